@@ -1,4 +1,4 @@
-"""Writes the commit that a wheel or sdist is made of into it, for the column ``commit`` of result rows."""
+"""Adds files to wheels and sdists: the commit, for the column ``commit`` of result rows, and the kernels."""
 
 from __future__ import annotations
 
@@ -13,13 +13,20 @@ RECORD = "bfsbench/data/commit.txt"
 
 
 class CommitHook(BuildHookInterface):
-    """Of a checkout the commit, ``+dirty`` when its code has uncommitted changes; of an sdist what it has."""
+    """Records the commit of a checkout, ``+dirty`` when its code has uncommitted changes.
+
+    A wheel made of an sdist keeps the record of the sdist. Wheels also get the kernels, but not their pages.
+    """
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":  # asks git each time
             return
+        if self.target_name == "wheel":
+            for path in Path(self.root, "cuda_src").rglob("*.*"):
+                if path.suffix != ".md":
+                    build_data["force_include"][str(path)] = f"bfsbench/{path.relative_to(self.root)}"
         record = Path(self.root, RECORD)
         if (commit := self._commit()) and not record.exists():
             self._made = Path(self.directory, "commit.txt")

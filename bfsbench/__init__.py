@@ -25,25 +25,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bfsbench.api import AllPairsResult as AllPairsResult
-    from bfsbench.api import Graph as Graph
-    from bfsbench.api import SearchResult as SearchResult
-    from bfsbench.api import Solution as Solution
-    from bfsbench.api import all_pairs as all_pairs
-    from bfsbench.api import check as check
-    from bfsbench.api import compare as compare
-    from bfsbench.api import generate as generate
-    from bfsbench.api import list_variants as list_variants
-    from bfsbench.api import load as load
-    from bfsbench.api import path as path
-    from bfsbench.api import path_between as path_between
-    from bfsbench.api import read_results as read_results
-    from bfsbench.api import report as report
-    from bfsbench.api import search as search
-    from bfsbench.api import solve as solve
-    from bfsbench.api import sweep as sweep
+    from bfsbench.api import *
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if sys.platform != "linux":
     _REFUSAL = f"bfsbench needs Linux, this is {sys.platform}: use a Linux container or virtual machine"

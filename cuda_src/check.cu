@@ -1,14 +1,14 @@
-// check: operations on arrays between timed runs, on the device.
+// check: compares and sums arrays on the device, between timed runs.
 //
-// Downloading an answer to compare it on the host takes longer than many searches, so an answer is compared with
-// the uploaded reference here, and only how many words differ goes to the host. The arrays of a graph are summed up
-// in the same way: a kernel that writes into one changes the sum.
+// Downloading an answer takes longer than many searches. So these kernels compare an answer with the uploaded
+// reference, and the host reads only the number of different words. They also sum up the arrays of a graph.
+// The sum changes when a search writes into one of them.
 #include "graph.cuh"
 
-// Adds the number of elements in which found differs from expected to *differences.
+// Adds to *differences the number of elements of `found` that differ from `expected`.
 //
-// expected has num_rows rows of width elements; found has its rows at a distance of pitch elements, row i of expected
-// being row rows[i] of found, or row i where rows is null.
+// `expected` has num_rows rows of `width` elements. The rows of `found` are `pitch` elements apart. Row i of
+// `expected` belongs to row rows[i] of `found`, or to row i if `rows` is null.
 extern "C" __global__ void count_differences(const int *__restrict__ found, const int *__restrict__ expected,
                                              const int *__restrict__ rows, int num_rows, int width, int pitch,
                                              int *differences) {
@@ -22,12 +22,12 @@ extern "C" __global__ void count_differences(const int *__restrict__ found, cons
     if (different) atomicAdd(differences, different);
 }
 
-// Adds a hash of each word and its place to *sum, so the order in which threads add does not matter.
+// Adds a hash of each word and its place to *sum. The order of the additions does not matter.
 extern "C" __global__ void sum_words(const void *__restrict__ array, long long num_words, unsigned long long *sum) {
-    const unsigned *words = static_cast<const unsigned *>(array);  // of whatever type its elements are
+    const unsigned *words = static_cast<const unsigned *>(array);  // an array of any type is summed as words
     unsigned long long mine = 0;
     for (long long i = global_thread(); i < num_words; i += grid_threads()) {
-        // benign unwritten: a gap between the parts of an array keeps what it happens to hold
+        // benign unwritten: a gap between the parts of an array keeps its old content
         unsigned long long hash = (words[i] + 1ull) * 0x9e3779b97f4a7c15ull ^ (unsigned long long)i * 0xd1b54a32d192ed03ull;
         hash = (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9ull;
         mine += hash ^ hash >> 29;

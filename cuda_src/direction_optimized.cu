@@ -1,14 +1,15 @@
-// direction_optimized: push while the frontier is small, pull while it is large (PMPP, section 15.3; thresholds of
-// Beamer, Asanovic and Patterson 2012).
+// direction_optimized: push while the frontier is small, pull while it is large (PMPP, section 15.3;
+// thresholds of Beamer, Asanovic and Patterson 2012).
 //
-// Both directions read and write the level array, as frontier_numbers and pull do, so switching costs nothing. A
-// level is one launch of either. It also counts the vertices it reaches and their out-edges; the host reads these
-// counts instead of a progress flag, and chooses the next direction by them.
+// Both directions use only the level array, as the kernels frontier_numbers and pull do, so switching costs
+// nothing. Each level is one launch of `push` or `pull`. The launch also counts the vertices that it reaches
+// and their out-edges. The host reads these counts after each level and chooses the next direction by them.
 //
 // Invariant. Every vertex but the source is counted once, in the level that reaches it.
 //
-// Races. In push several threads may find the same neighbour unreached; atomicCAS lets one of them count it. In
-// pull only its own thread writes a vertex; see neighbours.cuh for its reads of others.
+// Races. In push several threads may find one neighbour unreached; atomicCAS lets one of them claim and count
+// it. In pull only the vertex's own thread writes its level. Other threads may read the old or the new level;
+// neither equals `level`, so both lead to the same answer.
 #include "counts.cuh"
 #include "neighbours.cuh"
 
@@ -17,10 +18,10 @@ extern "C" __global__ void push(const offset_t *__restrict__ row_offsets, const 
     unsigned vertices = 0;
     unsigned long long edges = 0;
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
-        if (levels[v] != level) continue;  // benign race: no thread claims a vertex of this level
+        if (levels[v] != level) continue;  // benign race: no claim sets a vertex to this level
         for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
             const int neighbour = column_indices[e];
-            if (levels[neighbour] != UNREACHED) continue;  // benign race: a stale read is corrected by the claim
+            if (levels[neighbour] != UNREACHED) continue;  // benign race: if the read is stale, the claim fails
             if (atomicCAS(&levels[neighbour], UNREACHED, level + 1) != UNREACHED) continue;
             ++vertices;
             edges += row_offsets[neighbour + 1] - row_offsets[neighbour];
@@ -36,7 +37,7 @@ extern "C" __global__ void pull(const offset_t *__restrict__ column_offsets, con
     unsigned long long edges = 0;
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
         if (levels[v] != UNREACHED || !has_parent(column_offsets, row_indices, v, levels, level)) continue;
-        levels[v] = level + 1;  // benign race: neither value equals the level that others compare with
+        levels[v] = level + 1;  // benign race: neither value equals `level`, which readers look for
         ++vertices;
         edges += row_offsets[v + 1] - row_offsets[v];
     }

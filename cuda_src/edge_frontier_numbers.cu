@@ -1,9 +1,10 @@
 // edge_frontier_numbers: edge-centric search (Springer, Fig. 17; PMPP, Fig. 15.10).
 //
-// Every edge whose tail is at the current level gives its head the next one. All threads do equal work for any
-// distribution of degrees, but every level reads all E edges.
+// Each thread takes edges. If the tail of an edge is at the current level, the head gets the next level. The
+// work is equal for all threads, whatever the degrees are, but every level reads all E edges.
 //
-// Races. As in frontier_numbers: concurrent writers of one level write the same value.
+// Races. Several threads may find one head unreached; all of them store the same level. An edge whose tail
+// gets level + 1 during the launch is not followed, because that is not the current level.
 #include "graph.cuh"
 
 extern "C" __global__ void edge_frontier_numbers(const int *__restrict__ edge_sources,
@@ -14,7 +15,7 @@ extern "C" __global__ void edge_frontier_numbers(const int *__restrict__ edge_so
         int head = edge_targets[e];
         if (levels[head] == UNREACHED) {
             levels[head] = level + 1;  // benign race: all writers store the same value
-            *progress = level + 1;  // benign race: all write the same
+            *progress = level + 1;  // benign race: every thread stores the same value
         }
     }
 }

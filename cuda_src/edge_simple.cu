@@ -1,10 +1,10 @@
 // edge_simple: unoptimised edge-centric search (Springer, section 4.1 and Fig. 16).
 //
-// Every edge relaxes its head in every iteration, whether or not its tail's level has changed, until an iteration
-// changes nothing. There is no frontier. The difference from simple is that all threads do equal work.
+// Every iteration lowers the head's level to the tail's level plus one, for each edge, until an iteration
+// changes nothing. There is no frontier. Compared with the kernel `simple`, all threads do equal work.
 //
-// Races. As in simple: a higher level may overwrite a lower one for some iterations, but its writer has reported
-// progress, so the search goes on until no edge changes a level.
+// Races. A store may replace a lower level by a higher one. Its thread has also reported progress, so the
+// search goes on. A later iteration lowers the level again.
 #include "graph.cuh"
 
 extern "C" __global__ void edge_simple(const int *__restrict__ edge_sources, const int *__restrict__ edge_targets,
@@ -13,10 +13,10 @@ extern "C" __global__ void edge_simple(const int *__restrict__ edge_sources, con
         const int level = levels[edge_sources[e]];
         if (level == UNREACHED) continue;
         const int head = edge_targets[e];
-        // As unsigned numbers, UNREACHED is larger than any level.
+        // As an unsigned number, UNREACHED is larger than any level.
         if ((unsigned)levels[head] > (unsigned)(level + 1)) {
             levels[head] = level + 1;  // benign race: a later launch corrects a larger level
-            *progress = iteration + 1;  // benign race: all write the same
+            *progress = iteration + 1;  // benign race: every thread stores the same value
         }
     }
 }

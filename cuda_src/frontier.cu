@@ -1,16 +1,16 @@
-// frontier: boolean frontier, updated and visited arrays, two kernels a level (Springer, section 3.1 and Fig. 10;
-// the search of Harish and Narayanan 2007).
+// frontier: search with boolean arrays for frontier, updated and visited vertices, two kernels per level
+// (Springer, section 3.1 and Fig. 10; first by Harish and Narayanan 2007).
 //
-// The first kernel gives the unvisited neighbours of the frontier their level and marks them as updated; the second
-// turns updated vertices into visited ones and into the next frontier. If the first kernel marked the frontier
-// directly, a thread could expand a vertex that another has just discovered.
+// The kernel `frontier` gives unvisited neighbours of the frontier their level and marks them as updated. The
+// kernel `update_flags` makes updated vertices visited and puts them into the next frontier. If `frontier`
+// marked the next frontier directly, threads could expand a vertex in the level that discovers it.
 //
-// A flag is a byte, as in the paper: a level reads one for every vertex, and bytes are a quarter of the traffic of
-// ints. Different threads can safely write neighbouring bytes.
+// A flag is one byte, as in the paper. A level reads a flag for every vertex, and bytes need a quarter of the
+// traffic of ints. Threads can write neighbouring bytes safely.
 //
-// Races. Several threads may find the same neighbour unvisited; all write the same level and the same flag.
-// `visited`, which is read for other vertices, does not change during the first kernel; a thread of the second
-// accesses only its own vertex.
+// Races. Several threads may find one neighbour unvisited; all of them store the same level and the same
+// flag. `visited` does not change while `frontier` runs. In `update_flags` a thread accesses only its own
+// vertices.
 #include "graph.cuh"
 
 extern "C" __global__ void frontier(const offset_t *__restrict__ row_offsets, const int *__restrict__ column_indices,
@@ -24,7 +24,7 @@ extern "C" __global__ void frontier(const offset_t *__restrict__ row_offsets, co
             int neighbour = column_indices[e];
             if (!visited[neighbour]) {
                 levels[neighbour] = next_level;  // benign race: all writers store the same value
-                updated[neighbour] = true;  // benign race: all write the same
+                updated[neighbour] = true;  // benign race: every thread stores the same value
             }
         }
     }
@@ -36,6 +36,6 @@ extern "C" __global__ void update_flags(int num_vertices, bool *in_frontier, boo
         if (!updated[v]) continue;
         in_frontier[v] = visited[v] = true;
         updated[v] = false;
-        *progress = level + 1;  // benign race: all write the same
+        *progress = level + 1;  // benign race: every thread stores the same value
     }
 }

@@ -1,14 +1,13 @@
-// frontier_numbers: level array as frontier (Springer, Fig. 11; PMPP, Fig. 15.6).
+// frontier_numbers: the level array serves as frontier (Springer, Fig. 11; PMPP, Fig. 15.6).
 //
-// A vertex is in the frontier when its level equals the current one, so one array serves as levels, frontier
-// and visited marks, and one kernel launch is one level.
+// A vertex is in the frontier if its level equals the current level. So the level array also replaces the
+// marks of visited vertices, and one launch runs one level.
 //
-// Races. Several threads may find the same neighbour unreached and write its level; all write the same value. A
-// neighbour that gets level + 1 during this launch is not treated as a frontier vertex, since its level does not
-// equal level.
+// Races. Several threads may find one neighbour unreached; all of them store the same level. A neighbour that
+// gets level + 1 in this launch is not expanded in it, because its level differs from the current level.
 //
-// reorder (Springer, section 3.4) is this kernel on a graph that the host has renumbered by out-degree, so that the
-// threads of a warp have vertices of similar degree, with new ids in row_offsets, column_indices and levels.
+// The variant `reorder` (Springer, section 3.4) runs this kernel on a graph whose vertices the host has
+// renumbered by out-degree. So the threads of a warp have vertices of similar degree.
 #include "neighbours.cuh"
 
 extern "C" __global__ void frontier_numbers(const offset_t *__restrict__ row_offsets,

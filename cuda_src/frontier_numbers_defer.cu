@@ -1,14 +1,15 @@
-// frontier_numbers_defer: outliers wait until the end of the level (Springer, section 3.3 and Fig. 12).
+// frontier_numbers_defer: vertices of high degree wait until the end of the level (Springer, section 3.3 and
+// Fig. 12).
 //
-// As frontier_numbers, but a frontier vertex of out-degree defer_max or more goes to its block's queue in shared
-// memory, so that it does not hold up a warp of lighter ones. After the block has processed all its vertices, its
-// threads take the queued ones, one each, so the vertices of a warp are all heavy.
+// The level array serves as frontier, as in the kernel frontier_numbers. A frontier vertex of out-degree
+// defer_max or more goes to its block's queue in shared memory, so that it does not delay its warp. After the
+// block's other vertices, each thread expands queued vertices. Then all vertices of a warp have a high
+// degree.
 //
-// Capacity. The atomic that reserves a place in the queue also shows when the queue is full; the vertex is then
-// expanded at once. So `deferred` can exceed the capacity, and no barrier is needed until all vertices have been
-// processed.
+// Capacity. The atomic that reserves a place also shows when the queue is full. Then the thread expands the
+// vertex at once. So `deferred` can exceed queue_size. One barrier, after all vertices, is enough.
 //
-// Races. As in frontier_numbers.
+// Races. Several threads may find one neighbour unreached; all of them store the same level.
 #include "neighbours.cuh"
 
 extern "C" __global__ void frontier_numbers_defer(const offset_t *__restrict__ row_offsets,

@@ -1,21 +1,21 @@
 // frontier_queue: two-level frontier queue (Springer, section 3.6 and Fig. 14).
 //
-// A block collects the vertices it discovers in a queue in shared memory, with atomics there, and appends that
-// queue to the global one at the end of every round of its outer loop, with a single global atomic. The next
-// level takes its vertices from the global queue.
+// A block collects discovered vertices in a queue in shared memory. At the end of every round of its outer
+// loop, it appends that queue to the global queue with a single global atomic. The next level takes its
+// vertices from the global queue.
 //
-// Races. Two threads may both find a neighbour unreached. Both write the same level, and the next queue has the
-// vertex twice. Both copies are then expanded, which costs time and can duplicate further vertices.
+// Races. Two threads may both find a neighbour unreached. Both store the same level, and both put the vertex
+// into the next queue. Expanding both copies costs time and can produce further duplicates.
 //
-// Capacities. Vertices that do not fit a full block queue go to the global queue. With duplicates the global queue
-// can need more than its V entries: what does not fit is dropped but counted. When the host reads a count above the
-// capacity, it rebuilds the queue from the level array, each vertex once.
+// Capacities. Vertices that do not fit the block's queue go to the global queue. With duplicates the global
+// queue can need more than its V entries. Vertices that do not fit are counted but not stored. When the host
+// reads a count above the capacity, it rebuilds the queue from the level array, without duplicates.
 #include "graph.cuh"
 #include "queue.cuh"
 #include "rebuild.cuh"
 
-// Expand one level. sizes[] holds the lengths of the queues of levels modulo 3: this level's is read, the next
-// one's is grown, and the one after is cleared for the next launch, so that the host need not do it.
+// Expands one level. sizes[level % 3] is the length of this level's queue. The kernel adds to the length of
+// the next queue and clears the length after that one for the next launch.
 extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offsets,
                                           const int *__restrict__ column_indices, int *levels, unsigned capacity,
                                           unsigned block_queue_size, const int *__restrict__ queue,
@@ -30,7 +30,7 @@ extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offse
     if (threadIdx.x == 0) block_size = 0;
     __syncthreads();
 
-    // The bound depends on the block alone, so that all its threads meet at the barriers.
+    // The loop's bounds are equal for all threads of a block, so that all of them meet at the barriers.
     for (unsigned base = blockIdx.x * blockDim.x; base < input_size; base += grid_threads()) {
         if (base + threadIdx.x < input_size) {
             const int v = queue[base + threadIdx.x];

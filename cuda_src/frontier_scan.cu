@@ -1,18 +1,19 @@
-// frontier_scan: boolean frontier turned into a queue by a prefix sum (Springer, section 3.7 and Fig. 15).
+// frontier_scan: a prefix sum turns a boolean frontier into a queue (Springer, section 3.7 and Fig. 15).
 //
-// The queue is filled without atomics: a thread that holds a vertex of the frontier finds the vertex's place in the
-// queue by counting the frontier's vertices before it, and a prefix sum of the boolean array gives that count to all
-// threads at once. A level takes these launches:
-//     expand            the queue's vertices give their unvisited neighbours a level and mark them as updated
-//     update_frontier   updated vertices become visited, and the frontier; the flags are copied for the scan
-//     scan_tiles, add_tile_offsets    the prefix sum, see scan.cuh
-//     generate_queue    frontier vertices go to their places
-// All but the first read every vertex, so a level costs O(V) even if its frontier is small.
+// The queue is filled without atomics. The place of a frontier vertex in the queue is the number of frontier
+// vertices before it. A prefix sum of the boolean array gives this number to all threads. A level has these
+// launches:
+// expand            gives unvisited neighbours of the queue's vertices a level, and marks them as updated
+// update_frontier   makes updated vertices the visited frontier, and copies the flags for the prefix sum
+// scan_tiles, add_tile_offsets    compute the prefix sum (scan.cuh)
+// generate_queue    puts each frontier vertex into its place
+// All launches but the first read every vertex, so a level costs O(V) even if its frontier is small.
 //
-// Invariant. As in the paper, whether a vertex is visited is an array of its own, and only update_frontier changes
-// it; so expand reads its state at the beginning of the level, and a vertex gets its level in one launch only.
+// Invariant. As in the paper, `visited` is an array of its own, which only update_frontier changes. So
+// `expand` sees the state before the level, and a vertex gets its level in one launch only.
 //
-// Races. In expand several threads may find the same neighbour unvisited; all write the same level and flag.
+// Races. In `expand` several threads may find one neighbour unvisited; all of them store the same level and
+// flag.
 #include "graph.cuh"
 #include "scan.cuh"
 
@@ -26,7 +27,7 @@ extern "C" __global__ void expand(const offset_t *__restrict__ row_offsets, cons
             const int neighbour = column_indices[e];
             if (visited[neighbour]) continue;
             levels[neighbour] = level + 1;  // benign race: all writers store the same value
-            updated[neighbour] = true;  // benign race between stores: all write the same
+            updated[neighbour] = true;  // benign race between stores: every thread stores the same value
         }
     }
 }

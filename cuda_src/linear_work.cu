@@ -1,32 +1,36 @@
-// linear_work: the optimised linear-work search of CSE 6230: degree array, prefix sum, gathering, mask, compaction.
+// linear_work: the optimised linear-work search of CSE 6230, by degree array, prefix sum, gathering, mask and
+// compaction.
 //
-// A level takes these launches:
-//     count_neighbours   the degrees of the frontier's vertices; their prefix sum (scan.cuh) says where the
-//                        neighbours of each begin in the gathered array
-//     gather_serial      the neighbours of all, side by side; or find_starts and gather_fine, or that alone
-//     generate_mask      marks those without a level in an array of one flag per vertex, which removes duplicates
-//     set_levels         gives marked vertices their level; copies the mask for its prefix sum
-// compact marked vertices go to their places in the frontier; the mask is clean again The last two, and the prefix
-// sum between them, read every vertex. When few neighbours were gathered, one launch of filter_sequentially
-// replaces all launches from generate_mask on.
+// A level has these launches:
+// count_neighbours   stores the degrees of the frontier's vertices
+// (prefix sum)       gives each vertex the place of its first neighbour in the gathered array (scan.cuh)
+// gather_serial      copies all neighbours; or find_starts and gather_fine do, or gather_fine alone
+// generate_mask      marks neighbours without a level, one flag per vertex, which removes duplicates
+// set_levels         gives marked vertices their level, and copies the mask for its prefix sum
+// (prefix sum)       gives each marked vertex its place in the next frontier
+// compact            puts marked vertices into the next frontier, and clears the mask
 //
-// Invariant. A vertex is marked only while it has no level, and every marked vertex gets one, so that it is in one
-// frontier, once. So a frontier has at most V entries, and the gathered array at most E.
+// The last three read every vertex. If few neighbours were gathered, one launch of filter_sequentially
+// replaces everything from generate_mask on.
 //
-// Races. In generate_mask several threads may mark the same vertex; all write the same.
+// Invariant. Only vertices without a level are marked, and each marked vertex gets a level. So a vertex is in
+// one frontier, once: a frontier has at most V entries, and the gathered array at most E.
+//
+// Races. In generate_mask several threads may mark one vertex; all of them store `true`.
 #include "graph.cuh"
 #define SCAN_TYPE offset_t
 #include "counts.cuh"
 #include "scan.cuh"
 
-// offsets has one entry more than the frontier: a 0 that the prefix sum turns into the sum of all degrees.
+// Stores the degrees of the frontier's vertices. `offsets` has one more entry, a 0, which the prefix sum
+// turns into the sum of all degrees.
 extern "C" __global__ void count_neighbours(const offset_t *__restrict__ row_offsets,
                                             const int *__restrict__ frontier, offset_t *offsets, int frontier_size) {
     for (unsigned i = global_thread(); i <= frontier_size; i += grid_threads())
         offsets[i] = i < frontier_size ? row_offsets[frontier[i] + 1] - row_offsets[frontier[i]] : 0;
 }
 
-// A thread copies all neighbours of a vertex.
+// Gathers the neighbours with one thread per vertex of the frontier.
 extern "C" __global__ void gather_serial(const offset_t *__restrict__ row_offsets,
                                          const int *__restrict__ column_indices, const int *__restrict__ frontier,
                                          const offset_t *__restrict__ offsets, int *gathered, int frontier_size) {
@@ -36,7 +40,8 @@ extern "C" __global__ void gather_serial(const offset_t *__restrict__ row_offset
     }
 }
 
-// The last of the frontier's vertices whose neighbours begin at a place of the gathered array, or before it.
+// Returns the last vertex of the frontier whose neighbours begin at `place` of the gathered array, or before
+// it.
 __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_size, edge_t place) {
     int low = 0, high = frontier_size;  // offsets[low] <= place < offsets[high]
     while (high - low > 1) {
@@ -49,8 +54,8 @@ __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_s
     return low;
 }
 
-// For every tile of the gathered array, the vertex at its first place. A vertex with many neighbours is the first
-// of many tiles, one with few of one tile or none.
+// Stores, for every tile of the gathered array, the vertex to which its first place belongs. A vertex with
+// many neighbours owns the first places of many tiles.
 extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int *starts, int tile,
                                        int frontier_size) {
     for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {
@@ -59,9 +64,9 @@ extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int
     }
 }
 
-// A block fills GATHER_TILE_SIZE places per thread at a time. Threads take the vertices whose neighbours belong
-// there, each as many as needed, and store the neighbours' indices in shared memory; then they copy one neighbour
-// each, in order of the places. `starts` may be null; then a thread searches.
+// Gathers the neighbours tile by tile; a tile has GATHER_TILE_SIZE places per thread of the block. First the
+// threads store the edge index for each place of the tile in shared memory. Then they copy the neighbours in
+// order of the places. If `starts` is null, a thread searches for the tile's first vertex.
 extern "C" __global__ void gather_fine(const offset_t *__restrict__ row_offsets,
                                        const int *__restrict__ column_indices, const int *__restrict__ frontier,
                                        const offset_t *__restrict__ offsets, int *gathered,
@@ -69,7 +74,7 @@ extern "C" __global__ void gather_fine(const offset_t *__restrict__ row_offsets,
     extern __shared__ edge_t edges[];
     __shared__ int start;
     const edge_t tile = GATHER_TILE_SIZE * blockDim.x, total = offsets[frontier_size];
-    // The bounds depend on the block alone, so that all its threads meet at the barriers.
+    // The loop's bounds are equal for all threads of a block, so that all of them meet at the barriers.
     for (edge_t first = blockIdx.x * tile; first < total; first += gridDim.x * tile) {
         const edge_t last = min(first + tile, total);
         if (threadIdx.x == 0)
@@ -91,7 +96,7 @@ extern "C" __global__ void generate_mask(const int *__restrict__ gathered, const
                                          const int *__restrict__ levels, bool *mask, int frontier_size) {
     const edge_t total = offsets[frontier_size];
     for (edge_t i = global_thread(); i < total; i += grid_threads())
-        if (levels[gathered[i]] == UNREACHED) mask[gathered[i]] = true;  // benign race between stores
+        if (levels[gathered[i]] == UNREACHED) mask[gathered[i]] = true;  // benign race between stores: all store `true`
 }
 
 extern "C" __global__ void set_levels(int num_vertices, const bool *__restrict__ mask, int *levels,
@@ -117,8 +122,8 @@ extern "C" __global__ void compact(const offset_t *__restrict__ row_offsets, int
     add_block(reached, vertices, edges);
 }
 
-// One block. Threads claim the gathered neighbours, so the mask is over these, in shared memory; one thread reads
-// it and fills the frontier.
+// Filters few gathered neighbours in one block. Threads claim unreached neighbours and mark them in shared
+// memory. Then one thread fills the frontier with the marked ones.
 extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_offsets,
                                                const int *__restrict__ gathered,
                                                const offset_t *__restrict__ offsets, int *levels, int *frontier,
@@ -126,10 +131,10 @@ extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_
     extern __shared__ bool is_new[];
     unsigned vertices = 0;
     unsigned long long edges = 0;
-    const unsigned total = static_cast<unsigned>(offsets[frontier_size]);  // no more than is_new[] has
+    const unsigned total = static_cast<unsigned>(offsets[frontier_size]);  // at most the length of is_new[]
     for (unsigned i = threadIdx.x; i < total; i += blockDim.x) {
         const int v = gathered[i];
-        const bool open = levels[v] == UNREACHED;  // benign race: a stale read is corrected by the claim
+        const bool open = levels[v] == UNREACHED;  // benign race: if the read is stale, the claim fails
         is_new[i] = open && atomicCAS(&levels[v], UNREACHED, level + 1) == UNREACHED;
         if (!is_new[i]) continue;
         ++vertices;

@@ -1,51 +1,56 @@
-// luo: queues at three levels and kernels at three layers (Luo, Wong and Hwu 2010, sections 3.2 and 3.3).
+// luo: a hierarchy of queues and three layers of kernels (Luo, Wong and Hwu 2010, sections 3.2 and 3.3).
 //
-// Queues. A vertex that a thread discovers goes to one of the block's W_FRONTIERS W-frontiers in shared memory,
-// chosen by the thread's index, with an atomic append. The W-frontiers, one after the other, are the block's
-// B-frontier: the offset of each is the sum of the sizes before it, so the place of every vertex is known without a
-// copy. The B-frontiers of all blocks make up the G-frontier in global memory; a block reserves its place there by
-// one atomic, and its threads copy coalesced.
+// Queues. A thread appends each vertex it discovers to one of its block's W_FRONTIERS W-frontiers in shared
+// memory. The thread's index chooses which. The W-frontiers of a block, one after another, form its
+// B-frontier. The sizes before a W-frontier add up to its offset, so no copy is needed. The B-frontiers of
+// all blocks form the G-frontier in global memory. A block reserves room there with one atomic, and its
+// threads copy coalesced.
 //
-// Layers. luo_block runs levels in one block, as long as the frontier fits it, and keeps it in shared memory.
-// luo_resident runs levels in blocks that are all resident and meet at a barrier in global memory. luo_level runs
-// one level. The host picks the layer by the size of the frontier, whenever a launch has ended.
+// Layers. luo_block runs levels in one block and keeps the frontier in shared memory, while it fits.
+// luo_resident runs levels in blocks that are all resident and meet at a barrier. luo_level runs one level.
+// After each launch the host picks the next layer by the size of the frontier.
 //
-// Split vertices. With SPLIT_DEGREE a vertex of higher degree is a run of consecutive rows, each with part of its
-// arcs. Arcs lead to the first row of a run; the thread that claims this row discovers the whole run, so all its
-// rows have one level.
+// Split vertices. With SPLIT_DEGREE the host splits a vertex of higher degree into a run of consecutive rows,
+// each with part of the arcs. Arcs lead to the first row of a run. The thread that claims this row appends
+// all rows of the run to the frontier.
 //
-// Races. A vertex is claimed by a compare-and-swap of its level, so it is in one queue, once, and a G-frontier
-// never needs more than one entry per row. A look at a level before claiming it may be outdated, as caches of
-// multiprocessors are not coherent; it then shows UNREACHED, and the claim decides.
+// Races. A thread claims a vertex with a compare-and-swap of its level. So each vertex is in one queue, once,
+// and a G-frontier never needs more than one entry per row. Before the claim a thread may read an outdated
+// UNREACHED, because the caches of multiprocessors are not coherent. Then the claim fails.
 //
-// Capacities. Vertices that do not fit a full W-frontier go to the G-frontier.
+// Capacities. Vertices that do not fit a full W-frontier go to the G-frontier directly.
 #include "barrier.cuh"
 #include "claim.cuh"
 #include "profile.cuh"
 
-// State shared by launches and the host. The frontier of a level is sizes[level % 3] rows in
-// queue(level). A level adds to the size of the next one, which is 0 before, and clears that of the one after.
+namespace layers {
+enum { luo_block, luo_resident };
+}
+
+// State shared by kernels and the host. The frontier of a level has sizes[level % 3] rows in queue(level). A
+// level adds to the size of the next level, which was cleared before, and clears the size of the level after
+// the next.
 struct search_state {
     int level;  // whose frontier is to be expanded next
     int sizes[3];
-    int failed;  // a block gave up waiting for the others
+    int failed;  // a block waited too long at the barrier
     grid_barrier barrier;
 };
 
 struct search {
     const offset_t *row_offsets;
     const int *column_indices;
-    const int *run_lengths;  // rows of a vertex, at the first of them; null if no vertex is split
+    const int *run_lengths;  // number of rows of a vertex, at its first row; null if no vertex is split
     int *levels;
     int *even_queue, *odd_queue;
 
     __device__ __forceinline__ int *queue(int level) const { return level % 2 ? odd_queue : even_queue; }
 };
 
-// What a block has discovered, in shared memory.
+// The W-frontiers of a block, in shared memory: what the block has discovered.
 struct w_frontiers {
     int *entries;  // `capacity` of them for each W-frontier
-    int *sizes;    // may exceed the capacity, by the vertices that did not fit
+    int *sizes;    // may exceed the capacity, because failed appends count, too
     int capacity;
     int *queue;  // the G-frontier, for vertices that do not fit, and its size
     int *queue_size;
@@ -63,7 +68,7 @@ struct w_frontiers {
             queue[atomicAdd(queue_size, 1)] = row;
     }
 
-    // Size of the B-frontier, and its entry i.
+    // size() returns the number of rows in the B-frontier, and entry(i) returns row i of it.
     __device__ __forceinline__ int size() const {
         int sum = 0;
 #pragma unroll
@@ -81,7 +86,7 @@ struct w_frontiers {
     }
 };
 
-// Discover the unreached neighbours of a row at this level.
+// Claims the unreached neighbours of a row and appends all rows of each to `found`.
 template <bool look_first>
 __device__ __forceinline__ void expand(const search &search, int row, int level, w_frontiers &found) {
     claim_neighbours<look_first>(search.row_offsets, search.column_indices, search.levels, row, level, [&](int first) {
@@ -91,8 +96,8 @@ __device__ __forceinline__ void expand(const search &search, int row, int level,
     });
 }
 
-// Expand this block's share of a level. The frontier is divided evenly, so that even small ones are spread over all
-// blocks, down to one warp each.
+// Expands this block's share of a level. Every block gets an equal share, so that small frontiers also use
+// all blocks. A share has at least one row per lane of a warp.
 __device__ __forceinline__ void expand_share(const search &search, search_state *state, int *entries, int capacity,
                                              int level, unsigned size) {
     __shared__ int sizes[W_FRONTIERS];
@@ -102,7 +107,7 @@ __device__ __forceinline__ void expand_share(const search &search, search_state 
 
     const unsigned share = max((size + gridDim.x - 1) / gridDim.x, min(blockDim.x, 32u));
     const unsigned first = blockIdx.x * share, last = min(first + share, size);
-    // The bounds depend on the block alone, so that all its threads meet at the barriers.
+    // The loop's bounds are equal for all threads of a block, so that all of them meet at the barriers.
     for (unsigned base = first; base < last; base += blockDim.x) {
         found.clear();
         __syncthreads();
@@ -116,7 +121,7 @@ __device__ __forceinline__ void expand_share(const search &search, search_state 
     }
 }
 
-// Make the rows of the source the frontier of level 0.
+// Makes the rows of the source the frontier of level 0.
 extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *queue, search_state *state, int row) {
     const int rows = run_lengths == nullptr ? 1 : run_lengths[row];
     for (int i = global_thread(); i < rows; i += grid_threads()) queue[i] = row + i;
@@ -125,12 +130,12 @@ extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *q
     *state = search_state{0, {rows, 0, 0}, 0, {0}};
 }
 
-// The first layer: levels in one block while they have at most `limit` rows.
+// The first layer. One block runs levels while they have at most `limit` rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_block(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records, int limit,
               int level, int size) {
-    extern __shared__ int entries[];  // of this level and the next, by parity
+    extern __shared__ int entries[];  // the W-frontiers of even levels, then of odd ones
     __shared__ int sizes[3][W_FRONTIERS];
     __shared__ int spilled[3];  // rows that did not fit shared memory
     const search search = {row_offsets, column_indices, run_lengths, levels, even_queue, odd_queue};
@@ -148,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         frontiers(level + 2).clear();
         if (threadIdx.x == 0) {
             spilled[(level + 2) % 3] = 0;
-            note_level(records, level, size, LAYER_LUO_BLOCK);
+            note_level(records, level, size, layers::luo_block);
         }
         for (int i = threadIdx.x; i < size; i += blockDim.x)
             expand<false>(search, in_shared ? current.entry(i) : current.queue[i], level, next);
@@ -170,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// The second layer: levels in resident blocks while they have at_least .. at_most rows.
+// The second layer. Resident blocks run levels while these have at_least .. at_most rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_resident(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
                  int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records,
@@ -180,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     do {
         if (global_thread() == 0) {
             state->sizes[(level + 2) % 3] = 0;
-            note_level(records, level, size, LAYER_LUO_RESIDENT);
+            note_level(records, level, size, layers::luo_resident);
         }
         expand_share(search, state, entries, capacity, level, size);
         if (!wait_for_all_blocks(&state->barrier, max_polls)) {
@@ -193,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     if (global_thread() == 0) state->level = level;
 }
 
-// The third layer: one level.
+// The third layer. One launch runs one level.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_level(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, int level, int size) {

@@ -1,8 +1,8 @@
-// parents: the parents of a breadth-first tree, from the levels of a finished search.
+// parents: computes the parents of a breadth-first tree from the levels of a finished search.
 //
-// A vertex at level l > 0 takes its first in-neighbour (CSC) at level l - 1 and stops there; a vertex at level 0 is
-// its own parent; one that was not reached has none. Only the vertex's own thread writes its parent, so there is no
-// contention, and the tree depends only on the levels, not on the search or the launch.
+// A vertex at level l > 0 takes its first in-neighbour (CSC) at level l - 1 as parent. A vertex at level 0 is
+// its own parent. An unreached vertex has none. A thread writes only the parents of its own vertices, so
+// there is no contention. The tree depends only on the levels, not on the search or the launch.
 //
 // The host defines NO_PARENT.
 #include "graph.cuh"

@@ -1,16 +1,17 @@
-// Ceilings of the device, one operation per kernel, timed by bfsbench/probe/.
+// probe: kernels that measure the ceilings of a device, one operation each. The code in bfsbench/tools/probe/
+// times them.
 //
-// Every kernel writes a result by which its work is checked: a sum of the values read, a count of failures, or the
-// last address. Sums and counts are per thread, because adding them up would be timed too.
+// Every kernel writes a result that lets the host check its work: a sum of values, a count of failures, or
+// the last address. Each thread writes its own sum or count, because adding them up would be timed, too.
 //
-// Where rates are measured, counters are signed: as they must not overflow, the compiler knows the number of
-// iterations and keeps several accesses in flight.
+// Kernels that measure rates have signed counters. The compiler may assume that these do not overflow. So it
+// knows the number of iterations and keeps several accesses in flight.
 #include "add_min.cuh"
 #include "barrier.cuh"
 #include "graph.cuh"
 
-// A one-to-one map of the numbers below 2^bits onto themselves that scatters neighbours: multiplying by an odd number
-// and xoring the upper half into the lower one can both be undone.
+// Maps the numbers below 2^bits one-to-one onto themselves and scatters neighbours. Multiplying by an odd
+// number and xoring the upper half into the lower half are both invertible.
 __device__ __forceinline__ unsigned scatter(unsigned i, int bits) {
     const unsigned mask = (1u << bits) - 1, half = (bits + 1) / 2;
     i = i * 0x9E3779B1u & mask;
@@ -19,8 +20,8 @@ __device__ __forceinline__ unsigned scatter(unsigned i, int bits) {
     return i ^ i >> half;
 }
 
-// The index of the i-th access. A pass over all 2^bits numbers takes each of them once; every pass has another
-// start.
+// Returns the index of the i-th access. A pass over all 2^bits numbers uses each index once. Every pass
+// starts elsewhere.
 __device__ __forceinline__ unsigned place(unsigned i, int bits) {
     return scatter(i + (i >> bits) * 0x632BE5ABu, bits);
 }
@@ -29,7 +30,7 @@ extern "C" __global__ void number(unsigned *numbers, int bits) {
     for (unsigned i = global_thread(); i < 1u << bits; i += grid_threads()) numbers[i] = i;
 }
 
-// Arrays of 2^bits elements, over and over until the wanted number is copied.
+// Copies `copies` elements between arrays of 2^bits elements, over and over.
 extern "C" __global__ void copy(const uint4 *__restrict__ from, uint4 *__restrict__ to, int bits, int copies) {
     const unsigned mask = (1u << bits) - 1;
     const int stride = grid_threads();
@@ -58,8 +59,8 @@ extern "C" __global__ void random_bit_tests(const unsigned *__restrict__ bitmap,
     sums[global_thread()] = sum;
 }
 
-// Every pass swaps every word from one value to the next. A thread has the same words in all passes, so each swap
-// finds the value of the one before.
+// Swaps every word from `value` to `value + 1`, in each pass. A thread has its own words in all passes, so
+// every swap finds the value of the pass before.
 extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes, unsigned long long *failures,
                                           int start) {
     unsigned failed = 0;
@@ -69,8 +70,9 @@ extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes,
     failures[global_thread()] = failed;
 }
 
-// Additions with minima in registers, with CHAINS independent chains per thread to hide the latency; the host
-// defines CHAINS. Each adds 1 to its number, `rounds` times; the bound is never met.
+// Runs CHAINS independent chains of add-and-minimum operations per thread, in registers, to hide their
+// latency. Each operation adds 1 to the chain's number, `rounds` times; the minimum with `bound` never takes
+// effect. The host defines CHAINS.
 template <class Operation>
 __device__ __forceinline__ void run_chains(int rounds, int bound, unsigned *sums, Operation operation) {
     int numbers[CHAINS];
@@ -94,7 +96,7 @@ extern "C" __global__ void add_minima_intrinsic(int rounds, int bound, unsigned 
     run_chains(rounds, bound, sums, [](int a, int b, int c) { return add_min(a, b, c); });
 }
 
-// One thread, whose every load says where the next one goes.
+// Follows a chain of loads with one thread. Each load returns the address of the next.
 extern "C" __global__ void dependent_loads(const unsigned *__restrict__ next, int steps, unsigned *last) {
     unsigned at = 0;
     for (int step = 0; step < steps; ++step) at = next[at];
@@ -107,7 +109,7 @@ extern "C" __global__ void barriers(grid_barrier *barrier, int rounds, unsigned 
     missed[global_thread()] = failed;
 }
 
-// One block: launches of one stream run one after the other.
+// Adds 1 in one block. Launches of one stream run one after another, so no atomic is needed.
 extern "C" __global__ void count_launch(int *count) {
     if (threadIdx.x == 0) ++*count;
 }

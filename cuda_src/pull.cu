@@ -1,19 +1,19 @@
 // pull: vertex-centric bottom-up search (PMPP, Fig. 15.8).
 //
-// A vertex that is not yet reached looks among its in-neighbours (CSC) for one at the current level and stops at
-// the first. Only the vertex's own thread writes its level, so there is no contention. The work is high while most
+// Each unreached vertex searches its in-neighbours (CSC) for one at the current level and stops at the first.
+// Only the vertex's own thread writes its level, so there is no contention. The work is high while most
 // vertices are unreached and low when few are.
 //
-// Races. A thread may read the level of an in-neighbour while that neighbour's thread changes it from
-// UNREACHED to level + 1; neither equals level, so the outcome is the same.
+// Races. A thread may read the level of an in-neighbour while another thread changes it from UNREACHED to
+// level + 1. Neither value equals `level`, so the result does not depend on the order.
 #include "neighbours.cuh"
 
 extern "C" __global__ void pull(const offset_t *__restrict__ column_offsets, const int *__restrict__ row_indices,
                                 int num_vertices, int *levels, int *progress, int level) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
         if (levels[v] == UNREACHED && has_parent(column_offsets, row_indices, v, levels, level)) {
-            levels[v] = level + 1;  // benign race: neither value equals the level that others compare with
-            *progress = level + 1;  // benign race: all write the same
+            levels[v] = level + 1;  // benign race: neither value equals `level`, which readers look for
+            *progress = level + 1;  // benign race: every thread stores the same value
         }
     }
 }

@@ -1,40 +1,44 @@
-// push_multilevel: consecutive small levels in one launch (PMPP ch. 15, Fig. 15.16 B).
+// push_multilevel: several small levels in one launch (PMPP, Fig. 15.16 B).
 //
-// A level whose frontier a block can hold is not worth a launch. push_multilevel is one block that runs level after
-// level with a barrier between them, the frontiers in its shared memory, until one has more than small_frontier
-// vertices or none. Larger levels are launched one by one, by push_private's kernel. The host switches by the sizes
-// of the frontiers.
+// A level whose frontier fits one block is not worth a launch. The kernel push_multilevel is one block. It
+// runs level after level with a barrier between them and keeps frontiers in shared memory. It stops when a
+// frontier is empty or has more than small_frontier vertices. The kernel push_private runs each larger level
+// in a launch of its own. The host chooses the kernel by the size of the frontier.
 //
-// Between launches the frontier of a level lies in the global queue of the level's parity, its length in
-// sizes[level % 3]. Inside, vertex i of the frontier lies at i in the shared queue of that parity, as long as there
-// is room, and at i in the global queue otherwise. So a level that outgrows the shared queue is completed like any
-// other, and handed over by copying the shared part in front of the rest.
+// Between launches the frontier of a level lies in the global queue of the level's parity; its length is
+// sizes[level % 3]. Inside the kernel, vertex i of the frontier lies at index i of a shared queue while that
+// has room. Otherwise it lies at index i of the global queue. So a level that outgrows the shared queue is
+// completed. At the end the block copies the shared part in front of the rest.
 //
-// Invariants. A vertex is claimed by one thread only, so a global queue of V entries cannot overflow. There are no
-// races: a level reads the queues of its own parity and appends to those of the other; and its counter, modulo 3, is
-// read by all while the next one's is grown and the one after that, which no thread reads, is cleared. So one
-// barrier a level is enough.
+// Invariants. Only one thread claims a vertex, so a global queue of V entries cannot overflow. There are no
+// races. A level reads the queues of its own parity and appends to those of the other parity. Of the three
+// counters, all threads read this level's, threads add to the next level's, and one thread clears the third.
+// So one barrier per level is enough.
 //
-// Cost. A level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A thread
-// keeps several of the last three in flight (see claim.cuh). On road networks on an H200 it gained nothing to load or
-// prefetch a vertex's row offsets when it is claimed, nor to look at a neighbour's level before claiming it.
+// Cost. A level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A
+// thread keeps several of the last three in flight (claim.cuh). Two changes gained nothing on road networks
+// on an H200: prefetching a vertex's row offsets when it is claimed, and reading a level before claiming.
 #include "claim.cuh"
 #include "profile.cuh"
 #include "queue.cuh"
 
-// Put a vertex at the next place of the shared queue, or at the same place of the global one if that is beyond the
-// shared queue's capacity.
+// Stores a vertex at the next index of the shared queue, or at that index of the global queue if the shared
+// queue is full.
 __device__ __forceinline__ void append_or_spill(const vertex_queue &queue, int *spill, int vertex) {
     const unsigned position = atomicAdd(queue.size, 1);
     (position < queue.capacity ? queue.entries : spill)[position] = vertex;
 }
 
+namespace layers {
+enum { push_multilevel };
+}
+
 struct queue_sizes {
     int sizes[3];  // as push_private leaves and expects them
-    int level;     // of the frontier handed back
+    int level;     // level of the frontier that the kernel leaves
 };
 
-// Run levels from one on whose frontier has 1 .. small_frontier vertices.
+// Runs levels, from `level` on, while the frontier has 1 .. small_frontier vertices.
 extern "C" __global__ void push_multilevel(const offset_t *row_offsets, const int *column_indices, int *levels,
                                            int small_frontier, int *even_queue, int *odd_queue, queue_sizes *state,
                                            level_record *records, int level) {
@@ -49,7 +53,7 @@ extern "C" __global__ void push_multilevel(const offset_t *row_offsets, const in
     __syncthreads();
     while (size > 0 && size <= small_frontier) {
         if (threadIdx.x == 0) {
-            note_level(records, level, size, LAYER_PUSH_MULTILEVEL);
+            note_level(records, level, size, layers::push_multilevel);
             counts[(level + 2) % 3] = 0;
         }
         const vertex_queue next = {shared_queue(level + 1), (unsigned)small_frontier, &counts[(level + 1) % 3]};

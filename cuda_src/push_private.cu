@@ -1,16 +1,17 @@
-// push_private: push with privatised frontiers (PMPP ch. 15, Fig. 15.14).
+// push_private: push with one private frontier per block (PMPP, Fig. 15.14).
 //
-// As push_frontier, but a block appends to a private frontier in shared memory, where its threads contend with
-// each other only. When all its vertices are expanded, the block reserves room in the global frontier with one
-// atomic and copies the private one there, coalesced.
+// Threads take vertices from a global frontier and claim their unreached neighbours with an atomicCAS. A
+// block appends claimed vertices to a private frontier in shared memory, so only its own threads contend.
+// After all its vertices, the block reserves room in the global frontier with one atomic and copies its
+// private frontier there, coalesced.
 //
-// Invariants. A vertex is claimed by one thread only, so a global frontier of V entries cannot overflow. Vertices
+// Invariants. Only one thread claims a vertex, so a global frontier of V entries cannot overflow. Vertices
 // that do not fit a full private frontier go to the global one at once. There are no races.
 #include "graph.cuh"
 #include "queue.cuh"
 
-// sizes[] holds the lengths of the global frontiers of levels modulo 3: this level's is read, the next one's is
-// grown, and the one after is cleared for the next launch.
+// Expands one level. sizes[level % 3] is the length of this level's frontier. The kernel adds to the length
+// of the next frontier and clears the length after that one for the next launch.
 extern "C" __global__ void push_private(const offset_t *__restrict__ row_offsets,
                                         const int *__restrict__ column_indices, int *levels, int num_vertices,
                                         unsigned local_capacity, const int *__restrict__ queue, int *next_queue,

@@ -1,10 +1,11 @@
-// redirect: vertices taken in order of out-degree (Springer, section 3.4).
+// redirect: takes vertices in order of out-degree (Springer, section 3.4).
 //
-// jobs[] lists all vertices by out-degree, so that the threads of a warp have vertices of similar degree, while the
-// graph is unchanged. The kernel is that of frontier_numbers with this one look-up added. Compared with reorder it
-// saves renumbering the graph, but reads of levels and row offsets are not coalesced.
+// jobs[] lists all vertices by out-degree, so that the threads of a warp have vertices of similar degree. The
+// graph itself is unchanged. Apart from this look-up the kernel equals frontier_numbers. The variant
+// `reorder` renumbers the graph instead. redirect saves the renumbering, but its reads of levels and row
+// offsets are not coalesced.
 //
-// Races. As in frontier_numbers.
+// Races. Several threads may find one neighbour unreached; all of them store the same level.
 #include "neighbours.cuh"
 
 extern "C" __global__ void redirect(const int *__restrict__ jobs, const offset_t *__restrict__ row_offsets,

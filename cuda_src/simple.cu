@@ -1,14 +1,14 @@
 // simple: unoptimised vertex-centric search (Springer, Algorithm 2 and Fig. 9).
 //
-// Every vertex relaxes all its out-neighbours in every iteration, whether or not its own level has changed,
-// until an iteration changes nothing: Bellman-Ford with unit weights. There is no frontier.
+// Each iteration lowers the level of every out-neighbour of every reached vertex to that vertex's level plus
+// one. The search ends after an iteration that changes nothing: Bellman-Ford with unit weights. There is no
+// frontier.
 //
-// Races. Levels are read and lowered by all threads at once. A thread may overwrite a lower level by a higher
-// one that it computed from an older value. That costs iterations, never correctness: the overwriting thread
-// reports progress, so there is a next iteration, which starts from what memory then holds; once all vertices
-// of true level k are right when an iteration starts, no thread can improve on them any more, and each lost
-// update of a vertex at level k + 1 lowers the set of values that can still be written to it. So they, too,
-// become right and stay right.
+// Races. All threads read and lower levels at once. A thread may replace a lower level by a higher one that
+// it computed from an old value. That costs iterations, never correctness. The thread has also reported
+// progress, so another iteration follows. Let all vertices up to level k be right when an iteration starts.
+// Then no thread can lower them further, and stores to vertices of level k + 1 can only come closer to the
+// right value. So level k + 1 becomes right, too, and stays right.
 #include "graph.cuh"
 
 extern "C" __global__ void simple(const offset_t *__restrict__ row_offsets, const int *__restrict__ column_indices,
@@ -18,10 +18,10 @@ extern "C" __global__ void simple(const offset_t *__restrict__ row_offsets, cons
         if (level == UNREACHED) continue;
         for (offset_t e = row_offsets[v]; e < row_offsets[v + 1]; ++e) {
             int neighbour = column_indices[e];
-            // As unsigned numbers, UNREACHED is larger than any level.
+            // As an unsigned number, UNREACHED is larger than any level.
             if ((unsigned)levels[neighbour] > (unsigned)(level + 1)) {
                 levels[neighbour] = level + 1;  // benign race: a later launch corrects a larger level
-                *progress = iteration + 1;  // benign race: all write the same
+                *progress = iteration + 1;  // benign race: every thread stores the same value
             }
         }
     }

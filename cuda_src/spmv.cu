@@ -1,12 +1,13 @@
-// spmv: a level is a sparse matrix-vector product over the boolean semiring (Deng et al. 2009, as Luo, section 2,
-// and BFS-4K, section 3, describe it: O(V) to initialise and O(E) for each of the D levels).
+// spmv: a level is a sparse matrix-vector product over the boolean semiring (Deng et al. 2009, as described
+// by Luo, section 2, and BFS-4K, section 3). Initialising takes O(V), and each of the D levels takes O(E).
 //
-// With the frontier as a boolean vector x, y = A^T x is true for the out-neighbours of the frontier, and y without
-// the reached vertices is the next frontier. A thread takes a row of A^T, that is a column of A (CSC), and sums its
-// whole dot product; only then the mask is applied. The matrix formulation neither stops at the first true term nor
-// applies the mask beforehand; with both it would be pull.
+// The boolean vector x is the frontier. y = A^T x is true for the out-neighbours of the frontier. Removing
+// the reached vertices from y gives the next frontier. A thread computes the dot product of a row of A^T,
+// which is a column of A (CSC). It computes the whole product before it tests whether the vertex was reached.
+// A kernel that tested first, and stopped at the first true term, would be `pull`.
 //
-// Races. None: a thread writes only its own row's level and element of y, and reads no other row's level.
+// Races. A thread writes only the level and the element of y of its own row, and reads no other level. Only
+// *progress has several writers; all of them store the same value.
 #include "graph.cuh"
 
 extern "C" __global__ void spmv(const offset_t *__restrict__ column_offsets, const int *__restrict__ row_indices,
@@ -19,7 +20,7 @@ extern "C" __global__ void spmv(const offset_t *__restrict__ column_offsets, con
         y[v] = discovered;
         if (discovered) {
             levels[v] = level + 1;
-            *progress = level + 1;  // benign race: all write the same
+            *progress = level + 1;  // benign race: every thread stores the same value
         }
     }
 }

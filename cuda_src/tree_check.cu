@@ -1,28 +1,30 @@
-// tree_check: whether parents are a breadth-first tree, by Graph500's five rules, on the device.
+// tree_check: checks on the device whether parents form a breadth-first tree, by the five rules of Graph500.
 //
-// Levels are counted from the parents alone. In each round every vertex goes on from its ancestor to that one's, and
-// adds up the steps; a tree of depth D is climbed in log2(D) rounds, and what has not ended at the source by then never
-// will: rule 1. A vertex is one level below its parent by this way of counting: rule 2. One pass over the edges, a
-// thread for each, holds the levels of both ends together (rules 3 and 4) and marks vertices whose parent an edge leads
-// from (rule 5). Together the rules say that levels are true and that nothing is missing; see check_parents in
-// bfsbench/families/bfs/parents.py, the same check on the host.
+// Levels come from the parents alone. In each round a vertex replaces its ancestor by that ancestor's
+// ancestor and adds up the steps. A tree of depth D is climbed in log2(D) rounds. A vertex that has not
+// arrived at the source by then never will: it breaks rule 1. Levels counted in this way put each vertex one
+// below its parent: rule 2. One pass over the edges compares the levels of both ends (rules 3 and 4). It also
+// marks vertices that an edge joins to their parent (rule 5). Together the rules say that levels are right
+// and no vertex is missing. check_parents in bfsbench/programs/families/bfs/parents.py is the same check on
+// the host.
 //
 // The host defines NO_PARENT.
 #include "graph.cuh"
 
 #define RULES 5
 
-// What has been found. The host sets `first` to the largest integer, and the rest to 0.
+// The result of the check. The host sets `first` to the largest integer, and all other members to 0.
 struct tree_findings {
-    unsigned long long edges;  // both ends of which are in the tree, as often as they are listed
+    unsigned long long edges;  // listed edges whose ends both are in the tree
     int vertices, depth;       // of the tree
-    int moved;                 // an ancestor in the last round
-    int first[RULES];          // vertex at which each rule is broken
+    int moved;                 // whether the last round changed an ancestor
+    int first[RULES];          // smallest vertex that breaks each rule
 
     __device__ void broken(int rule, int v) { atomicMin(&first[rule - 1], v); }
 };
 
-// Begin at the parents: `above` is a vertex that is `steps` above; a root and what is not in the tree are their own.
+// Starts the climb at the parents. above[v] is the vertex `steps[v]` steps above v. The source, and vertices
+// outside the tree, are their own ancestors.
 extern "C" __global__ void begin_climb(const int *__restrict__ parents, int num_vertices, int source, int *above,
                                        int *steps, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -34,18 +36,18 @@ extern "C" __global__ void begin_climb(const int *__restrict__ parents, int num_
     }
 }
 
-// One round, from one pair of arrays to the other.
+// Runs one round of the climb. It reads one pair of arrays and writes the other pair.
 extern "C" __global__ void climb(const int *__restrict__ above, const int *__restrict__ steps, int *above_then,
                                  int *steps_then, int num_vertices, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
         const int u = above[v], further = above[u];
         above_then[v] = further;
         steps_then[v] = steps[v] + steps[u];
-        if (further != u) found->moved = 1;  // benign race: all write the same
+        if (further != u) found->moved = 1;  // benign race: every thread stores the same value
     }
 }
 
-// Make levels of the steps, once all have climbed to the top.
+// Turns steps into levels, after the last round.
 extern "C" __global__ void end_climb(const int *__restrict__ parents, const int *__restrict__ above, int num_vertices,
                                      int source, int *steps, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -58,7 +60,7 @@ extern "C" __global__ void end_climb(const int *__restrict__ parents, const int 
 
 struct marked_tree {
     const int *parents, *levels;
-    unsigned *joined;  // a bit a vertex: an edge leads to it from its parent
+    unsigned *joined;  // one bit per vertex: an edge leads to it from its parent
 
     __device__ void check_arc(int u, int v, int from, int to, tree_findings *found) const {
         if (from == UNREACHED) return;
@@ -68,7 +70,8 @@ struct marked_tree {
     }
 };
 
-// Hold both ends of each edge together; with `both_ways` it leads from its tail to its head and back.
+// Checks the levels of both ends of each edge. With `both_ways` an edge also stands for the arc from its head
+// to its tail.
 extern "C" __global__ void check_edges(const int *__restrict__ tails, const int *__restrict__ heads,
                                        long long num_edges, int both_ways, const int *__restrict__ parents,
                                        const int *__restrict__ levels, unsigned *joined, tree_findings *found) {
@@ -83,7 +86,7 @@ extern "C" __global__ void check_edges(const int *__restrict__ tails, const int 
     if (inside) atomicAdd(&found->edges, inside);
 }
 
-// Find vertices of the tree that no edge joins to their parent, and count all of it.
+// Finds vertices of the tree that no edge joins to their parent. Computes the tree's size and depth.
 extern "C" __global__ void check_joined(const int *__restrict__ parents, const int *__restrict__ levels,
                                         const unsigned *__restrict__ joined, int num_vertices, int source,
                                         tree_findings *found) {

@@ -1,18 +1,28 @@
 """``bfsbench`` as a user calls it, without the start of a process where that is not what is tested."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from bfsbench.cli import main
 
 Completed = subprocess.CompletedProcess[str]
+
+
+def invoke(*words: object) -> Result:
+    """Run a command in this process and in its folder, whatever the exit code."""
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def refused(result: Result) -> str:
+    """The one error line of a request with mistakes, without the program's name."""
+    assert result.exit_code == 2 and result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line.removeprefix("bfsbench: ")
 
 
 def bfsbench(*words: str | Path, cwd: Path, check: int | None = 0) -> Completed:

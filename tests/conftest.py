@@ -1,7 +1,5 @@
 """Shared fixtures."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator
@@ -13,7 +11,7 @@ from hypothesis import settings
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.machine import usable_cores
+from bfsbench.support.machine import usable_cores
 from tests.devices import BACKENDS
 
 # The workers read one another's bytecode: or each of them, and each program that a test starts, compiles all

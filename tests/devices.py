@@ -1,9 +1,7 @@
 """The backends that tests of kernels run on: the CPU's, and those of a GPU where there is one."""
 
-from __future__ import annotations
-
 from bfsbench.backends import GPU_BACKENDS, open_device
-from bfsbench.errors import UsageError
+from bfsbench.support.errors import UsageError
 
 
 def is_usable(backend: str) -> bool:

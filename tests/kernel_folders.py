@@ -1,7 +1,5 @@
 """Kernels from another folder than the package's: an older version of them, or a copy with changes."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bfsbench.programs import variant as programs
-from bfsbench.variants import likely_parents, part_growing, short_rows
+from bfsbench.variants import graph_parts, prepared_rows
 
 COMPILERS = ("cpu", "cuda", "cuda_core_compile", "pycuda_compile")
 """Modules of bfsbench.backends that name the headers' folders. Not all can be imported on every machine."""
@@ -23,6 +21,6 @@ def kernels_from(cuda_src: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for compiler in filter(None, compilers):
             patch.setattr(compiler, "KERNEL_HEADERS", (cuda_src / "common", cuda_src))
-        for module in (programs, likely_parents, part_growing, short_rows):
+        for module in (programs, graph_parts, prepared_rows):
             patch.setattr(module, "CUDA_SRC", cuda_src)
         yield

@@ -1,7 +1,5 @@
 """PyCUDA and cuda-bindings made up, for machines without a GPU: device memory is the host's."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 
-from bfsbench.toolchain import DRIVER_LIBRARY
+from bfsbench.support.toolchain import DRIVER_LIBRARY
 
 MEMORY = 1 << 20
 """Bytes of the made-up device."""
@@ -53,8 +51,14 @@ class Kept:
     freed: list[int] = field(default_factory=list)
     attributes: dict[int, int] = field(default_factory=dict)
     """Set on functions."""
+    calls: list[str] = field(default_factory=list)
     says: str = ""
     """The error of the next launch."""
+
+    def done(self, call: str) -> int:
+        """Note a call; returns that it succeeded."""
+        self.calls.append(call)
+        return 0
 
     def allocate(self, size: int) -> int:
         block = ctypes.create_string_buffer(size)
@@ -155,7 +159,10 @@ def library(kept: Kept) -> SimpleNamespace:
         return 0
 
     return SimpleNamespace(
-        cuLaunchKernelEx=launch, cuMemcpyDtoHAsync_v2=copied, cuStreamSynchronize=lambda _stream: 0
+        cuLaunchKernelEx=launch,
+        cuMemcpyDtoHAsync_v2=copied,
+        cuStreamSynchronize=lambda _stream: 0,
+        cuCtxResetPersistingL2Cache=lambda: kept.done("reset persisting L2"),
     )
 
 
@@ -234,12 +241,11 @@ def install(backend: str, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
         finder = MagicMock(DynamicLibNotFoundError=RuntimeError, StaticLibNotFoundError=OSError)
         modules = {"cuda": package, "cuda.bindings": inside, "cuda.core": core, "cuda.pathfinder": finder}
         names = ("cuda_core_driver", "cuda_core_compile")
-        load = ctypes.CDLL
-        made = library(kept)
-        monkeypatch.setattr("ctypes.CDLL", lambda name: made if name == DRIVER_LIBRARY else load(name))
+    load, made = ctypes.CDLL, library(kept)
+    monkeypatch.setattr("ctypes.CDLL", lambda name: made if name == DRIVER_LIBRARY else load(name))
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
         setattr(package, name.rpartition(".")[2], module)
     for name in names:
         forget(f"bfsbench.backends.{name}", monkeypatch)
-    monkeypatch.setattr("bfsbench.toolchain.nvrtc_version", lambda: "13.0")
+    monkeypatch.setattr("bfsbench.support.toolchain.nvrtc_version", lambda: "13.0")

@@ -1,7 +1,5 @@
 """The small graphs that every search is tested on, and the sources to start from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial

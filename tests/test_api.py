@@ -1,7 +1,5 @@
 """The public functions, with the words of the command line."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys
@@ -18,7 +16,7 @@ import bfsbench
 from bfsbench.bench.runner import Measured
 from bfsbench.bench.sweep import SweepProgress
 from bfsbench.bench.worker import DeviceInfo
-from bfsbench.errors import UsageError
+from bfsbench.support.errors import UsageError
 from tests.bench.test_results import make_row, write
 
 
@@ -92,6 +90,34 @@ def test_searches_take_what_stands_for_a_graph(tmp_path: Path) -> None:
         bfsbench.all_pairs(3 * matrix, "cpu_floyd_warshall")
 
 
+def test_vertices_are_named_and_knobs_written_in_lower_case() -> None:
+    edges = pd.DataFrame({"source": ["adam", "eve"], "target": ["eve", "kain"]})
+    assert bfsbench.search(edges, "cpu_queue", "eve").levels.tolist() == [-1, 0, 1]
+    with pytest.raises(UsageError, match="vertex able is not in"):
+        bfsbench.search(edges, "cpu_queue", "able")
+    found = bfsbench.sweep("pmpp", "virtual_warp", w_sz=[4, 8], repeats=1, backend="cpu")
+    assert found["knobs"].tolist() == ["W_SZ=4", "W_SZ=8"]
+    bfsbench.search("pmpp", "virtual_warp", w_sz=8, backend="cpu")
+
+
+def test_vertices_that_no_path_reaches_are_masked() -> None:
+    distances = bfsbench.all_pairs(np.array([[0, 1]]), "cpu_floyd_warshall").distances
+    assert distances.tolist() == [[0, 1], [None, 0]] and distances.sum() == 1
+
+
+SCRIPT = """
+import bfsbench
+rows = bfsbench.sweep("pmpp", ["push", "cpu_queue"], backend="cpu", repeats=1)
+print(rows.status.tolist(), len(bfsbench.check("push", ["path(n=3)"], seeds=1).query("not benign")))
+"""
+
+
+def test_a_plain_script_needs_no_guard(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    done = subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("['ok', 'ok'] 0\n", 0), done.stderr
+
+
 def test_results_are_a_data_frame(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", make_row())
     write(tmp_path / "b.csv", make_row(), make_row())
@@ -158,7 +184,7 @@ def test_a_sweep_is_heard_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest
         ({"source_ids": [1.5]}, "a source must be a whole number, not 1.5"),
         ({"source_ids": 3}, "sources are given in a list, not as 3"),
         ({"seed": 1.5}, "seed must be a whole number, not 1.5"),
-        ({"block": None}, "--block: 'None' is not a whole number"),
+        ({"block": None}, "block: 'None' is not a whole number"),
         ({"timeout": math.inf}, "timeout must be a positive number, not inf"),
         ({"repeats": 1.5}, "repeats must be a whole number, not 1.5"),
         ({"out": "x" * 300 + ".csv"}, "File name too long"),
@@ -169,7 +195,7 @@ def test_a_sweep_is_heard_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest
         ({"block": "64:32:x2"}, "does not reach its last value from its first"),
         ({"resume": True}, "resume needs the"),
         ({"profile": True}, "level profiles go beside a result file"),
-        ({"mixed_devices": True}, "goes with --cluster"),
+        ({"mixed_devices": True}, "goes with cluster"),
     ],
 )
 def test_mistakes_of_a_sweep_are_named(arguments: dict[str, Any], says: str) -> None:

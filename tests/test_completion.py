@@ -1,7 +1,5 @@
 """Shell completions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -9,7 +7,7 @@ from click.shell_completion import ShellComplete
 
 from bfsbench.cli import main
 from bfsbench.graphs.catalogue import Catalogue
-from bfsbench.report import TABLES
+from bfsbench.reports import TABLES
 from bfsbench.variants import all_variants
 
 

@@ -1,7 +1,5 @@
 """The backends of a GPU over made-up drivers: launches, memory, refusals, and which backend is taken."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import struct
@@ -15,7 +13,15 @@ import pytest
 
 from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.backends.base import Struct
-from bfsbench.errors import DeviceOutOfMemoryError, KernelError, LaunchError, ToolchainError, UsageError
+from bfsbench.bench import session
+from bfsbench.bench.session import Machine
+from bfsbench.support.errors import (
+    DeviceOutOfMemoryError,
+    KernelError,
+    LaunchError,
+    ToolchainError,
+    UsageError,
+)
 from tests import made_up_drivers
 from tests.made_up_drivers import DEVICE, FUNCTION, MEMORY, Kept, Launched
 
@@ -34,7 +40,7 @@ def device(
     """A device of each backend over its made-up driver, with a cache of its own."""
     monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "cache"))
     made_up_drivers.install(request.param, kept, monkeypatch)
-    monkeypatch.setattr("bfsbench.toolchain.find_nvcc", lambda: tmp_path / "nvcc")
+    monkeypatch.setattr("bfsbench.support.toolchain.find_nvcc", lambda: tmp_path / "nvcc")
     device = open_device(request.param)
     yield device
     device.close()
@@ -124,7 +130,7 @@ def test_signals_are_read_and_filled_by_word_and_by_member(device: Any) -> None:
     signal = device.signal(3)
     signal.fill(5)
     signal.fill(6, 1)
-    assert (signal.read_all(), signal.read(1)) == ([5, 6, 5], 6)
+    assert [signal.read(word) for word in range(3)] == [5, 6, 5]
     state = device.signal(State)
     state.fill(0)
     state.fill_member(9, "sizes", 1)
@@ -172,10 +178,10 @@ def test_auto_takes_the_first_backend_that_works(monkeypatch: pytest.MonkeyPatch
 
     for backend in GPU_BACKENDS:
         made_up_drivers.install(backend, Kept(), monkeypatch)
-    monkeypatch.setattr("bfsbench.toolchain.find_nvcc", lambda: tmp_path / "nvcc")
+    monkeypatch.setattr("bfsbench.support.toolchain.find_nvcc", lambda: tmp_path / "nvcc")
     assert open_device("auto").backend == "cuda"
     made_up_drivers.forget("bfsbench.backends.pycuda_driver", monkeypatch)
-    monkeypatch.setattr("bfsbench.toolchain.find_nvcc", no_nvcc)
+    monkeypatch.setattr("bfsbench.support.toolchain.find_nvcc", no_nvcc)
     assert open_device("auto").backend == "cuda-core"
     with pytest.raises(UsageError, match=r"no CUDA device can be used \(no nvcc found\): see"):
         open_device("cuda")
@@ -197,6 +203,15 @@ def test_a_machine_without_a_driver_is_told_so(monkeypatch: pytest.MonkeyPatch) 
 
 def test_code_that_the_driver_is_too_old_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     made_up_drivers.install("cuda-core", Kept(), monkeypatch)
-    monkeypatch.setattr("bfsbench.toolchain.nvrtc_version", lambda: "14.0")
+    monkeypatch.setattr("bfsbench.support.toolchain.nvrtc_version", lambda: "14.0")
     with pytest.raises(UsageError, match=r"NVRTC 14.0 makes code for newer drivers .* CUDA 13.0"):
         open_device("cuda-core")
+
+
+def test_a_flush_resets_lines_that_persist_in_the_cache(
+    device: Any, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "FLUSHED", 0)
+    monkeypatch.setattr(session, "FLUSHED_BYTES", 1024)
+    Machine(device).flush()
+    assert kept.calls == ["reset persisting L2"]

@@ -1,7 +1,5 @@
 """``bfsbench doctor`` on machines that lack one thing or another."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib.metadata
 import importlib.util
@@ -14,12 +12,11 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from bfsbench import doctor, toolchain
-from bfsbench.cli import main
-from bfsbench.doctor import Check, Section
-from bfsbench.errors import ToolchainError
+from bfsbench.support import doctor, toolchain
+from bfsbench.support.doctor import Check, Section
+from bfsbench.support.errors import ToolchainError
+from tests.commands import invoke
 
 PIP = f"{sys.executable} -m pip install"
 NVCC = (
@@ -320,12 +317,12 @@ def test_the_exit_code_tells_whether_anything_can_run(
     found = {name: Section(name, (BAD if name in broken.split() else OK,)) for name in SECTIONS}
     code = 0 if usable else 1
     monkeypatch.setattr("bfsbench.cli.doctor.examine", lambda: found)
-    result = CliRunner().invoke(main, ["doctor", "--format", "json"])
+    result = invoke("doctor", "--format", "json")
     assert result.exit_code == code
     read = json.loads(result.stdout)
     assert read["usable"] == {name: name in usable for name in ("cpu", "cuda", "cuda-core")}
     assert read["gpu"]["checks"][0]["state"] == ("missing" if "gpu" in broken else "ok")
-    text = CliRunner().invoke(main, ["doctor"])
+    text = invoke("doctor")
     assert text.exit_code == code
     for backend, able in read["usable"].items():
         assert f"Backend {backend} {'can run' if able else 'cannot run yet'}." in text.stdout
@@ -339,12 +336,12 @@ def test_what_is_optional_does_not_matter() -> None:
 def test_every_fix_stands_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     long = Check("nvcc", "missing", "a long detail " * 20, "a long command " * 20)
     monkeypatch.setattr("bfsbench.cli.doctor.examine", lambda: dict.fromkeys(SECTIONS, Section("S", (long,))))
-    shown = CliRunner().invoke(main, ["doctor"]).stdout
+    shown = invoke("doctor").stdout
     assert shown.count(long.fix) == len(SECTIONS)
     assert all(len(line) <= 100 for line in shown.splitlines() if long.fix not in line)
 
 
 def test_the_doctor_of_this_machine_finds_its_compiler() -> None:
-    result = CliRunner().invoke(main, ["doctor", "--format", "json"])
+    result = invoke("doctor", "--format", "json")
     assert json.loads(result.stdout)["cpu"]["works"]
     assert result.exit_code == 0

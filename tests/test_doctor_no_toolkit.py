@@ -1,15 +1,13 @@
 """``bfsbench doctor`` on machines with a GPU but no CUDA toolkit."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
 
-from bfsbench import doctor, toolchain
-from bfsbench.doctor import Check
+from bfsbench.support import doctor, toolchain
+from bfsbench.support.doctor import Check
 from tests.test_doctor import CORE, PIP, libcuda, with_driver
 
 

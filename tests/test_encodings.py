@@ -1,7 +1,5 @@
 """Terminals that cannot show everything, and file names that are not text: never a traceback."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

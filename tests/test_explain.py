@@ -1,21 +1,30 @@
 """'bfsbench explain', and 'bfsbench compare' of what it writes, as a user meets them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from bfsbench.families.bfs.levels import reference_levels
 from bfsbench.graphs.load import load
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.support.paths import CUDA_SRC
 from tests import commands
 from tests.commands import Completed
 
 GRAPH = ("--dataset", "lattice(rows=6,columns=8)", "--source", "3")
+MODULE = """
+from bfsbench.variants.frontier_numbers import FrontierNumbers
+
+
+class Mine(FrontierNumbers):
+    name = level_kernel = "mine_to_explain"
+    aliases = ()
+"""
 DENSE = "kronecker(scale=8,seed=1):symmetrised"
 
 
@@ -89,7 +98,8 @@ def test_a_search_that_pushes_pulls_and_waits_for_blocks_of_a_cluster(tmp_path: 
     assert {"cluster.cuh", "pull.cuh"} <= {file for file, _ in reads}
     assert ("pull.cuh", "3") in reads
     assert ("pull.cuh", "0") not in reads
-    meetings = [row for row in rows if row["file"] == "common/block_cluster.cuh" and row["kind"] == "barrier"]
+    of_clusters = [row for row in rows if row["file"] == "adaptive/block_cluster.cuh"]
+    meetings = [row for row in of_clusters if row["kind"] == "barrier"]
     assert {float(row["lanes"]) / float(row["executions"]) for row in meetings} == {32}
 
 
@@ -100,7 +110,7 @@ def test_levels_of_few_vertices_within_one_launch(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assigned: Counter[int] = Counter()
     for row in csv.DictReader(out.open(newline="")):
-        if row["file"] == "common/answer.cuh" and row["kind"] == "store":
+        if row["file"] == "adaptive/answer.cuh" and row["kind"] == "store":
             assigned[int(row["level"])] += int(row["lanes"])
     levels = reference_levels(load(graph), 0)
     assert assigned == Counter((levels.clip(1) - 1).tolist()), "the first level finds the source as well"
@@ -122,6 +132,9 @@ def test_a_page_of_two_searches(tmp_path: Path) -> None:
     data = json.loads(text)
     assert data["what"].endswith(", source 3")
     push, pull = data["searches"]
+    assert re.fullmatch(
+        r"Predicted, not measured: [0-9.e-]+ ms on one NVIDIA H200, bound by \w+", pull["predicted"]
+    )
     assert [of["title"] for of in (push, pull)] == ["frontier_numbers, block 256", "pull, block 256"]
     assert data["levels"] == list(range(len(data["levels"])))
     kernel = {file["name"]: dict(file["lines"]) for file in pull["files"]}["pull.cu"]
@@ -133,6 +146,18 @@ def test_a_page_of_two_searches(tmp_path: Path) -> None:
     refused = bfsbench("explain", "push", *GRAPH, "--html", tmp_path / "none" / "page.html")
     assert refused.returncode == 2
     assert "cannot write" in refused.stderr
+
+
+def test_a_folder_is_explained_into_a_file_of_any_name(tmp_path: Path) -> None:
+    (tmp_path / "mine_to_explain.py").write_text(MODULE)
+    kernel = (CUDA_SRC / "frontier_numbers.cu").read_text().replace("frontier_numbers(", "mine_to_explain(")
+    (tmp_path / "mine_to_explain.cu").write_text(kernel)
+    out = tmp_path / "mine"
+    words = [sys.executable, "-m", "bfsbench", "explain", str(tmp_path), *GRAPH, "--out", str(out)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)  # keeps the variant out of here
+    assert done.returncode == 0, done.stderr
+    assert "mine_to_explain, block 256" in done.stdout
+    assert "0 more, 0 less" in bfsbench("compare", out, out).stdout
 
 
 def test_one_level_of_a_listing() -> None:
@@ -184,7 +209,6 @@ def test_counts_that_are_none_are_one_line(counters: Path, tmp_path: Path, count
         (("pusch", *GRAPH), "unknown variant 'pusch': did you mean push"),
         (("push", *GRAPH, "--w-sz", "4"), "knob W_SZ belongs to none of the variants chosen"),
         (("push", *GRAPH, "--level", "99"), "the search has no such level"),
-        (("push", *GRAPH, "--out", "results.csv"), "needs a name that ends in '.counters.csv'"),
         (("push", "--dataset", "lattice(rows=3,columns=3),star(n=4)"), "names several graphs"),
         (("push", *GRAPH[:2], "--source", "48"), "source 48 is out of range"),
         (("push", *GRAPH, "--block", "32:1024:+32"), "explain takes at most 8"),

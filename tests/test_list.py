@@ -1,8 +1,7 @@
 """``bfsbench list`` against the declarations it is made from."""
 
-from __future__ import annotations
-
 import csv
+import inspect
 import io
 import json
 import os
@@ -12,23 +11,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from bfsbench.cli import check, explain, main, reproduce, run, tune
-from bfsbench.cli.help import KNOB_PREFIX
 from bfsbench.graphs.catalogue import Catalogue
 from bfsbench.graphs.generators import GENERATORS
-from bfsbench.listing import LISTS
-from bfsbench.paths import PACKAGE
-from bfsbench.programs.knob import RESERVED_OPTIONS
+from bfsbench.support.paths import PACKAGE
+from bfsbench.tools.listing import LISTS
 from bfsbench.variants import all_variants
-from bfsbench.variants.base import Variant
+from bfsbench.variants.base import KernelProgram, Variant
+from tests.commands import invoke
 
 
 def listed(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["list", *arguments])
+    return invoke("list", *arguments)
 
 
 def rows(what: str) -> list[dict[str, Any]]:
@@ -70,7 +66,7 @@ def test_every_figure_is_listed_with_its_variant_and_the_file_of_its_kernel() ->
     assert sorted(told) == sorted(declared)
     for line in found:
         path = PACKAGE.parent / line["file"]
-        assert path.is_file() and path.suffix in (".cu", ".cpp", ".toml")
+        assert path.is_file() and path.suffix in (".cu", ".cpp", ".py", ".toml")
     springer = [line["figure"] for line in found if line["paper"] == "Springer" and "Fig." in line["figure"]]
     assert [text.rpartition("Fig. ")[2] for text in springer] == [
         *("9", "10", "11", "12", "13", "14", "15", "16", "17")
@@ -78,7 +74,7 @@ def test_every_figure_is_listed_with_its_variant_and_the_file_of_its_kernel() ->
 
 
 def shown(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["show", *arguments])
+    return invoke("show", *arguments)
 
 
 @pytest.mark.parametrize("variant", all_variants().values(), ids=lambda variant: variant.name)
@@ -92,7 +88,11 @@ def test_show_has_all_of_a_declaration(variant: type[Variant]) -> None:
     tables = json.loads(shown(variant.name, "--format", "json").stdout)
     facts = {line["property"]: line["value"] for line in tables["variant"]["rows"]}
     (file,) = (Path(facts[key]) for key in ("kernels", "program") if key in facts)
-    assert file.is_file() and file.stem == (getattr(variant, "kernel_files", ()) or (variant.name,))[0]
+    assert file.is_file()
+    if issubclass(variant, KernelProgram):
+        assert file == variant.source_files()[0]
+    else:
+        assert file.stem in (variant.name, Path(inspect.getfile(variant)).stem)
     knobs = {line["name"]: line for line in tables.get("knobs", {"rows": []})["rows"]}
     assert list(knobs) == [knob.name for knob in variant.knobs]
     for knob in variant.knobs:
@@ -118,17 +118,13 @@ def test_aliases_stand_beside_names_for_people_only() -> None:
 
 
 OWN = """
-from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
+from bfsbench.variants.base import LevelKernelVariant
 
 
 class Own(LevelKernelVariant):
     name = "{name}"
     aliases = ({alias!r},)
-    summary = origin = layout = frontier = parallel_unit = work = "x"
-    traffic = LEVEL_SCAN
-
-    def arguments(self): return ()
-    def work_items(self): return 1
+    summary = "x"
 """
 
 
@@ -137,6 +133,20 @@ def command(folders: Sequence[Path], *words: str) -> subprocess.CompletedProcess
     environment = os.environ | {"BFSBENCH_VARIANTS": os.pathsep.join(map(str, folders))}
     start = [sys.executable, "-m", "bfsbench", *words]
     return subprocess.run(start, capture_output=True, text=True, env=environment, cwd=PACKAGE.parent)
+
+
+def test_a_variant_needs_a_name_and_a_summary(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OWN.format(name="mine", alias="my_own"))
+    (tmp_path / "mine.cu").write_text("// mine: nothing\n")
+    facts = command([tmp_path], "show", "mine", "--format", "json")
+    assert facts.returncode == 0, facts.stderr
+    told = [row["property"] for row in json.loads(facts.stdout)["variant"]["rows"]]
+    assert {"summary", "layout"} <= set(told), "the layout has a default"
+    assert not {"from", "frontier", "parallel unit", "work", "space"} & set(told)
+    without = OWN.format(name="mine", alias="my_own").replace('    summary = "x"\n', "")
+    (tmp_path / "mine.py").write_text(without)
+    refused = command([tmp_path], "list")
+    assert refused.stderr == "bfsbench: variant mine (mine.py) does not declare 'summary'\n"
 
 
 @pytest.mark.parametrize(
@@ -209,6 +219,7 @@ def test_a_wrong_name_is_one_line(tmp_path: Path, line: str, reason: str) -> Non
     [
         ("family = ['bfs']", "'family' is not a str"),
         ("summary = 5", "'summary' is not a str"),
+        ("origin = 'a comma is missing'", "'origin' is not a tuple of str"),
         ("origin = ('x', 5)", "'origin' is not a tuple of str"),
         ("layout = ['CSR']", "'layout' is not a tuple of str"),
         ("usual_block = '256'", "'usual_block' is not a positive int"),
@@ -221,7 +232,6 @@ def test_a_wrong_name_is_one_line(tmp_path: Path, line: str, reason: str) -> Non
         ("knobs = (Knob('width', 1, '', (1,)),)", "'knobs': 'width' is no name of a knob"),
         ("knobs = (Knob('W\\n', 1, '', (1,)),)", "'knobs': 'W\\n' is no name of a knob"),
         ("knobs = (Knob('W', 1, '', (1,)),) * 2", "'knobs' holds two of the name W"),
-        ("knobs = (Knob('OUT', 1, '', (1,)),)", "'knobs': OUT would be --out, which is another option"),
         ("knobs = (Knob('W', None, '', (1,)),)", "'knobs': W has a default of type NoneType"),
         ("knobs = (Knob('W', 1, '', None),)", "'knobs': W has choices of type NoneType, not a tuple"),
         ("knobs = (Knob('W', 1, '', (1, '2')),)", "'knobs': W has choices of another type than its default"),
@@ -235,23 +245,23 @@ def test_a_wrong_attribute_is_one_line(tmp_path: Path, line: str, reason: str) -
     assert refusal(tmp_path, line).startswith(f"bfsbench: variant mine (mine.py): {reason}")
 
 
-def refusal(folder: Path, line: str) -> str:
+def refusal(folder: Path, line: str, *words: str) -> str:
     """The one line of a command that finds a variant with this line at the end of its class."""
     head = "from bfsbench.variants.base import Knob\n"
     (folder / "mine.py").write_text(f"{head}{OWN.format(name='mine', alias='my_own')}    {line}\n")
-    found = command([folder], "run", "--dataset", "soc-Epinions1", "--dry-run")
+    found = command([folder], *(words or ("run", "--dataset", "soc-Epinions1", "--dry-run")))
     assert found.returncode == 2
     assert found.stderr.count("\n") == 1
     return found.stderr
 
 
-def test_the_reserved_options_are_those_of_the_commands_that_take_knobs() -> None:
-    options: set[str] = set()
-    for module in (run, tune, reproduce, check, explain):
-        for parameter in module.command.get_params(click.Context(module.command)):
-            if isinstance(parameter, click.Option) and not (parameter.name or "").startswith(KNOB_PREFIX):
-                options.update((*parameter.opts, *parameter.secondary_opts))
-    assert {option for option in options if option.startswith("--")} == set(RESERVED_OPTIONS)
+@pytest.mark.parametrize(("name", "program"), [("OUT", "run"), ("MIN_TIME", "tune"), ("SCALE", "reproduce")])
+def test_a_knob_spelt_like_an_option_is_one_line(tmp_path: Path, name: str, program: str) -> None:
+    line = f"knobs = (Knob({name!r}, 1, '', (1,)),)"
+    said = refusal(tmp_path, line, program, "--help-knobs")
+    option = "--" + name.lower().replace("_", "-")
+    what = f"variant mine: knob {name} would be {option}, which is another option of 'bfsbench {program}'"
+    assert said == f"bfsbench: {what}\n"
 
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
@@ -271,7 +281,7 @@ def test_every_dataset_is_listed_with_counts_and_state() -> None:
 
 
 def test_list_and_fetch_tell_the_same_state() -> None:
-    told = CliRunner().invoke(main, ["fetch", "--list"]).stdout.splitlines()[2:]
+    told = invoke("fetch", "--list").stdout.splitlines()[2:]
     assert {line["name"]: line["state"] for line in rows("datasets")} == {
         line.split()[0]: line.split()[-1] for line in told
     }

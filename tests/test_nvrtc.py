@@ -1,7 +1,5 @@
 """Kernels compiled by NVRTC, where NVIDIA's wheels are installed (extra ``cuda-core``); it needs no GPU."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -14,17 +12,17 @@ from elftools.elf.elffile import ELFFile
 
 from bfsbench.backends.base import Define, Struct
 from bfsbench.backends.cpu import CpuDevice
-from bfsbench.emulator import Contract
-from bfsbench.errors import ToolchainError
 from bfsbench.graphs.load import load
-from bfsbench.paths import CUDA_SRC, KERNEL_HEADERS
+from bfsbench.kernels import Contract
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
+from bfsbench.support.errors import ToolchainError
+from bfsbench.support.paths import CUDA_SRC, KERNEL_HEADERS
 from bfsbench.variants import all_variants, find
 from tests.benchmarks.kernel_builds import Build, all_builds
 
 pytestmark = pytest.mark.exhaustive  # what the tests need otherwise does not bring the wheels
 pytest.importorskip("cuda.core")
-compiling = pytest.importorskip("bfsbench.backends.cuda_core_compile")
+compiling = pytest.importorskip("bfsbench.backends.cuda_core_driver")
 
 ARCH = "sm_90"
 BUILDS = list(all_builds())
@@ -69,7 +67,7 @@ class RecordingDevice(CpuDevice):
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_what_a_search_asks_for_compiles_with_its_contract(name: str) -> None:
-    variant, graph = find(name), load("weighted_random(n=30,density=5)")
+    variant, graph = find(name), load("uniform(n=30,m=60)")
     assert issubclass(variant, KernelProgram)
     with RecordingDevice() as device:
         setup = KernelSetup(DeviceGraph(device, graph), None, 256, variant.knob_values({}))

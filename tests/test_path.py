@@ -1,16 +1,17 @@
 """``bfsbench path``, and the ids by which it names vertices."""
 
-from __future__ import annotations
-
+import json
 from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.results import read_rows
-from bfsbench.errors import UsageError
 from bfsbench.graphs.load import load
+from bfsbench.rows.columns import COLUMNS
+from bfsbench.rows.results import read_results, read_rows
+from bfsbench.support.errors import UsageError
 from tests.bench.test_run import LATTICE, run
-from tests.commands import Completed, bfsbench
+from tests.commands import Completed, bfsbench, invoke
+from tests.report.result_rows import row, write
 
 SPARSE = "# a graph\n10 200\n200 3000\n10 7\n7 3000\n3000 41\n50 10\n"
 
@@ -98,3 +99,40 @@ def test_a_sweep_times_and_checks_the_tree_on_request(tmp_path: Path) -> None:
     (tmp_path / "r.csv").unlink()
     run(*words, "--parents", cwd=tmp_path)
     assert all(float(row["parents_ms"]) > 0 for row in read_rows(tmp_path / "r.csv"))
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path, out = tmp_path / "friends.csv", tmp_path / "rows.csv"
+    path.write_text("from,to\nann,=bob\n=bob,cleo\n")
+    for name in ("ann", "=bob"):
+        words = ("run", "--dataset", str(path), "--variant", "cpu_queue", "--repeats", "1", "--out", str(out))
+        more = ("--resume",) if out.exists() else ()
+        result = invoke(*words, *more, "--source-id", name)
+        assert result.exit_code == 0, result.stderr
+    return out
+
+
+def test_rows_have_the_name_of_the_source_as_no_formula(rows: Path) -> None:
+    found = {row["source"]: row["source_id"] for row in read_rows(rows)}
+    assert sorted(found.values()) == ["'=bob", "ann"]
+
+
+def test_reports_name_the_one_source(rows: Path, tmp_path: Path) -> None:
+    (ann,) = [one for one in read_rows(rows) if one["source_id"] == "ann"]
+    alone = write(tmp_path / "one.csv", [ann])
+    shown = invoke("report", alone, "--table", "best").stdout
+    assert f"friends.csv:directed, source ann ({ann['source']})" in shown
+    both = invoke("report", rows, "--table", "best").stdout
+    assert "friends.csv:directed, 2 sources" in both
+
+
+def test_rows_of_before_have_no_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "new.csv", [row()])
+    lines = [line.split(",") for line in path.read_text().splitlines()]
+    place = COLUMNS.index("source_id")
+    old = tmp_path / "old.csv"
+    old.write_text("".join(",".join([*line[:place], *line[place + 1 :]]) + "\n" for line in lines))
+    assert read_results([old])["source_id"].tolist() == [""]
+    shown = invoke("report", old, "--table", "best", "--format", "json")
+    assert json.loads(shown.stdout)["best"]["rows"][0]["search_ms"] == 1.0

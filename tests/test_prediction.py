@@ -1,17 +1,19 @@
 """Predicted times are what the model says, worked out by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import pytest
 
-from bfsbench.bench.point import Point
-from bfsbench.emulator.counting import STEPS
-from bfsbench.explain.counters import COUNTERS, KEY, Counters
-from bfsbench.explain.prediction import L2_PARTS, predict
-from bfsbench.probe.ceilings import Ceilings
+from bfsbench.emulator.watch import STEPS
+from bfsbench.reports.predictions import baseline, trust
+from bfsbench.rows.ceilings import Ceilings
+from bfsbench.rows.counters import COUNTERS, KEY, Counters
+from bfsbench.rows.point import Point
+from bfsbench.support.paths import CUDA_SRC
+from bfsbench.tools.explain.tables import L2_PARTS, TRUST, predict
+
+RESULTS = CUDA_SRC.parent / "results" / "h200" / "emulator"
 
 DEVICE = Ceilings(
     "a GPU",
@@ -33,12 +35,12 @@ def counters(
     no_line = dict.fromkeys(COUNTERS, 0) | {"file": "k.cu", "line": 1, "kernel": "k", "kind": "load"}
     no_launch = dict.fromkeys(STEPS, 0) | {"kernel": "k", "blocks": 1, "threads": 32, "shared": 0}
     return Counters(
-        Point("g", 0, "push", "cpu", None, 256),
-        "",
         pd.DataFrame([{**no_line, **line} for line in lines], columns=[*KEY, *COUNTERS]),
         pd.DataFrame([{**no_launch, **launch} for launch in launches]),
         waits,
         {},
+        Point("g", 0, "push", "cpu", None, 256),
+        "",
     )
 
 
@@ -72,3 +74,44 @@ def test_levels_of_resident_blocks_end_with_a_barrier() -> None:
     alone = [{**level, "blocks": 1} for level in resident]
     found = predict(counters([{"level": 0, "memory": "global"}], alone, waits=1), DEVICE)
     assert found.latency_ms == pytest.approx(4 * 10 * 0.1 / 1e3)
+
+
+def test_trust_of_times_whose_ratios_are_known() -> None:
+    """On the first graph everything takes twice, on the second half of what is predicted."""
+    table = pd.DataFrame(
+        {
+            "graph": ["a", "a", "b", "b"],
+            "variant": ["pull", "luo", "pull", "luo"],
+            "measured_ms": [2.0, 8.0, 4.0, 8.0],
+            "predicted_ms": [1.0, 4.0, 8.0, 16.0],
+        }
+    )
+    found = trust(table)
+    assert (found.searches, found.bias, found.factor) == (4, pytest.approx(1.0), pytest.approx(2.0))
+    assert found.rank_by_graph == {"a": pytest.approx(1.0), "b": pytest.approx(1.0)} and found.rank < 1
+    assert found.factor_by_graph == pytest.approx({"a": 4.0, "b": 4.0}), "the other graph's bias is taken out"
+    assert found.share_near == 1.0
+    usual = baseline(table)  # each variant by its time on the other graph
+    assert usual.bias == pytest.approx(1.0) and usual.factor_by_graph["a"] == pytest.approx(2.0)
+    assert usual.rank_by_graph == {"a": pytest.approx(1.0), "b": pytest.approx(1.0)}
+
+
+def test_the_table_of_predictions_names_what_was_counted_and_what_was_measured() -> None:
+    table = pd.read_csv(RESULTS / "predictions.csv", dtype=str)
+    for name in ("commit", "measured_commit"):
+        assert table[name].str.fullmatch("[0-9a-f]{12,40}").all(), "without uncommitted changes"
+    for name in ("code", "measured_code"):
+        assert table[name].str.fullmatch("[0-9a-f]{16}").all()
+    assert (table.groupby("variant")["code"].nunique() == 1).all()
+
+
+def test_the_line_below_predictions_says_what_the_table_of_results_says() -> None:
+    found = trust(pd.read_csv(RESULTS / "predictions.csv"))
+    ranks = found.rank_by_graph.values()
+    for said in (
+        f"of {found.searches} searches",
+        f"of {found.factor:.2f}, and",
+        f"mean is {found.bias:.2f} of",
+        f"{min(ranks):.2f} to {max(ranks):.2f} within a graph, and {found.rank:.2f} over all",
+    ):
+        assert said in TRUST

@@ -1,8 +1,8 @@
-"""Pages of the site of docs/: the gallery follows declarations and rows, and the example kernel works."""
-
-from __future__ import annotations
+"""Pages for readers: the gallery, the examples, the notebooks, and numbers that are those of the rows."""
 
 import importlib.util
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,21 +10,29 @@ from types import ModuleType
 
 import pytest
 
-from bfsbench.paths import CUDA_SRC
+from bfsbench.experiments.texts import fill_in
+from bfsbench.graphs.load import load
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.support.paths import CUDA_SRC
 from bfsbench.variants import all_variants
+from tests.report.chromium import chromium
 from tests.report.result_rows import emulated_row, frame, host_row, row
 
 ROOT = CUDA_SRC.parent
 
 
-@pytest.fixture(scope="module")
-def gallery() -> ModuleType:
-    """The module that makes the gallery; it is part of the site, not of the package."""
-    spec = importlib.util.spec_from_file_location("gallery", ROOT / "docs" / "site" / "gallery.py")
+def module_of_the_site(name: str) -> ModuleType:
+    """A module that makes a part of the site; it is no part of the package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "site" / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def gallery() -> ModuleType:
+    return module_of_the_site("gallery")
 
 
 def test_ratios_are_to_the_best_other_published_kernel(gallery: ModuleType, tmp_path: Path) -> None:
@@ -59,3 +67,117 @@ def test_the_example_of_ones_own_kernel_is_right(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bfsbench", "check", str(folder), "--seeds", "2", "--dataset", "pmpp"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert (done.returncode, done.stdout) == (0, "mine: nothing found in 2 runs, 2 declared benign\n"), done
+
+
+PAGES = {
+    "README.md": "README.md.j2",
+    "results/README.md": "results.md.j2",
+    "results/h200/limits.md": "limits.md.j2",
+    "results/h200/entry-clocks.md": "entry-clocks.md.j2",
+}
+
+
+def python(folder: Path, *words: str) -> str:
+    """Python's stderr, with the folder's variants."""
+    environment = os.environ | {"BFSBENCH_VARIANTS": str(folder), "PYTHONPATH": str(ROOT)}
+    environment.pop("PYTEST_XDIST_WORKER", None)  # what is started is nobody's worker
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stderr
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A folder with the README's example as it stands, and the kernel that it names."""
+    (example,) = re.findall(
+        r"```python\n([^`]*?class Mine.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+    )
+    kernel = (ROOT / "cuda_src" / "frontier_numbers.cu").read_text()
+    (tmp_path / "mine.py").write_text(example)
+    (tmp_path / "mine.cu").write_text(kernel.replace("frontier_numbers", "mine"))
+    return tmp_path
+
+
+def test_the_tutorial_has_the_tables_of_the_commands() -> None:
+    made = [ROOT / "results/h200/reproduce/pmpp-trace.md", ROOT / "docs/site/explain.md"]
+    sections = [part.partition("\n") for file in made for part in file.read_text().split("\n## ")[1:]]
+    bodies = {heading: body.strip() for heading, _, body in sections}
+    text = (ROOT / "docs" / "tutorial.md").read_text()
+    quoted = re.findall(r"<!-- table: (.+?) -->\n\n(.*?)\n\n<!-- end of table -->", text, re.DOTALL)
+    assert len(quoted) == text.count("<!-- table: ") >= 9
+    assert all(bodies[title] == table for title, table in quoted)
+
+
+def test_the_tutorial_draws_each_step_of_push_pull_and_queue() -> None:
+    steps = module_of_the_site("steps")
+    assert steps.PICTURE.read_text() == steps.render(), "python docs/site/steps.py"
+    graph = load("pmpp-example")
+    levels = reference_levels(graph, 0)
+    assert steps.work("push", graph, levels, 1) == ({1, 2}, {(1, 3), (1, 4), (2, 5), (2, 6), (2, 7)})
+    assert steps.work("pull", graph, levels, 2) == ({8}, {(3, 8)})
+    assert "(pictures/pmpp-steps.svg)" in (ROOT / "docs" / "tutorial.md").read_text()
+
+
+TABLE_WIDTHS = """() => [...document.querySelectorAll("article table")].map((table) =>
+  table.getBoundingClientRect().width - document.querySelector("article").clientWidth)"""
+
+
+@pytest.mark.exhaustive
+def test_no_table_of_the_site_is_wider_than_its_column(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="the extra 'docs' builds the site")
+    playwright_api = pytest.importorskip("playwright.sync_api", reason="the extra 'browser' opens pages")
+    subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q", "-d", str(tmp_path)], cwd=ROOT, check=True)
+    program, needed = chromium()
+    options = {"executable_path": program, "args": ["--no-sandbox", "--disable-gpu"], "env": {**needed}}
+    colours = set()
+    with playwright_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**options)
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+            for path in sorted(tmp_path.rglob("index.html")):
+                page.goto(path.as_uri())
+                page.wait_for_function("document.fonts.status === 'loaded'")
+                assert max(page.evaluate(TABLE_WIDTHS), default=0) <= 0, path
+            colours.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert len(colours) == 2
+
+
+def test_the_example_has_at_most_twelve_lines(mine: Path) -> None:
+    assert len((mine / "mine.py").read_text().splitlines()) <= 12
+
+
+def test_the_example_passes_the_tests_of_variants(mine: Path, cache: Path) -> None:
+    (mine / "pytest" / "d").mkdir(parents=True)
+    (mine / "pytest" / "d" / "compiled").symlink_to((cache / "native").resolve())
+    words = ("-n", "0", "-q", "-k", "mine", "-o", f"cache_dir={mine / 'pytest'}", "--rootdir", str(ROOT))
+    python(mine, "-m", "pytest", *words, str(ROOT / "tests" / "test_variants.py"))
+
+
+def test_the_example_is_swept_like_the_others(mine: Path) -> None:
+    words = "run --variant mine --dataset path(n=9) --backend cpu --block 32,64 --repeats 1 --out r.csv"
+    assert "2 points: 2 ok" in python(mine, "-m", "bfsbench", *words.split())
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("page", "template"), PAGES.items())
+def test_pages_say_what_the_rows_say(page: str, template: str) -> None:
+    text = fill_in(ROOT / "docs" / "text" / template, ROOT / "results")
+    assert (ROOT / page).read_text() == text, f"bfsbench text docs/text/{template} --out {page}"
+
+
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.py"))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path: Path) -> None:
+    jupytext = pytest.importorskip("jupytext")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    notebook = jupytext.read(path)
+    nbclient.NotebookClient(notebook, timeout=200, resources={"metadata": {"path": str(ROOT)}}).execute()
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert len(code) >= 4 and "assert" in code[-1].source
+    assert all(cell.execution_count and cell.outputs for cell in code[:-1])

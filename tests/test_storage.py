@@ -1,7 +1,5 @@
 """Atomic files, links and modes, and locks on the file that has the name."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -10,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench import storage
-from bfsbench.errors import UsageError
+from bfsbench.support import storage
+from bfsbench.support.errors import UsageError
 
 
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "file"
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "file"
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, path: Path) -> None:
     storage.write(path, b"old")
     with pytest.raises(ZeroDivisionError), storage.replacing(path) as file:
         file.write(b"half")
@@ -93,8 +95,7 @@ def test_a_second_name_is_a_link_or_a_copy(tmp_path: Path, monkeypatch: pytest.M
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_lock_leaves_the_content_and_keeps_others_off(tmp_path: Path) -> None:
-    path = tmp_path / "file"
+def test_a_lock_leaves_the_content_and_keeps_others_off(path: Path) -> None:
     path.write_text("content")
     with storage.locked(path):
         with pytest.raises(BlockingIOError):
@@ -131,15 +132,14 @@ def test_a_lock_is_of_what_has_the_name_when_it_is_taken(
 HOLDER = """
 import sys, time
 from pathlib import Path
-from bfsbench import storage
+from bfsbench.support import storage
 with storage.locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
 """
 
 
-def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
-    path = tmp_path / "file"
+def test_the_lock_of_a_killed_process_is_free(path: Path) -> None:
     waited = []
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None

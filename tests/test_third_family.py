@@ -1,7 +1,5 @@
 """A family that a user declares in a folder of their own, ``tests/components``, is one like the package's."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.columns import COLUMNS
+from bfsbench.rows.columns import COLUMNS
 
 ROOT = Path(__file__).parent.parent
 COMPONENTS = ROOT / "tests" / "components"

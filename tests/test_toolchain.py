@@ -1,7 +1,5 @@
 """The cache of compiled libraries: moved, copied, outdated, damaged, left by killed builders, shared."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os
@@ -16,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench import toolchain
 from bfsbench.bench.worker import Worker
 from bfsbench.emulator import Emulator
-from bfsbench.errors import ToolchainError
-from bfsbench.toolchain import build_library, compiler
+from bfsbench.support import toolchain
+from bfsbench.support.errors import ToolchainError
+from bfsbench.support.toolchain import build_library, compiler
 from tests.emulator.conftest import KERNELS
 
 USE_A_KERNEL = f"""
@@ -64,11 +62,16 @@ def answer(library: Path) -> int:
     return int(ctypes.CDLL(str(library)).answer())
 
 
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return answer_source(tmp_path)
+
+
 def test_a_cache_works_where_it_is_moved_or_copied_to(cache: Path, tmp_path: Path) -> None:
     Emulator().module(KERNELS / "block.cu", {})
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     for path in (cache / "native").iterdir():
-        if path.name.startswith(("cuda-on-cpu", "cpu-block")):
+        if path.is_file() and path.name.startswith(("cuda-on-cpu", "cpu-block")):
             (first / "native").mkdir(parents=True, exist_ok=True)
             shutil.copy(path, first / "native")
     files = {path.name: path.stat().st_mtime_ns for path in (first / "native").iterdir()}
@@ -104,8 +107,7 @@ def test_a_header_in_angle_brackets_is_one_too(tmp_path: Path) -> None:
             assert out.read() == value
 
 
-def test_a_damaged_library_is_made_again(empty_cache: Path, tmp_path: Path) -> None:
-    source = answer_source(tmp_path)
+def test_a_damaged_library_is_made_again(empty_cache: Path, source: Path) -> None:
     library = build_library("answer", [source])
     good = library.read_bytes()
     for place in range(0, len(good), len(good) // 7):
@@ -118,8 +120,7 @@ def test_a_damaged_library_is_made_again(empty_cache: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "junk", [b"", b"{", b"[]", b"{}", json.dumps({"library": 3, "headers": []}).encode()]
 )
-def test_a_damaged_record_is_made_again(empty_cache: Path, tmp_path: Path, junk: bytes) -> None:
-    source = answer_source(tmp_path)
+def test_a_damaged_record_is_made_again(empty_cache: Path, source: Path, junk: bytes) -> None:
     library = build_library("answer", [source])
     (record,) = empty_cache.glob("*.json")
     record.write_bytes(junk)
@@ -138,12 +139,12 @@ def wrapped_compiler(folder: Path, first: str) -> str:
 
 
 def test_a_killed_builder_leaves_nothing_behind(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = answer_source(tmp_path)
     slow = wrapped_compiler(tmp_path, 'touch "$TMPDIR/scratch"; sleep 30')
     code = (
-        f"import pathlib, bfsbench.toolchain as t; t.build_library('slow', [pathlib.Path({str(source)!r})])"
+        f"import pathlib, bfsbench.support.toolchain as t; "
+        f"t.build_library('slow', [pathlib.Path({str(source)!r})])"
     )
     builder = subprocess.Popen(
         [sys.executable, "-c", code], env=os.environ | {"CXX": slow}, start_new_session=True
@@ -162,9 +163,12 @@ def test_a_killed_builder_leaves_nothing_behind(
 
 
 def test_builders_of_the_same_library_wait_for_one_another(
-    empty_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_compiler: Callable[[], None]
+    empty_cache: Path,
+    tmp_path: Path,
+    source: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fresh_compiler: Callable[[], None],
 ) -> None:
-    source = answer_source(tmp_path)
     monkeypatch.setenv("CXX", wrapped_compiler(tmp_path, f"echo >> {tmp_path}/calls; sleep 0.2"))
     fresh_compiler()
     with ThreadPoolExecutor(4) as pool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bfsbench.errors import DeviceError, ToolchainError, UsageError
+from bfsbench.support.errors import DeviceError, ToolchainError, UsageError
 
 if TYPE_CHECKING:
     from bfsbench.backends.base import Device

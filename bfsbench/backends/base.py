@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.emulator import Argument, Contract, CType, Scalars, Struct
+from bfsbench.kernels import Argument, Contract, CType, Scalars, Struct
 
 __all__ = ["Argument", "CType", "Contract", "Scalars", "Struct"]
 
@@ -76,11 +76,9 @@ class Signal(Protocol):
     def read(self, index: int = 0) -> int:
         """Wait for all work issued so far and return the word ``index``."""
 
-    def read_all(self) -> list[int]:
-        """Like ``read`` for all words, at the cost of one word."""
-
     def read_struct(self) -> Any:
-        """Like ``read_all`` as a struct: its attributes are the members. Valid until the next read."""
+        """Wait for all work issued so far and return the struct: its attributes are the members, valid until
+        the next read."""
 
     def fill(self, value: int, index: int | None = None) -> None:
         """Set the word ``index``, or every word, asynchronously."""
@@ -138,6 +136,8 @@ class Device(Protocol):
     backend: str
     """``cuda``, ``cuda-core`` or ``cpu``; goes into every row."""
     limits: Limits
+    compile_ms: float
+    """Time that ``module`` has taken so far."""
 
     def describe(self) -> dict[str, str]:
         """Provenance: ``gpu``, ``gpu_bus_id`` (on its host), ``compute_capability``, ``driver``, ``cuda``.
@@ -177,6 +177,9 @@ class Device(Protocol):
     def signal(self, words: int | type[Struct] = 1) -> Signal: ...
 
     def event(self) -> Event: ...
+
+    def reset_persisting_l2(self) -> None:
+        """Let lines that kernels made persist in the L2 cache be evicted as any other."""
 
     def synchronize(self) -> None:
         """Wait for everything. Raises KernelError if a kernel failed."""

@@ -3,42 +3,26 @@
 It is for developing and testing kernels without a GPU. Its times do not predict those of a GPU.
 """
 
-from __future__ import annotations
+from typing import Any
 
 from bfsbench.backends.base import Limits
 from bfsbench.emulator import WARP_SIZE, Emulator, Hardware
-from bfsbench.machine import cpu_model
-from bfsbench.paths import KERNEL_HEADERS
+from bfsbench.support.machine import cpu_model
+from bfsbench.support.paths import KERNEL_HEADERS
 
 
 class CpuDevice(Emulator):
     """An emulator as a :class:`bfsbench.backends.base.Device`.
 
-    ``seed``, ``workers``, ``hardware``, ``watched``, ``counted`` and ``most_launches`` are those of
-    :class:`bfsbench.emulator.Emulator`.
+    Takes what :class:`bfsbench.emulator.Emulator` takes, besides ``include``.
     """
 
     backend = "cpu"
 
     def __init__(
-        self,
-        seed: int = 0,
-        workers: int | None = None,
-        hardware: Hardware | None = None,
-        *,
-        watched: bool = False,
-        counted: bool = False,
-        most_launches: int | None = None,
+        self, seed: int = 0, workers: int | None = None, hardware: Hardware | None = None, **options: Any
     ) -> None:
-        super().__init__(
-            seed,
-            workers,
-            hardware,
-            include=KERNEL_HEADERS,
-            watched=watched,
-            counted=counted,
-            most_launches=most_launches,
-        )
+        super().__init__(seed, workers, hardware, KERNEL_HEADERS, **options)
         self.limits = _limits(self.hardware)
 
     def describe(self) -> dict[str, str]:
@@ -53,6 +37,9 @@ class CpuDevice(Emulator):
 
     def energy_joules(self) -> float | None:
         return None
+
+    def reset_persisting_l2(self) -> None:
+        """Do nothing: caches are not emulated."""
 
     def other_processes(self) -> int:
         return 0

@@ -1,25 +1,179 @@
 """The device interface on a GPU: the backends ``cuda`` and ``cuda-core``, which differ in their driver.
 
-The context spins when it waits, because a level of a search is shorter than a thread's sleep and wake-up.
+It has devices, modules, kernels, buffers, signals, and the bytes of kernels' arguments. The context spins
+when it waits, because a level of a search is shorter than a thread's sleep and wake-up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ctypes
+import struct
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Argument, Define, Event, Launch, Limits
-from bfsbench.backends.cuda_clusters import resident_clusters
-from bfsbench.backends.cuda_driver import Binary, DeviceAttribute, Driver, Function, FunctionAttribute
-from bfsbench.backends.cuda_memory import CudaBuffer, CudaSignal, packed
-from bfsbench.backends.telemetry import Telemetry
-from bfsbench.emulator import Contract, Scalars, Signature, Struct
-from bfsbench.errors import LaunchError, ToolchainError, UsageError
-from bfsbench.paths import KERNEL_HEADERS
-from bfsbench.toolchain import unsupported
+from bfsbench.backends.cuda_driver import (
+    Binary,
+    DeviceAttribute,
+    Driver,
+    Function,
+    FunctionAttribute,
+    Telemetry,
+)
+from bfsbench.kernels import Contract, Scalars, Signature, Struct, struct_of
+from bfsbench.support.errors import DeviceError, KernelError, LaunchError, ToolchainError, UsageError
+from bfsbench.support.paths import KERNEL_HEADERS
+from bfsbench.support.toolchain import DRIVER_LIBRARY, unsupported
+
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig of cuda.h."""
+
+    _fields_ = (
+        *((f"grid_dim_{axis}", ctypes.c_uint) for axis in "xyz"),
+        *((f"block_dim_{axis}", ctypes.c_uint) for axis in "xyz"),
+        ("shared_memory_bytes", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("num_attributes", ctypes.c_uint),
+    )
+
+
+def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, shared: int) -> int | None:
+    """Clusters of ``cluster`` blocks, compiled into a kernel of a cubin, that the device of the current
+    context holds at once; None where the driver cannot answer."""
+    driver, of = ctypes.CDLL(DRIVER_LIBRARY), FunctionAttribute
+    if not hasattr(driver, "cuOccupancyMaxActiveClusters"):
+        return None
+    module, function, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
+    if driver.cuModuleLoadData(ctypes.byref(module), cubin):
+        return None
+    try:
+        config = LaunchConfig(cluster, 1, 1, block, 1, 1, shared)
+        failed = (
+            driver.cuModuleGetFunction(ctypes.byref(function), module, kernel.encode())
+            or driver.cuFuncSetAttribute(function, of.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+            or driver.cuFuncSetAttribute(function, of.NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
+            or driver.cuOccupancyMaxActiveClusters(ctypes.byref(count), function, ctypes.byref(config))
+        )
+        return None if failed else count.value
+    finally:
+        driver.cuModuleUnload(module)
+
+
+def packed(arguments: Iterable[Argument], scalars: int) -> bytes:
+    """The bytes of a launch's parameters up to the last ``scalars`` ones, which are ints.
+
+    Parameters are laid out like members of a struct, so a struct needs no packing.
+    """
+    members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
+    fields = [_field(member) for member in members]
+    letters = "".join(letter for letter, _ in fields) + "0i" * (scalars > 0)  # pads for an int
+    return struct.pack(letters, *(value for _, value in fields))
+
+
+def _field(argument: Argument) -> tuple[str, Any]:
+    """Format letters and value of a kernel argument, as ``struct.pack`` takes them."""
+    if isinstance(argument, CudaBuffer | CudaSignal | Member):
+        return "P", argument.pointer
+    if isinstance(argument, Struct):
+        aligned = "0P" if ctypes.alignment(argument) == 8 else "0i"
+        return f"{aligned}{ctypes.sizeof(argument)}s", bytes(argument)
+    if argument is None:
+        return "P", 0
+    if isinstance(argument, np.generic):
+        return argument.dtype.char, argument
+    return "i", argument
+
+
+class CudaBuffer:
+    """Device memory of its own; see backends.base.Buffer."""
+
+    def __init__(self, size: int, dtype: npt.DTypeLike | type[Struct], driver: Driver) -> None:
+        self.dtype = np.dtype(dtype)
+        self.struct = struct_of(dtype)
+        self.size = size
+        self._item = self.dtype.itemsize
+        self._driver = driver
+        self._fill_words, self._fill_bytes = driver.fill_words, driver.fill_bytes
+        self._memory = driver.allocate(max(1, size) * self._item)
+        self.pointer = int(self._memory)
+
+    def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
+        count = self.size - start if count is None else count
+        if count == 0:
+            return
+        at = self.pointer + start * self._item
+        if self._item == 4:
+            self._fill_words(at, value & 0xFFFFFFFF, count)
+        elif self._item == 1:
+            self._fill_bytes(at, value & 0xFF, count)
+        elif value == 0:
+            self._fill_bytes(at, 0, count * self._item)
+        else:
+            raise DeviceError(f"cannot fill elements of {self._item} bytes")
+
+    def upload(self, array: npt.NDArray[Any]) -> None:
+        self._driver.upload(self.pointer, np.ascontiguousarray(array, self.dtype))
+
+    def download(self) -> npt.NDArray[Any]:
+        array = np.empty(self.size, self.dtype)
+        self._driver.synchronize()
+        if self.size:
+            self._driver.download(array, self.pointer)
+        return array
+
+
+@dataclass(frozen=True)
+class Member:
+    """The address of a member of a signal's struct; an argument."""
+
+    pointer: int
+    dtype: np.dtype[Any]
+    signal: CudaSignal
+    """Kept while the address is in use."""
+
+
+class CudaSignal:
+    """Words in device memory with a mirror in pinned host memory; see backends.base.Signal."""
+
+    def __init__(self, words: int | type[Struct], driver: Driver) -> None:
+        self.struct = None if isinstance(words, int) else words
+        count = words if isinstance(words, int) else ctypes.sizeof(words) // 4
+        self._words = CudaBuffer(count, "int32", driver)
+        self.dtype = self._words.dtype
+        self.pointer = self._words.pointer
+        mirror = driver.mirror(self.pointer, count)
+        self._mirror = mirror.words
+        self._update = mirror.update
+        self._state = None if self.struct is None else self.struct.from_buffer(self._mirror.data)
+
+    def read(self, index: int = 0) -> int:
+        self._update()
+        return int(self._mirror[index])
+
+    def read_struct(self) -> Any:
+        self._update()
+        return self._state
+
+    def fill(self, value: int, index: int | None = None) -> None:
+        self._words.fill(value, index or 0, None if index is None else 1)
+
+    def fill_member(self, value: int, member: str, index: int = 0) -> None:
+        assert self.struct is not None
+        words = self.struct.words(member, index)
+        self._words.fill(value, words.start, words.stop - words.start)
+
+    def member(self, name: str) -> Argument:
+        assert self.struct is not None
+        return Member(self.pointer + 4 * self.struct.words(name).start, self.dtype, self)
+
 
 _PORTABLE_CLUSTER = 8
 
@@ -101,6 +255,7 @@ class CudaDevice:
             driver.close()
             raise UsageError(f"{name} has {reason}: use --backend cpu")
         self.limits = _limits(driver)
+        self.compile_ms = 0.0
         self._modules: dict[tuple[object, ...], CudaModule] = {}
         self._telemetry = Telemetry(driver.identity.pci_bus_id)
 
@@ -134,10 +289,12 @@ class CudaDevice:
         agreed = contract or Contract("")
         key = (source, tuple(sorted(defines.items())), child_kernels, agreed.key())
         if key not in self._modules:
+            started = time.perf_counter()
             appended = contract.assertions(source, KERNEL_HEADERS, defines) if contract else ""
             binary = self.driver.load(source, defines, appended, child_kernels=child_kernels)
             signatures = agreed.signatures(source, KERNEL_HEADERS)
             self._modules[key] = CudaModule(binary, source.name, self, signatures)
+            self.compile_ms += (time.perf_counter() - started) * 1e3
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> CudaBuffer:
@@ -154,6 +311,11 @@ class CudaDevice:
 
     def event(self) -> Event:
         return self.driver.event()
+
+    def reset_persisting_l2(self) -> None:
+        library = ctypes.CDLL(DRIVER_LIBRARY)  # PyCUDA does not wrap the function
+        if status := library.cuCtxResetPersistingL2Cache():
+            raise KernelError(f"cuCtxResetPersistingL2Cache failed with CUDA error {status}")
 
     def synchronize(self) -> None:
         self.driver.synchronize()

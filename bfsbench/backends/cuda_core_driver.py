@@ -1,13 +1,15 @@
 """The ``cuda-core`` backend's driver: NVIDIA's own Python packages, which need no CUDA toolkit.
 
-Kernels are compiled by NVRTC (:mod:`bfsbench.backends.cuda_core_compile`). What a search calls at every
-level, a launch and a read, goes to the driver's library through ctypes, with arguments converted once:
-cuda-bindings, which do all else, convert them at each call. Importing this module needs cuda-core.
+NVRTC, NVIDIA's compiler as a library, compiles ``.cu`` files, and the cubins are cached. The libraries and
+NVIDIA's headers come from PyPI, or from a toolkit where there is one. A launch and a read, which a search
+does at every level, go to the driver's library through ctypes, with arguments converted once. cuda-bindings,
+which do all else, convert arguments at each call. Importing this module needs cuda-core.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +18,17 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 from cuda.bindings import driver as cuda
+from cuda.core import Linker, LinkerOptions, ObjectCode, Program, ProgramOptions
+from cuda.pathfinder import (
+    DynamicLibNotFoundError,
+    StaticLibNotFoundError,
+    find_nvidia_header_directory,
+    find_static_lib,
+    load_nvidia_dynamic_lib,
+)
 
 from bfsbench.backends.base import Argument, Define, Event, Launch
-from bfsbench.backends.cuda_clusters import LaunchConfig
-from bfsbench.backends.cuda_core_compile import compile_source
+from bfsbench.backends.cuda import LaunchConfig
 from bfsbench.backends.cuda_driver import (
     PENDING_CHILDREN,
     DeviceAttribute,
@@ -27,8 +36,95 @@ from bfsbench.backends.cuda_driver import (
     Identity,
     device_error,
 )
-from bfsbench.errors import DeviceError, ToolchainError
-from bfsbench.toolchain import DRIVER_LIBRARY, nvrtc_version, too_new
+from bfsbench.kernels import source_files
+from bfsbench.support import storage
+from bfsbench.support.errors import DeviceError, ToolchainError
+from bfsbench.support.paths import KERNEL_HEADERS, cache_dir
+from bfsbench.support.toolchain import (
+    DRIVER_LIBRARY,
+    NVRTC_OPTIONS,
+    first_error,
+    nvrtc_version,
+    pip_install,
+    too_new,
+)
+
+
+def compile_source(
+    source: Path, defines: Mapping[str, Define], appended: str, arch: str, *, child_kernels: bool
+) -> bytes:
+    """The cubin of a ``.cu`` file with some C++ behind it, for an architecture such as ``sm_90``.
+
+    It is taken from the cache if the file and its headers, macros and the compiler are the same. Raises
+    ToolchainError with the compiler's first error, or where a library or a header is missing.
+    """
+    files = [*source_files(source, KERNEL_HEADERS)]
+    parts = (nvrtc_version(), repr(NVRTC_OPTIONS), arch, str(child_kernels), repr(sorted(defines.items())))
+    digest = hashlib.sha256()
+    for part in (*map(str.encode, (*parts, appended, str(source))), *(file.read_bytes() for file in files)):
+        digest.update(hashlib.sha256(part).digest())
+    cached = cache_dir() / "nvrtc" / f"{source.stem}-{digest.hexdigest()[:20]}.cubin"
+    if cached.exists():
+        return cached.read_bytes()
+    cubin = _linked if child_kernels else _compiled
+    made = cubin(source, defines, appended, arch)
+    try:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        storage.write(cached, made)
+    except OSError as error:
+        where = f"cannot write {cached.parent}: {error.strerror or error}"
+        raise ToolchainError(f"{where}; set BFSBENCH_CACHE to a folder that can be written") from error
+    return made
+
+
+def _compiled(source: Path, defines: Mapping[str, Define], appended: str, arch: str) -> bytes:
+    return bytes(_program(source, defines, appended, arch, relocatable=False).code)
+
+
+def _linked(source: Path, defines: Mapping[str, Define], appended: str, arch: str) -> bytes:
+    """Kernels that launch kernels, linked with the part of CUDA's runtime that runs on the device."""
+    try:
+        load_nvidia_dynamic_lib("nvJitLink")
+        runtime = find_static_lib("cudadevrt")
+    except (DynamicLibNotFoundError, StaticLibNotFoundError) as error:
+        fix = pip_install("nvidia-nvjitlink", "nvidia-cuda-runtime")
+        raise ToolchainError(
+            f"{source.name} launches kernels from kernels, which needs NVIDIA's linker and libcudadevrt.a: "
+            f"run '{fix}'"
+        ) from error
+    program = _program(source, defines, appended, arch, relocatable=True)
+    options = LinkerOptions(arch=arch, lineinfo=True)
+    return bytes(Linker(program, ObjectCode.from_library(runtime), options=options).link("cubin").code)
+
+
+def _program(
+    source: Path, defines: Mapping[str, Define], appended: str, arch: str, *, relocatable: bool
+) -> ObjectCode:
+    options = ProgramOptions(
+        name=str(source),  # in messages and line numbers
+        arch=arch,
+        define_macro=[(name, str(value)) for name, value in defines.items()] or None,
+        include_path=[str(folder) for folder in (source.parent, *KERNEL_HEADERS, *_cuda_headers())],
+        relocatable_device_code=relocatable,
+        **NVRTC_OPTIONS,
+    )
+    try:
+        return Program(f"{source.read_text()}\n{appended}", "c++", options).compile("cubin")
+    except Exception as error:  # cuda-core has no public name for its own
+        said, found, log = str(error).partition("compilation log:")
+        if not found:
+            raise
+        raise ToolchainError(f"cannot compile {source.name}: {first_error(log) or said}") from error
+
+
+def _cuda_headers() -> list[str]:
+    """Folders of NVIDIA's headers: those of the runtime, and the C++ library that these include."""
+    folders = [find_nvidia_header_directory(name) for name in ("cudart", "cccl")]
+    if None in folders:
+        fix = pip_install("nvidia-cuda-runtime", "nvidia-cuda-cccl")
+        raise ToolchainError(f"CUDA's headers are missing: run '{fix}'")
+    return [str(folder) for folder in folders]
+
 
 _BUFFER_POINTER, _BUFFER_SIZE = 1, 2
 """CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE of cuda.h."""

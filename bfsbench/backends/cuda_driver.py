@@ -1,11 +1,10 @@
 """What :mod:`bfsbench.backends.cuda` needs of NVIDIA's driver, whichever Python package calls it.
 
-Two implementations: :mod:`bfsbench.backends.pycuda_driver`, which compiles with nvcc, and
+There are two implementations: :mod:`bfsbench.backends.pycuda_driver`, which compiles with nvcc, and
 :mod:`bfsbench.backends.cuda_core_driver`, which compiles with NVRTC and needs no CUDA toolkit. All work goes
-to one stream. All methods raise DeviceError or one of its subclasses where the driver fails.
+to one stream. All methods raise DeviceError or one of its subclasses where the driver fails. Clocks, throttle
+state, energy and users of a GPU come from NVML, which needs no CUDA context.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +16,68 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Argument, Define, Event, Launch
-from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError, LaunchError
+from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError, KernelError, LaunchError
+
+THROTTLE_REASONS = {
+    0x0000000000000004: "power cap",
+    0x0000000000000008: "hardware slowdown",
+    0x0000000000000020: "software thermal",
+    0x0000000000000040: "hardware thermal",
+    0x0000000000000080: "power brake",
+}
+"""Bits of NVML's clocks-event reasons that slow a kernel down; idleness and user settings are left out."""
+
+
+class Telemetry:
+    """Readings of one GPU; empty strings when nvidia-ml-py is missing or the driver has no value."""
+
+    def __init__(self, pci_bus_id: str) -> None:
+        self.driver = ""
+        self._nvml: Any = None
+        try:
+            import pynvml
+        except ImportError:
+            return
+        try:
+            pynvml.nvmlInit()
+            self._handle = pynvml.nvmlDeviceGetHandleByPciBusId(pci_bus_id.encode())
+            self.driver = str(pynvml.nvmlSystemGetDriverVersion())
+            self._nvml = pynvml
+        except pynvml.NVMLError:
+            return
+
+    def _ask(self, function: str, *arguments: object) -> Any:
+        """NVML's answer about the GPU; None where it has none."""
+        if self._nvml is None:
+            return None
+        try:
+            return getattr(self._nvml, function)(self._handle, *arguments)
+        except self._nvml.NVMLError:
+            return None
+
+    def read(self) -> dict[str, str]:
+        """``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle`` (reasons, or ``none``)."""
+        values = {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
+        if self._nvml is None:
+            return values
+        for name, clock in (("sm", self._nvml.NVML_CLOCK_SM), ("memory", self._nvml.NVML_CLOCK_MEM)):
+            megahertz = self._ask("nvmlDeviceGetClockInfo", clock)
+            values[f"{name}_clock_mhz"] = "" if megahertz is None else str(megahertz)
+        bits = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
+        if bits is not None:
+            reasons = (text for bit, text in THROTTLE_REASONS.items() if bits & bit)
+            values["throttle"] = "; ".join(reasons) or "none"
+        return values
+
+    def energy_joules(self) -> float | None:
+        """Energy used by the board since the driver was loaded; None for GPUs without the counter."""
+        millijoules = self._ask("nvmlDeviceGetTotalEnergyConsumption")
+        return None if millijoules is None else int(millijoules) / 1e3
+
+    def other_processes(self) -> int:
+        """How many processes beside this one compute on the GPU; 0 where the driver has no answer."""
+        return max(0, len(self._ask("nvmlDeviceGetComputeRunningProcesses") or ()) - 1)
+
 
 PENDING_CHILDREN = 16384
 """Pending child kernels that the device reserves memory for: far more than kernels launch."""

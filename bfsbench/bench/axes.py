@@ -1,10 +1,15 @@
 """The small language of sweep axes: ``auto,64,128``, ``32:1024:x2``, ``64:512:+64``."""
 
-from __future__ import annotations
-
+import operator
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
-from bfsbench.errors import UsageError
+from bfsbench.programs.variant import KnobValue
+from bfsbench.support.errors import OptionError, UsageError
+
+Values = str | KnobValue | Sequence[str | KnobValue]
+"""Values of an axis: one, several, or text as on the command line, where ``32:1024:x2`` is a range."""
 
 MAX_VALUES = 10_000
 _MOST_DIGITS = 308
@@ -23,16 +28,17 @@ def split_list(text: str) -> list[str]:
     return [item.strip() for item in items if item.strip()]
 
 
-def expand(text: str) -> list[str]:
-    """The values of a list whose items may be ranges, without repeats, in the order given.
+def expand(given: Values) -> list[KnobValue]:
+    """The values of an axis without repeats, in the order given: those of a list, and those that text lists.
 
-    ``first:last:xF`` multiplies, ``first:last:+S`` or ``first:last:S`` adds, until past ``last``.
+    In text, ``first:last:xF`` multiplies, ``first:last:+S`` or ``first:last:S`` adds, until past ``last``.
     Raises UsageError for a malformed range.
     """
-    values: dict[str, None] = {}
-    for item in split_list(text):
-        for value in _range(item) if ":" in item else [item]:
-            values.setdefault(value)
+    listed = [given] if isinstance(given, str) or not isinstance(given, Iterable) else given
+    values: dict[KnobValue, None] = {}
+    for one in listed:
+        for item in split_list(one) if isinstance(one, str) else [one]:
+            values |= dict.fromkeys(_range(item) if isinstance(item, str) and ":" in item else [item])
     if not values:
         raise UsageError("an axis needs at least one value")
     return list(values)
@@ -71,21 +77,25 @@ def _number(text: str, mistake: UsageError) -> Decimal:
     return value
 
 
-def grids(text: str) -> list[int | None]:
+def grids(given: Values) -> list[int | None]:
     """Values of ``--grid``: positive block counts, or None for ``auto``."""
-    return [None if value == "auto" else _positive("grid", value) for value in expand(text)]
+    return _launches("grid", given)
 
 
-def blocks(text: str) -> list[int | None]:
+def blocks(given: Values) -> list[int | None]:
     """Values of ``--block``: positive thread counts, or None for ``auto``."""
-    return [None if value == "auto" else _positive("block", value) for value in expand(text)]
+    return _launches("block", given)
 
 
-def _positive(name: str, text: str) -> int:
+def _launches(name: str, given: Values) -> list[int | None]:
+    return list(dict.fromkeys(None if one == "auto" else _positive(name, one) for one in expand(given)))
+
+
+def _positive(name: str, given: Any) -> int:
     try:
-        value = int(text)
-    except ValueError:
-        raise UsageError(f"--{name}: '{text}' is not a whole number") from None
+        value = int(given) if isinstance(given, str) else operator.index(given)
+    except (TypeError, ValueError):
+        raise OptionError(f"{{{name}}}: '{{text}}' is not a whole number", text=given) from None
     if value < 1:
-        raise UsageError(f"--{name}: {value} is not positive")
+        raise OptionError(f"{{{name}}}: {value} is not positive")
     return value

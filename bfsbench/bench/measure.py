@@ -7,15 +7,16 @@ programs). ``wall_ms`` is the host's clock around the same.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bfsbench.bench.advice import advise
-from bfsbench.bench.sampling import Monitor, Sample, Samples, Sampling, take
-from bfsbench.families.base import Run
+from bfsbench.bench.options import Method
+from bfsbench.bench.sampling import Monitor, Sample, Samples, advise, enough
 from bfsbench.programs import Clock, HostClock, Variant
+from bfsbench.programs.families.base import Run
 
 ENERGY_S = 1.0
 """Runs follow each other for at least this long when their energy is measured."""
@@ -32,6 +33,7 @@ class Timing:
     samples: Samples
     reset_ms: float
     prepare_ms: float
+    compile_ms: float
     preprocess_ms: float
     energy: Energy | None
     warnings: list[str]
@@ -46,25 +48,65 @@ class Timing:
         return [sample.wall_ms for sample in self.samples.kept]
 
 
-def time_runs(variant: Variant, run: Run, sampling: Sampling, monitor: Monitor) -> Timing:
-    """Prepare, run untimed, then time ``min_samples`` initialisations, and whole runs until there are enough.
+def time_runs(
+    variant: Variant,
+    runs: Sequence[Run],
+    method: Method,
+    monitor: Monitor,
+    others: Sequence[Run] = (),
+    begin: Callable[[int], None] = lambda place: None,
+) -> list[Timing]:
+    """Prepare, run all ``runs`` untimed, then time initialisations, and whole runs until these suffice.
 
-    Raises WrongResultError when the answer of any run is wrong.
+    ``runs`` solve different problems and alternate: no run is repeated before all others have been. If a run
+    would follow itself, one of ``others`` runs untimed in between. ``begin`` is called with the place of each
+    run before it is worked on. Raises WrongResultError when the answer of any run is wrong.
     """
-    started = time.perf_counter()
-    variant.prepare()
-    prepare_ms = (time.perf_counter() - started) * 1e3
+    prepare_ms, compile_ms = variant.prepared_ms()
     clock = variant.clock()
-    flush = monitor.flush if sampling.cold else _nothing
-    for _ in range(sampling.warmup):
+    flush = monitor.flush if method.cold else _nothing
+    for _, (place, run) in itertools.product(range(method.warmup), enumerate(runs)):
+        begin(place)
         sample(run, clock, flush)
-    resets = [_reset_ms(run, clock, flush) for _ in range(sampling.min_samples)]
-    samples = take(lambda: sample(run, clock, flush), sampling, monitor)
-    energy = measure_energy(run, clock, monitor, min(samples.search_ms)) if sampling.energy else None
-    warnings = advise(samples, monitor)
-    if sampling.energy and energy is None:
-        warnings.append("energy: unknown, this device has no counter")
-    return Timing(samples, min(resets), prepare_ms, variant.preprocess_ms, energy, warnings)
+    resets = []
+    for place, run in enumerate(runs):
+        begin(place)
+        resets.append(min(_reset_ms(run, clock, flush) for _ in range(method.fewest)))
+    samples = _alternate(runs, clock, method, monitor, others, begin)
+    timings = []
+    for place, (run, taken, reset_ms) in enumerate(zip(runs, samples, resets, strict=True)):
+        begin(place)
+        energy = measure_energy(run, clock, monitor, min(taken.search_ms)) if method.energy else None
+        warnings = advise(taken, monitor)
+        if method.energy and energy is None:
+            warnings.append("energy: unknown, this device has no counter")
+        prepared = prepare_ms, compile_ms, variant.preprocess_ms
+        timings.append(Timing(taken, reset_ms, *prepared, energy, warnings))
+    return timings
+
+
+def _alternate(
+    runs: Sequence[Run],
+    clock: Clock,
+    method: Method,
+    monitor: Monitor,
+    others: Sequence[Run],
+    begin: Callable[[int], None],
+) -> list[Samples]:
+    """The samples of each of ``runs``; see ``time_runs``."""
+    samples = [Samples() for _ in runs]
+    flush = monitor.flush if method.cold else _nothing
+    between = itertools.cycle([*others, *(runs if len(runs) > 1 else ())])
+    latest = runs[-1]
+    while waiting := [place for place, taken in enumerate(samples) if not enough(method, taken.search_ms)]:
+        for place in waiting:
+            run = runs[place]
+            begin(place)
+            if run is latest and (other := next((one for one in between if one is not run), None)):
+                sample(other, clock)
+            samples[place].add(sample(run, clock, flush), monitor.state(), method)
+            latest = run
+    return samples
 
 
 def _nothing() -> None:
@@ -141,6 +183,7 @@ def timing_columns(timing: Timing) -> dict[str, str]:
         **sample_columns(timing.search_ms, timing.wall_ms),
         "reset_ms": _ms(timing.reset_ms),
         "prepare_ms": _ms(timing.prepare_ms),
+        "compile_ms": _ms(timing.compile_ms),
         "preprocess_ms": _ms(timing.preprocess_ms),
         "samples_discarded": str(timing.samples.discarded),
         "energy_j": f"{energy.joules:.6g}" if energy else "",

@@ -1,20 +1,116 @@
-"""The messages between a sweep and its worker process, as MessagePack of declared types. Decoding gives these
-types or raises; unlike unpickling it executes nothing.
+"""The messages between a sweep and its worker process: framed, numbered, checked, and read with a time limit.
+
+A kernel may write anywhere, fork, or stop its process in the middle of a message. So nothing that comes from
+a worker is trusted. A frame has its length, the number of the request that it answers, and the checksum of
+its payload. The payload is MessagePack of declared types: decoding gives these types or raises, and unlike
+unpickling it executes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import select
+import struct
+import time
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 
 import msgspec
 
-from bfsbench import errors
 from bfsbench.backends.base import Limits
-from bfsbench.bench.frames import DamagedError
-from bfsbench.bench.point import Point
-from bfsbench.bench.runner import Method
-from bfsbench.errors import BfsbenchError
+from bfsbench.bench.options import Method
+from bfsbench.rows.columns import AXES
+from bfsbench.rows.point import Point
+from bfsbench.support import errors
+from bfsbench.support.errors import BfsbenchError
+
+HEADER = struct.Struct("!4sQQI")
+"""Magic, number of the request, length of the payload in bytes, CRC-32 of number and payload."""
+MAGIC = b"bfs\x01"
+_CHUNK = 1 << 20
+
+
+class DamagedError(Exception):
+    """The bytes received are not a message, or not the expected one; the error's text says which."""
+
+
+def frame(number: int, payload: bytes) -> bytes:
+    """The bytes to send for one message."""
+    return HEADER.pack(MAGIC, number, len(payload), _checksum(number, payload)) + payload
+
+
+def _checksum(number: int, payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(number.to_bytes(8)))
+
+
+class Pipe:
+    """One end of the pipe. Closing it tells the other end."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        os.set_blocking(connection.fileno(), False)
+
+    def send(self, number: int, payload: bytes, limit_s: float | None = None) -> None:
+        """Raises TimeoutError when the other end does not take it, ConnectionError when there is none."""
+        data, deadline = memoryview(frame(number, payload)), _deadline(limit_s)
+        while data:
+            self._wait(select.POLLOUT, deadline)
+            try:
+                data = data[os.write(self.fileno(), data[:_CHUNK]) :]
+            except BlockingIOError:
+                continue
+
+    def receive(self, number: int | None, limit_s: float | None = None) -> tuple[int, bytes]:
+        """The next message's number and payload; None takes any number.
+
+        Raises TimeoutError, EOFError when the pipe was closed before a message, and DamagedError for anything
+        but a whole message of this number.
+        """
+        deadline = _deadline(limit_s)
+        magic, found, length, checksum = HEADER.unpack(self._read(HEADER.size, deadline, begun=False))
+        if magic != MAGIC:
+            raise DamagedError("the worker process sent something that is not a message")
+        payload = self._read(length, deadline, begun=True)
+        if _checksum(found, payload) != checksum:
+            raise DamagedError("the worker process sent a damaged message")
+        if number is not None and found != number:
+            raise DamagedError(f"the worker process answered request {found} instead of {number}")
+        return found, payload
+
+    def _read(self, size: int, deadline: float | None, *, begun: bool) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            self._wait(select.POLLIN, deadline)
+            try:
+                chunk = os.read(self.fileno(), min(size - len(data), _CHUNK))
+            except BlockingIOError:
+                continue
+            if not chunk and (data or begun):
+                raise DamagedError("the worker process ended within a message")
+            if not chunk:
+                raise EOFError
+            data += chunk
+        return bytes(data)
+
+    def _wait(self, event: int, deadline: float | None) -> None:
+        poll = select.poll()
+        poll.register(self.fileno(), event)
+        left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1e3
+        if not poll.poll(left):
+            raise TimeoutError
+
+    def fileno(self) -> int:
+        """The descriptor, as select and os take it."""
+        return self._connection.fileno()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _deadline(limit_s: float | None) -> float | None:
+    return None if limit_s is None else time.monotonic() + limit_s
 
 
 @dataclass(frozen=True)
@@ -26,9 +122,8 @@ class DeviceInfo:
     limits: Limits
 
 
-@dataclass(frozen=True)
-class Failure:
-    """Why a request has no answer. After a ``fatal`` one the worker ends."""
+class Failure(msgspec.Struct, frozen=True, tag=True):
+    """The answer that a request failed, and why. After a ``fatal`` one the worker ends."""
 
     status: str
     reason: str
@@ -36,9 +131,9 @@ class Failure:
 
 
 class Measure(msgspec.Struct, frozen=True, tag=True):
-    """Asks for the row of a point; see Session.measure."""
+    """Asks for the rows of points; see Session.measure."""
 
-    point: Point
+    points: list[Point]
     method: Method
 
 
@@ -63,7 +158,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
     @classmethod
     def of(cls, error: BfsbenchError) -> Refused:
-        """The message for an error, with the nearest class of :mod:`bfsbench.errors`."""
+        """The message for an error, with the nearest class of :mod:`bfsbench.support.errors`."""
         kinds = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
         return cls(next(kinds), str(error))
 
@@ -75,14 +170,26 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
         return found(self.reason)
 
 
-class Row(msgspec.Struct, frozen=True, tag=True):
-    """The row of a point."""
+class Step(msgspec.Struct, frozen=True, tag=True):
+    """Precedes the answer: the worker begins to work on the point at this place of the request."""
 
-    columns: dict[str, str]
+    place: int
 
-    def is_of(self, point: Point) -> bool:
-        """Whether it is the row of this point, with a status."""
-        return point.axes().items() <= self.columns.items() and "status" in self.columns
+
+class Rows(msgspec.Struct, frozen=True, tag=True):
+    """The rows of all points of a request, or that of one that failed."""
+
+    rows: list[dict[str, str]]
+
+    def of(self, points: Sequence[Point]) -> dict[Point, dict[str, str]]:
+        """Returns the rows by their points. Raises DamagedError for a row of another point, a row without a
+        status, and points left out although none failed."""
+        named: dict[tuple[str | None, ...], Point] = {(*point.axes().values(),): point for point in points}
+        found = {named.get(tuple(row.get(name) for name in AXES)): row for row in self.rows}
+        whole = len(found) == len(points) or any(row.get("status") != "ok" for row in self.rows)
+        if not found or None in found or not whole or not all("status" in row for row in self.rows):
+            raise DamagedError("the worker process gave the answer to another question")
+        return {point: row for point, row in found.items() if point is not None}
 
 
 class Levels(msgspec.Struct, frozen=True, tag=True):
@@ -91,17 +198,11 @@ class Levels(msgspec.Struct, frozen=True, tag=True):
     rows: list[dict[str, str]]
 
 
-class Failed(msgspec.Struct, frozen=True, tag=True):
-    """The answer that a request failed, and why."""
-
-    failure: Failure
-
-
-Request = Measure | Profile
-Answer = Ready | Refused | Row | Levels | Failed
+WorkerRequest = Measure | Profile
+Answer = Ready | Refused | Step | Rows | Levels | Failure
 
 encode = msgspec.msgpack.Encoder().encode
-decode_request: Callable[[bytes], Request] = msgspec.msgpack.Decoder(Request).decode
+decode_request: Callable[[bytes], WorkerRequest] = msgspec.msgpack.Decoder(WorkerRequest).decode
 _decode_answer: Callable[[bytes], Answer] = msgspec.msgpack.Decoder(Answer).decode
 
 

@@ -1,22 +1,126 @@
-"""Planning: the axes of a sweep, and the points they give."""
+"""Planning: the axes of a sweep, the sources of each graph, and the points that they give.
+
+The same seed chooses the same sources on every machine.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Mapping, Sequence
+import time
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+import numpy as np
+
 from bfsbench.backends.base import Limits
-from bfsbench.bench.point import KnobValue, Point
-from bfsbench.bench.sources import SourceChoice
-from bfsbench.errors import UsageError
-from bfsbench.families import DEFAULT
 from bfsbench.graphs.estimate import known_vertices
 from bfsbench.graphs.graph import Graph
-from bfsbench.graphs.load import resolve
+from bfsbench.graphs.load import GraphName
+from bfsbench.programs.families import DEFAULT
+from bfsbench.programs.families.base import Family
+from bfsbench.rows.point import KnobValue, Point
+from bfsbench.support.errors import UsageError, whole
 from bfsbench.variants import all_variants, family_of, find
 from bfsbench.variants.base import PRESETS, Variant
+
+
+def _mix(value: int) -> int:
+    """SplitMix64's output function: a 64-bit hash by integer arithmetic alone."""
+    mask = 2**64 - 1
+    value = (value + 0x9E3779B97F4A7C15) & mask
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & mask
+    return value ^ (value >> 31)
+
+
+def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
+    """``count`` distinct vertices of non-zero out-degree, which depend on the graph and the seed only; all of
+    them, in a seeded order, when there are fewer. Raises UsageError when there is none.
+    """
+    candidates = np.flatnonzero(np.diff(graph.row_offsets))
+    if len(candidates) == 0:
+        raise UsageError(f"{graph.full_name}: no vertex has an edge, so name a --source")
+    chosen: dict[int, None] = {}
+    draw = _mix(seed)
+    wanted = min(count, len(candidates))
+    while len(chosen) < wanted:
+        draw = _mix(draw)
+        chosen.setdefault(int(candidates[draw % len(candidates)]))
+    return list(chosen)
+
+
+def check_source(graph: Graph, source: int) -> int:
+    """The source itself. Raises UsageError, with what there is, when the graph has no such vertex."""
+    if not 0 <= source < graph.num_vertices:
+        there = f"{graph.full_name} has vertices 0 .. {graph.num_vertices - 1}"
+        ids = graph.original_ids
+        if ids is not None and len(ids):
+            there += f", whose ids in its file, for --source-id, lie within {ids[0]} .. {ids[-1]}"
+        raise UsageError(f"source {source} is out of range: {there}")
+    return source
+
+
+def _listed(given: Iterable[int | str], published: bool) -> tuple[int | str, ...]:
+    """The sources given, names among them only where they are ``published``. Raises UsageError."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(f"sources are given in a list, not as {given!r}")
+    listed = tuple(one if published and isinstance(one, str) else whole("a source", one) for one in given)
+    if not listed:
+        raise UsageError("no source is given")
+    return listed
+
+
+@dataclass(frozen=True)
+class SourceChoice:
+    """Which sources to search from: those given, or ``count`` chosen by ``seed``."""
+
+    given: tuple[int | str, ...]
+    count: int
+    seed: int
+    number: int | None = None
+    """How many sources each point draws, in families whose points start from many; None for every vertex."""
+    published: bool = False
+    """Whether the given sources are ids or names of the graph's file; otherwise vertices are counted from
+    0."""
+
+    @classmethod
+    def of(
+        cls,
+        family: Family,
+        given: Iterable[int | str] | None,
+        count: int | None,
+        seed: int,
+        published: bool = False,
+    ) -> SourceChoice:
+        """The choice for one family: the sources given, or ``count`` of them, by default 1; none for a family
+        without sources. Raises UsageError."""
+        if not family.from_sources:
+            if given is not None or (count is not None and not family.draws_sources):
+                raise UsageError(f"{family.title} have no source to choose")
+            return cls((), 0, seed, number=count)
+        if given is not None and count is not None:
+            raise UsageError("give sources or a number of them, not both")
+        if given is None:
+            return cls((), count or 1, whole("seed", seed))
+        return cls(_listed(given, published), 0, whole("seed", seed), published=published)
+
+    def choose(self, graph: Graph) -> list[int | None]:
+        """The sources in a graph; one None for a family without.
+
+        Raises UsageError for one that the graph does not have.
+        """
+        if self.given:
+            if self.published:
+                return [graph.vertex(source) for source in self.given]
+            return [check_source(graph, int(source)) for source in self.given]
+        return [*choose_sources(graph, self.count, self.seed)] if self.count else [self.number]
+
+    def stand_ins(self) -> list[int | None]:
+        """Placeholders, one for each source, for counting points before the graph is loaded."""
+        numbers = [number for number in self.given if isinstance(number, int)]
+        return [*(numbers or range(len(self.given) or self.count))] or [self.number]
+
 
 Row = Mapping[str, str]
 Batches = Generator[Sequence[Point], Sequence[Row], None]
@@ -47,8 +151,8 @@ class Work(Protocol):
     """What a sweep measures: graphs, variants, and the points that depend on them."""
 
     @property
-    def graphs(self) -> Sequence[str]:
-        """The graphs' locators."""
+    def graphs(self) -> Sequence[GraphName]:
+        """The graphs."""
 
     @property
     def variants(self) -> Sequence[type[Variant]]:
@@ -59,10 +163,6 @@ class Work(Protocol):
 
     def ask(self, setting: Setting) -> Questions:
         """The points; later ones may depend on the rows of earlier ones. Raises UsageError."""
-
-
-class Plannable(Work, Protocol):
-    """Work whose number of points is known beforehand."""
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
         """The points or, where they depend on rows, the most that there can be; without ``graphs``, sources
@@ -77,7 +177,7 @@ class Axes:
     variants: Sequence[type[Variant]]
     grids: Sequence[int | None]
     blocks: Sequence[int | None]
-    knobs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    knobs: Mapping[str, Sequence[KnobValue]] = field(default_factory=dict)
     preset: str = PRESETS[0]
 
 
@@ -99,7 +199,7 @@ def check_axes(axes: Axes, limits: Limits | None) -> None:
             raise UsageError(f"grid {grid} x block {max(blocks)} is 2^31 threads or more")
 
 
-def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[str]]) -> None:
+def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[KnobValue]]) -> None:
     """Raises UsageError for knobs that none of the variants has, and for values out of range."""
     for name, values in knobs.items():
         owned = [knob for variant in variants for knob in variant.knobs if knob.name == name]
@@ -111,14 +211,14 @@ def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[
 
 
 def knob_settings(
-    variant: type[Variant], given: Mapping[str, Sequence[str]], preset: Mapping[str, KnobValue]
+    variant: type[Variant], given: Mapping[str, Sequence[KnobValue]], preset: Mapping[str, KnobValue]
 ) -> list[tuple[tuple[str, KnobValue], ...]]:
     """All combinations of the knobs of one variant, with the preset's value, or the default, for knobs not
     given."""
     lists = [
         [
             (knob.name, knob.check(value))
-            for value in given.get(knob.name, [str(preset.get(knob.name, knob.default))])
+            for value in given.get(knob.name, [preset.get(knob.name, knob.default)])
         ]
         for knob in variant.knobs
     ]
@@ -181,33 +281,21 @@ def chosen_variants(names: Sequence[str], family: str | None = None) -> list[typ
 
 
 @dataclass(frozen=True)
-class Part:
-    """Graphs, by their locators, and the axes and sources that they are crossed with."""
+class Crossing:
+    """The work of a plain sweep: every combination of graphs, axes and sources."""
 
-    graphs: Sequence[str]
+    graphs: Sequence[GraphName]
     axes: Axes
     sources: SourceChoice
 
-
-@dataclass(frozen=True)
-class Crossing:
-    """The work of a plain sweep: every combination in each of its parts."""
-
-    parts: Sequence[Part]
-
     @property
-    def graphs(self) -> list[str]:
-        """The graphs' locators."""
-        return list(dict.fromkeys(name for part in self.parts for name in part.graphs))
-
-    @property
-    def variants(self) -> list[type[Variant]]:
-        return list(dict.fromkeys(variant for part in self.parts for variant in part.axes.variants))
+    def variants(self) -> Sequence[type[Variant]]:
+        """The variants of the axes."""
+        return self.axes.variants
 
     def check(self, limits: Limits | None) -> None:
         """Raises UsageError for unknown knobs, and for launches beyond these limits."""
-        for part in self.parts:
-            check_axes(part.axes, limits)
+        check_axes(self.axes, limits)
 
     def ask(self, setting: Setting) -> Questions:
         """All points at once."""
@@ -220,22 +308,19 @@ class Crossing:
         Raises UsageError for a source that a graph does not have, or a graph that a family cannot take: of
         one that is not among ``graphs``, if its size is known and too large.
         """
-        points: list[Point] = []
-        for part in self.parts:
-            axes, sources, statistics = part.axes, {}, {}
-            for name in part.graphs:
-                family = family_of(axes.variants)
-                if name in graphs:
-                    family.require(graphs[name])
-                    sources[name] = part.sources.choose(graphs[name])
-                    statistics[name] = graphs[name].statistics
-                else:
-                    request = resolve(name)
-                    if vertices := known_vertices(request):
-                        family.require_size(request.full_name, vertices)
-                    axes = replace(axes, preset=PRESETS[0])
-                    sources[name] = part.sources.stand_ins()
-            points += plan(axes, sources, statistics, backend)
+        points = []
+        family = family_of(self.axes.variants)
+        for named in self.graphs:
+            name = named.locator
+            if name in graphs:
+                family.require(graphs[name])
+                sources, statistics = self.sources.choose(graphs[name]), graphs[name].statistics
+                points += plan(self.axes, {name: sources}, {name: statistics}, backend)
+            else:
+                if vertices := known_vertices(named):
+                    family.require_size(named.full_name, vertices)
+                axes = replace(self.axes, preset=PRESETS[0])
+                points += plan(axes, {name: self.sources.stand_ins()}, {}, backend)
         return list(dict.fromkeys(points))
 
 
@@ -247,12 +332,12 @@ def _once(points: Sequence[Point]) -> Batches:
 class Several:
     """Several works, done one after the other into one file."""
 
-    works: Sequence[Plannable]
+    works: Sequence[Work]
 
     @property
-    def graphs(self) -> list[str]:
-        """Full names."""
-        return list(dict.fromkeys(name for work in self.works for name in work.graphs))
+    def graphs(self) -> list[GraphName]:
+        """The graphs of all works."""
+        return list(dict.fromkeys(graph for work in self.works for graph in work.graphs))
 
     @property
     def variants(self) -> list[type[Variant]]:
@@ -271,6 +356,54 @@ class Several:
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
         """The planned points of each work."""
         return list(dict.fromkeys(point for work in self.works for point in work.planned(graphs, backend)))
+
+
+@dataclass(frozen=True)
+class Until:
+    """A work that ends early: no point begins after ``deadline``, on the monotonic clock in seconds."""
+
+    work: Work
+    deadline: float
+
+    @property
+    def graphs(self) -> Sequence[GraphName]:
+        """The graphs of the work."""
+        return self.work.graphs
+
+    @property
+    def variants(self) -> Sequence[type[Variant]]:
+        """The variants of the work."""
+        return self.work.variants
+
+    def check(self, limits: Limits | None) -> None:
+        """Check the work. Raises UsageError."""
+        self.work.check(limits)
+
+    def ask(self, setting: Setting) -> Questions:
+        """The points of the work, in small batches."""
+        questions = self.work.ask(setting)
+        return Questions(questions.total, _until(questions.batches, self.deadline))
+
+    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
+        """The points of the work without the deadline."""
+        return self.work.planned(graphs, backend)
+
+
+_POINTS_BETWEEN_LOOKS = 8
+
+
+def _until(batches: Batches, deadline: float) -> Batches:
+    batch = next(batches, None)
+    while batch is not None:
+        rows: list[Row] = []
+        for start in range(0, len(batch), _POINTS_BETWEEN_LOOKS):
+            if time.monotonic() >= deadline:
+                return
+            rows += yield batch[start : start + _POINTS_BETWEEN_LOOKS]
+        try:
+            batch = batches.send(rows)
+        except StopIteration:
+            return
 
 
 def _one_after_the_other(questions: Sequence[Questions]) -> Batches:

@@ -1,74 +1,28 @@
-"""What runs the points of a sweep: one worker process, or those of a cluster."""
+"""What runs the points of a sweep: one worker process, or those of a cluster.
+
+Samples can be taken in turns, one of each point of a graph and then the next of each, so that drift affects
+all points equally.
+"""
 
 from __future__ import annotations
 
+import itertools
+import random
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from bfsbench.bench.point import Point
-from bfsbench.bench.sampling import Sampling
-from bfsbench.errors import UsageError
+from bfsbench.bench.measure import sample_columns
+from bfsbench.bench.options import SOURCE_RULES, Method
+from bfsbench.bench.sampling import advise_times, enough
 from bfsbench.graphs.graph import Graph
-from bfsbench.numerals import positive_finite
+from bfsbench.rows.point import Point
+from bfsbench.rows.results import axes_of
+from bfsbench.support.machine import available_memory
 
 if TYPE_CHECKING:
     from bfsbench.bench.worker import DeviceInfo
-
-LONGEST_TIMEOUT_S = 1e6
-"""Longer limits are cut to this, which the clocks of the operating system can still count."""
-
-
-@dataclass(frozen=True)
-class Order:
-    """In which order samples are taken: all of a point, or of all points of a graph in turn."""
-
-    turns: bool = False
-    seed: int | None = None
-    """Shuffles the points in each turn; None keeps their order."""
-
-    @classmethod
-    def of(cls, text: str) -> Order:
-        """``sequential``, ``interleaved`` or ``shuffled:SEED``, 0 by default. Raises UsageError."""
-        kind, _, seed = text.partition(":")
-        if text in ("sequential", "interleaved"):
-            return cls(text == "interleaved")
-        if kind != "shuffled" or (":" in text and not (seed.isascii() and seed.isdigit())):
-            raise UsageError(f"--order: '{text}' is none of sequential, interleaved and shuffled[:SEED]")
-        return cls(True, int(seed or 0))
-
-    @property
-    def words(self) -> str:
-        """The text that ``of`` parses; empty for ``sequential``."""
-        if not self.turns:
-            return ""
-        return "interleaved" if self.seed is None else f"shuffled:{self.seed}"
-
-
-@dataclass(frozen=True)
-class Method:
-    """How every point of a sweep is measured."""
-
-    sampling: Sampling
-    limit_s: float
-    """Seconds after which a point is given up, at most LONGEST_TIMEOUT_S."""
-    profile: bool = False
-    """Whether to take a level profile after the timed searches."""
-    parents: bool = False
-    """Whether to derive, time and check the breadth-first tree after the timed searches."""
-    order: Order = Order()
-
-    def __post_init__(self) -> None:
-        limit_s = min(positive_finite("timeout", self.limit_s), LONGEST_TIMEOUT_S)
-        object.__setattr__(self, "limit_s", limit_s)
-        if self.sampling.min_time_s >= self.limit_s:
-            asked, limit = f"--min-time {self.sampling.min_time_s:g}", f"--timeout {self.limit_s:g}"
-            raise UsageError(f"{asked}: samples for so many seconds do not fit into {limit}")
-
-    @property
-    def words(self) -> str:
-        """What differs from the defaults, as in the column ``method``."""
-        return " ".join(filter(None, (self.sampling.words, self.order.words)))
 
 
 @dataclass(frozen=True)
@@ -102,3 +56,90 @@ class Runner(Protocol):
 
     def stop(self) -> None:
         """End all processes, whatever they are doing."""
+
+
+_SHARE = 4
+"""The references of points that alternate take at most this part of the memory."""
+
+
+def together(points: Sequence[Point], graphs: Mapping[str, Graph]) -> Iterator[list[Point]]:
+    """Groups of consecutive points that differ in their sources only, and whose samples alternate. Points
+    whose references do not fit into memory are split into several groups."""
+    memory = available_memory() or sys.maxsize
+    for setting, same in itertools.groupby(points, key=lambda point: replace(point, source=None)):
+        group = list(same)
+        most = max(2, memory // _SHARE // (4 * graphs[setting.graph].num_vertices + 1))
+        yield from evenly(group, -(-len(group) // most))
+
+
+def evenly(points: Sequence[Point], parts: int) -> Iterator[list[Point]]:
+    """Splits points into ``parts`` parts of about the same length."""
+    ends = [len(points) * part // parts for part in range(parts + 1)]
+    return (list(points[start:end]) for start, end in itertools.pairwise(ends))
+
+
+FIRST_TURN = ("prepare_ms", "compile_ms", "preprocess_ms", "parents_ms", "energy_j", "power_w")
+"""Columns that only the first turn fills, or that are about the first time."""
+
+
+def run_in_turns(
+    runner: Runner, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method
+) -> Iterator[Measured]:
+    """The rows of points, graph after graph, each combined from its turns. See Runner.run.
+
+    In each turn a point is prepared, run untimed and sampled once. A point that fails in a
+    turn gets no further one. Shuffled points run one by one.
+    """
+    for _, of_graph in itertools.groupby(points, key=lambda point: point.graph):
+        yield from _graph_in_turns(runner, list(of_graph), graphs, method)
+
+
+def _graph_in_turns(
+    runner: Runner, points: list[Point], graphs: Mapping[str, Graph], method: Method
+) -> Iterator[Measured]:
+    shuffle = None if method.turns.seed is None else random.Random(method.turns.seed)
+    turn = replace(method, repeats=1, min_samples=None, max_samples=None, max_noise=None, min_time=0.0)
+    turns: dict[Point, list[Measured]] = {point: [] for point in points}
+    pending = points
+    while pending:
+        taken: Iterator[Measured] = runner.run(pending, graphs, turn)
+        if shuffle is not None:
+            pending = shuffle.sample(pending, len(pending))
+            taken = (one for point in pending for one in runner.run([point], graphs, turn))
+        named = {axes_of(point.axes()): point for point in pending}
+        for measured in taken:
+            turns[named[axes_of(measured.row)]].append(measured)
+        pending = [point for point in pending if not _done(turns[point], method)]
+        turn = replace(turn, energy=False, profile=False, parents=False)
+    for point in points:
+        yield _together(turns[point], method)
+
+
+def _done(turns: Sequence[Measured], method: Method) -> bool:
+    return turns[-1].row["status"] != "ok" or enough(method, [float(one.row["search_ms"]) for one in turns])
+
+
+def source_rule(method: str) -> str:
+    """The word about sources in a column ``method``; empty in that of an older row."""
+    return next((word for word in method.split() if word in SOURCE_RULES), "")
+
+
+def _together(turns: Sequence[Measured], method: Method) -> Measured:
+    """One row of all turns: the figures of the fastest or, for a failed point, the row that says why."""
+    first, last = turns[0].row, turns[-1].row
+    if last["status"] != "ok":
+        return Measured(last | {"method": method.words})
+    rows = [one.row for one in turns]
+    search, wall = ([float(row[name]) for row in rows] for name in ("search_ms", "wall_ms"))
+    told = [text for row in rows for text in row["warnings"].split("; ") if text]
+    columns = {
+        **{name: first[name] for name in FIRST_TURN},
+        **sample_columns(search, wall),
+        "reset_ms": min((row["reset_ms"] for row in rows), key=float),
+        "samples_discarded": str(sum(int(row["samples_discarded"]) for row in rows)),
+        "reason": first.get("reason", ""),
+        "method": method.said(source_rule(last["method"])),
+        "warnings": "; ".join(dict.fromkeys([*advise_times(search), *told])),
+    }
+    fastest = min(rows, key=lambda row: float(row["search_ms"]))
+    return Measured(fastest | columns, turns[0].levels, turns[0].worker)

@@ -1,6 +1,7 @@
-"""How many samples of a point are taken, and in which state of the device."""
+"""How many samples of a point are taken, in which state of the device, and the warnings about them.
 
-from __future__ import annotations
+A warning says what to do: ``KIND: TEXT``, in the row of the point and in reports.
+"""
 
 import math
 import statistics
@@ -10,86 +11,21 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
 
-from bfsbench.errors import UsageError
-from bfsbench.numerals import positive, positive_or_none
+from bfsbench.bench.options import Method
 
-USUAL = 5
-"""Samples of a point."""
-MOST = 1000
-"""Most samples where noise or time decides."""
-FEWEST_FOR_NOISE = 6
-"""Fewest samples that give a 95 % confidence interval of the median."""
 RETAKEN = 4
 """For each sample wanted, at most this many are discarded because the device throttled."""
 REST_S = 0.1
 """Pause after a sample during which the device throttled."""
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """How a point is sampled. ``Sampling.of`` makes one from a user's options."""
-
-    min_samples: int = USUAL
-    max_samples: int = USUAL
-    max_noise: float = math.inf
-    """Sampling stops when ``noise`` is at most this."""
-    min_time_s: float = 0.0
-    """Sampling goes on until the samples add up to this, in s."""
-    warmup: int = 1
-    """Runs before the samples, checked but not timed."""
-    cold: bool = False
-    """Whether the caches are flushed before every sample."""
-    energy: bool = False
-    """Whether the energy of a run is measured after the samples."""
-
-    @classmethod
-    def of(
-        cls,
-        repeats: int = USUAL,
-        min_samples: int | None = None,
-        max_samples: int | None = None,
-        max_noise_percent: float | None = None,
-        min_time_s: float = 0.0,
-        *,
-        warmup: int = 1,
-        cold: bool = False,
-        energy: bool = False,
-    ) -> Sampling:
-        """``repeats`` samples; from ``min_samples`` to ``max_samples`` of them where noise or time decides.
-
-        Raises UsageError for numbers that are too small or contradict each other.
-        """
-        repeats, warmup = positive("repeats", repeats), positive("warmup", warmup)
-        min_samples = positive_or_none("min_samples", min_samples)
-        max_samples = positive_or_none("max_samples", max_samples)
-        open_ended = max_noise_percent is not None or min_time_s > 0
-        if not min_time_s >= 0 or (max_noise_percent is not None and not max_noise_percent > 0):  # or nan
-            raise UsageError("--min-time must not be negative, and --max-noise must be positive")
-        if (min_samples or max_samples) and not open_ended:
-            raise UsageError("--min-samples and --max-samples go with --max-noise or --min-time")
-        fewest = min_samples or min(repeats, max_samples or repeats)
-        most = max_samples or (max(MOST, fewest) if open_ended else fewest)
-        if most < fewest:
-            raise UsageError(f"--max-samples {most} is less than --min-samples {fewest}")
-        if max_noise_percent is not None and most < FEWEST_FOR_NOISE:
-            raise UsageError(f"--max-noise needs {FEWEST_FOR_NOISE} samples, more than --max-samples {most}")
-        noise = math.inf if max_noise_percent is None else max_noise_percent / 100
-        return cls(fewest, most, noise, min_time_s, warmup, cold, energy)
-
-    def enough(self, samples_ms: Sequence[float]) -> bool:
-        """Whether these samples, in ms, suffice."""
-        count = len(samples_ms)
-        if count < self.min_samples or count >= self.max_samples:
-            return count >= self.max_samples
-        return sum(samples_ms) >= 1e3 * self.min_time_s and noise(samples_ms) <= self.max_noise
-
-    @property
-    def words(self) -> str:
-        """What differs from the defaults, as in the column ``method``."""
-        said = [f"warmup={self.warmup}"] if self.warmup != 1 else []
-        said += [f"max_noise={100 * self.max_noise:g}%"] if math.isfinite(self.max_noise) else []
-        said += [f"min_time={self.min_time_s:g}s"] if self.min_time_s else []
-        return " ".join([*(["cold"] if self.cold else []), *said])
+def enough(method: Method, samples_ms: Sequence[float]) -> bool:
+    """Whether these samples, in ms, suffice."""
+    count = len(samples_ms)
+    if count < method.fewest or count >= method.most:
+        return count >= method.most
+    share = math.inf if method.max_noise is None else method.max_noise / 100
+    return sum(samples_ms) >= 1e3 * method.min_time and noise(samples_ms) <= share
 
 
 def noise(samples: Sequence[float]) -> float:
@@ -168,23 +104,69 @@ class Samples:
     def search_ms(self) -> list[float]:
         return [sample.search_ms for sample in self.kept]
 
-
-def take(
-    one: Callable[[], Sample],
-    sampling: Sampling,
-    monitor: Monitor,
-    rest: Callable[[float], None] = time.sleep,
-) -> Samples:
-    """Take samples until there are enough. One during which the device throttled is discarded and taken again
-    after a pause, up to RETAKEN times the most samples that are kept."""
-    samples = Samples()
-    while not sampling.enough(samples.search_ms):
-        sample = one()
-        state = monitor.state()
-        if state.throttle and samples.discarded < RETAKEN * sampling.max_samples:
-            samples.discarded += 1
+    def add(
+        self, sample: Sample, state: State, method: Method, rest: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Keep a sample. One during which the device throttled is discarded, and a pause follows, up to
+        RETAKEN times the most samples that are kept."""
+        if state.throttle and self.discarded < RETAKEN * method.most:
+            self.discarded += 1
             rest(REST_S)
         else:
-            samples.kept.append(sample)
-            samples.states.append(state)
-    return samples
+            self.kept.append(sample)
+            self.states.append(state)
+
+
+NOISY = 1.1
+"""Median over minimum from which samples are called noisy."""
+SLOW_START = 1.25
+"""First sample over the slowest of the others."""
+CLOCK_MOVES = 1.05
+"""Fastest over slowest clock."""
+
+
+def advise(samples: Samples, monitor: Monitor) -> list[str]:
+    """Problems of the samples or of the machine, the most important first."""
+    return [*_throttling(samples), *advise_times(samples.search_ms), *_clocks(samples), *_machine(monitor)]
+
+
+def _throttling(samples: Samples) -> list[str]:
+    kept = [state.throttle for state in samples.states if state.throttle]
+    if kept:
+        why = kept[0].replace("; ", ", ")
+        return [f"throttled: {len(kept)} samples are of a slowed GPU ({why}), cool it or raise its limits"]
+    if samples.discarded:
+        return [f"throttled: {samples.discarded} samples were taken again"]
+    return []
+
+
+def advise_times(times: Sequence[float]) -> list[str]:
+    """Problems of samples, in ms, alone."""
+    if len(times) < 3:
+        return []
+    first, others = times[0], times[1:]
+    if first > SLOW_START * max(others):
+        ratio = first / statistics.median(others)
+        return [f"slow start: the first sample took {ratio:.1f} times as long as the others, try --warmup 3"]
+    above = statistics.median(times) / min(times)
+    if above > NOISY:
+        return [f"noisy: the median is {100 * (above - 1):.0f} % above the minimum, try --max-noise 1"]
+    return []
+
+
+def _clocks(samples: Samples) -> list[str]:
+    clocks = [state.sm_clock_mhz for state in samples.states if state.sm_clock_mhz]
+    if clocks and max(clocks) > CLOCK_MOVES * min(clocks):
+        moved = f"from {min(clocks)} to {max(clocks)} MHz"
+        return [f"clocks: the GPU's moved {moved}, try --warmup 20 or lock it with nvidia-smi -lgc"]
+    return []
+
+
+def _machine(monitor: Monitor) -> list[str]:
+    found = []
+    if others := monitor.other_processes():
+        who = f"{others} other processes compute" if others > 1 else "another process computes"
+        found.append(f"shared: {who} on the GPU")
+    if monitor.governor() == "powersave":
+        found.append("powersave: so the CPU is governed, try cpupower frequency-set -g performance")
+    return found

@@ -1,34 +1,107 @@
-"""Executing points in one process, and the state it keeps between them."""
-
-from __future__ import annotations
+"""Executing points in one process, and the state it keeps between them, that of the machine included."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from bfsbench.backends import GPU_BACKENDS, open_device
-from bfsbench.backends.base import Device
-from bfsbench.bench.machine_state import Machine
-from bfsbench.bench.measure import Timing, time_runs, timing_columns
-from bfsbench.bench.point import Point
-from bfsbench.bench.profile import profile_rows
-from bfsbench.bench.row import base_row, failed_row
-from bfsbench.bench.runner import Method
-from bfsbench.bench.sampling import Sampling
-from bfsbench.errors import DeviceError, KernelError, LaunchError, UsageError, WrongResultError
-from bfsbench.families.base import Paths, Problem
+from bfsbench.backends.base import Buffer, Device
+from bfsbench.bench.measure import Timing, sample, time_runs, timing_columns
+from bfsbench.bench.options import ALTERNATING, INTERPOSED, REPEATED, Method
+from bfsbench.bench.sampling import State
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import (
     DeviceGraph,
+    ForeignProgram,
     HostProgram,
     KernelProgram,
     KernelSetup,
     KnobValue,
     Variant,
 )
+from bfsbench.programs.families.base import Paths, Problem
+from bfsbench.rows.columns import profile_rows
+from bfsbench.rows.point import Point
+from bfsbench.rows.row import base_row, failed_row
+from bfsbench.support.descendants import ON_GPU
+from bfsbench.support.errors import DeviceError, KernelError, LaunchError, UsageError, WrongResultError
 from bfsbench.variants import find, find_family
 
+FLUSHED = 4
+"""Bytes written to flush the L2 cache / its size."""
+FLUSHED_BYTES = 256 << 20
+"""Bytes written to flush a cache of unknown size, as on the host."""
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+
+
+class Machine:
+    """Implements :class:`bfsbench.bench.sampling.Monitor` for a device, or for the host where it is None."""
+
+    def __init__(self, device: Device | None) -> None:
+        self._device = device
+        self._flushes = 0
+
+    def state(self) -> State:
+        """The device's state by its telemetry."""
+        if self._device is None:
+            return State()
+        told = self._device.telemetry()
+        throttle = "" if told["throttle"] == "none" else told["throttle"]
+        return State(int(told["sm_clock_mhz"]) if told["sm_clock_mhz"] else None, throttle)
+
+    def energy_joules(self) -> float | None:
+        """The device's counter; the host has none."""
+        return None if self._device is None else self._device.energy_joules()
+
+    def other_processes(self) -> int:
+        """On the device, without entries that wait for their turn."""
+        return 0 if self._device is None else max(0, self._device.other_processes() - len(ON_GPU))
+
+    def governor(self) -> str:
+        """The governor of the first core."""
+        try:
+            return _GOVERNOR.read_text().strip()
+        except OSError:
+            return ""
+
+    def flush(self) -> None:
+        """Write a buffer of several times the cache, each time with another value. Lines that would persist
+        in the cache are reset before."""
+        if self._device is not None:
+            self._device.reset_persisting_l2()
+        self._flushes += 1
+        self._buffer.fill(self._flushes % 128)
+
+    @cached_property
+    def _buffer(self) -> Buffer | npt.NDArray[np.uint8]:
+        if self._device is None:
+            return np.empty(FLUSHED_BYTES, np.uint8)
+        return self._device.empty(FLUSHED * self._device.limits.l2_cache or FLUSHED_BYTES, np.uint8)
+
+
 PROBLEMS_KEPT = 16
+OTHERS = 2
+"""Other sources whose searches precede timed ones."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The problems that a variant is timed on, and ``others``, which it solves untimed in between."""
+
+    problems: Sequence[Problem]
+    others: Sequence[Problem]
+    begin: Callable[[int], None]
+
+    @property
+    def rule(self) -> str:
+        """The word of the column ``method`` about their order."""
+        return ALTERNATING if len(self.problems) > 1 else INTERPOSED if self.others else REPEATED
 
 
 class Session:
@@ -40,16 +113,20 @@ class Session:
     def __init__(self, backend: str | None, schedule_seed: int = 0) -> None:
         self.device: Device | None = open_device(backend, schedule_seed) if backend else None
         self._graph: Graph | None = None
+        self._copy: Graph | None = None
+        """The graph in use in memory that no other process reaches, once a program of others is built."""
         self._on_device: DeviceGraph | None = None
         self._problems: OrderedDict[tuple[str, int | None], Problem] = OrderedDict()
+        self._other_sources: dict[str, list[int]] = {}
         self._host, self._machine = Machine(None), Machine(self.device)
 
     def use(self, graph: Graph) -> None:
         """Make ``graph`` the one in use; the previous one is freed on the device."""
         if graph is not self._graph:
-            self._graph = graph
+            self._graph, self._copy = graph, None
             self._on_device = DeviceGraph(self.device, graph) if self.device else None
             self._problems.clear()
+            self._other_sources.clear()
 
     def build(
         self, name: str, grid: int | None, block: int | None, knobs: Mapping[str, KnobValue]
@@ -63,7 +140,11 @@ class Session:
                 raise LaunchError(
                     f"variant {variant.name} runs on a GPU of its own accord, not on the emulator"
                 )
-            return variant(self._graph, knobs)
+            if not issubclass(variant, ForeignProgram):
+                return variant(self._graph, knobs)
+            if self._copy is None:
+                self._copy = self._graph.in_memory()
+            return variant(self._copy, knobs)
         if self.device is None or self._on_device is None or block is None:
             raise UsageError(f"variant {variant.name} needs a device and a block size")
         if not issubclass(variant, KernelProgram):
@@ -76,17 +157,36 @@ class Session:
             raise UsageError("no graph is in use")
         key = family, source
         if key not in self._problems:
-            self._problems[key] = find_family(family).problem(self._graph, source)
+            self._problems[key] = find_family(family).problem(self._copy or self._graph, source)
             if len(self._problems) > PROBLEMS_KEPT:
                 self._problems.popitem(last=False)
         return self._problems[key]
 
-    def time(self, variant: Variant, problem: Problem, sampling: Sampling) -> Timing:
+    def time(self, variant: Variant, problem: Problem, method: Method) -> Timing:
         """Check and time a variant that ``build`` made. Raises WrongResultError, DeviceError."""
+        timed = Timed([problem], self._others(variant, [problem]), lambda place: None)
+        return self._timings(variant, timed, method)[0]
+
+    def _timings(self, variant: Variant, timed: Timed, method: Method) -> list[Timing]:
+        if isinstance(variant, HostProgram):
+            variant.settle_clock()
         machine = self._host if variant.host else self._machine
-        timing = time_runs(variant, problem.run(variant), sampling, machine)
+        runs, others = ([one.run(variant) for one in some] for some in (timed.problems, timed.others))
+        timings = time_runs(variant, runs, method, machine, others, timed.begin)
         self._require_unwritten(variant)
-        return timing
+        return timings
+
+    def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
+        """OTHERS problems from other sources, which are chosen once for each graph. None for several
+        problems, which alternate, nor for an emulated kernel, whose times are not compared."""
+        family, problem = variant.family, problems[0]
+        emulated = not variant.host and self.device is not None and self.device.backend == "cpu"
+        if emulated or len(problems) > 1:
+            return []
+        if family not in self._other_sources:
+            self._other_sources[family] = problem.other_sources(OTHERS + 1)
+        found = [self.problem(family, source) for source in self._other_sources[family]]
+        return [one for one in found if one is not problem][:OTHERS]
 
     def paths(self, variant: Variant, problem: Problem) -> Paths:
         """The paths of a variant that ``time`` has timed; see ``Problem.paths``."""
@@ -95,7 +195,15 @@ class Session:
         return found
 
     def _require_unwritten(self, variant: Variant) -> None:
-        """Raises WrongResultError when a kernel has written into an array of the graph on the device."""
+        """Raises WrongResultError when a kernel has written into an array of the graph on the device, or a
+        program into its copy or into the arrays that the graph was loaded from."""
+        if isinstance(variant, ForeignProgram):
+            variant.require_unwritten()
+            assert self._graph is not None and self._copy is not None
+            kept, found = self._copy.searched, self._graph.searched
+            changed = [name for name in kept if not np.array_equal(kept[name], found[name])]
+            if changed:
+                raise WrongResultError(f"it wrote into the graph in the cache: {', '.join(changed)}")
         written = [] if variant.host or self._on_device is None else self._on_device.written()
         if written:
             self._renew_graph()
@@ -108,31 +216,43 @@ class Session:
 
     def close(self) -> None:
         """Close the device."""
-        self._graph = self._on_device = None
+        self._graph = self._copy = self._on_device = None
         self._machine = self._host
         if self.device:
             self.device.close()
             self.device = None
 
-    def measure(self, point: Point, method: Method) -> dict[str, str]:
-        """The row of a point; a failure is a row that says why.
+    def measure(
+        self, points: Sequence[Point], method: Method, begin: Callable[[int], None] = lambda place: None
+    ) -> list[dict[str, str]]:
+        """The rows of points that differ in their sources only, whose samples alternate. If one fails, the
+        row of that point alone, which says why.
 
-        Raises KernelError when the device cannot be trusted afterwards.
+        ``begin`` is called with the place of each point before it is worked on. Raises KernelError when the
+        device cannot be trusted afterwards.
         """
-        graph = self._graph_of(point)
+        graph = self._graph_of(points[0])
         device = self.device.describe() if self.device else {}
+        latest = 0
+
+        def note(place: int) -> None:
+            nonlocal latest
+            latest = place
+            begin(place)
+
         try:
-            outcome = self._outcome(point, method)
+            outcomes = self._outcomes(points, method, note)
         except WrongResultError as error:
-            return failed_row(point, graph, device, "wrong", str(error))
+            return [failed_row(points[latest], graph, device, "wrong", str(error))]
         except KernelError:
             raise
         except DeviceError as error:
             if self._on_device and self._on_device.written():
                 self._renew_graph()
-            return failed_row(point, graph, device, error.status, str(error))
-        clocks = self.device.telemetry() if self.device and point.backend != "host" else {}
-        return base_row(point, graph, device) | outcome | clocks
+            return [failed_row(points[latest], graph, device, error.status, str(error))]
+        clocks = self.device.telemetry() if self.device and points[0].backend != "host" else {}
+        rows = zip(points, outcomes, strict=True)
+        return [base_row(point, graph, device) | outcome | clocks for point, outcome in rows]
 
     def profile(self, point: Point, row: Mapping[str, str]) -> list[dict[str, str]]:
         """The rows of a point's profile; ``row`` is its result row. None where its family has no profile.
@@ -153,16 +273,33 @@ class Session:
 
     def _graph_of(self, point: Point) -> Graph:
         if self._graph is None or self._graph.locator != point.graph:
-            graph = load(point.graph, check=False)  # planning has checked it
+            graph = load(point.graph)  # checked: a program may have written to it since it was planned
             self.use(graph)
             return graph
         return self._graph
 
-    def _outcome(self, point: Point, method: Method) -> dict[str, str]:
-        variant, problem = self._build(point), self._problem_of(point)
-        timing = self.time(variant, problem, method.sampling)
-        columns = timing_columns(timing) | problem.columns(min(timing.search_ms))
-        columns["parents_ms"] = f"{self.paths(variant, problem).milliseconds:.6f}" if method.parents else ""
-        if point.backend == "cpu":
-            columns["warnings"] = ""  # times of emulated kernels need no warnings
-        return {"status": "ok", "method": method.words, **columns, **variant.measured()}
+    def _outcomes(
+        self, points: Sequence[Point], method: Method, begin: Callable[[int], None]
+    ) -> list[dict[str, str]]:
+        variant, problems = self._build(points[0]), []
+        for place, point in enumerate(points):
+            begin(place)
+            problems.append(self._problem_of(point))
+        begin(0)
+        timed = Timed(problems, self._others(variant, problems), begin)
+        timings = self._timings(variant, timed, method)
+        said = method.said("" if points[0].source is None else timed.rule)
+        outcomes = []
+        for place, (problem, timing) in enumerate(zip(problems, timings, strict=True)):
+            begin(place)
+            columns = timing_columns(timing) | problem.columns(min(timing.search_ms))
+            columns["parents_ms"] = self._parents_ms(variant, problem, timed) if method.parents else ""
+            if points[0].backend == "cpu":
+                columns["warnings"] = ""  # times of emulated kernels need no warnings
+            outcomes.append({"status": "ok", "method": said, **columns, **variant.measured()})
+        return outcomes
+
+    def _parents_ms(self, variant: Variant, problem: Problem, timed: Timed) -> str:
+        if len(timed.problems) > 1:  # the last search was from another source
+            sample(problem.run(variant), variant.clock())
+        return f"{self.paths(variant, problem).milliseconds:.6f}"

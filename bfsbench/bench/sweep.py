@@ -1,55 +1,201 @@
-"""The sweep: the one service that measures points and writes rows. A request says what to measure and how,
-where rows go, and what runs it. Commands and Python functions make a request of their arguments and call
-:func:`sweep`; a :class:`SweepProgress` is notified of its progress.
-"""
+"""The sweep: the one service that measures points and writes rows.
 
-from __future__ import annotations
+A request says what to measure and how, where rows go, and what runs it. Commands and Python functions make a
+request of their arguments and call :func:`sweep`, which notifies a :class:`SweepProgress`.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bfsbench.bench.output import Output
-from bfsbench.bench.plan import Plannable, Questions, Setting, Work
-from bfsbench.bench.point import Point
-from bfsbench.bench.runner import Measured, Method, Runner
-from bfsbench.bench.turns import run_in_turns
+from bfsbench.bench.options import Method
+from bfsbench.bench.plan import Questions, Setting, Work
+from bfsbench.bench.runner import Measured, Runner, run_in_turns, source_rule
 from bfsbench.bench.worker import DeviceInfo, Worker
-from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import Graph
-from bfsbench.graphs.load import Progress, load, resolve
-from bfsbench.native import HELPERS, building
+from bfsbench.graphs.load import GraphName, Progress, load_parsed
+from bfsbench.rows.code import is_outdated
+from bfsbench.rows.columns import PROFILE_COLUMNS
+from bfsbench.rows.point import Point, row_name
+from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter, axes_of
+from bfsbench.rows.runs import record_run
+from bfsbench.support.errors import OptionError, UsageError
+from bfsbench.support.toolchain import HELPERS, building
+
+Identity = tuple[str, ...]
+SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
+
+
+class Output:
+    """The files a sweep writes: results and, if wanted, level profiles in ``*.levels.csv`` beside them.
+
+    Without a path rows are kept in memory only. A point's profile is written before its row, so a profile
+    without a row belongs to an interrupted point. It is dropped, since the point will be run again. With the
+    first row of a run, the run is recorded in ``*.runs.jsonl``.
+    ``method.retry_failed`` drops the rows of failed points for the same reason. Raises UsageError,
+    InputError; also where rows lack the profiles or the parents that ``method`` asks for.
+    """
+
+    def __init__(self, path: Path | None, method: Method) -> None:
+        self.path = path
+        self._replaced: set[Identity] = set()
+        self._origins: Sequence[Mapping[str, str]] = ()
+        self._recorded = False
+        self._results: ResultWriter | None = None
+        self._profiles: ResultWriter | None = None
+        if path is None:
+            if method.profile:
+                raise UsageError("level profiles go beside a result file: name one")
+            self._rows: dict[Identity, Mapping[str, str]] = {}
+            return
+        self._results = ResultWriter(path, resume=method.resume)
+        try:
+            if method.retry_failed:
+                self._results.keep_only(lambda row: row["status"] == "ok")
+            self._rows = {_identity(row): row for row in self._results.rows}
+            timed = [row for row in self._results.rows if row["status"] == "ok"]
+            if method.parents and not all(row["parents_ms"] for row in timed):
+                raise UsageError(f"{path} has rows without parents: choose another --out")
+            ways = {(row["method"], row["source"] != "", row["backend"]) for row in timed}
+            others = {said.removesuffix(source_rule(said)).strip() for said, *_ in ways} - {method.words}
+            if others:
+                taken, now = (f"'{words or 'as usual'}'" for words in (min(others), method.words))
+                raise UsageError(f"{path} has rows measured {taken}, not {now}: choose another --out")
+            if any(known and backend != "cpu" and not source_rule(said) for said, known, backend in ways):
+                raise UsageError(
+                    f"{path} has rows of searches repeated from one source; now sources alternate: "
+                    "choose another --out"
+                )
+            if method.profile:
+                self._profiles = self._open_profiles(path, timed, method.resume)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open_profiles(self, path: Path, timed: Sequence[Mapping[str, str]], resume: bool) -> ResultWriter:
+        beside = path.with_name(path.name.removesuffix(".csv") + LEVELS_SUFFIX)
+        profiles = ResultWriter(beside, resume=resume, columns=PROFILE_COLUMNS)
+        finished = {axes_of(row) for row in self._rows.values()}
+        profiles.keep_only(lambda row: axes_of(row) in finished)
+        profiled = {axes_of(row) for row in profiles.rows}
+        for row in timed:
+            if row["block"] and axes_of(row) not in profiled:
+                profiles.close()
+                raise UsageError(f"{path} has rows without level profiles: choose another --out")
+        return profiles
+
+    @property
+    def graphs(self) -> set[str]:
+        """The names of the graphs that have rows."""
+        return {row_name(row["graph"]) for row in self._rows.values()}
+
+    def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
+        """The row of a point on its graph, if there is one that measured the current code."""
+        row = self._rows.get((*point.axes().values(), graph.checksum))
+        return None if row is None or is_outdated(row, point) else row
+
+    def append(self, measured: Measured) -> None:
+        """Store the row of a point; it is on disk when this returns."""
+        if self._profiles is not None:
+            self._profiles.append(*measured.levels)
+        if self._results is not None:
+            self._results.append(measured.row)
+            if not self._recorded:
+                record_run(self._results.path, self._origins)
+                self._recorded = True
+        identity = _identity(measured.row)
+        if identity in self._rows:
+            self._replaced.add(identity)
+        self._rows[identity] = measured.row
+
+    def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
+        """Drop rows of older code that newer rows supersede. Called once, after the last row. An interrupted
+        sweep leaves both, and the later one counts. ``answers`` are rows of this output; they are returned
+        fully read, as the file may be rewritten.
+        """
+        if self._results is None or not self._replaced:
+            return answers
+        read = [dict(row) for row in answers]
+        latest = {name: self._rows[name] for name in self._replaced}
+        taken = {name[:-1]: row["taken_at"] for name, row in latest.items()}
+        if self._profiles is not None:
+            self._profiles.read_again()
+            self._profiles.keep_only(lambda row: taken.get(_named_today(row)) in (None, row["taken_at"]))
+        self._results.read_again()
+        self._results.keep_only(lambda row: _is_current(row, latest.get(_identity(row))))
+        return read
+
+    def check_continuity(self, graphs: Mapping[str, Graph], origins: Sequence[Mapping[str, str]]) -> None:
+        """Raises UsageError unless the rows are of these graphs and of one of these machines.
+
+        ``origins`` are the provenance columns of the rows to come, one entry a device.
+        """
+        self._origins = origins
+        known: dict[str, set[str]] = {}
+        for graph in graphs.values():
+            known.setdefault(graph.full_name, set()).add(graph.checksum)
+        if self._profiles is not None and any(len(checksums) > 1 for checksums in known.values()):
+            raise UsageError("level profiles cannot tell graphs of one name apart: sweep them one by one")
+        for row in self._rows.values():
+            name = row_name(row["graph"])
+            if row["graph_checksum"] not in known.get(name, {row["graph_checksum"]}):
+                other = f"{name} has changed since {self.path} was begun, or is another graph of that name"
+                raise UsageError(f"cannot resume: {other}")
+            differences = [_difference(row, origin) for origin in origins]
+            if differences and all(differences):
+                raise UsageError(f"cannot resume: {differences[0]}")
+
+    def close(self) -> None:
+        for writer in (self._results, self._profiles):
+            if writer is not None:
+                writer.close()
+
+
+def _identity(row: Mapping[str, str]) -> Identity:
+    """The unique key of a row: the axes and the graph's checksum."""
+    return (*_named_today(row), row["graph_checksum"])
+
+
+def _is_current(row: Mapping[str, str], latest: Mapping[str, str] | None) -> bool:
+    """Whether no later row of the same point supersedes this one."""
+    return latest is None or row["code"] == latest["code"]
+
+
+def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:
+    """A row's axes, its graph named as in new rows."""
+    graph, *others = axes_of(row)
+    return (row_name(graph), *others)
+
+
+def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
+    """How a row's device differs from that of ``origin``; empty if it does not."""
+    for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
+        if name in origin and row[name] != origin[name]:
+            return f"rows were taken with {name} '{row[name]}', this is '{origin[name]}'"
+    return ""
 
 
 @dataclass(frozen=True)
-class Request:
+class SweepRequest:
     """What to sweep, how, into which file, and on what."""
 
     work: Work
     method: Method
     path: Path | None = None
     """Path of the result file; None keeps the rows in memory only."""
-    resume: bool = False
-    """Keep the rows that the file has, and measure the missing ones."""
-    retry_failed: bool = False
-    """With ``resume``: measure the points again that failed."""
-    backend: str = "auto"
-    """Where kernels run, as for ``open_device``."""
     new_runner: Callable[[str | None], Runner] = Worker
     """What runs the points on a backend, not started yet; None is for host programs only."""
 
     def __post_init__(self) -> None:
-        if self.resume and self.path is None:
-            raise UsageError("--resume needs the --out it is to continue")
-        if self.retry_failed and not self.resume:
-            raise UsageError("--retry-failed goes with --resume")
+        if self.method.resume and self.path is None:
+            raise OptionError("{resume} needs the {out} it is to continue")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SweepOutcome:
     """The outcome of a sweep."""
 
     rows: list[Mapping[str, str]]
@@ -66,7 +212,7 @@ class Outcome:
 class SweepProgress:
     """Callbacks of a sweep. This base class shows nothing."""
 
-    def loading(self, name: str) -> AbstractContextManager[Progress | None]:
+    def loading(self, graph: GraphName) -> AbstractContextManager[Progress | None]:
         """A context around the loading of a graph; its value is called with the bytes read so far and in
         all."""
         return nullcontext()
@@ -81,7 +227,7 @@ class SweepProgress:
         """A point is done, with this outcome; its row is on disk."""
 
 
-def sweep(request: Request, progress: SweepProgress | None = None) -> Outcome:
+def sweep(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
     """Measure the points of a request, and write each row as it is made. An interrupt stops the runner and is
     raised again. Raises BfsbenchError.
     """
@@ -89,10 +235,9 @@ def sweep(request: Request, progress: SweepProgress | None = None) -> Outcome:
     with ExitStack() as stack:
         with building(_helpers(request.work)):
             runner = stack.enter_context(_started(request))
-            retry = request.retry_failed
-            output = Output(request.path, request.method, resume=request.resume, retry=retry)
+            output = Output(request.path, request.method)
             stack.enter_context(closing(output))
-            graphs = {name: _load(name, shown) for name in request.work.graphs}
+            graphs = {graph.locator: _load(graph, shown) for graph in request.work.graphs}
         setting = Setting(graphs, _backend(runner), runner.device.limits if runner.device else None)
         questions = request.work.ask(setting)
         output.check_continuity(graphs, runner.origins())
@@ -101,23 +246,41 @@ def sweep(request: Request, progress: SweepProgress | None = None) -> Outcome:
 
 def _helpers(work: Work) -> list[str]:
     """The native libraries that the sweep is going to need, which are built while the device is opened."""
-    generated = any(resolve(name).spec is not None for name in work.graphs)
+    generated = any(graph.generator is not None for graph in work.graphs)
     programs = [variant.name for variant in work.variants if variant.host]
     return [*HELPERS, *(["generate"] if generated else []), *programs]
 
 
-def preview(request: Request, work: Plannable) -> list[Point]:
-    """The points of a sweep of this work, found without building a graph; sources are placeholders. Raises
+def preview(request: SweepRequest) -> list[Point]:
+    """Returns the points that a sweep would measure. With ``resume``, these are the points that the file has
+    no row of. A graph that the file does not name is not loaded, and its sources are placeholders. Raises
     BfsbenchError."""
     with _started(request) as runner:
-        return work.planned({}, _backend(runner))
+        if request.method.resume and request.path is not None and request.path.exists():
+            return _left(request, request.path, runner)
+        return request.work.planned({}, _backend(runner))
+
+
+def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
+    """Returns the points of a sweep that have no row in its file. The file keeps its rows."""
+    reading = replace(request.method, retry_failed=False, profile=False)
+    with closing(Output(path, reading)) as output:
+        begun = [graph for graph in request.work.graphs if graph.full_name in output.graphs]
+        graphs = {graph.locator: load_parsed(graph) for graph in begun}
+        output.check_continuity(graphs, runner.origins())
+        left = []
+        for point in request.work.planned(graphs, _backend(runner)):
+            row = output.row(point, graphs[point.graph]) if point.graph in graphs else None
+            if row is None or (request.method.retry_failed and row["status"] != "ok"):
+                left.append(point)
+        return left
 
 
 @contextmanager
-def _started(request: Request) -> Iterator[Runner]:
+def _started(request: SweepRequest) -> Iterator[Runner]:
     """The runner, started, with the work checked on its device; an interrupt stops it."""
     host_only = all(variant.host for variant in request.work.variants)
-    runner = request.new_runner(None if host_only else request.backend)
+    runner = request.new_runner(None if host_only else request.method.backend)
     with closing(runner):
         try:
             runner.start()
@@ -132,9 +295,9 @@ def _backend(runner: Runner) -> str:
     return runner.device.backend if runner.device else "host"
 
 
-def _load(name: str, progress: SweepProgress) -> Graph:
-    with progress.loading(name) as read:
-        return load(name, read)
+def _load(graph: GraphName, progress: SweepProgress) -> Graph:
+    with progress.loading(graph) as read:
+        return load_parsed(graph, read)
 
 
 def _carry_out(
@@ -144,10 +307,10 @@ def _carry_out(
     output: Output,
     method: Method,
     progress: SweepProgress,
-) -> Outcome:
+) -> SweepOutcome:
     """Give each batch of points its rows, from the file or by measuring."""
-    outcome = Outcome([], Counter())
-    run = partial(run_in_turns, runner) if method.order.turns else runner.run
+    outcome = SweepOutcome([], Counter())
+    run = partial(run_in_turns, runner) if method.turns.taken else runner.run
     progress.begin(runner.device, questions.total)
     batch = next(questions.batches, None)
     while batch is not None:

@@ -1,19 +1,16 @@
 """Testing a search on small graphs of many shapes, before anything is measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, plan
-from bfsbench.bench.point import Point
-from bfsbench.bench.runner import Method
-from bfsbench.bench.sampling import Sampling
 from bfsbench.bench.worker import Worker
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import Variant
+from bfsbench.rows.point import Point
 
 SHAPES = (
     "path(n=1)",
@@ -47,14 +44,14 @@ class Trial:
         ``limit_s`` seconds. ``begins`` is called before each shape. Raises BfsbenchError when there is no
         device for it.
         """
-        method = Method(Sampling.of(REPEATS), limit_s)
+        method = Method(REPEATS, limit_s)
         with closing(Worker(None if variant.host else "auto")) as worker:
             worker.start()
             backend = worker.device.backend if worker.device else "host"
             for self.shape in SHAPES:
                 begins(self.shape)
                 for point, graph in _points(variant, backend, self.shape):
-                    row = worker.run_point(point, graph, method).row
+                    row = next(worker.run_group([point], graph, method)).row
                     self.searches += 1
                     self.right += row["status"] == "ok"
                     if row["status"] != "ok":

@@ -16,13 +16,13 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from random import Random
 from typing import TYPE_CHECKING
 
 from bfsbench.backends.base import Limits
-from bfsbench.bench.plan import Axes, Batches, Questions, Row, Setting, blocks_of, check_axes
-from bfsbench.bench.point import KnobValue, Point
-from bfsbench.bench.sources import SourceChoice
-from bfsbench.errors import ToolchainError, UsageError
+from bfsbench.bench.plan import Axes, Batches, Questions, Row, Setting, SourceChoice, blocks_of, check_axes
+from bfsbench.rows.point import KnobValue, Point
+from bfsbench.support.errors import ToolchainError, UsageError
 from bfsbench.variants import find, find_family
 from bfsbench.variants.base import Knob, Variant
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
     from bfsbench.graphs.graph import Graph
+    from bfsbench.graphs.load import GraphName
 
 BLOCKS = (32, 64, 128, 256, 512, 1024)
 BLOCKS_PER_MULTIPROCESSOR = (1, 2, 4, 8, 16, 32)
@@ -38,8 +39,9 @@ FACTORS = (0.25, 0.5, 1, 2, 4)
 UP_FROM_ZERO = (0, 1, 2, 4, 8, 16)
 """Values to try where the default is 0."""
 
-METHODS = ("optuna", "axes", "exhaustive")
-"""One axis at a time and then Optuna, one axis at a time until nothing changes, every configuration."""
+METHODS = ("optuna", "axes", "restarts", "exhaustive")
+"""One axis at a time and then Optuna; one axis at a time until nothing changes; the same again from random
+configurations; every configuration."""
 
 Configuration = tuple[int, ...]
 """A configuration: an index into the values of each axis of a Space."""
@@ -198,6 +200,26 @@ def one_axis_at_a_time(space: Space) -> Strategy:
             chosen = fastest[0] if fastest else chosen
 
 
+def restarted(space: Space, seed: int) -> Strategy:
+    """``one_axis_at_a_time`` from the first configuration and then from random ones, until every
+    configuration has been measured."""
+    took: Took = {}
+    draw = Random(seed)
+    start = space.first
+    while True:
+        axes = tuple(replace(axis, first=index) for axis, index in zip(space.axes, start, strict=True))
+        climb = one_axis_at_a_time(replace(space, axes=axes))
+        configuration: Configuration | None = next(climb)
+        while configuration is not None:
+            if configuration not in took:
+                took[configuration] = yield configuration
+            configuration = _next(climb, took[configuration])
+        if len(took) == space.size:
+            return
+        drawn = tuple(draw.randrange(len(axis.values)) for axis in space.axes)
+        start = space.nearest(drawn, set(took))
+
+
 def by_optuna(space: Space, seed: int) -> Strategy:
     """Optuna's tree-structured Parzen estimator, until all configurations are measured. It starts with the
     configurations of ``one_axis_at_a_time``, which are better than random ones when points are few: most
@@ -309,14 +331,16 @@ class Tuning:
     too small.
     """
 
-    graph: str
-    """Its locator."""
+    graph: GraphName
     axes: Axes
     sources: SourceChoice
     method: str = METHODS[0]
     seed: int = 0
     points: int | None = None
     minutes: float | None = None
+    compared_from: int | None = None
+    """How many of the sources configurations are compared from; None: all. The fastest configuration is then
+    measured from the other sources as well."""
     space: Space = field(init=False)
     """Once begun."""
     chosen: Sequence[int | None] = ()
@@ -331,13 +355,13 @@ class Tuning:
                 raise UsageError("tune needs --points or --minutes, to know when to stop")
         elif self.method not in METHODS:
             raise UsageError(f"unknown method '{self.method}': choose from {', '.join(METHODS)}")
-        needed = len(self.sources.stand_ins())
+        needed = len(self.sources.stand_ins()[: self.compared_from])
         if self.points is not None and self.points < needed:
             raise UsageError(f"--points {self.points}: a configuration takes {needed} points, one a source")
 
     @property
-    def graphs(self) -> list[str]:
-        """Its locator."""
+    def graphs(self) -> list[GraphName]:
+        """The one graph."""
         return [self.graph]
 
     @property
@@ -351,27 +375,38 @@ class Tuning:
 
     def ask(self, setting: Setting) -> Questions:
         """The points in the order of the method, each chosen after the row of the one before."""
-        graph, (variant,) = setting.graphs[self.graph], self.axes.variants
+        graph, (variant,) = setting.graphs[self.graph.locator], self.axes.variants
         find_family(variant.family).require(graph)
         preset = variant.preset(self.axes.preset, graph.statistics)
-        self.space = Space.of(with_launches(self.axes, setting.limits), self.graph, preset, setting.backend)
+        axes = with_launches(self.axes, setting.limits)
+        self.space = Space.of(axes, self.graph.locator, preset, setting.backend)
         self.chosen = self.sources.choose(graph)
-        total = self.space.size * len(self.chosen)
-        return Questions(min(total, self.points or total), self._batches())
+        compared = self.chosen[: self.compared_from]
+        total = self.space.size * len(compared)
+        confirmed = len(self.chosen) - len(compared)
+        return Questions(min(total, self.points or total) + confirmed, self._batches())
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
         """As many points as the budget allows, of the first configurations."""
         launches = replace(self.axes, grids=self.axes.grids or [None], blocks=self.axes.blocks or [None])
-        space = Space.of(launches, self.graph, {}, backend)
-        sources = self.sources.choose(graphs[self.graph]) if graphs else self.sources.stand_ins()
-        points = (space.point(configuration, source) for configuration in space.all() for source in sources)
-        return list(itertools.islice(points, self.points))
+        space = Space.of(launches, self.graph.locator, {}, backend)
+        sources = self.sources.choose(graphs[self.graph.locator]) if graphs else self.sources.stand_ins()
+        few = sources[: self.compared_from]
+        points = (space.point(configuration, source) for configuration in space.all() for source in few)
+        confirmed = [space.point(space.first, source) for source in sources[len(few) :]]
+        return [*itertools.islice(points, self.points), *confirmed]
 
     def _batches(self) -> Batches:
         strategy = {
             "optuna": lambda: by_optuna(self.space, self.seed),
             "axes": lambda: one_axis_at_a_time(self.space),
+            "restarts": lambda: restarted(self.space, self.seed),
             "exhaustive": lambda: exhaustive(self.space),
         }[self.method]()
         deadline = None if self.minutes is None else time.monotonic() + 60 * self.minutes
-        self.took = yield from tune(strategy, self.space, self.chosen, Budget(self.points, deadline))
+        compared = self.chosen[: self.compared_from]
+        others = self.chosen[len(compared) :]
+        self.took = yield from tune(strategy, self.space, compared, Budget(self.points, deadline))
+        fastest = best(self.took)
+        if fastest is not None and others:
+            yield [self.space.point(fastest[0], source) for source in others]

@@ -3,7 +3,7 @@
 A failed kernel poisons a CUDA context and a hung one cannot be interrupted, so points are executed in a
 spawned process that can be replaced. It takes requests from a pipe and answers each with a message of the
 same number (:mod:`bfsbench.bench.messages`); after a failure that may have damaged the device's state it
-ends. What it sends is not trusted: see :mod:`bfsbench.bench.frames`.
+ends. What it sends is not trusted: see :mod:`bfsbench.bench.messages`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,25 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from multiprocessing.connection import Connection
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from bfsbench.bench import messages, provenance
-from bfsbench.bench.frames import DamagedError, Pipe
-from bfsbench.bench.messages import DeviceInfo, Failure
-from bfsbench.bench.point import Point
-from bfsbench.bench.row import failed_row
-from bfsbench.bench.runner import Measured, Method
-from bfsbench.errors import BfsbenchError, KernelError, WrongResultError
+from bfsbench.bench import messages
+from bfsbench.bench.child import how_it_ended
+from bfsbench.bench.interrupts import leave_interrupts_to_parent, undisturbed
+from bfsbench.bench.messages import DamagedError, DeviceInfo, Failure, Pipe
+from bfsbench.bench.options import Method
+from bfsbench.bench.runner import Measured, together
 from bfsbench.graphs.graph import Graph
-from bfsbench.toolchain import prepare_compiler
+from bfsbench.rows import provenance
+from bfsbench.rows.point import Point
+from bfsbench.rows.row import failed_row
+from bfsbench.support.descendants import adopt_orphans, kill_programs
+from bfsbench.support.errors import BfsbenchError, KernelError, WrongResultError
+from bfsbench.support.toolchain import prepare_compiler
 
 if TYPE_CHECKING:
     from bfsbench.bench.session import Session
@@ -53,7 +59,8 @@ def serve(connection: Connection, backend: str | None, schedule_seed: int) -> No
     os.setpgid(0, 0)  # what a kernel forks ends with this process
     _die_with_parent()
     os.register_at_fork(after_in_child=_die_with_parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
+    adopt_orphans()
+    leave_interrupts_to_parent()
     pipe = Pipe(connection)
     with contextlib.suppress(ConnectionError):  # the parent is gone
         try:
@@ -77,28 +84,37 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
             number, request = pipe.receive(None)
         except (EOFError, DamagedError):
             return
-        answer = _answer(session, messages.decode_request(request))
-        if os.getpid() != process:
-            os._exit(0)  # a kernel forked: only the original process answers
-        pipe.send(number, messages.encode(answer))
-        if isinstance(answer, messages.Failed) and answer.failure.fatal:
+        tell = partial(_tell, pipe, number, process)
+        tell(answer := _answer(session, messages.decode_request(request), tell))
+        if isinstance(answer, Failure) and answer.fatal:
             return
 
 
-def _answer(session: Session, request: messages.Request) -> messages.Answer:
+def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> None:
+    """Send a message, unless a kernel has forked: only the original ``process`` answers."""
+    if os.getpid() != process:
+        os._exit(0)
+    pipe.send(number, messages.encode(answer))
+
+
+def _answer(
+    session: Session, request: messages.WorkerRequest, tell: Callable[[messages.Answer], None]
+) -> messages.Answer:
     try:
         if isinstance(request, messages.Measure):
-            return messages.Row(session.measure(request.point, request.method))
+            alone = len(request.points) == 1
+            begin = (lambda place: None) if alone else (lambda place: tell(messages.Step(place)))
+            return messages.Rows(session.measure(request.points, request.method, begin))
         return messages.Levels(session.profile(request.point, request.row))
     except KernelError as error:
-        return messages.Failed(Failure(error.status, str(error), fatal=True))
+        return Failure(error.status, str(error), fatal=True)
     except WrongResultError as error:
-        return messages.Failed(Failure("wrong", str(error), fatal=True))
+        return Failure("wrong", str(error), fatal=True)
     except BfsbenchError as error:
-        return messages.Failed(Failure(getattr(error, "status", "error"), str(error)))
+        return Failure(getattr(error, "status", "error"), str(error))
     except Exception as error:  # a bug costs one row, not the sweep; the traceback goes to stderr
         traceback.print_exc()
-        return messages.Failed(Failure("error", f"{type(error).__name__}: {error}", fatal=True))
+        return Failure("error", f"{type(error).__name__}: {error}", fatal=True)
 
 
 class Worker:
@@ -150,8 +166,9 @@ class Worker:
         with theirs:
             serving = (theirs, self._backend, self._schedule_seed)
             process = context.Process(target=serve, args=serving, daemon=True)
-            process.start()
-        self._process = process  # not before: one that was not started cannot be killed
+            with undisturbed(), _without_main():
+                process.start()
+                self._process = process  # not before: one that was not started cannot be killed
         return connection
 
     def origins(self) -> list[dict[str, str]]:
@@ -159,13 +176,30 @@ class Worker:
         return [{**provenance.host_columns(), **(self.device.description if self.device else {})}]
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
-        """Run points in their order; see Runner."""
-        for point in points:
-            yield self.run_point(point, graphs[point.graph], method)
+        """Run points, those of each setting together; see Runner."""
+        for group in together(points, graphs):
+            yield from self.run_group(group, graphs[group[0].graph], method)
 
-    def run_point(self, point: Point, graph: Graph, method: Method) -> Measured:
-        """Run a point on its graph. Raises BfsbenchError when a new process cannot open the device."""
-        row = self.measure(point, method)
+    def run_group(self, points: Sequence[Point], graph: Graph, method: Method) -> Iterator[Measured]:
+        """Run points that differ in their sources only, whose samples alternate; failed points come first.
+
+        A point that fails loses only itself: the others begin again without it. After a timeout they do so
+        one by one, so that all of them take at most twice the limit. Raises BfsbenchError when a new process
+        cannot open the device.
+        """
+        left, most = [*points], len(points)
+        while left:
+            found = self.measure(left[:most], method)
+            if any(isinstance(row, Failure) and row.status == "timeout" for row in found.values()):
+                most = 1
+            left = [point for point in left if point not in found]
+            for point, row in found.items():
+                yield self._measured(point, graph, row, method)
+
+    def _measured(
+        self, point: Point, graph: Graph, row: dict[str, str] | Failure, method: Method
+    ) -> Measured:
+        """The outcome of a point, with its level profile."""
         if isinstance(row, Failure):
             device = self.device.description if self.device else {}
             return Measured(failed_row(point, graph, device, row.status, row.reason))
@@ -176,55 +210,67 @@ class Worker:
             return Measured(row | {"reason": f"no level profile: {levels.reason}"})
         return Measured(row, levels)
 
-    def measure(self, point: Point, method: Method) -> dict[str, str] | Failure:
-        """The row of a point; see Session.measure."""
-        answer = self._ask(method.limit_s, messages.Measure(point, method))
-        if isinstance(answer, messages.Row) and answer.is_of(point):
-            if answer.columns["status"] == "wrong":
-                self.stop()  # it may have damaged memory: the next point gets a fresh process
-            return answer.columns
-        return self._failure(answer)
+    def measure(self, points: Sequence[Point], method: Method) -> dict[Point, dict[str, str] | Failure]:
+        """The rows of all points, or of one that failed; see Session.measure."""
+        place, answer = self._ask(method.limit_s, messages.Measure([*points], method), len(points))
+        if not isinstance(answer, messages.Rows):
+            return {points[place]: self._failure(answer)}
+        try:
+            rows = answer.of(points)
+        except DamagedError as error:
+            self.stop()
+            return {points[place]: Failure("crash", str(error))}
+        if any(row["status"] == "wrong" for row in rows.values()):
+            self.stop()  # it may have damaged memory: the next point gets a fresh process
+        return {**rows}
 
     def profile(self, point: Point, row: Mapping[str, str], limit_s: float) -> list[dict[str, str]] | Failure:
         """The rows of a point's level profile; see Session.profile."""
-        answer = self._ask(limit_s, messages.Profile(point, dict(row)))
+        _place, answer = self._ask(limit_s, messages.Profile(point, dict(row)))
         return answer.rows if isinstance(answer, messages.Levels) else self._failure(answer)
 
-    def _ask(self, limit_s: float, request: messages.Request) -> messages.Answer:
-        """The answer to a request. The process is replaced after a crash, a hang or a damaged answer."""
+    def _ask(
+        self, limit_s: float, request: messages.WorkerRequest, points: int = 1
+    ) -> tuple[int, messages.Answer]:
+        """The answer to a request about some points, and the place of the point it was working on. Each point
+        may take ``limit_s``. The process is replaced after a crash, a hang or a damaged answer."""
         pipe = self.start()
         self._number += 1
-        deadline = time.monotonic() + limit_s
+        place, left_s = 0, [limit_s] * points
         try:
             pipe.send(self._number, messages.encode(request), limit_s)
-            payload = pipe.receive(self._number, deadline - time.monotonic())[1]
-            return messages.decode_answer(payload)
+            while True:
+                began = time.monotonic()
+                answer = messages.decode_answer(pipe.receive(self._number, left_s[place])[1])
+                left_s[place] -= time.monotonic() - began
+                if not isinstance(answer, messages.Step):
+                    return place, answer
+                if not 0 <= answer.place < points:
+                    raise DamagedError("the worker process named a point that it was not given")
+                place = answer.place
         except TimeoutError:
             self.stop()
-            return messages.Failed(Failure("timeout", f"not finished within {limit_s:g} s"))
+            return place, Failure("timeout", f"not finished within {limit_s:g} s")
         except DamagedError as error:
             self.stop()
-            return messages.Failed(Failure("crash", str(error)))
+            return place, Failure("crash", str(error))
         except (EOFError, ConnectionError):
-            return messages.Failed(Failure("crash", self._end_of_process()))
+            return place, Failure("crash", self._end_of_process())
 
     def _failure(self, answer: messages.Answer) -> Failure:
         """The failure to record where the answer is not the expected one."""
-        if isinstance(answer, messages.Failed) and not answer.failure.fatal:
-            return answer.failure
+        if isinstance(answer, Failure) and not answer.fatal:
+            return answer
         self.stop()
-        if isinstance(answer, messages.Failed):
-            return answer.failure
+        if isinstance(answer, Failure):
+            return answer
         return Failure("crash", "the worker process gave the answer to another question")
 
     def _end_of_process(self) -> str:
         """Wait for a process that closed its pipe, and say how it ended."""
         code = self._exit_code(CLOSE_LIMIT_S)
         self.stop()
-        if code is not None and code < 0:
-            name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
-            return f"the worker process was killed by {name}"
-        return f"the worker process ended with exit code {code}"
+        return f"the worker process {how_it_ended(code)}"
 
     def close(self) -> None:
         """Let an idle process close its device and end."""
@@ -244,6 +290,8 @@ class Worker:
     def stop(self) -> None:
         """Kill the process and everything it started."""
         if self._process is not None:
+            if self._process.pid is not None:
+                kill_programs(self._process.pid)
             _kill_group(self._process.pid)
             self._process.kill()
             self._process.join()
@@ -251,6 +299,17 @@ class Worker:
         if self._pipe is not None:
             self._pipe.close()
         self._process = self._pipe = None
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Processes that start inside do not import the user's script again, which may sweep at its top level."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _kill_group(pid: int | None) -> None:

@@ -1,7 +1,5 @@
 """The command line. Each command is a module of this folder, imported when it is called."""
 
-from __future__ import annotations
-
 import difflib
 import errno
 import importlib
@@ -14,8 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from bfsbench import __version__
-from bfsbench.errors import BfsbenchError, UsageError
-from bfsbench.wording import printable
+from bfsbench.support.errors import BfsbenchError, OptionError, UsageError, printable
 
 COMMANDS = {
     "list": "Show variants, papers, datasets, knobs, generators and counters.",
@@ -29,6 +26,7 @@ COMMANDS = {
     "entry": "Add searches of other programs, build and check them.",
     "check": "Find data races and other faults of kernels, without a GPU.",
     "explain": "Say what a kernel costs, by level and source line, without a GPU.",
+    "nvcc": "Build CUDA programs that run on the CPU.",
     "lab": "Learn with broken and slow kernels of the papers' figures.",
     "path": "Print a shortest path between two vertices.",
     "probe": "Measure what the device can do at most.",
@@ -47,7 +45,7 @@ class LazyGroup(click.Group):
     """A group that imports only the command that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS]  # the module `list` hides the function
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -66,7 +64,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([*COMMANDS.items()])
 
     def main(
         self,
@@ -78,7 +76,11 @@ class LazyGroup(click.Group):
     ) -> Any:
         """Run a command. An error that a user can cause gives one line on stderr and an exit code, click's
         errors included."""
-        _escape_what_has_no_code()
+        if sys.stdout is None:  # a file that is opened next would take its place
+            _end("cannot write the output: it is closed", 1)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -87,6 +89,8 @@ class LazyGroup(click.Group):
             sys.exit(0)
         except click.ClickException as error:
             _end(error.format_message(), error.exit_code)
+        except OptionError as error:
+            _end(error.on_command_line, error.exit_code)
         except BfsbenchError as error:
             _end(str(error), error.exit_code)
         except MemoryError:
@@ -116,14 +120,6 @@ def main() -> None:
 
         bfsbench report
     """
-
-
-def _escape_what_has_no_code() -> None:
-    """Characters that the encoding of the terminal lacks are written as escapes, and so are bytes of file
-    names that are no text."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _end(message: str, code: int) -> NoReturn:

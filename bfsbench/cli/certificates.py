@@ -1,7 +1,5 @@
 """``bfsbench certificates``: who may join a cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

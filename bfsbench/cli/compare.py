@@ -1,16 +1,21 @@
 """``bfsbench compare``: which points got faster or slower."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
 
-from bfsbench.bench.results import COUNTERS_SUFFIX
 from bfsbench.cli import completion
-from bfsbench.cli.options import Number, names_option, output_options, row_filters
-from bfsbench.cli.showing import chosen_format, opened, rendered
-from bfsbench.errors import UsageError
+from bfsbench.cli.options import (
+    Number,
+    chosen_format,
+    names_option,
+    opened,
+    output_options,
+    rendered,
+    row_filters,
+)
+from bfsbench.rows.counters import is_counters_file
+from bfsbench.support.errors import UsageError
 
 
 @click.command()
@@ -60,7 +65,8 @@ def command(
 
     A and B are result files, folders of them, or FILE@REVISION: the file as git has it at that revision. A
     point is slower or faster when the 95 % confidence interval of the ratio of its times lies beyond
-    --threshold; the same when the interval lies within; and undecided otherwise. Two files of counters
+    --threshold; the same when the interval lies within; and undecided otherwise. Where both sides measured
+    the same code, it is neither slower nor faster: the machine differs. Two files of counters
     ('bfsbench explain --out') are compared by kernel: more, less or the same.
 
     \b
@@ -70,11 +76,11 @@ def command(
                2  nothing was compared: bad usage, unreadable files, devices,
                   graphs or methods that differ, no point in common
     """
-    from bfsbench.compare.asked import compare
-    from bfsbench.compare.tables import TABLES
+    from bfsbench.reports.asked import compare
+    from bfsbench.reports.comparison.tables import TABLES
 
-    if a.endswith(COUNTERS_SUFFIX):
-        if b is None or commits or not b.endswith(COUNTERS_SUFFIX):
+    if is_counters_file(Path(a)):
+        if b is None or commits or not is_counters_file(Path(b)):
             raise UsageError(f"{a} holds counters: name another file of counters to compare it with")
         return _compare_counters(Path(a), Path(b), threshold / 100, style, out)
     for name in names:
@@ -99,7 +105,7 @@ def command(
 
 
 def _compare_counters(a: Path, b: Path, threshold: float, style: str | None, out: Path | None) -> None:
-    from bfsbench.compare.counters import compare_counters, counters_table
+    from bfsbench.reports.comparison.tables import compare_counters, counters_table
 
     with opened(out) as file:
         found = compare_counters(a, b, threshold)

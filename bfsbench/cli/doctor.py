@@ -1,41 +1,36 @@
 """``bfsbench doctor``: what can run here, and how to install what is missing."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 
 import click
 
-from bfsbench.cli.cluster_options import certificates_in, tls_option
+from bfsbench.cli.options import measuring_option
 from bfsbench.cluster.address import FORMS
-from bfsbench.doctor import Section, examine, usable_backends
-from bfsbench.errors import UsageError
-from bfsbench.report.terminal import WIDTH
+from bfsbench.reports.table import WIDTH
+from bfsbench.support.doctor import Section, examine, usable_backends
+from bfsbench.support.errors import UsageError
 
 
 @click.command()
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option(
-    "--cluster",
-    metavar="WHERE",
-    help=f"Check the workers of a cluster instead: {FORMS}.",
-)
-@tls_option
+@click.option("--cluster", metavar="WHERE", help=f"Check the workers of a cluster instead: {FORMS}.")
+@measuring_option("tls")
+@measuring_option("insecure")
 @click.pass_context
-def command(context: click.Context, style: str, cluster: str | None, tls: Path | None) -> None:
+def command(context: click.Context, style: str, cluster: str | None, tls: str | None, insecure: bool) -> None:
     """Check what is installed, and say how to install what is missing.
 
     The exit code is 0 when at least one backend can run, or all workers of the cluster can and are alike, and
     1 otherwise.
     """
     if cluster is not None:
-        context.exit(0 if _examine_cluster(cluster, style, tls) else 1)
-    if tls is not None:
-        raise UsageError("--tls goes with --cluster")
+        context.exit(0 if _examine_cluster(cluster, style, tls, insecure) else 1)
+    for name, given in (("--tls", tls), ("--insecure", insecure)):
+        if given:
+            raise UsageError(f"{name} goes with --cluster")
     sections = examine()
     usable = usable_backends(sections)
     if style == "json":
@@ -46,23 +41,25 @@ def command(context: click.Context, style: str, cluster: str | None, tls: Path |
         )
     else:
         click.echo("\n\n".join(_text(section) for section in sections.values()))
-        click.echo("\n" + "\n".join(_verdict(name, able) for name, able in usable.items()))
+        click.echo()
+        for name, able in usable.items():
+            click.echo(f"Backend {name} can run." if able else f"Backend {name} cannot run yet.")
     context.exit(0 if any(usable.values()) else 1)
 
 
-def _examine_cluster(text: str, style: str, tls: Path | None) -> bool:
+def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> bool:
     """Show what the workers have; returns whether a sweep could use them all."""
     from tabulate import tabulate
 
     from bfsbench.cluster.address import parse
+    from bfsbench.cluster.certificates import Certificates
     from bfsbench.cluster.launch import require_dask
 
-    place, certificates = parse(text), certificates_in(tls)
+    place, certificates = parse(text), Certificates.named(tls)
     require_dask()
-    from bfsbench.cluster.examine import ALIKE
-    from bfsbench.cluster.examine import examine as examine_cluster
+    from bfsbench.cluster.tasks import ALIKE, examine as examine_cluster
 
-    found = examine_cluster(place, certificates, partial(click.echo, err=True))
+    found = examine_cluster(place, certificates, partial(click.echo, err=True), insecure)
     if style == "json":
         told = {"works": found.works, "workers": found.workers, "here": found.here}
         click.echo(json.dumps(told | {"differences": found.differences}, indent=2))
@@ -96,7 +93,3 @@ def _text(section: Section) -> str:
         if check.fix:
             lines.append(f"{'':<11}{'to fix':<13}  {check.fix}")
     return "\n".join(lines)
-
-
-def _verdict(backend: str, usable: bool) -> str:
-    return f"Backend {backend} can run." if usable else f"Backend {backend} cannot run yet."

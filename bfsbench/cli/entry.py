@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
-from bfsbench.cli.options import Number
-from bfsbench.errors import UsageError
+from bfsbench.cli.options import Number, format_option
+from bfsbench.support.errors import UsageError
 
 if TYPE_CHECKING:
     from bfsbench.entries.declaration import Entry
     from bfsbench.entries.variant import EntryVariant
-    from bfsbench.report.table import Table
+    from bfsbench.reports.table import Table
 
 _KINDS = ("command", "library", "python")
 
@@ -36,25 +34,19 @@ def command() -> None:
     """Add searches of other programs, build them and check them.
 
     An entry is declared in a TOML file and then stands beside the variants in every command. The guide is
-    docs/entries.md.
+    docs/entries.md in the repository.
     """
 
 
 @command.command("list")
-@click.option(
-    "--format",
-    "style",
-    type=click.Choice(["text", "markdown", "csv", "json"]),
-    default="text",
-    show_default=True,
-)
+@format_option(["text", "markdown", "csv", "json"])
 @click.pass_context
 def list_entries(context: click.Context, style: str) -> None:
     """List the entries, whether they can run here, and how to install what is missing.
 
     An entry that cannot be read is named with the reason; the exit code is then 1.
     """
-    from bfsbench.report.formats import render
+    from bfsbench.reports.table import render
     from bfsbench.variants import look
 
     click.echo(render([_table()], style, narrow="--format"), nl=False)
@@ -66,7 +58,7 @@ def list_entries(context: click.Context, style: str) -> None:
 def _table() -> Table:
     from bfsbench.entries.build import record_of
     from bfsbench.entries.find import entries_among
-    from bfsbench.report.table import Table
+    from bfsbench.reports.table import Table
     from bfsbench.variants import look
 
     columns = ("name", "kind", "device", "clock", "licence", "state", "summary")
@@ -163,8 +155,7 @@ def check(name: str, timeout: float) -> None:
         raise UsageError(reason)
     result, stopped = Trial(), ""
     try:
-        with _interrupted_by(signal.SIGTERM):
-            result.run(variant, timeout, lambda shape: click.echo(f"searching {shape}", err=True))
+        result.run(variant, timeout, lambda shape: click.echo(f"searching {shape}", err=True))
     except KeyboardInterrupt:
         stopped = f"stopped on {result.shape}" if result.shape else "stopped before the first"
     for line in (*result.lines, *_hints(variant.entry, result.lines)):
@@ -176,16 +167,6 @@ def check(name: str, timeout: float) -> None:
         raise click.Abort
     if result.right < result.searches:
         raise SystemExit(1)
-
-
-@contextmanager
-def _interrupted_by(number: signal.Signals) -> Iterator[None]:
-    """A signal, such as that of `timeout` and of batch systems, raises KeyboardInterrupt."""
-    before = signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
 
 
 def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:

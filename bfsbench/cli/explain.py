@@ -12,38 +12,51 @@ import click
 
 from bfsbench.bench import axes as axis_language
 from bfsbench.cli import completion
-from bfsbench.cli.help import SectionedCommand, knob_options
-from bfsbench.cli.showing import rendered
-from bfsbench.cli.sweep_options import (
+from bfsbench.cli.help import knob_options
+from bfsbench.cli.options import format_option, rendered
+from bfsbench.cli.programs import (
+    ProgramCommand,
+    arguments_of,
+    explain_program,
+    options_of,
+    program_files,
+    program_options,
+    refuse_program_options,
+)
+from bfsbench.cli.sweeping import (
     given_knobs,
-    locators,
+    graphs_named,
     names,
     preset_option,
     source_choice,
+    variants_of,
 )
-from bfsbench.errors import UsageError
-from bfsbench.paths import H200_CEILINGS
-from bfsbench.report.formats import FORMATS
+from bfsbench.reports.table import FORMATS
+from bfsbench.support.errors import UsageError
+from bfsbench.support.paths import H200_CEILINGS
 from bfsbench.variants import family_of
 
 if TYPE_CHECKING:
-    from bfsbench.bench.point import Point
-    from bfsbench.explain import Counters
     from bfsbench.graphs.graph import Graph
-    from bfsbench.probe.ceilings import Ceilings
-    from bfsbench.report.table import Table
+    from bfsbench.reports.table import Table
+    from bfsbench.rows.ceilings import Ceilings
+    from bfsbench.rows.counters import Counters
+    from bfsbench.rows.point import KnobValue, Point
 
 _MOST = 8
 """Searches that one command explains."""
-_FORMATS = [name for name in FORMATS if name != "csv"]
-"""Of several tables; --out is CSV."""
 
 
-@click.command(cls=SectionedCommand, short_help="Say what a kernel costs, by level and source line.")
-@click.argument("variants", nargs=-1, required=True, metavar="VARIANT...", shell_complete=completion.variants)
+@click.command(cls=ProgramCommand, short_help="Say what a kernel costs, by level and source line.")
+@click.argument(
+    "variants",
+    nargs=-1,
+    required=True,
+    metavar="VARIANT|FOLDER|PROGRAM.cu...",
+    shell_complete=completion.variants,
+)
 @click.option(
     "--dataset",
-    required=True,
     metavar="GRAPH",
     shell_complete=completion.datasets,
     help="One graph, named as for 'run'. Take a small one: counting takes five to thirty times as long "
@@ -68,7 +81,7 @@ _FORMATS = [name for name in FORMATS if name != "csv"]
     help="What 'bfsbench probe' measured, of the GPU to predict times of; by default those of an H200.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the counters to this file, NAME.counters.csv."
+    "--out", type=click.Path(path_type=Path), help="Write the counters to this file, for 'bfsbench compare'."
 )
 @click.option(
     "--html",
@@ -76,10 +89,14 @@ _FORMATS = [name for name in FORMATS if name != "csv"]
     metavar="FILE",
     help="Write the listings as a page, side by side.",
 )
-@click.option("--format", "style", type=click.Choice(_FORMATS), default="text", show_default=True)
+@format_option([name for name in FORMATS if name != "csv"])  # of several tables; --out is CSV
+@program_options
+@click.pass_context
 def explain(
+    context: click.Context,
+    /,
     variants: tuple[str, ...],
-    dataset: str,
+    dataset: str | None,
     source: str | None,
     grid: str,
     block: str,
@@ -90,6 +107,8 @@ def explain(
     out: Path | None,
     html: Path | None,
     style: str,
+    include: tuple[str, ...],
+    defines: tuple[str, ...],
     **knobs: str | None,
 ) -> None:
     """Count what the memory accesses of searches would cost a GPU, and list the source with it.
@@ -99,13 +118,19 @@ def explain(
     conflicts, atomics that meet on one word, and barriers. Several variants, blocks or knob values stand
     side by side. 'bfsbench compare' takes the files of --out as it takes times. From counters and what a GPU
     can do at most follows a predicted time, which is no measurement: half of the predictions for an H200 are
-    wrong by more than a factor of 1.4.
+    wrong by more than a factor of 1.4. A FOLDER holds variants of your own. PROGRAM.cu and more files are a
+    CUDA program with its own main function, which is run with the words behind '--'.
     """
-    from bfsbench.explain.files import is_counters_file, write_counters
-    from bfsbench.probe.ceilings import read_ceilings
+    from bfsbench.rows.ceilings import read_ceilings
+    from bfsbench.rows.counters import write_counters
 
-    if out is not None and not is_counters_file(out):
-        raise UsageError(f"--out {out}: a file of counters needs a name that ends in '.counters.csv'")
+    if sources := program_files(variants):
+        options = options_of(include, defines)
+        explain_program(sources, options, arguments_of(context), seed, ceilings or H200_CEILINGS)
+        return
+    refuse_program_options(context)
+    if dataset is None:
+        raise UsageError("name a graph: --dataset GRAPH")
     device = read_ceilings(ceilings or H200_CEILINGS)
     graph, points = _points(variants, dataset, source, grid, block, preset, given_knobs(knobs))
     counted = list(_count(points, graph, seed))
@@ -114,9 +139,9 @@ def explain(
     if out is not None:
         write_counters(out, counted)
     if html is not None:
-        from bfsbench.explain.page import write_page
+        from bfsbench.tools.explain.tables import write_page
 
-        write_page(html, counted)
+        write_page(html, counted, device)
     click.echo(rendered(_tables(counted, device), style), nl=False)
     if style == "text":
         _list(counted, level)
@@ -129,43 +154,44 @@ def _points(
     grid: str,
     block: str,
     preset: str,
-    knobs: dict[str, list[str]],
+    knobs: dict[str, list[KnobValue]],
 ) -> tuple[Graph, list[Point]]:
     """The graph and the searches asked for. Raises UsageError."""
     from bfsbench.bench.plan import Axes, check_axes, chosen_variants, plan
-    from bfsbench.graphs.load import load
+    from bfsbench.graphs.load import load_parsed
     from bfsbench.graphs.statistics import describe
 
-    chosen = chosen_variants(names(variants, "VARIANT"))
+    chosen = chosen_variants([variant.name for variant in variants_of(names(variants, "VARIANT"))])
     for variant in chosen:
         if not variant.launched:
             raise UsageError(f"variant {variant.name} has no kernels to explain")
     axes = Axes(chosen, axis_language.grids(grid), axis_language.blocks(block), knobs, preset)
     check_axes(axes, None)
-    (locator, *more) = locators([dataset])
+    (named, *more) = graphs_named([dataset])
     if more:
         raise UsageError("--dataset names several graphs: explain takes one")
-    graph = load(locator)
+    graph = load_parsed(named)
     sources = source_choice(family_of(chosen), source, None, None, 0).choose(graph)
-    statistics = {locator: describe(graph)} if preset == "auto" else {}
-    points = plan(axes, {locator: sources}, statistics, "cpu")
+    statistics = {named.locator: describe(graph)} if preset == "auto" else {}
+    points = plan(axes, {named.locator: sources}, statistics, "cpu")
     if len(points) > _MOST:
         raise UsageError(f"these are {len(points)} searches: explain takes at most {_MOST}")
     return graph, points
 
 
 def _count(points: Sequence[Point], graph: Graph, seed: int) -> Iterator[Counters]:
-    from bfsbench.explain import count
+    from bfsbench.bench.child import in_child
+    from bfsbench.tools.explain.counters import count
 
     with click.progressbar(points, label="counting", file=sys.stderr) as bar:
         for point in bar:
-            yield count(point, graph, seed)
+            yield in_child(lambda _step, point=point: count(point, graph, seed))  # type: ignore[misc]
 
 
 def _tables(counted: Sequence[Counters], device: Ceilings) -> list[Table]:
     from dataclasses import replace
 
-    from bfsbench.explain.tables import level_table, prediction_table, side_by_side
+    from bfsbench.tools.explain.tables import level_table, prediction_table, side_by_side
 
     predicted = prediction_table(counted, device)
     levels = [level_table(of) for of in counted]
@@ -176,7 +202,7 @@ def _tables(counted: Sequence[Counters], device: Ceilings) -> list[Table]:
 
 
 def _list(counted: Sequence[Counters], level: int | None) -> None:
-    from bfsbench.explain.terminal import LEGEND, beside
+    from bfsbench.tools.explain.tables import LEGEND, beside
 
     width = shutil.get_terminal_size((120, 24)).columns
     click.echo(f"\n{LEGEND}")

@@ -9,10 +9,12 @@ import click
 
 from bfsbench.cli import completion
 from bfsbench.cli.options import Number
-from bfsbench.errors import UsageError
+from bfsbench.support.errors import BfsbenchError, UsageError
 
 if TYPE_CHECKING:
+    from bfsbench.cli.progress import FetchDisplay
     from bfsbench.graphs.catalogue import Catalogue, Dataset
+    from bfsbench.graphs.load import GraphName
 
 
 @click.command(short_help="Download graphs and convert them.")
@@ -37,9 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option("--no-convert", is_flag=True, help="Only fetch the files; convert them when they are used.")
 @click.option(
-    "--insecure",
-    is_flag=True,
-    help="Accept files over plain HTTP even where no checksum is known.",
+    "--insecure", is_flag=True, help="Accept files over plain HTTP even where no checksum is known."
 )
 @click.option(
     "--accept-changed",
@@ -68,18 +68,23 @@ def fetch(
 ) -> None:
     """Download graphs by name, verify them by their published checksums and sizes, and convert them.
 
-    An interrupted download continues where it stopped when the command is run again. Generated graphs are
-    generated. Where no checksum is published, that of the first download is recorded, and later downloads
-    must match it. One graph that fails does not stop the others; the exit code is then 1.
+    Files and generators such as 'kronecker(scale=22)', with options after a colon, are prepared ahead of a
+    sweep. An interrupted download continues where it stopped when the command is run again. Where no checksum
+    is published, that of the first download is recorded, and later downloads must match it. One graph that
+    fails does not stop the others; the exit code is then 1.
     """
     from bfsbench.graphs.catalogue import Catalogue
+    from bfsbench.graphs.load import resolve
 
     catalogue = Catalogue.load()
-    datasets = _choose(catalogue, names, everything, family)
+    requests = [resolve(name) for name in names if name not in catalogue]
+    needed = [request.dataset.name for request in requests if request.dataset and request.needs_file]
+    known = [name for name in names if name in catalogue]
+    datasets = _choose(catalogue, (*known, *needed), everything, family)
     if show:
         _list(datasets or list(catalogue))
         return
-    if not datasets:
+    if not datasets and not requests:
         raise UsageError("name the graphs to fetch, or give --family or --all; --list shows them")
 
     from bfsbench.cli.progress import FetchDisplay
@@ -97,11 +102,26 @@ def fetch(
             accept_changed=accept_changed,
             jobs=jobs,
         )
-        failed = fetcher.fetch_all(datasets)
+        failed = [dataset.name for dataset in fetcher.fetch_all(datasets)]
+        failed += [] if no_convert else [one.name for one in requests if not _prepared(one, display)]
     if failed:
-        listed = ", ".join(dataset.name for dataset in failed)
-        click.echo(f"bfsbench: {len(failed)} of {len(datasets)} failed: {listed}", err=True)
+        total = len(datasets) + len(requests)
+        click.echo(f"bfsbench: {len(failed)} of {total} failed: {', '.join(failed)}", err=True)
         raise SystemExit(1)
+
+
+def _prepared(request: GraphName, display: FetchDisplay) -> bool:
+    """Load a graph, so that it is in the cache. Returns False after an error, which is displayed."""
+    from bfsbench.cli.progress import load_with_progress
+
+    try:
+        graph = load_with_progress(request)
+    except BfsbenchError as error:
+        display.finish(request.full_name, str(error), failed=True)
+        return False
+    ready = f"ready; {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs"
+    display.finish(request.full_name, ready, failed=False)
+    return True
 
 
 def _choose(
@@ -110,7 +130,7 @@ def _choose(
     """The datasets asked for, each once, in the order asked for."""
     chosen = [catalogue.get(name) for name in names]
     if family is not None:
-        chosen += catalogue.family(family)
+        chosen += catalogue.of_kind(family)
     if everything:
         chosen += [dataset for dataset in catalogue if not dataset.generated]
     return list({dataset.name: dataset for dataset in chosen}.values())
@@ -119,14 +139,14 @@ def _choose(
 def _list(datasets: list[Dataset]) -> None:
     from tabulate import tabulate
 
-    from bfsbench.graphs.inventory import presence
+    from bfsbench.graphs.store import presence
 
     rows = []
     for dataset in datasets:
         here = presence(dataset)
         counts = (f"{count:,}" if count is not None else "" for count in dataset.counts(here.source))
         size = f"{here.bytes_on_disk / 1e6:,.1f} MB" if here.bytes_on_disk else ""
-        rows.append([dataset.name, dataset.family, *counts, size, here.state])
+        rows.append([dataset.name, dataset.kind, *counts, size, here.state])
     headers = ["name", "family", "vertices", "edges", "on disk", "state"]
     align = ("left", "left", "right", "right", "right", "left")
     click.echo(tabulate(rows, headers, disable_numparse=True, colalign=align))

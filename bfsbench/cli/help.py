@@ -1,11 +1,9 @@
 """``--help`` of commands with many options: in sections, and the knobs of variants apart."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import click
 
+from bfsbench.bench.options import OPTIONS
+from bfsbench.support.errors import UsageError
 from bfsbench.variants import all_variants, find
 from bfsbench.variants.base import Knob
 
@@ -18,14 +16,15 @@ _SECTIONS = {
         *("show", "graphs", "scale", "stand_ins", "variant"),
     ),
     "From where": ("source", "source_id", "num_sources", "seed", "seeds"),
-    "How": ("repeats", "warmup", "timeout", "order", "cold", "energy", "profile", "parents"),
-    "How many samples": ("max_noise", "min_time", "min_samples", "max_samples"),
+    "How": (),
+    "How many samples": (),
     "How many points": ("points", "minutes", "method"),
-    "On what": ("backend", "schedule_seed", "cluster", "mixed_devices", "tls"),
-    "Rows": ("out", "resume", "retry_failed"),
-    "Instead": ("dry_run", "sanitizer", "rows"),
+    "On what": (),
+    "Rows": ("out",),
+    "Instead": ("dry_run", "sanitizer", "rows", "quiet", "as_json"),
 }
-"""Titles, and the parameters below them. What has no section stands last."""
+"""Titles, and the parameters below them besides measuring options, whose declarations name their titles. What
+has no section stands last."""
 _OTHERS = "Others"
 
 
@@ -33,7 +32,8 @@ class SectionedCommand(click.Command):
     """A command whose options stand in sections; knobs are shown by ``--help-knobs`` alone."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        titles = {name: title for title, names in _SECTIONS.items() for name in names}
+        titles = {name: option.section for name, option in OPTIONS.items()}
+        titles |= {name: title for title, names in _SECTIONS.items() for name in names}
         found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_SECTIONS, _OTHERS)}
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx)
@@ -66,8 +66,19 @@ def _record(knob: Knob) -> tuple[str, str]:
 
 
 def knob_options(command: click.Command) -> click.Command:
-    """One option for every knob name that any variant declares, and ``--help-knobs``, which shows them."""
-    for name, option in sorted(_declared()):
+    """Add an option for every knob name that any variant declares, and ``--help-knobs``, which shows them.
+
+    Raises UsageError for a knob that is spelt like another option of the command.
+    """
+    taken = {"--help", "--help-knobs", *(option for own in command.params for option in own.opts)}
+    options: dict[str, str] = {}
+    for variant in all_variants().values():
+        for knob in variant.knobs:
+            if knob.option in taken:
+                what = f"variant {variant.name}: knob {knob.name} would be {knob.option}"
+                raise UsageError(f"{what}, which is another option of 'bfsbench {command.name}'")
+            options[knob.name] = knob.option
+    for name, option in sorted(options.items()):
         command.params.append(
             click.Option([option, KNOB_PREFIX + name], metavar="LIST", help=f"Knob {name}.")
         )
@@ -84,9 +95,3 @@ def knob_options(command: click.Command) -> click.Command:
         )
     )
     return command
-
-
-def _declared() -> Iterator[tuple[str, str]]:
-    """Names and options of all knobs, each once."""
-    knobs = (knob for variant in all_variants().values() for knob in variant.knobs)
-    yield from {knob.name: knob.option for knob in knobs}.items()

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.cli.showing import rendered
-from bfsbench.report.formats import FORMATS
+from bfsbench.cli.options import format_option, rendered
 
 if TYPE_CHECKING:
-    from bfsbench.report.table import Table
+    from bfsbench.reports.table import Table
 
 
 @click.command(short_help="Learn with broken and slow kernels of the papers' figures.")
@@ -29,19 +28,19 @@ if TYPE_CHECKING:
     metavar="FOLDER",
     help="Grade the hand-ins of a class: FOLDER has a folder per student with their kernels.",
 )
-@click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
+@format_option()
 def command(name: str | None, folder: Path | None, hand_ins: Path | None, style: str) -> None:
     """List the exercises, or copy the kernel of one and ask its question.
 
     Change the kernel, then have it graded: 'bfsbench check FOLDER' says whether it has passed, or gives a
     hint. It needs no GPU. Kernels of others run as you: grade those of a class where that is safe.
     """
-    from bfsbench.lab import find, hand_out
+    from bfsbench.tools.lab import find, hand_out
 
     if (name and hand_ins) or (folder and not name):
         raise click.UsageError("--to goes with NAME, and --class without it")
     if not name:
-        from bfsbench.lab.grading import table
+        from bfsbench.tools.lab.grading import table
 
         click.echo(
             rendered([table(hand_ins) if hand_ins else _list()], style, narrow="another format"), nl=False
@@ -53,8 +52,8 @@ def command(name: str | None, folder: Path | None, hand_ins: Path | None, style:
 
 
 def _list() -> Table:
-    from bfsbench.lab import exercises
-    from bfsbench.report.table import Cell, Table
+    from bfsbench.reports.table import Cell, Table
+    from bfsbench.tools.lab import exercises
 
     rows: list[tuple[Cell, ...]] = [
         (one.name, "slow" if one.cost else "broken", one.origin, one.question) for one in exercises().values()

@@ -1,18 +1,15 @@
 """``bfsbench list``: variants, datasets and the other lists."""
 
-from __future__ import annotations
-
 import click
 
-from bfsbench.cli.showing import rendered
-from bfsbench.listing import BRIEF, LISTS
-from bfsbench.report.formats import FORMATS
+from bfsbench.cli.options import format_option, rendered
+from bfsbench.tools.listing import BRIEF, LISTS
 from bfsbench.variants import look
 
 
 @click.command()
 @click.argument("what", required=False, type=click.Choice(list(LISTS)))
-@click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
+@format_option()
 @click.pass_context
 def command(context: click.Context, what: str | None, style: str) -> None:
     """Show one of these lists; without a name, variants and datasets in brief.

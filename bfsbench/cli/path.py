@@ -1,11 +1,9 @@
 """``bfsbench path``: a shortest path found by a search, or by all-pairs shortest paths."""
 
-from __future__ import annotations
-
 import click
 
 from bfsbench.cli import completion
-from bfsbench.cli.options import backend_option
+from bfsbench.cli.options import measuring_option
 
 
 @click.command(short_help="Print a shortest path between two vertices.")
@@ -26,7 +24,7 @@ from bfsbench.cli.options import backend_option
     metavar="NAME",
     help="The search, or variant of all-pairs shortest paths, that finds it.",
 )
-@backend_option("Where its kernels run.")
+@measuring_option("backend", "Where its kernels run.")
 def command(dataset: str, source: str, target: str, variant: str, backend: str) -> None:
     """Print the vertices of a shortest path from --source to --target, one a line.
 
@@ -35,15 +33,17 @@ def command(dataset: str, source: str, target: str, variant: str, backend: str) 
     their weights. The result is checked. Without a path the exit code is 1.
     """
     from bfsbench import api
+    from bfsbench.bench.child import in_child
     from bfsbench.cli.progress import load_with_progress
-    from bfsbench.errors import NoPathError
+    from bfsbench.graphs.load import resolve
+    from bfsbench.support.errors import NoPathError
     from bfsbench.variants import find, find_family
 
-    graph = load_with_progress(dataset)
+    graph = load_with_progress(resolve(dataset))
     start, end = graph.vertex(source), graph.vertex(target)
     family = find_family(find(variant).family)
     asked = start if family.from_sources else None
-    links = api.solve(graph, variant, asked, backend=backend, paths=True).links
+    links = in_child(lambda _step: api.solve(graph, variant, asked, backend=backend, paths=True).links)
     try:
         found = family.path(links, start, end)
     except NoPathError:

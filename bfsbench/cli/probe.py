@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from bfsbench.backends import GPU_BACKENDS, open_device
-from bfsbench.cli.options import backend_option
-from bfsbench.cli.showing import rendered
-from bfsbench.errors import UsageError
-from bfsbench.report.formats import FORMATS
-from bfsbench.storage import output
+from bfsbench.cli.options import format_option, measuring_option, rendered
+from bfsbench.support.errors import UsageError
+from bfsbench.support.storage import output
 
 if TYPE_CHECKING:
     from bfsbench.backends.base import Device
-    from bfsbench.probe import Figure
-    from bfsbench.report.table import Table
+    from bfsbench.reports.table import Table
+    from bfsbench.tools.probe import Figure
 
 
 @click.command()
@@ -28,16 +26,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="File to write; its name must end in 'ceilings.csv'.",
 )
-@backend_option("'cpu' only shows that the kernels work; its figures are not ceilings.")
-@click.option("--format", "style", type=click.Choice(FORMATS), default="text", show_default=True)
+@measuring_option("backend", "'cpu' only shows that the kernels work; its figures are not ceilings.")
+@format_option()
 def command(out: Path, backend: str, style: str) -> None:
     """Measure the device's ceilings: memory, atomics, additions with minima, barriers, launches.
 
     Every probe is checked, then run 7 times; the best counts. 'bfsbench roofline' compares searches with
     them.
     """
-    from bfsbench.probe import PROBES, run_probe
-    from bfsbench.probe.ceilings import check_output, write_ceilings
+    from bfsbench.rows.ceilings import check_output, write_ceilings
+    from bfsbench.tools.probe import PROBES, run_probe
 
     check_output(out)
     try:
@@ -49,7 +47,7 @@ def command(out: Path, backend: str, style: str) -> None:
         try:
             click.echo(f"backend {device.backend}: {device.describe()['gpu']}", err=True)
             figures = [figure for probe in PROBES.values() for figure in run_probe(probe, device)]
-            write_ceilings(file, figures, device)
+            write_ceilings(file, (figure.row(device) for figure in figures))
         finally:
             device.close()
     click.echo(rendered([_table(device, figures)], style), nl=False)
@@ -57,7 +55,7 @@ def command(out: Path, backend: str, style: str) -> None:
 
 
 def _table(device: Device, figures: list[Figure]) -> Table:
-    from bfsbench.report.table import Table
+    from bfsbench.reports.table import Table
 
     measured = device.backend in GPU_BACKENDS
     title = "Ceilings" if measured else "Emulated: not ceilings; shows that the probes work"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import Counter
@@ -31,8 +32,8 @@ from bfsbench.bench.sweep import SweepProgress
 from bfsbench.bench.worker import DeviceInfo
 from bfsbench.graphs import load
 from bfsbench.graphs.graph import Graph
+from bfsbench.support.errors import printable
 from bfsbench.variants import with_aliases
-from bfsbench.wording import printable
 
 if TYPE_CHECKING:
     from bfsbench.graphs.fetch import Stage  # with all that downloads need
@@ -89,8 +90,8 @@ class SweepDisplay(Display, SweepProgress):
         """Show the bar at the first point: graphs are loaded before, with bars of their own."""
 
     @contextmanager
-    def loading(self, name: str) -> Iterator[load.Progress]:
-        with loading(name, self._console) as read:
+    def loading(self, graph: load.GraphName) -> Iterator[load.Progress]:
+        with loading(graph, self._console) as read:
             yield read
 
     def begin(self, device: DeviceInfo | None, total: int) -> None:
@@ -117,7 +118,8 @@ class SweepDisplay(Display, SweepProgress):
         self._failed += not ok
         searched = (row["graph"], with_aliases(row["variant"]), row["grid"], row["block"], row["knobs"])
         what = " ".join(filter(None, searched))
-        came = f"{float(row['search_ms']):.3f} ms" if ok else f"{row['status']}: {row['reason']}"
+        mark = " emulated" if row["backend"] == "cpu" else ""
+        came = f"{float(row['search_ms']):.3f} ms{mark}" if ok else f"{row['status']}: {row['reason']}"
         if self._live:
             failed = f"{self._failed} failed; " if self._failed else ""
             said = f"{self._count}/{self._total} {self._pace()}; {failed}{came}, {what}"
@@ -136,6 +138,22 @@ class SweepDisplay(Display, SweepProgress):
             pace += f" ({', '.join(f'{n / minutes:.0f}' for _, n in sorted(self._by_worker.items()))})"
         left = (self._total - self._count) * minutes / self._count
         return pace + (f", {left:.0f} min left" if left >= 1 else f", {60 * left:.0f} s left" if left else "")
+
+
+class JsonLines(SweepProgress):
+    """Prints each event of a sweep as one line of JSON on standard output."""
+
+    def begin(self, device: DeviceInfo | None, total: int) -> None:
+        self._print("begin", points=total, backend=device.backend if device else "host")
+
+    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
+        self._print("batch", points=size, held=len(held))
+
+    def done(self, measured: Measured) -> None:
+        self._print("point", worker=measured.worker, **measured.row)
+
+    def _print(self, event: str, **facts: str | int) -> None:
+        click.echo(json.dumps({"event": event, **facts}))
 
 
 class FetchDisplay(Display):
@@ -234,20 +252,19 @@ class LoadingDisplay(Display):
 
 
 @contextmanager
-def loading(text: str, console: Console | None = None) -> Iterator[load.Progress]:
-    """A context around the loading of the graph that ``text`` names; its value is called with the bytes read.
+def loading(request: load.GraphName, console: Console | None = None) -> Iterator[load.Progress]:
+    """A context around the loading of a graph; its value is called with the bytes read.
     While a graph is converted or generated, a terminal shows a bar, other outputs one line. Another line
     names the library that has read a file, if one has.
     """
-    request = load.resolve(text)
-    what = f"{'generating' if request.spec else 'converting'} {request.path or request.name}"
+    what = f"{'generating' if request.generator else 'converting'} {request.path or request.name}"
     with LoadingDisplay(what, console) as display:
         yield display.progress
     if request.reader:
         click.echo(f"{request.full_name} was read by {request.reader}", err=True)
 
 
-def load_with_progress(text: str, console: Console | None = None) -> Graph:
-    """The graph that ``text`` names, as :func:`bfsbench.graphs.load.load` gives it and with its errors."""
-    with loading(text, console) as read:
-        return load.load(text, read)
+def load_with_progress(request: load.GraphName, console: Console | None = None) -> Graph:
+    """The graph, as :func:`bfsbench.graphs.load.load` gives it and with its errors."""
+    with loading(request, console) as read:
+        return load.load_parsed(request, read)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bfsbench.bench.results import read_results, result_files
 from bfsbench.cli import completion
-from bfsbench.cli.options import names_option, row_filters
-from bfsbench.cli.showing import chosen_format, opened, rendered
-from bfsbench.errors import InputError, UsageError
-from bfsbench.machine import usable_cores
-from bfsbench.report import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
-from bfsbench.report.asked import picture_file
-from bfsbench.report.formats import FORMATS
-from bfsbench.report.html import page
-from bfsbench.report.levels import read_levels
-from bfsbench.report.plots import FORMATS as PICTURES
-from bfsbench.report.plots import PLOTS, NothingToDrawError, Picture, draw, saved
+from bfsbench.cli.options import chosen_format, names_option, opened, rendered, row_filters
+from bfsbench.reports import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
+from bfsbench.reports.asked import picture_file
+from bfsbench.reports.html import page
+from bfsbench.reports.levels import read_levels
+from bfsbench.reports.plots import FORMATS as PICTURES, PLOTS, NothingToDrawError, Picture, draw, saved
+from bfsbench.reports.table import FORMATS
+from bfsbench.rows.results import read_results, result_files
+from bfsbench.support.errors import InputError, UsageError
+from bfsbench.support.machine import usable_cores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +28,20 @@ if TYPE_CHECKING:
     from bfsbench.cli.progress import PicturesDisplay
 
 PAGE = "html"
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+
+
+class Inches(click.ParamType[float]):
+    """A length with its unit, converted to inches."""
+
+    name = "LENGTH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(in|cm|mm)", str(value))
+        width = float(found[1]) * _INCHES[found[2]] if found else 0.0
+        if not 1 <= width <= 100:
+            self.fail(f"{value} is not a length from 1in to 100in, such as 3.3in, 84mm or 8.4cm.", param, ctx)
+        return width
 
 
 @click.command()
@@ -37,8 +50,8 @@ PAGE = "html"
     "--table",
     "names",
     completion.tables,
-    f"Which tables: {', '.join(TABLES)}. Default: all but levels, a ranking of several graphs only, no heat "
-    "maps of emulated kernels.",
+    f"Which tables: {', '.join(TABLES)}. Default: all but levels and the matrix, a ranking of several graphs "
+    "only, no heat maps of emulated kernels.",
 )
 @names_option(
     "--plot",
@@ -51,14 +64,17 @@ PAGE = "html"
     "--format",
     "style",
     type=click.Choice((*FORMATS, PAGE, *PICTURES)),
-    help="html is one page with everything, for a browser; png and svg are pictures; latex takes the package "
-    "booktabs. By default what the name of --out means (x.html, x.md, x.tex, x.png and so on), else text.",
+    help="html is one page with everything, for a browser; png, svg and pdf are pictures; latex takes the "
+    "package booktabs. By default what the name of --out means (x.html, x.tex, x.png and so on), else text.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     help="Write to this file instead of the terminal. Pictures: to this folder; with a name such as x.png "
     "the one picture, by default the bars, or several beside each other as x-NAME.png.",
+)
+@click.option(
+    "--width", type=Inches(), help="Of pictures: such as 3.3in, 84mm or 8.4cm, as for a column of a paper."
 )
 def command(
     files: tuple[Path, ...],
@@ -69,6 +85,7 @@ def command(
     backends: list[str],
     style: str | None,
     out: Path | None,
+    width: float | None,
 ) -> None:
     """Make tables, pictures or a page from result FILES; by default from the newest in results/.
 
@@ -79,10 +96,12 @@ def command(
 
         bfsbench report --table ranking --out ranking.tex results/mine.csv
 
-        bfsbench report --format svg --plot bars,heatmap --out pictures results/mine.csv
+        bfsbench report --format pdf --width 3.3in --plot bars --out pictures results/mine.csv
     """
     style = _style(style, out)
     _check(names, kinds, style, out)
+    if width is not None and style not in PICTURES:
+        raise UsageError(f"--width goes with --format {' or '.join(PICTURES)}, not {style}")
     for path in files:
         if str(path) in TABLES and not path.exists():
             raise UsageError(f"there is no file {path}: choose a table with --table {path}")
@@ -90,10 +109,10 @@ def command(
     if style in PICTURES and out is not None:
         rows = select(_read(files), graphs, variants, backends)
         if out.suffix.lower() == f".{style}":
-            for path in picture_file(rows, read_levels(files), kinds, out, style):
+            for path in picture_file(rows, read_levels(files), kinds, out, style, width):
                 click.echo(str(path))
         else:
-            _draw(rows, read_levels(files), kinds, out, style)
+            _draw(rows, read_levels(files), kinds, out, style, width)
     else:
         with opened(out) as file:
             unused = NOT_ON_PAGES if style == PAGE else NOT_IN_TABLES
@@ -133,13 +152,20 @@ def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | N
         raise UsageError(f"--format {style} writes several files: name their folder with --out")
 
 
-def _draw(rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], folder: Path, style: str) -> None:
+def _draw(
+    rows: pd.DataFrame,
+    levels: pd.DataFrame,
+    kinds: Sequence[str],
+    folder: Path,
+    style: str,
+    width: float | None,
+) -> None:
     """Write pictures of these kinds and list them; without kinds, of all that have data."""
     from bfsbench.cli.progress import PicturesDisplay
 
     written = []
     with PicturesDisplay(len(kinds or PLOTS)) as display:
-        for path in saved(_drawn(rows, levels, kinds, display), folder, style, usable_cores()):
+        for path in saved(_drawn(rows, levels, kinds, display, width), folder, style, usable_cores()):
             written.append(path)
             display.written()
     if not written:
@@ -149,12 +175,16 @@ def _draw(rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], folder
 
 
 def _drawn(
-    rows: pd.DataFrame, levels: pd.DataFrame, kinds: Sequence[str], display: PicturesDisplay
+    rows: pd.DataFrame,
+    levels: pd.DataFrame,
+    kinds: Sequence[str],
+    display: PicturesDisplay,
+    width: float | None,
 ) -> Iterator[Picture]:
     for kind in kinds or PLOTS:
         display.begin(kind)
         try:
-            yield from draw(kind, rows, levels)
+            yield from draw(kind, rows, levels, width=width)
         except NothingToDrawError as error:
             if kinds:
                 raise

@@ -1,23 +1,26 @@
-"""``bfsbench reproduce``: the papers' tables and figures, and the user's own experiments."""
+"""``bfsbench reproduce``: the papers' tables and figures, the user's own experiments, and Graph500."""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
-from bfsbench import graph500
 from bfsbench.bench.axes import split_list
+from bfsbench.bench.options import Method
 from bfsbench.cli import completion
-from bfsbench.cli.graph500 import run_graph500
-from bfsbench.cli.help import SectionedCommand, knob_options
+from bfsbench.cli.help import KNOB_PREFIX, SectionedCommand, knob_options
 from bfsbench.cli.options import Number
-from bfsbench.cli.sweep_options import Measuring, given_knobs, measuring_options
-from bfsbench.cli.sweeping import carry_out_points, print_plan
-from bfsbench.errors import UsageError
-from bfsbench.wording import plural
+from bfsbench.cli.sweeping import carry_out_points, given_knobs, measuring_options, print_plan, request
+from bfsbench.experiments import graph500
+from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE
+from bfsbench.support.errors import UsageError, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +28,54 @@ if TYPE_CHECKING:
     from bfsbench.experiments.choice import Choice
     from bfsbench.experiments.declaration import Experiment
     from bfsbench.graphs.graph import Graph
+    from bfsbench.rows.point import KnobValue
+
+_OPTIONS = ("names", "scale", "variant", "backend", "schedule_seed", "out")
+"""Parameters of the command that the benchmark has, besides knobs."""
+
+
+def run_graph500(
+    scale: float | None,
+    variant: str,
+    knobs: Mapping[str, list[KnobValue]],
+    backend: str,
+    schedule_seed: int,
+    out: Path,
+) -> None:
+    """Do the benchmark, show its report and write it beside the rows. Raises BfsbenchError."""
+    from bfsbench.bench.child import in_child
+    from bfsbench.experiments.graph500.benchmark import Asked, run
+    from bfsbench.support.storage import output
+
+    _require_own_options(click.get_current_context())
+    if scale is None or scale != int(scale) or not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        raise UsageError(f"graph500 needs --scale {SMALLEST_SCALE} .. {LARGEST_SCALE}: of 2^S vertices")
+    several = [name for name, values in knobs.items() if len(values) != 1]
+    if several:
+        raise UsageError(f"graph500 measures one setting: give one value of {several[0]}")
+    given = {name: value for name, (value,) in knobs.items()}
+    asked = Asked.of(int(scale), variant, given, backend, schedule_seed)
+    stem = out / f"graph500-{asked.scale}-{asked.variant.name}"
+    rows, report = stem.with_suffix(".csv"), stem.with_suffix(".txt")
+    if rows.exists():
+        raise UsageError(f"{rows} exists: choose another --out")
+    click.echo(f"graph500: scale {asked.scale}, {asked.variant.name}", err=True)
+    with click.progressbar(length=NUM_SOURCES, label="searches", file=sys.stderr) as bar:
+        outcome = in_child(lambda step: run(asked, rows, step), lambda: bar.update(1))
+    lines = [*outcome.lines()]
+    with output(report) as file:
+        file.write("\n".join(lines) + "\n")
+    click.echo("\n".join(lines))
+
+
+def _require_own_options(context: click.Context) -> None:
+    """Raises UsageError for an option that the benchmark's rules leave no room for."""
+    for option in context.command.params:
+        name = option.name or ""
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in _OPTIONS and not name.startswith(KNOB_PREFIX):
+            raise UsageError(f"graph500 is measured by rules of its own: it has no {option.opts[0]}")
+
 
 RESULTS = Path("results")
 
@@ -42,11 +93,21 @@ RESULTS = Path("results")
 )
 @click.option(
     "--variant",
-    default="adaptive",
-    show_default=True,
-    metavar="NAME",
+    metavar="LIST",
     shell_complete=completion.variants,
-    help="Of graph500: the search, to which knobs apply.",
+    help="Measure only these searches. Of graph500: the search, to which knobs apply, by default adaptive.",
+)
+@click.option(
+    "--tune",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Tune with at most N points per knob, or per search where the file counts so; 0: not at all.",
+)
+@click.option(
+    "--minutes",
+    type=Number(min=0, min_open=True),
+    metavar="M",
+    help="Begin no point after M minutes; --resume continues.",
 )
 @click.option(
     "--stand-ins",
@@ -54,7 +115,7 @@ RESULTS = Path("results")
     help="Where a graph is missing, search a similar one; results are marked as from a stand-in.",
 )
 @click.option("--graph", "graphs", multiple=True, metavar="LABELS", help="Only these graphs.")
-@measuring_options("Measure only what the files in --out do not hold yet.")
+@measuring_options("profile", "parents")
 @click.option(
     "--out",
     default=RESULTS / "reproduce",
@@ -75,10 +136,12 @@ def reproduce(
     show: bool,
     dry_run: bool,
     scale: float | None,
-    variant: str,
+    variant: str | None,
+    tune: int | None,
+    minutes: float | None,
     stand_ins: bool,
     graphs: tuple[str, ...],
-    measuring: Measuring,
+    measuring: Method,
     out: Path,
     rows: tuple[Path, ...],
     **knobs: str | None,
@@ -93,12 +156,15 @@ def reproduce(
     inside the time, every tree checked. Its report is written as graph500-S-NAME.txt.
     """
     from bfsbench.experiments import find
+    from bfsbench.experiments.sweeps import reduced_to
 
     if show:
         return _print_list()
     if names == (graph500.NAME,):
         values = given_knobs(knobs)
-        return run_graph500(scale, variant, values, measuring.backend, measuring.schedule_seed, out)
+        return run_graph500(
+            scale, variant or "adaptive", values, measuring.backend, measuring.schedule_seed, out
+        )
     _require_shares(names, scale, knobs)
     if not names:
         raise UsageError("name an experiment (see 'bfsbench reproduce --list') or a file")
@@ -107,16 +173,24 @@ def reproduce(
     can_do_without = dry_run or bool(rows)
     share = scale or 1.0
     chosen = [_chosen(experiment, labels, share, stand_ins, can_do_without) for experiment in experiments]
+    searches = split_list(variant or "")
+    reduced = [reduced_to(experiment, searches, tune) for experiment in experiments]
     if rows:
         for experiment, choices in zip(experiments, chosen, strict=True):
             _show(experiment, list(rows), out, _loaded(choices) if experiment.needs_graphs else {})
         return
     if dry_run:
-        for experiment, choices in zip(experiments, chosen, strict=True):
+        for experiment, choices in zip(reduced, chosen, strict=True):
             _print_plan(experiment, choices, measuring)
         return
-    complete = [_carry_out(*pair, measuring, out) for pair in zip(experiments, chosen, strict=True)]
-    if not all(complete):
+    deadline = None if minutes is None else time.monotonic() + 60 * minutes
+    failed = False
+    for experiment, smaller, choices in zip(experiments, reduced, chosen, strict=True):
+        failed |= not _measure(smaller, choices, measuring, out, deadline)
+        path = out / f"{experiment.name}.csv"
+        drawn = experiment.needs_graphs or not experiment.sweeps
+        _show(experiment, [path] if path.exists() else [], out, _loaded(choices) if drawn else {})
+    if failed:
         raise SystemExit(1)
 
 
@@ -165,28 +239,35 @@ def _chosen(
     return choices
 
 
-def _carry_out(experiment: Experiment, choices: list[Choice], measuring: Measuring, out: Path) -> bool:
-    """Measure, then write and show the tables; returns whether all points have a time."""
-    from bfsbench.experiments.sweeps import work_of
+def _measure(
+    experiment: Experiment, choices: list[Choice], measuring: Method, out: Path, deadline: float | None
+) -> bool:
+    """Measure until the deadline on the monotonic clock; returns whether all points begun have a time."""
+    from bfsbench.bench.plan import Until
+    from bfsbench.experiments.sweeps import works_of
 
     click.echo(f"{experiment.name}: {experiment.title}", err=True)
     path = out / f"{experiment.name}.csv"
-    work = work_of(experiment, choices)
-    complete = not experiment.sweeps or carry_out_points(
-        measuring.request(work, path, profile=experiment.profile)
-    )
-    _show(experiment, [path] if path.exists() else [], out, _loaded(choices))
+    method = replace(measuring, profile=experiment.profile)
+    complete = True
+    for work in works_of(experiment, choices):
+        part = work if deadline is None else Until(work, deadline)
+        complete &= carry_out_points(request(method, part, path))
+        method = replace(method, resume=True)
+        if deadline is not None and time.monotonic() >= deadline:
+            click.echo("the time is over: --resume continues", err=True)
+            break
     return complete
 
 
-def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Measuring) -> None:
+def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method) -> None:
     """Print how many points there are and how long they may take."""
+    from bfsbench.bench.plan import Several
     from bfsbench.bench.sweep import preview
-    from bfsbench.experiments.estimate import RULE, Experience
-    from bfsbench.experiments.sweeps import work_of
+    from bfsbench.experiments.sweeps import RULE, Experience, works_of
 
-    work = work_of(experiment, choices)
-    points = preview(measuring.request(work, None), work) if experiment.sweeps else []
+    work = Several(works_of(experiment, choices))
+    points = preview(request(measuring, work, None)) if work.works else []
     click.echo(f"{experiment.name}: {experiment.title}\n")
     print_plan(points, measuring.repeats)
     seconds, guessed = Experience(RESULTS).seconds(points)
@@ -198,18 +279,18 @@ def _loaded(choices: list[Choice]) -> dict[str, Graph]:
     """The graphs by their full names."""
     from bfsbench.cli.progress import load_with_progress
 
-    return {choice.full_name: load_with_progress(choice.request.locator) for choice in choices}
+    return {choice.full_name: load_with_progress(choice.request) for choice in choices}
 
 
 def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[str, Graph]) -> None:
     """Print the tables, and write them as NAME.md, and the pictures where matplotlib is installed."""
-    from bfsbench.cli.showing import rendered
+    from bfsbench.cli.options import rendered
     from bfsbench.experiments.outcome import read_outcome
     from bfsbench.experiments.tables import tables, texts
-    from bfsbench.report.formats import render
-    from bfsbench.storage import output
+    from bfsbench.reports.table import render
+    from bfsbench.support.storage import output
 
-    outcome = read_outcome(experiment, files, loaded)
+    outcome = read_outcome(experiment, files, loaded, RESULTS)
     made, drawn = tables(outcome), texts(outcome)
     try:
         folder.mkdir(parents=True, exist_ok=True)

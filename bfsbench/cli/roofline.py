@@ -1,15 +1,12 @@
 """``bfsbench roofline``: how far searches are from their device's ceilings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
 
-from bfsbench.bench.results import read_results, result_files
-from bfsbench.cli.options import output_options, row_filters
-from bfsbench.cli.showing import chosen_format, opened, rendered
-from bfsbench.report import select
+from bfsbench.cli.options import chosen_format, opened, output_options, rendered, row_filters
+from bfsbench.reports import select
+from bfsbench.rows.results import read_results, result_files
 
 
 @click.command()
@@ -39,9 +36,9 @@ def command(
     --profile'), and otherwise modelled from the rows; each line says which. 'bfsbench report --plot roofline'
     draws the shares.
     """
-    from bfsbench.probe.ceilings import ceilings_beside, read_ceilings
-    from bfsbench.report.levels import read_levels
-    from bfsbench.report.roofline import roofline
+    from bfsbench.reports.levels import read_levels
+    from bfsbench.reports.roofline import roofline
+    from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
 
     with opened(out) as file:
         beside = (file for path in files for file in result_files(path))

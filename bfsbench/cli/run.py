@@ -1,88 +1,143 @@
-"""``bfsbench run``: sweeps variants over graphs, grids, blocks and knobs."""
+"""``bfsbench run``: sweeps variants over graphs, grids, blocks and knobs.
+
+With ``--sanitizer`` the sweep runs under NVIDIA's compute-sanitizer, which finds faults of kernels on a GPU.
+"""
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bfsbench.bench import axes as axis_language
-from bfsbench.cli import completion
+from bfsbench.bench.options import Method
 from bfsbench.cli.help import SectionedCommand, knob_options
-from bfsbench.cli.sanitizing import TOOLS, sanitize
-from bfsbench.cli.sweep_options import (
-    Measuring,
+from bfsbench.cli.options import datasets_option, list_option, variants_option
+from bfsbench.cli.sweeping import (
+    carry_out_points,
     given_knobs,
-    locators,
+    graphs_named,
     measuring_options,
     names,
     out_option,
     preset_option,
+    print_memory,
+    print_plan,
+    request,
+    result_file,
     source_choice,
     source_options,
 )
-from bfsbench.cli.sweeping import carry_out_points, print_memory, print_plan
-from bfsbench.errors import UsageError
+from bfsbench.support.errors import ToolchainError, UsageError, plural
 from bfsbench.variants import all_families, family_of
+
+if TYPE_CHECKING:
+    from bfsbench.bench.sweep import SweepProgress
+
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+_OF_ROWS = ("--out", "--repeats", "--resume", "--retry-failed")
+"""Options that have no effect where no rows are kept."""
+_MARK = "========= "
+_MOST_SHOWN = 20
+
+
+def sanitize(tool: str, words: Sequence[str]) -> bool:
+    """Run ``bfsbench WORDS`` under a tool, each point with one repeat and without a result file to keep;
+    print the findings. Returns whether there are none. Raises ToolchainError where there is no
+    compute-sanitizer, UsageError for options that exclude it and where the sweep itself cannot be run.
+    """
+    program = shutil.which("compute-sanitizer")
+    if program is None:
+        raise ToolchainError(
+            "no compute-sanitizer found: it comes with the CUDA toolkit; put its bin on the PATH"
+        )
+    own = [word for word in words if word.partition("=")[0] in _OF_ROWS]
+    if own:
+        raise UsageError(f"--sanitizer keeps no rows: leave out {', '.join(own)}")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [program, "--tool", tool, "--target-processes", "all", "--log-file", f"{folder}/%p.log"]
+        sweep = [sys.executable, "-m", "bfsbench", *_without_sanitizer(words)]
+        done = subprocess.run(
+            [*command, *sweep, "--repeats", "1", "--out", f"{folder}/rows.csv"], check=False
+        )
+        logs = [path.read_text(errors="replace") for path in sorted(Path(folder).glob("*.log"))]
+    if done.returncode not in (0, 1) or not logs:
+        raise UsageError(f"the sweep under compute-sanitizer ended with exit code {done.returncode}")
+    found = Counter(finding for log in logs for finding in findings(log))
+    for finding, count in found.most_common(_MOST_SHOWN):
+        click.echo(f"{finding}: {plural(count, 'time')}")
+    if len(found) > _MOST_SHOWN:
+        click.echo(f"and {plural(len(found) - _MOST_SHOWN, 'finding')} more")
+    total = sum(found.values())
+    click.echo(f"{tool}: {plural(total, 'error') if total else 'nothing found'}", err=True)
+    return not found and done.returncode == 0
+
+
+def _without_sanitizer(words: Sequence[str]) -> Iterable[str]:
+    """The words without ``--sanitizer TOOL`` or ``--sanitizer=TOOL``."""
+    rest = iter(words)
+    for word in rest:
+        if word == "--sanitizer":
+            next(rest, None)
+        elif not word.startswith("--sanitizer="):
+            yield word
+
+
+def findings(log: str) -> Iterable[str]:
+    """The errors in a log of compute-sanitizer, each with the source line where it says one.
+
+    An error begins with a line that is not indented behind the mark; ``in FILE:LINE`` in it or in the next
+    line is where the kernel was.
+    """
+    lines = [line.removeprefix(_MARK) for line in log.splitlines() if line.startswith(_MARK)]
+    for place, line in enumerate(lines):
+        if line.startswith(
+            (" ", "COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK SUMMARY", "Target application")
+        ):
+            continue
+        where = next(
+            (at[1] for text in lines[place : place + 2] if (at := re.search(r" in (\S+:\d+)", text))), ""
+        )
+        what = line.partition(" at ")[0]
+        yield f"{what} ({where})" if where else what
 
 
 @click.command(cls=SectionedCommand, short_help="Sweep variants over graphs, grids, blocks and knobs.")
-@click.option(
-    "--dataset",
-    "datasets",
-    shell_complete=completion.datasets,
-    multiple=True,
-    required=True,
-    metavar="LIST",
-    help="Names, files or generators such as 'kronecker(scale=12)', with options after a colon, "
-    "such as :symmetrised (see docs/graphs.md).",
+@datasets_option(
+    "Names, files or generators such as 'kronecker(scale=12)', with options after a colon, "
+    "such as :symmetrised (see docs/graphs.md in the repository)."
 )
 @click.option(
     "--family",
     type=click.Choice(list(all_families())),
     help="What is asked about graphs; by default what the variants answer.",
 )
-@click.option(
-    "--variant",
-    "variants",
-    shell_complete=completion.variants_or_all,
-    multiple=True,
-    default=("all",),
-    metavar="LIST",
-    help="Names or aliases, or 'all' of the family (see 'bfsbench list variants').",
+@variants_option("Names or aliases, or 'all' of the family (see 'bfsbench list variants').", default=("all",))
+@list_option(
+    "--grid", "Most blocks a launch may have; 'auto' is work / block.", default="auto", show_default=True
 )
-@click.option(
-    "--grid",
-    default="auto",
-    show_default=True,
-    metavar="LIST",
-    help="Most blocks a launch may have; 'auto' is work / block.",
-)
-@click.option(
+@list_option(
     "--block",
+    "Threads a block; 'auto' is what suits a variant, mostly 256.",
     default="auto",
     show_default=True,
-    metavar="LIST",
-    help="Threads a block; 'auto' is what suits a variant, mostly 256.",
 )
 @preset_option("Knobs that are not given as options")
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses the sources.")
-@measuring_options("Continue --out: measure only what it does not hold yet.")
+@measuring_options()
 @out_option("run")
-@click.option(
-    "--profile",
-    is_flag=True,
-    help="Search once more and write what each level cost, and what a variant counts in it, to "
-    "FILE.levels.csv.",
-)
-@click.option(
-    "--parents",
-    is_flag=True,
-    help="Also find the breadth-first tree, or next hops, and check it.",
-)
 @click.option("--dry-run", is_flag=True, help="Print what would be measured, and measure nothing.")
+@click.option("--quiet", is_flag=True, help="Show errors only.")
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON per event.")
 @click.option(
     "--sanitizer",
     type=click.Choice(TOOLS),
@@ -99,11 +154,11 @@ def run(
     source_id: str | None,
     num_sources: int | None,
     seed: int,
-    measuring: Measuring,
+    measuring: Method,
     out: Path | None,
-    profile: bool,
-    parents: bool,
     dry_run: bool,
+    quiet: bool,
+    as_json: bool,
     sanitizer: str | None,
     **knobs: str | None,
 ) -> None:
@@ -114,25 +169,36 @@ def run(
     as it is measured; points that fail become rows that say why, and make the exit code 1. LIST is
     comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges. Knobs of variants have options of their own.
     """
-    from bfsbench.bench.plan import Axes, Crossing, Part, chosen_variants
+    from bfsbench.bench.plan import Axes, Crossing, chosen_variants
     from bfsbench.bench.sweep import preview
 
     chosen = chosen_variants(names(variants, "--variant"), family)
     axes = Axes(chosen, axis_language.grids(grid), axis_language.blocks(block), given_knobs(knobs), preset)
     question = family_of(chosen)
     sources = source_choice(question, source, source_id, num_sources, seed)
-    if profile and not question.profile:
+    if measuring.profile and not question.profile:
         raise UsageError(f"--profile measures the steps of a run; {question.title} have none")
-    work = Crossing([Part(locators(datasets), axes, sources)])
-    request = measuring.request(work, measuring.path(out, "run"), profile=profile, parents=parents)
+    work = Crossing(graphs_named(datasets), axes, sources)
+    asked = request(measuring, work, result_file(measuring, out, "run"))
     if sanitizer:
         if not sanitize(sanitizer, sys.argv[1:]):
             raise SystemExit(1)
     elif dry_run:
-        print_plan(preview(request, work), measuring.repeats)
-        print_memory(work.graphs)
-    elif not carry_out_points(request):
+        points = preview(asked)
+        print_plan(points, measuring.repeats)
+        print_memory(work.graphs, points)
+    elif not carry_out_points(asked, _progress(quiet, as_json)):
         raise SystemExit(1)
+
+
+def _progress(quiet: bool, as_json: bool) -> SweepProgress | None:
+    """Returns the progress that the options ask for, None for the usual display. Raises UsageError."""
+    from bfsbench.bench.sweep import SweepProgress
+    from bfsbench.cli.progress import JsonLines
+
+    if quiet and as_json:
+        raise UsageError("--quiet and --json exclude each other")
+    return JsonLines() if as_json else SweepProgress() if quiet else None
 
 
 command = knob_options(run)

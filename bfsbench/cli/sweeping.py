@@ -1,29 +1,173 @@
-"""Sweeps of commands: with a progress display, and a summary at the end."""
+"""Sweeps of commands: their options, the display of their progress, and the summary at the end."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from datetime import datetime
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bfsbench.wording import plural
+from bfsbench.bench import axes as axis_language
+from bfsbench.bench.options import OPTIONS, Method
+from bfsbench.cli.help import KNOB_PREFIX
+from bfsbench.cli.options import Declaration, measuring_option, together
+from bfsbench.support.errors import UsageError, plural
+from bfsbench.variants import add_folder, all_variants, find
+from bfsbench.variants.base import PRESETS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from bfsbench.bench.plan import SourceChoice, Work
+    from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest
+    from bfsbench.graphs.load import GraphName
+    from bfsbench.programs import Variant
+    from bfsbench.programs.families.base import Family
+    from bfsbench.rows.point import KnobValue, Point
 
-    from bfsbench.bench.point import Point
-    from bfsbench.bench.sweep import Outcome, Request
+source_options = together(
+    click.option("--source", "source", metavar="LIST", help="Source vertices, counted from 0."),
+    click.option(
+        "--source-id",
+        "source_id",
+        metavar="LIST",
+        help="Source vertices by their ids or names in the graph's file.",
+    ),
+    click.option(
+        "--sources",
+        "num_sources",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="N sources of non-zero out-degree, chosen by --seed; 1 by default.",
+    ),
+)
 
 
-def carry_out(request: Request) -> Outcome:
-    """Run a sweep; after an interrupt the last line says how to continue it."""
+def preset_option(use: str) -> Declaration:
+    """``--knobs``; ``use`` says which knobs get a preset's values."""
+    return click.option(
+        "--knobs",
+        "preset",
+        default=PRESETS[0],
+        show_default=True,
+        type=click.Choice(PRESETS),
+        help=f"{use}: defaults, the paper's values, or those of the paper's rules for the graph.",
+    )
+
+
+def out_option(command: str) -> Declaration:
+    """``--out``; its default has the command's name, see ``result_file``."""
+    return click.option(
+        "--out",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help=f"Result file; results/{command}-DATE-TIME.csv by default.",
+    )
+
+
+def given_knobs(options: Mapping[str, str | None]) -> dict[str, list[KnobValue]]:
+    """Knob values by name, of the options that were given. Raises UsageError for a malformed range."""
+    return {
+        name.removeprefix(KNOB_PREFIX): axis_language.expand(text)
+        for name, text in options.items()
+        if text is not None
+    }
+
+
+def source_choice(
+    family: Family, source: str | None, source_id: str | None, count: int | None, seed: int
+) -> SourceChoice:
+    """The sources of ``source_options``. Raises UsageError for anything but a list of vertices."""
+    from bfsbench.bench.plan import SourceChoice
+
+    if source is not None and source_id is not None:
+        raise UsageError("--source and --source-id exclude each other")
+    published = source_id is not None
+    listed = source_id if published else source
+    given: list[int | str] | None = None
+    try:
+        given = None if listed is None else [int(value) for value in axis_language.expand(listed)]
+    except ValueError:
+        if source_id is None:
+            raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
+        given = [*axis_language.split_list(source_id)]
+    return SourceChoice.of(family, given, count, seed, published)
+
+
+def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
+    """The request to :func:`bfsbench.bench.sweep.sweep`. Raises UsageError, ToolchainError."""
+    from bfsbench.bench.sweep import SweepRequest
+    from bfsbench.cluster.runners import runner_maker
+
+    return SweepRequest(work, method, path, runner_maker(method, partial(click.echo, err=True)))
+
+
+def result_file(method: Method, out: Path | None, command: str) -> Path | None:
+    """The result file: ``out``, else a file named by the time, unless a sweep is to be resumed. Raises
+    UsageError for a name that other files have."""
+    from bfsbench.rows.results import OTHER_SUFFIXES
+
+    if out and out.name.endswith(OTHER_SUFFIXES):
+        raise UsageError(f"--out {out}: result files are not called so; files beside them are")
+    moment = datetime.now().strftime(f"{command}-%Y%m%d-%H%M%S.csv")
+    return out if out or method.resume else Path("results") / moment
+
+
+def measuring_options(*without: str) -> Declaration:
+    """The measuring options except those ``without`` an effect on the command, which gets them as
+    ``measuring``."""
+    own = [name for name in OPTIONS if name not in without]
+
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def collect(**words: Any) -> None:
+            function(measuring=Method(**{name: words.pop(name) for name in own}), **words)
+
+        return together(*map(measuring_option, own))(collect)
+
+    return declare
+
+
+def names(items: Sequence[str], option: str) -> list[str]:
+    """The names in an option that may be repeated, each time with a list."""
+    found = [name for item in items for name in axis_language.split_list(item)]
+    if not found:
+        raise UsageError(f"{option} names none")
+    return found
+
+
+def variants_of(words: Sequence[str]) -> list[type[Variant]]:
+    """Variants by name, and all that folders declare; ``all`` is each that has kernels. Raises UsageError."""
+    chosen: list[type[Variant]] = []
+    for word in words:
+        if Path(word).suffix in (".cu", ".py") and Path(word).is_file():
+            raise UsageError(f"{word} is a file: name the folder with the kernel and its declaration")
+        if word == "all":
+            chosen += [variant for variant in all_variants().values() if variant.launched]
+        else:
+            chosen += add_folder(Path(word)) if Path(word).is_dir() else [find(word)]
+    return list(dict.fromkeys(chosen))
+
+
+def graphs_named(datasets: Sequence[str]) -> list[GraphName]:
+    """The graphs; finding them reads no more than a header. A file's name may have commas."""
+    from bfsbench.graphs.load import is_file, resolve
+
+    lists = ([item] if is_file(item) else names([item], "--dataset") for item in datasets)
+    return list(dict.fromkeys(resolve(text) for texts in lists for text in texts))
+
+
+def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
+    """Run a sweep, with a display unless ``progress`` is given. After an interrupt the last line says how to
+    continue it."""
     from bfsbench.bench.sweep import sweep
     from bfsbench.cli.progress import SweepDisplay
 
     try:
-        with SweepDisplay(request.path) as display:
+        with nullcontext(progress) if progress else SweepDisplay(request.path) as display:
             return sweep(request, display)
     except KeyboardInterrupt:
         begun = request.path is not None and request.path.exists()
@@ -32,9 +176,12 @@ def carry_out(request: Request) -> Outcome:
         raise SystemExit(130) from None
 
 
-def carry_out_points(request: Request) -> bool:
-    """Carry out a sweep and show what came of it; returns whether all of its points have a time."""
-    outcome = carry_out(request)
+def carry_out_points(request: SweepRequest, progress: SweepProgress | None = None) -> bool:
+    """Carry out a sweep. Without ``progress``, show its display and a summary. Returns whether all of its
+    points have a time."""
+    outcome = carry_out(request, progress)
+    if progress:
+        return not outcome.failed
     if outcome.rows:
         show_summary(outcome, request.path)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
@@ -43,12 +190,12 @@ def carry_out_points(request: Request) -> bool:
     return not outcome.failed
 
 
-def show_summary(outcome: Outcome, path: Path | None) -> None:
+def show_summary(outcome: SweepOutcome, path: Path | None) -> None:
     """Print of each graph the best of each search, and what failed."""
-    from bfsbench.bench.results import table
-    from bfsbench.cli.showing import rendered
-    from bfsbench.report import summary
-    from bfsbench.report.levels import read_levels
+    from bfsbench.cli.options import rendered
+    from bfsbench.reports import summary
+    from bfsbench.reports.levels import read_levels
+    from bfsbench.rows.results import table
 
     levels = None if path is None else read_levels([path])
     click.echo(rendered(summary(table(outcome.rows), levels)))
@@ -58,7 +205,7 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     """Print how many points of each graph, variant and backend there are."""
     from tabulate import tabulate
 
-    from bfsbench.bench.point import row_name
+    from bfsbench.rows.point import row_name
     from bfsbench.variants import with_aliases
 
     counts = Counter((row_name(point.graph), with_aliases(point.variant), point.backend) for point in points)
@@ -68,11 +215,19 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     click.echo(f"\n{total}, each run once to check it and {timed} to time it")
 
 
-def print_memory(names: Sequence[str]) -> None:
-    """Print how much memory opening each graph takes."""
-    from bfsbench.graphs.estimate import memory_lines
-    from bfsbench.graphs.load import resolve
+def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
+    """Print how much memory opening each graph takes, and the searches that declare a formula."""
+    from bfsbench.graphs.estimate import known_vertices, memory_lines
+    from bfsbench.variants import find
 
     click.echo("\npeak of memory, to open each graph:")
-    for line in memory_lines([resolve(name) for name in names]):
+    for line in memory_lines(graphs):
         click.echo(f"  {line}")
+    sizes = {graph.locator: known_vertices(graph) for graph in graphs}
+    notes = (
+        (point, find(point.variant).memory_note(size, point.source, dict(point.knobs)))
+        for point in points
+        if (size := sizes[point.graph])
+    )
+    for line in dict.fromkeys(f"  {point.graph}, {point.variant}: {note}" for point, note in notes if note):
+        click.echo(line)

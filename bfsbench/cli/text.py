@@ -1,12 +1,10 @@
 """``bfsbench text``: a text whose numbers come from rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click
 
-from bfsbench.errors import BfsbenchError, InputError
+from bfsbench.support.errors import BfsbenchError, InputError
 
 
 @click.command(short_help="Write a text whose numbers come from result files.")
@@ -29,10 +27,10 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
 
     A template opens files by {{ rows("h200/all-variants.csv") }} and quotes them, as in {{
     all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error.
-    bfsbench/texts.py describes the functions of templates.
+    bfsbench/experiments/texts.py describes the functions of templates.
     """
-    from bfsbench.storage import output
-    from bfsbench.texts import fill_in
+    from bfsbench.experiments.texts import fill_in
+    from bfsbench.support.storage import output
 
     if check and out is None:
         raise click.UsageError("--check needs the --out it is to look at")

@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING
 import click
 
 from bfsbench.bench import axes as axis_language
+from bfsbench.bench.options import Method
 from bfsbench.bench.tune import METHODS
-from bfsbench.cli import completion
 from bfsbench.cli.help import SectionedCommand, knob_options
-from bfsbench.cli.options import Number
-from bfsbench.cli.sweep_options import (
-    Measuring,
+from bfsbench.cli.options import Number, datasets_option, list_option, variants_option
+from bfsbench.cli.sweeping import (
+    carry_out,
     given_knobs,
-    locators,
+    graphs_named,
     measuring_options,
     names,
     out_option,
     preset_option,
+    request,
+    result_file,
     source_choice,
     source_options,
 )
-from bfsbench.cli.sweeping import carry_out
 from bfsbench.variants import find, find_family
 
 if TYPE_CHECKING:
@@ -35,34 +36,14 @@ if TYPE_CHECKING:
 @click.command(
     cls=SectionedCommand, short_help="Find the fastest grid, block and knobs of a variant on a graph."
 )
-@click.option(
-    "--dataset",
-    "datasets",
-    shell_complete=completion.datasets,
-    multiple=True,
-    required=True,
-    metavar="LIST",
-    help="Names, files or generators, as for 'bfsbench run'. Each variant is tuned on each of them.",
-)
-@click.option(
-    "--variant",
-    "variants",
-    shell_complete=completion.variants_or_all,
-    multiple=True,
-    required=True,
-    metavar="LIST",
-    help="Names or aliases, or 'all'.",
-)
-@click.option(
-    "--grid",
-    metavar="LIST",
-    help="Grids to choose from; by default auto and 1, 2, 4 .. 32 blocks per multiprocessor.",
-)
-@click.option("--block", metavar="LIST", help="Blocks to choose from; by default 32, 64 .. 1024 threads.")
+@datasets_option("Names, files or generators, as for 'bfsbench run'. Each variant is tuned on each of them.")
+@variants_option("Names or aliases, or 'all'.", required=True)
+@list_option("--grid", "Grids to choose from; by default auto and 1, 2, 4 .. 32 blocks per multiprocessor.")
+@list_option("--block", "Blocks to choose from; by default 32, 64 .. 1024 threads.")
 @preset_option("Initial values of knobs")
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses sources and configurations.")
-@measuring_options("Continue --out: use its rows instead of measuring again.", many=False)
+@measuring_options("order", "profile", "parents", "cluster", "mixed_devices", "tls")
 @out_option("tune")
 @click.option(
     "--points",
@@ -94,7 +75,7 @@ def tune(
     source_id: str | None,
     num_sources: int | None,
     seed: int,
-    measuring: Measuring,
+    measuring: Method,
     out: Path | None,
     points: int | None,
     minutes: float | None,
@@ -118,14 +99,14 @@ def tune(
     every = chosen_variants(names(variants, "--variant"))
     check_knobs(every, given)
     tunings = []
-    for graph, chosen in product(locators(datasets), every):
+    for graph, chosen in product(graphs_named(datasets), every):
         own = {knob.name: given[knob.name] for knob in chosen.knobs if knob.name in given}
         axes = Axes([chosen], grids, blocks, own, preset)
         sources = source_choice(find_family(chosen.family), source, source_id, num_sources, seed)
         tunings.append(Tuning(graph, axes, sources, method, seed, points, minutes))
-    request = measuring.request(Several(tunings), measuring.path(out, "tune"))
-    carry_out(request)
-    found = [_say_what_was_found(tuning, request.path) for tuning in tunings]
+    path = result_file(measuring, out, "tune")
+    carry_out(request(measuring, Several(tunings), path))
+    found = [_say_what_was_found(tuning, path) for tuning in tunings]
     if not all(found):
         raise SystemExit(1)
 
@@ -136,7 +117,9 @@ def _say_what_was_found(tuning: Tuning, path: Path | None) -> bool:
 
     (variant,) = tuning.variants
     failed = sum(value is None for value in tuning.took.values())
-    tried = f"{variant.name} on {tuning.graph}: {len(tuning.took)} of {tuning.space.size} configurations"
+    tried = (
+        f"{variant.name} on {tuning.graph.locator}: {len(tuning.took)} of {tuning.space.size} configurations"
+    )
     click.echo(
         f"{tried}{f', {failed} of them failed' if failed else ''}; see 'bfsbench report {path}'", err=True
     )
@@ -146,7 +129,9 @@ def _say_what_was_found(tuning: Tuning, path: Path | None) -> bool:
         return False
     configuration, milliseconds = fastest
     over = f", median of {len(tuning.chosen)} sources" if len(tuning.chosen) > 1 else ""
-    click.echo(f"{milliseconds:.6g} ms{over}:\n{run_line(tuning, configuration)}")
+    point = tuning.space.point(configuration, tuning.chosen[0])
+    mark = " emulated on the CPU, which says nothing of a GPU" if point.backend == "cpu" else ""
+    click.echo(f"{milliseconds:.6g} ms{mark}{over}:\n{run_line(tuning, configuration)}")
     return True
 
 

@@ -1,14 +1,11 @@
 """``bfsbench worker``: this machine's GPUs for a cluster."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
-from pathlib import Path
 
 import click
 
-from bfsbench.cli.cluster_options import certificates_in, tls_option
+from bfsbench.cli.options import measuring_option
 
 
 @click.command(short_help="Offer this machine's GPUs to a sweep on a cluster.")
@@ -19,25 +16,35 @@ from bfsbench.cli.cluster_options import certificates_in, tls_option
     metavar="N",
     help="How many; by default one a visible GPU, or one a core where there is none.",
 )
-@tls_option
-def command(address: str, workers: int | None, tls: Path | None) -> None:
+@measuring_option("tls")
+@click.option(
+    "--insecure",
+    is_flag=True,
+    help="Serve a scheduler on another machine without --tls: whoever reaches a worker can run code as you.",
+)
+def command(address: str, workers: int | None, tls: str | None, insecure: bool) -> None:
     """Run worker processes for the Dask scheduler at this address, one a GPU, until it ends.
 
     'dask scheduler' starts a scheduler, 'bfsbench run --cluster dask://HOST:PORT' a sweep on its workers.
+    If the scheduler is on this machine, workers listen on 127.0.0.1 alone. Otherwise they listen on all
+    addresses, so --tls or --insecure is needed.
     With Slurm: srun --ntasks-per-node=1 --gpus-per-node=8 bfsbench worker dask://HOST:PORT
     """
-    from bfsbench.cluster.address import Running, host_and_port
-    from bfsbench.cluster.launch import exposure, nannies, require_dask, serve, url
+    from bfsbench.cluster.address import Running, host_and_port, is_loopback
+    from bfsbench.cluster.certificates import Certificates
+    from bfsbench.cluster.launch import LOOPBACK, nannies, require_access_control, require_dask, serve, url
 
     place = Running(host_and_port(address))
-    certificates = certificates_in(tls)
+    certificates = Certificates.named(tls)
     require_dask()
     security = certificates.security() if certificates else None
     scheduler = url(place, security)
     tell = partial(click.echo, err=True)
-    if warning := exposure(scheduler):
-        tell(warning)
+    here = is_loopback(place.scheduler)
+    require_access_control(scheduler, insecure, tell)
+    host = {"host": LOOPBACK} if here else {}
+    offered = [options | host for options in nannies(workers, "auto")]
     try:
-        asyncio.run(serve(scheduler, nannies(workers, "auto"), security, tell))
+        asyncio.run(serve(scheduler, offered, security, tell))
     except asyncio.CancelledError:
         raise SystemExit(130) from None

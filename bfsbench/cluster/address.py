@@ -1,14 +1,12 @@
 """Where the workers of a sweep are: ``local[:N]``, ``dask://HOST:PORT`` or jobs, such as ``slurm[:FILE]``."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from bfsbench.errors import UsageError
+from bfsbench.support.errors import UsageError
 
 QUEUES = ("slurm", "pbs", "sge", "lsf")
 """Batch systems that can start workers as jobs."""

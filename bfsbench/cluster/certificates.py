@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bfsbench.errors import InputError, ToolchainError, UsageError
+from bfsbench.support.errors import InputError, ToolchainError, UsageError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
@@ -61,6 +61,11 @@ class Certificates:
         if found.key.stat().st_mode & 0o077:
             raise InputError(f"others may read {found.key}: chmod 600 {found.key}")
         return found
+
+    @classmethod
+    def named(cls, folder: str | None) -> Certificates | None:
+        """The certificates that the option ``tls`` names. Raises InputError as ``of`` does."""
+        return None if folder is None else cls.of(Path(folder))
 
     def security(self) -> Security:
         """Dask's Security object, the same for each part of a cluster. Raises InputError for invalid

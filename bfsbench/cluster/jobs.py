@@ -8,8 +8,8 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.cluster.address import Jobs
-from bfsbench.errors import InputError, ToolchainError, UsageError
-from bfsbench.toml_files import read_toml
+from bfsbench.support.errors import InputError, ToolchainError, UsageError
+from bfsbench.support.toml_files import read_toml
 
 if TYPE_CHECKING:
     from distributed import Security

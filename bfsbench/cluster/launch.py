@@ -1,7 +1,8 @@
 """Starting Dask's processes: workers, one per GPU, and a scheduler where there is none.
 
 Whoever reaches one of them without TLS can run code there as its user. So those that serve one machine listen
-on 127.0.0.1 only, and require their certificate. Dask's pages listen there as well.
+on 127.0.0.1 only, and require their certificate. Dask's pages listen there as well. While the module waits
+for a process, it prints what it waits for, and for how long.
 """
 
 from __future__ import annotations
@@ -14,22 +15,69 @@ import os
 import platform
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from multiprocessing import resource_tracker
+from dataclasses import dataclass, field
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.backends import GPU_BACKENDS
+from bfsbench.bench.interrupts import deaf, undisturbed as undisturbed
 from bfsbench.cluster import jobs
 from bfsbench.cluster.address import Jobs, Local, Place, Running, is_loopback
-from bfsbench.cluster.waiting import Wait
-from bfsbench.doctor import DRIVER_LIBRARY
-from bfsbench.errors import ToolchainError, UsageError
+from bfsbench.support.doctor import DRIVER_LIBRARY
+from bfsbench.support.errors import OptionError, ToolchainError, UsageError
 
 if TYPE_CHECKING:
     from distributed import Client, Security
+
+FIRST_S = 3.0
+"""Waits below this print no line."""
+LONGEST_S = 600.0
+"""Between two lines."""
+
+
+@dataclass
+class Wait:
+    """One wait. ``tell`` is called with a line after FIRST_S, and then each time the wait has doubled."""
+
+    what: str
+    tell: Callable[[str], None]
+    limit_s: float | None = None
+    """Limit in s; None waits until it is interrupted."""
+    _began: float = field(default_factory=lambda: time.monotonic())
+    _next_s: float = FIRST_S
+
+    def over(self, state: str = "") -> bool:
+        """Whether the limit is reached; to be called often. ``state`` is the progress, for the line."""
+        waited = time.monotonic() - self._began
+        if self.limit_s is not None and waited > self.limit_s:
+            return True
+        if waited >= self._next_s:
+            self._next_s = waited + min(waited, LONGEST_S)
+            end = "until interrupted" if self.limit_s is None else f"{self.limit_s:g} s at most"
+            self.tell(f"waiting for {self.what}{state and f' ({state})'}: {waited:.0f} s so far, {end}")
+        return False
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Prints lines while the block inside waits, which has a limit of its own."""
+        done = threading.Event()
+
+        def look() -> None:
+            while not done.wait(FIRST_S / 10):
+                self.over()
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
 
 LOOPBACK = "127.0.0.1"
 CONNECT_LIMIT_S = 10
@@ -89,33 +137,6 @@ def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
     return [NANNY | {"name": f"{origin}-{i}", "env": pin} for i, pin in enumerate(pins[:count])]
 
 
-@contextmanager
-def deaf() -> Iterator[None]:
-    """Threads and processes started inside ignore interrupts, which the main process handles. A terminal
-    sends an interrupt to all processes, and Python's would print a traceback.
-    """
-    resource_tracker.ensure_running()  # Python's resource tracker would unblock these signals
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Delays an interrupt to the end, when everything started inside can be closed. For the main thread."""
-    heard: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
-    try:
-        with deaf():
-            yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if heard:
-            raise KeyboardInterrupt
-
-
 @dataclass(frozen=True)
 class Started:
     """The parts of a cluster that this process started."""
@@ -127,8 +148,11 @@ class Started:
     security: Security | None
 
 
-def start_workers(place: Place, backend: str | None, security: Security | None) -> Started:
-    """Start workers as ``place`` says. ``security`` are the certificates to use, if any.
+def start_workers(
+    place: Place, backend: str | None, security: Security | None, insecure: bool = False
+) -> Started:
+    """Start workers as ``place`` says. ``security`` are the certificates to use, if any. Only ``insecure``
+    starts a scheduler for jobs, which other machines reach, without any.
 
     To be called ``undisturbed``. Raises UsageError, InputError, ToolchainError.
     """
@@ -137,6 +161,8 @@ def start_workers(place: Place, backend: str | None, security: Security | None) 
         workers = nannies(place.count, backend)
         return Started(_local(workers, security), len(workers), security)
     if isinstance(place, Jobs):
+        if security is None and not insecure:
+            raise _without_tls(f"the scheduler for {place.queue}")
         return Started(*jobs.start(place, security, INSTALL), security)
     return Started(None, 1, security)
 
@@ -172,14 +198,23 @@ def no_scheduler(address: str, security: Security | None) -> UsageError:
     return UsageError(f"no scheduler answers at {address}: start one with 'dask scheduler', {other}")
 
 
-def exposure(address: str) -> str:
-    """A warning for a scheduler's address that others can reach without a certificate; else empty."""
+def require_access_control(address: str, insecure: bool, tell: Callable[[str], None]) -> None:
+    """Raises OptionError for a scheduler's address that others can reach without a certificate. If that is
+    accepted as ``insecure``, calls ``tell`` with a warning."""
     if address.startswith("tls://") or is_loopback(address):
-        return ""
-    return (
-        f"warning: {address} has no TLS: whoever reaches it can run code as you; "
-        "see 'bfsbench certificates --help'"
-    )
+        return
+    if not insecure:
+        raise _without_tls(address)
+    tell(f"warning: {address} {_RISK}")
+
+
+_RISK = (
+    "has no TLS: whoever reaches it or its workers can run code as you; see 'bfsbench certificates --help'"
+)
+
+
+def _without_tls(what: str) -> OptionError:
+    return OptionError("{what} {risk}, or accept it by {insecure}", what=what, risk=_RISK)
 
 
 def _for_one_machine() -> Security:
@@ -205,10 +240,7 @@ def _local(workers: list[dict[str, Any]], security: Security) -> Any:
 
 
 async def serve(
-    address: str,
-    workers: list[dict[str, Any]],
-    security: Security | None,
-    tell: Callable[[str], None],
+    address: str, workers: list[dict[str, Any]], security: Security | None, tell: Callable[[str], None]
 ) -> None:
     """Run workers, as ``nannies`` gives them, until their scheduler ends or a signal comes.
 

@@ -8,10 +8,10 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bfsbench.bench.output import SAME_DEVICE
+from bfsbench.bench.sweep import SAME_DEVICE
+from bfsbench.cluster.launch import Wait
 from bfsbench.cluster.tasks import Equipment, Introduction, Unable, introduce
-from bfsbench.cluster.waiting import Wait
-from bfsbench.errors import BfsbenchError, UsageError
+from bfsbench.support.errors import BfsbenchError, UsageError
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -7,18 +7,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bfsbench.bench.point import Point
-from bfsbench.bench.runner import Measured, Method
+from bfsbench.bench.options import Method
+from bfsbench.bench.runner import Measured
 from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
 from bfsbench.cluster.address import Jobs, Place, Running
 from bfsbench.cluster.certificates import Certificates
 from bfsbench.cluster.dispatch import Dispatch
-from bfsbench.cluster.launch import LOOPBACK, connect, exposure, start_workers, starting, undisturbed
+from bfsbench.cluster.launch import (
+    LOOPBACK,
+    Wait,
+    connect,
+    require_access_control,
+    start_workers,
+    starting,
+    undisturbed,
+)
 from bfsbench.cluster.members import Members, ask
 from bfsbench.cluster.tasks import Equipment, release
-from bfsbench.cluster.waiting import Wait
 from bfsbench.graphs.graph import Graph
-from bfsbench.wording import plural
+from bfsbench.rows.point import Point
+from bfsbench.support.errors import plural
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -41,6 +49,8 @@ class Cluster:
     certificates: Certificates | None = None
     """Certificates for scheduler and workers; without any, a cluster beyond this machine has no access
     control."""
+    insecure: bool = False
+    """Whether that is accepted."""
     device: DeviceInfo | None = None
     client: Client | None = None
     """Dask's, once started."""
@@ -55,11 +65,10 @@ class Cluster:
             return self._members
         security = self.certificates.security() if self.certificates else None
         with undisturbed(), Wait(starting(self.place), self.tell).beside():
-            started = start_workers(self.place, self.equipment.backend, security)
+            started = start_workers(self.place, self.equipment.backend, security, self.insecure)
             self._workers = started.workers
         self.client = connect(self.place, started, self.tell)
-        if warning := exposure(self.client.scheduler_info()["address"]):
-            self.tell(warning)
+        require_access_control(self.client.scheduler_info()["address"], self.insecure, self.tell)
         self.tell(f"Dask's dashboard: {self._dashboard()}")
         members = Members(self.client, self.equipment, mixed_devices=self.mixed_devices, tell=self.tell)
         count, what, limit_s = self._expected(started.count)

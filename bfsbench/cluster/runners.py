@@ -1,43 +1,36 @@
 """What runs the points of a sweep: a process here, or the workers of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
+from bfsbench.bench.options import Method
 from bfsbench.bench.runner import Runner
 from bfsbench.bench.worker import Worker
-from bfsbench.errors import UsageError
 
 
-def runner_maker(
-    cluster: str | None,
-    mixed_devices: bool,
-    schedule_seed: int,
-    tell: Callable[[str], None],
-    tls: Path | None = None,
-) -> Callable[[str | None], Runner]:
-    """A function that makes the runner for a backend, not started yet; the backend None is for host programs
-    only.
+def runner_maker(method: Method, tell: Callable[[str], None]) -> Callable[[str | None], Runner]:
+    """Returns a function that makes the runner for a backend, or for host programs only where the backend is
+    None.
 
-    ``cluster`` is a place as ``--cluster`` names it, None for one process here. ``tell`` is called with lines
-    for the user. ``tls`` is a folder of certificates. Raises UsageError, ToolchainError.
+    ``method.cluster`` says where: None is one process here. ``tell`` is called with lines for the user.
+    Raises UsageError, ToolchainError.
     """
-    if cluster is None:
-        for option, given in (("--mixed-devices", mixed_devices), ("--tls", tls)):
-            if given:
-                raise UsageError(f"{option} goes with --cluster")
-        return partial(Worker, schedule_seed=schedule_seed)
+    if method.cluster is None:
+        return partial(Worker, schedule_seed=method.schedule_seed)
     from bfsbench.cluster.address import parse
     from bfsbench.cluster.certificates import Certificates
     from bfsbench.cluster.launch import require_dask
 
-    place, certificates = parse(cluster), Certificates.of(tls) if tls else None
+    place, certificates = parse(method.cluster), Certificates.named(method.tls)
     require_dask()
     from bfsbench.cluster.runner import Cluster
     from bfsbench.cluster.tasks import Equipment
 
     return lambda backend: Cluster(
-        place, Equipment(backend, schedule_seed), mixed_devices, tell, certificates
+        place,
+        Equipment(backend, method.schedule_seed),
+        method.mixed_devices,
+        tell,
+        certificates,
+        method.insecure,
     )

@@ -2,14 +2,15 @@
 
 Each worker keeps one :class:`bfsbench.bench.worker.Worker` between tasks, as long as sweeps use the same
 backend, and the description of the graph in use. Tasks carry the names of graphs only; the process that uses
-the device reads the arrays.
+the device reads the arrays. Another task collects the properties of workers, which must not differ.
 """
-
-from __future__ import annotations
 
 import multiprocessing
 import os
+import tempfile
 import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -18,17 +19,28 @@ import dask
 import distributed
 from distributed.utils import sync
 
-from bfsbench import doctor
-from bfsbench.bench import provenance
-from bfsbench.bench.point import Point
-from bfsbench.bench.runner import Measured, Method
-from bfsbench.bench.worker import DeviceInfo, Worker
-from bfsbench.errors import BfsbenchError, UsageError
+from bfsbench.bench.options import Method
+from bfsbench.bench.runner import Measured
+from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo, Worker
+from bfsbench.cluster.address import Place
+from bfsbench.cluster.certificates import Certificates
+from bfsbench.cluster.launch import (
+    Wait,
+    connect,
+    require_access_control,
+    start_workers,
+    starting,
+    undisturbed,
+)
 from bfsbench.graphs import files
 from bfsbench.graphs.fetch import Fetcher, Stage
 from bfsbench.graphs.graph import Graph
-from bfsbench.graphs.load import load, resolve
-from bfsbench.paths import cache_dir
+from bfsbench.graphs.load import load_parsed, resolve
+from bfsbench.rows import provenance
+from bfsbench.rows.point import Point
+from bfsbench.support import doctor
+from bfsbench.support.errors import BfsbenchError, UsageError, plural
+from bfsbench.support.paths import cache_dir
 
 
 @dataclass(frozen=True)
@@ -57,7 +69,7 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Assignment:
-    """A point that a worker is to run."""
+    """Points of one graph that a worker is to run; their samples alternate."""
 
     key: str
     """Of the task."""
@@ -66,7 +78,7 @@ class Assignment:
     identity: str
     """Identifies the process that should run it."""
     equipment: Equipment
-    point: Point
+    points: tuple[Point, ...]
     checksum: str
     """Checksum of the graph to be searched."""
     method: Method
@@ -88,7 +100,9 @@ class Station:
     """The state that one Dask worker keeps between tasks."""
 
     def __init__(self) -> None:
-        _leave_dasks_environment()
+        for name, value in dask.config.get("distributed.nanny.pre-spawn-environ").items():
+            if os.environ.get(name) == str(value):
+                del os.environ[name]
         self.identity = uuid.uuid4().hex
         self._equipment: Equipment | None = None
         self._worker = Worker(None)
@@ -106,25 +120,17 @@ class Station:
     def graph(self, name: str) -> Graph:
         """A graph by its full name, fetched if it is missing. Raises BfsbenchError."""
         if self._graph is None or self._graph[0] != name:
-            dataset = resolve(name).dataset
+            request = resolve(name)
+            dataset = request.dataset
             if dataset is not None and not dataset.generated and files.held(dataset) is None:
                 Fetcher(_Quiet()).fetch(dataset)
-            self._graph = (name, load(name))
+            self._graph = (name, load_parsed(request))
         return self._graph[1]
 
     def release(self) -> None:
         """Close the device."""
         self._worker.close()
         self._equipment = self._graph = None
-
-
-def _leave_dasks_environment() -> None:
-    """Drop the variables that Dask sets for its workers, so that points run as in a sweep of one process. Its
-    MALLOC_TRIM_THRESHOLD_ makes each large array page in again, which has cost a tenth of the time.
-    """
-    for name, value in dask.config.get("distributed.nanny.pre-spawn-environ").items():
-        if os.environ.get(name) == str(value):
-            del os.environ[name]
 
 
 _stations: WeakKeyDictionary[distributed.Worker, Station] = WeakKeyDictionary()
@@ -146,19 +152,20 @@ def introduce(equipment: Equipment) -> Introduction | Unable:
     return Introduction(str(worker.name), station.identity, provenance.host_columns(), device)
 
 
-def run_assignment(task: Assignment) -> Measured | Unable | Stranger:
-    """Run a point as a sweep on one device does."""
+def run_assignment(task: Assignment) -> list[Measured] | Unable | Stranger:
+    """Run points as a sweep on one device does."""
     worker, station = distributed.get_worker(), _station()
     if station.identity != task.identity:
         return Stranger()
-    # Waits until the scheduler has the event: the point may kill this process and its unsent messages.
+    # Waits until the scheduler has the event: the points may kill this process and its unsent messages.
     begun = {"worker": worker.address, "key": task.key}
     sync(worker.loop, worker.scheduler.log_event, topic=task.topic, msg=begun)
     try:
-        graph = station.graph(task.point.graph)
+        name = task.points[0].graph
+        graph = station.graph(name)
         if graph.checksum != task.checksum:
-            raise UsageError(f"its {task.point.graph} is not the one that the sweep began with")
-        return station.worker(task.equipment).run_point(task.point, graph, task.method)
+            raise UsageError(f"its {name} is not the one that the sweep began with")
+        return [*station.worker(task.equipment).run_group(task.points, graph, task.method)]
     except (BfsbenchError, OSError) as error:
         return Unable(str(error))
 
@@ -194,3 +201,83 @@ class _Quiet:
     def note(self, name: str, text: str) -> None: ...
 
     def finish(self, name: str, outcome: str, failed: bool) -> None: ...
+
+
+ALIKE = ("gpu", "compute_capability", "driver", "cuda", "host_cpu", "python", "version", "commit", "cache")
+"""Properties that the workers of one sweep should share."""
+SAME_AS_HERE = ("python", "version", "commit")
+"""Properties that they should share with the machine that begins the sweep."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The findings about a cluster."""
+
+    workers: list[dict[str, str]]
+    """By worker: its name, ``trouble`` if it cannot work, and provenance columns."""
+    here: dict[str, str]
+    """The same columns of this machine."""
+
+    @property
+    def works(self) -> bool:
+        """Whether a sweep could use all workers."""
+        return bool(self.workers) and not self.troubles and not self.differences
+
+    @property
+    def troubles(self) -> list[str]:
+        return [f"{facts['worker']}: {facts['trouble']}" for facts in self.workers if "trouble" in facts]
+
+    @property
+    def differences(self) -> list[str]:
+        """A line for each fact that is not the same everywhere."""
+        everywhere = [*self.workers, self.here]
+        lines = [_difference(name, everywhere if name in SAME_AS_HERE else self.workers) for name in ALIKE]
+        return [line for line in lines if line]
+
+
+def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
+    """``driver: 580.1 (a, b), 570.2 (c)``; empty where all are the same."""
+    values = Counter(one.get(name, "") for one in facts)
+    if len(values) < 2:
+        return ""
+    who = {value: [one["worker"] for one in facts if one.get(name, "") == value] for value in values}
+    return f"{name}: " + ", ".join(f"{value or 'none'} ({', '.join(names)})" for value, names in who.items())
+
+
+def examine(
+    place: Place,
+    certificates: Certificates | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+    insecure: bool = False,
+) -> Findings:
+    """Ask every worker present; ``tell`` is called with lines about waiting and with warnings. A cluster
+    beyond this machine without certificates has to be accepted as ``insecure``. Raises UsageError and
+    BfsbenchError when none can be reached.
+    """
+    started = None
+    security = certificates.security() if certificates else None
+    try:
+        with undisturbed(), Wait(starting(place), tell).beside():
+            started = start_workers(place, "auto", security, insecure)
+        client = connect(place, started, tell)
+        try:
+            require_access_control(client.scheduler_info()["address"], insecure, tell)
+            with Wait(plural(started.count, "worker"), tell, START_LIMIT_S).beside():
+                client.wait_for_workers(started.count, timeout=START_LIMIT_S)
+            folder = cache_dir()
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=folder) as probe:
+                questions = [
+                    client.submit(inspect, probe.name, workers=[address], pure=False)
+                    for address in client.nthreads()
+                ]
+                found = [question.result(timeout=START_LIMIT_S) for question in questions]
+        except TimeoutError:
+            raise BfsbenchError(f"the workers did not answer within {START_LIMIT_S:g} s") from None
+        finally:
+            client.close()
+    finally:
+        if started is not None and started.workers is not None:
+            started.workers.close()
+    here = {"worker": "this machine", **provenance.host_columns()}
+    return Findings(sorted(found, key=lambda facts: facts["worker"]), here)

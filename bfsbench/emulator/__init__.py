@@ -10,43 +10,21 @@ GPU.
         x.download()
 """
 
-from bfsbench.emulator.contract import Contract
-from bfsbench.emulator.counting import Count, LevelCount
-from bfsbench.emulator.device import Emulator, Event
-from bfsbench.emulator.hardware import WARP_SIZE, Hardware
-from bfsbench.emulator.kernel import Kernel, Launch, Module
-from bfsbench.emulator.library import diagnose
-from bfsbench.emulator.lines import Line
-from bfsbench.emulator.memory import Buffer, Signal
-from bfsbench.emulator.signature import Argument, Scalars, Signature
-from bfsbench.emulator.structs import CType, Struct, struct_of
-from bfsbench.emulator.translate import source_files
-from bfsbench.emulator.watch import DECLARATIONS, Access, Actor, Finding
-
-__all__ = [
-    "DECLARATIONS",
-    "WARP_SIZE",
-    "Access",
-    "Actor",
-    "Argument",
-    "Buffer",
-    "CType",
-    "Contract",
-    "Count",
-    "Emulator",
-    "Event",
-    "Finding",
-    "Hardware",
-    "Kernel",
-    "Launch",
-    "LevelCount",
-    "Line",
-    "Module",
-    "Scalars",
-    "Signal",
-    "Signature",
-    "Struct",
-    "diagnose",
-    "source_files",
-    "struct_of",
-]
+from bfsbench.emulator.device import (
+    WARP_SIZE as WARP_SIZE,
+    Emulator as Emulator,
+    Event as Event,
+    Hardware as Hardware,
+)
+from bfsbench.emulator.kernel import Kernel as Kernel, Launch as Launch, Module as Module
+from bfsbench.emulator.library import diagnose as diagnose
+from bfsbench.emulator.memory import Buffer as Buffer, Signal as Signal
+from bfsbench.emulator.watch import (
+    DECLARATIONS as DECLARATIONS,
+    Access as Access,
+    Actor as Actor,
+    Count as Count,
+    Finding as Finding,
+    Line as Line,
+    PhaseCount as PhaseCount,
+)

@@ -1,12 +1,14 @@
-"""The emulated device."""
+"""The emulated device and its resources."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,24 +16,74 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.emulator import counting
-from bfsbench.emulator.contract import Contract
-from bfsbench.emulator.counting import Count, LevelCount, NativeCount, NativeLevelCount, count, level_count
-from bfsbench.emulator.hardware import Hardware
+from bfsbench.emulator import watch
 from bfsbench.emulator.kernel import Module
-from bfsbench.emulator.library import (
-    Define,
-    build_kernels,
-    build_runtime,
-    load_runtime,
-    open_kernels,
-)
-from bfsbench.emulator.lines import Line
+from bfsbench.emulator.library import Define, build_kernels, build_runtime, load_runtime, open_kernels
 from bfsbench.emulator.memory import Buffer, Signal, allocate
-from bfsbench.emulator.structs import Struct, struct_of
-from bfsbench.emulator.watch import Access, Finding, NativeFinding, NativeRecord, Sites, access, finding
-from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
-from bfsbench.machine import usable_cores
+from bfsbench.emulator.watch import (
+    Access,
+    Count,
+    Finding,
+    Line,
+    NativeCount,
+    NativeFinding,
+    NativePhaseCount,
+    NativeRecord,
+    PhaseCount,
+    Sites,
+    access,
+    count,
+    finding,
+    phase_count,
+)
+from bfsbench.kernels.signature import Contract, Struct, struct_of
+from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError, KernelError
+from bfsbench.support.machine import usable_cores
+
+_SHARE_OF_MEMORY = 0.8
+
+WARP_SIZE = 32
+
+
+def _most_of_memory() -> int:
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE_OF_MEMORY)
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Resources of the emulated GPU; sizes in bytes. The default is a recent one with few multiprocessors."""
+
+    max_threads_per_block: int = 1024
+    multiprocessors: int = 8
+    threads_per_multiprocessor: int = 2048
+    blocks_per_multiprocessor: int = 32
+    blocks_per_cluster: int = 16
+    pending_children: int = 2048
+    """Child launches that may wait at a time."""
+    max_grid: int = 2**31 - 1
+    shared_per_block: int = 227 << 10
+    shared_per_multiprocessor: int = 228 << 10
+    memory: int = field(default_factory=_most_of_memory)
+    """Of all buffers together; by default most of the host's."""
+
+    def native(self) -> NativeLimits:
+        """The limits as the runtime takes them; it does not need ``memory``."""
+        return NativeLimits(*(getattr(self, name) for name, *_ in NativeLimits._fields_))
+
+
+_COUNTS = (
+    *("max_threads_per_block", "multiprocessors", "threads_per_multiprocessor"),
+    *("blocks_per_multiprocessor", "blocks_per_cluster", "pending_children"),
+)
+
+
+class NativeLimits(ctypes.Structure):
+    """``emu::Limits`` of runtime/machine.h."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint) for name in _COUNTS),
+        *((name, ctypes.c_uint64) for name in ("max_grid", "shared_per_block", "shared_per_multiprocessor")),
+    )
 
 
 def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
@@ -98,6 +150,8 @@ class Emulator:
         self.most_launches = most_launches
         self.launches = 0
         """Made so far."""
+        self.compile_ms = 0.0
+        """Time that ``module`` has taken so far."""
         self.failure = ""
         """Message of a failed kernel that has not been reported yet."""
         self._runtime_path = build_runtime(portable_fibers=portable_fibers)
@@ -105,7 +159,7 @@ class Emulator:
         native = self.hardware.native()
         self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, num_workers, watched)
         if counted:
-            self.runtime.emu_start_counting(self.machine, counting.MOST_POLLS)
+            self.runtime.emu_start_counting(self.machine, watch.MOST_POLLS)
         self._modules: dict[tuple[object, ...], Module] = {}
         self._handles: list[int] = []
         self._libraries: dict[str, Path] = {}
@@ -140,6 +194,7 @@ class Emulator:
         agreed = contract or Contract("")
         key = (source, tuple(sorted(defines.items())), child_kernels, agreed.key())
         if key not in self._modules:
+            started = time.perf_counter()
             library = build_kernels(
                 source,
                 defines,
@@ -156,6 +211,7 @@ class Emulator:
             self._libraries[loaded] = library
             signatures = agreed.signatures(source, self._include)
             self._modules[key] = Module(self, source.name, handle, signatures)
+            self.compile_ms += (time.perf_counter() - started) * 1e3
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
@@ -236,27 +292,27 @@ class Emulator:
         finally:
             self.runtime.emu_set_recording(self.machine, False)
 
-    def counts(self) -> tuple[list[Count], list[LevelCount]]:
-        """What was counted since the last call, by instruction and by level, in order of launch; of a device
+    def counts(self) -> tuple[list[Count], list[PhaseCount]]:
+        """What was counted since the last call, by instruction and by phase, in order of launch; of a device
         that is ``counted``."""
         self.refuse_if_closed()
         lines = Sites(self.runtime, self._libraries).line
-        levels = ctypes.POINTER(NativeLevelCount)()
-        num_levels = self.runtime.emu_level_counts(self.machine, ctypes.byref(levels))
-        first = levels[0].launch if num_levels else 0
-        level_counts = [level_count(levels[i], first) for i in range(num_levels)]
-        kernels = {level.launch: level.kernel for level in level_counts}
+        phases = ctypes.POINTER(NativePhaseCount)()
+        num_phases = self.runtime.emu_phase_counts(self.machine, ctypes.byref(phases))
+        first = phases[0].launch if num_phases else 0
+        phase_counts = [phase_count(phases[i], first) for i in range(num_phases)]
+        kernels = {phase.launch: phase.kernel for phase in phase_counts}
         found = ctypes.POINTER(NativeCount)()
         num_counts = self.runtime.emu_counts(self.machine, ctypes.byref(found))
         counts = [count(found[i], first, kernels[found[i].launch - first], lines) for i in range(num_counts)]
         self.runtime.emu_forget_counts(self.machine)
-        return counts, level_counts
+        return counts, phase_counts
 
-    def note_levels_in(self, records: Buffer) -> None:
-        """Kernels write to these elements when levels begin, each to that of its number; not counted."""
+    def note_phases_in(self, records: Buffer) -> None:
+        """Kernels write to one of these elements when a phase begins, to that of its number; not counted."""
         if self.counted:
             size = records.size * records.dtype.itemsize
-            self.runtime.emu_note_levels_at(self.machine, records.pointer, size, records.dtype.itemsize)
+            self.runtime.emu_note_phases_at(self.machine, records.pointer, size, records.dtype.itemsize)
 
     def stacks_in_use(self) -> int:
         """Stacks held by threads; 0 whenever no kernel runs."""

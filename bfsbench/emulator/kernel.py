@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bfsbench.emulator.memory import Buffer, Signal
-from bfsbench.emulator.signature import Argument, Scalars, Signature
-from bfsbench.emulator.structs import Struct
-from bfsbench.errors import LaunchError, ToolchainError
+from bfsbench.kernels.signature import Argument, Scalars, Signature, Struct
+from bfsbench.support.errors import LaunchError, ToolchainError
 
 if TYPE_CHECKING:
     from bfsbench.emulator.device import Emulator
@@ -62,12 +61,7 @@ class Kernel:
         return int(self.device.runtime.emu_resident_blocks(self.device.machine, self.pointer, block, shared))
 
     def bind(
-        self,
-        *positional: Argument,
-        block: int,
-        shared: int = 0,
-        scalars: Scalars = 0,
-        **named: Argument,
+        self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
     ) -> Launch:
         """Fix everything but the grid and the last ``scalars`` parameters, by their number or their names.
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.emulator.structs import Struct
-from bfsbench.errors import DeviceError
+from bfsbench.kernels.signature import Struct
+from bfsbench.support.errors import DeviceError
 
 if TYPE_CHECKING:
     from bfsbench.emulator.device import Emulator
@@ -82,11 +82,6 @@ class Signal:
         """The word ``index``. Raises KernelError if a kernel has failed."""
         self._device.synchronize()
         return int(self._array[index])
-
-    def read_all(self) -> list[int]:
-        """All words. Raises KernelError if a kernel has failed."""
-        self._device.synchronize()
-        return [int(word) for word in self._array]
 
     def read_struct(self) -> Any:
         """The struct: its attributes are the members as they are now. Raises KernelError as ``read`` does."""

@@ -5,13 +5,11 @@ instruction that the table lacks becomes a ``static_assert`` that names it: so i
 only if the preprocessor lets it through.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from bfsbench.emulator.source_text import SourceText, split_at
+from bfsbench.kernels.source import SourceText, split_at
 
 ASM = re.compile(r"\b(?:asm|__asm__)\s*(?:volatile\b|__volatile__\b)?\s*\(")
 _STRING = re.compile(r'"((?:\\.|[^"\\])*)"')

@@ -5,60 +5,176 @@
   ``extern __shared__ int s[];``.
 - ``asm("ld.acquire.gpu.u32 %0, [%1];" ...)`` becomes calls that do the same (ptx.py).
 - A local ``#include "x.cuh"`` is replaced by the translated file.
-- In builds that count, loops that nvcc unrolls are marked (unroll.py).
+- In builds that count, loops are divided as nvcc unrolls them.
 
 Lines keep their file and number through ``#line`` directives, so that compilers name the ``.cu`` source.
 Kernels and shared variables that come out of macros are not supported, nor are shared variables outside
 functions.
+
+Unrolling changes the steps of a warp whose lanes have loops of different lengths. Each lane first makes the
+iterations that are left over by four, then all lanes go on by fours. Here such a loop becomes two, of which
+the first is for what is left over. A body that only computes is unrolled twice: its iterations go by sixteen,
+then eight, four and one. The machine code that nvcc 13.0 makes of this project's kernels shows which loops
+those are: innermost loops that count up by one to a bound that is known when they start, and that end in no
+other way.
+
+Lanes leave a loop at different times when a function returns a constant from it. The function is inlined, so
+each lane goes on at once to what the caller does with the constant, and meets the others behind that. Here
+such lanes call ``emu::part``.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bfsbench.emulator.ptx import ASM, translate_asm
-from bfsbench.emulator.signature import Parameter, parameters
-from bfsbench.emulator.source_text import Edit, SourceText, split_at
-from bfsbench.emulator.unroll import functions_with_loops, part, unroll
+from bfsbench.kernels.source import (
+    Edit,
+    KernelDefinition,
+    SourceText,
+    kernels_of,
+    local_headers,
+    split_at,
+    texts,
+)
 
-_LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
+_FOURS = (2, "emu_part ? ~3ll : 3ll")
+_SIXTEENS = (4, "!emu_part ? ~15ll : emu_part < 3 ? 16ll >> emu_part : 3ll")
+"""The number of parts of a loop, and which bits of the number of iterations each part takes."""
+_FOR = re.compile(r"\bfor\s*\(")
+_FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\([^;{}]*\)\s*(?:const\s*)?\{")
+_CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_STATEMENTS = frozenset({"if", "for", "while", "switch"})
+_LOOP_OR_MEETING = re.compile(r"\b(?:for|while|do|asm|sync|__sync\w*|__\w+_sync|__nanosleep)\b")
+"""Inner loops, and what lanes of a warp do together."""
+_EXIT = re.compile(r"\b(?:break|return|goto)\b")
+_MORE_THAN_COMPUTES = re.compile(
+    r"\bif\b|\bcontinue\b|[?(]|&&|\|\||\]\s*[-+*/%|&^]?=(?!=)|\*\s*\w+\s*=(?!=)|\+\+|--"
+)
+"""Branches, calls, and changes of memory."""
+_UNROLL_PRAGMA = re.compile(r"#[ \t]*pragma[ \t]+(?:no)?unroll\b[^\n]*\s*$")
+_START = re.compile(r"[\w:]+\s+(\w+)\s*=.*", re.DOTALL)
+_CONDITION = re.compile(r"(\w+)\s*(?:<|!=)\s*([^<>=!&|?]+)", re.DOTALL)
+_STEP = re.compile(r"\+\+\s*(\w+)|(\w+)\s*\+\+|(\w+)\s*\+=\s*(\w+)")
+_HEAD = (_START, _CONDITION, _STEP)
+_CONSTANT_ARRAY = re.compile(r"\bconst\b[^;(){},]*\*\s*__restrict__\s+(\w+)")
+_ELEMENT = re.compile(r"\b(\w+)\s*\[[^\[\]]*\]")
+_MEMORY = re.compile(r"[\[*]|->|\b(?!min\b|max\b)\w+\s*\(")
+"""What may change in the loop: memory, or the result of a call. A product is taken for one, too."""
+_LOOP = re.compile(r"\b(?:for|while)\s*\(")
+_CONSTANT_RETURN = re.compile(r"\breturn\s+(?:true|false|\d+)\s*;")
+_HEADED = re.compile(r"(?:if\s*(?:constexpr\s*)?|for\s*|while\s*|switch\s*)\(")
+_ELSE = re.compile(r"\s*else\b")
+
+
+def functions_with_loops(texts: Iterable[SourceText]) -> set[str]:
+    """Names of functions with a loop or a barrier in them, or in what they call."""
+    bodies: dict[str, str] = {}
+    for text in texts:
+        for match in _FUNCTION.finditer(text.statements):
+            if match.group(1) not in _STATEMENTS:
+                body = text.statements[match.end() : text.closing(match.end() - 1)]
+                bodies[match.group(1)] = bodies.get(match.group(1), "") + body
+    found = {name for name, body in bodies.items() if _LOOP_OR_MEETING.search(body)}
+    while more := {name for name in bodies.keys() - found if found & _calls(bodies[name])}:
+        found |= more
+    return found
+
+
+def unroll(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
+    """Divide the loops that nvcc unrolls; ``with_loops`` are functions that none of them calls."""
+    constant = set(_CONSTANT_ARRAY.findall(source.statements))
+    for match in _FOR.finditer(source.statements):
+        closing = source.closing(match.end() - 1)
+        end = _end_of_statement(source, closing + 1)
+        body = source.statements[closing + 1 : end]
+        if _LOOP_OR_MEETING.search(body) or _EXIT.search(body) or with_loops & _calls(body):
+            continue
+        if _UNROLL_PRAGMA.search(source.mask[: match.start()]):
+            continue
+        head = source.code[match.end() : closing]
+        parts = _FOURS if _MORE_THAN_COMPUTES.search(body) else _SIXTEENS
+        if divided := _divided(split_at(";", head, head), constant, *parts):
+            yield Edit(match.start(), closing + 1, divided[0])
+            yield Edit(end, end, divided[1])
+
+
+def part(source: SourceText) -> Iterator[Edit]:
+    """Mark the places where a loop is left by returning a constant."""
+    found: set[int] = set()
+    for match in _LOOP.finditer(source.statements):
+        body = source.closing(match.end() - 1) + 1
+        for left in _CONSTANT_RETURN.finditer(source.statements, body, _end_of_statement(source, body)):
+            if left.start() not in found:
+                found.add(left.start())
+                yield Edit(left.start(), left.end(), f"{{ ::emu::part(); {left.group()} }}")
+
+
+def _divided(head: list[str], constant: set[str], parts: int, bits: str) -> tuple[str, str] | None:
+    """The text before and behind the body of a divided loop; None if it does not count to a known bound.
+
+    A step with a name may turn out to be one when the function has been inlined. A bound in an array that the
+    kernel declares constant is known, and read once.
+    """
+    if len(head) != 3:
+        return None
+    start, condition, step = (form.fullmatch(part) for form, part in zip(_HEAD, head, strict=True))
+    if start is None or condition is None or step is None:
+        return None
+    name, (compared, bound) = start.group(1), condition.groups()
+    if compared != name or name not in step.groups():
+        return None
+    if _MEMORY.search(_ELEMENT.sub("", bound)) or not constant.issuperset(_ELEMENT.findall(bound)):
+        return None
+    by = step.group(4) or "1"
+    if by.isdigit() and by != "1":
+        return None
+    bits = f"__builtin_constant_p({by}) && {by} == 1 ? {bits} : emu_part ? 0 : ~0ll"
+    all_of_them = f"const auto emu_all = {name} < emu_bound ? emu_bound - {name} : 0"
+    end = f"const auto emu_end = {name} + (emu_all & ({bits}))"
+    before = (
+        f"{{ {head[0]}, emu_bound = {bound}; {all_of_them}; int emu_part = 0; "
+        f"do {{ {end}; if ({name} < emu_end) do "
+    )
+    return before, f" while ({head[2]}, {name} < emu_end); }} while (++emu_part < {parts}); }}"
+
+
+def _calls(body: str) -> set[str]:
+    return set(_CALL.findall(body))
+
+
+def _end_of_statement(source: SourceText, position: int) -> int:
+    """Where the statement that begins at a position ends."""
+    text = source.statements
+    position += len(text[position:]) - len(text[position:].lstrip())
+    if text[position] == "{":
+        return source.closing(position) + 1
+    if headed := _HEADED.match(text, position):
+        end = _end_of_statement(source, source.closing(headed.end() - 1) + 1)
+        other = _ELSE.match(text, end)
+        return _end_of_statement(source, other.end()) if other else end
+    while text[position] != ";":
+        position = (source.closing(position) if text[position] in "([{" else position) + 1
+    return position + 1
+
+
 _BRANCH_END = re.compile(r"^[ \t]*#[ \t]*(?:else|elif|endif)\b(?:[^\n]*\\\n)*[^\n]*$", re.MULTILINE)
 _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
-_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
-"""One without parameters."""
-_KERNEL = re.compile(r"\b__global__\b")
-_BODY = re.compile(r"\s*(?:noexcept\s*)?(?:->\s*void\s*)?\{")
 _LAUNCH = re.compile(r"([A-Za-z_][\w:]*(?:\s*<[^<>;{}]*>)?)\s*<<<")
 _LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
 _TYPE_BEFORE = re.compile(r"\s*((?:[A-Za-z_]\w*(?:::\w+)*\s+)+)")
 """Of a shared variable, as in ``int __shared__ s[4];``."""
-_SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
+SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
 _END_OR_BRACE = re.compile(r"[;{]")
 _RESTRICT = re.compile(r"\b__restrict(?:__)?\b")
-_ALIGNMENT = re.compile(r"\b(?:__align__|alignas|__builtin_align__)\s*\(([^()]*(?:\([^()]*\))?[^()]*)\)")
-_CALL = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>(){};]*>\s*)?\(")
+_ALIGNMENT = re.compile(
+    r"\b(?:__attribute__\s*\(\s*\(\s*aligned|__align__|alignas|__builtin_align__)\s*"
+    r"\(([^()]*(?:\([^()]*\))?[^()]*)\)(?:\s*\)\s*\))?"
+)
 _DECLARATOR = re.compile(r"([*\s]*)(?<!\w)([A-Za-z_]\w*)\s*((?:\[.*\])?)\s*$", re.DOTALL)
-_C_LINKAGE = re.compile(r'\bextern\s*"C"\s*(\{)?')
-
 _FUNCTIONS = "device_functions"
 """Owner of the shared variables that are declared outside kernels."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A ``__global__`` function, its attributes as written and where its body lies in its file."""
-
-    name: str
-    c_linkage: bool
-    """Whether it has C linkage: only then can the host launch it by name."""
-    parameters: str
-    """The text between the brackets."""
-    launch_bounds: str
-    cluster: str
-    body: range
 
 
 @dataclass
@@ -68,7 +184,7 @@ class Translation:
     include: Sequence[Path] = ()
     """Folders of headers, besides that of the file that includes one."""
     text: str = ""
-    kernels: dict[str, Kernel] = field(default_factory=dict)
+    kernels: dict[str, KernelDefinition] = field(default_factory=dict)
     launches_kernels: bool = False
     volatile: bool = False
     """Whether threads may poll memory in loops that call nothing."""
@@ -93,7 +209,7 @@ def translate(
     return result
 
 
-def _define(kernel: Kernel, declared: Kernel) -> Edit:
+def _define(kernel: KernelDefinition, declared: KernelDefinition) -> Edit:
     """The exported description of a kernel behind its body: in its namespace, and left out where it is.
 
     What its definition lacks a declaration before it may have: launch bounds, clusters.
@@ -110,7 +226,7 @@ def _define(kernel: Kernel, declared: Kernel) -> Edit:
 
 def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]) -> str:
     source = SourceText(path)
-    kernels = list(_kernels(source))
+    kernels = list(kernels_of(source))
     for kernel in kernels:
         result.kernels.setdefault(kernel.name, kernel)
     result.volatile |= re.search(r"\bvolatile\b", source.mask) is not None
@@ -122,11 +238,11 @@ def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]
         *_rewrite_asm(source),
         *_rewrite_loops(source, result),
     ]
-    return f"#line 1 {_quoted(path)}\n{source.edited(edits)}\n"
+    return f"#line 1 {quoted(path)}\n{source.edited(edits)}\n"
 
 
-def _define_kernels(kernels: Sequence[Kernel]) -> Iterator[Edit]:
-    declared: dict[str, Kernel] = {}
+def _define_kernels(kernels: Sequence[KernelDefinition]) -> Iterator[Edit]:
+    declared: dict[str, KernelDefinition] = {}
     for kernel in kernels:
         if not kernel.body.stop:
             declared[kernel.name] = kernel
@@ -136,99 +252,26 @@ def _define_kernels(kernels: Sequence[Kernel]) -> Iterator[Edit]:
             yield _define(kernel, before)
 
 
-def _quoted(path: Path) -> str:
+def quoted(path: Path) -> str:
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _headers(source: SourceText, include: Sequence[Path]) -> Iterator[tuple[re.Match[str], Path]]:
-    """The local headers that a file includes, with where it does; CUDA's own are not found."""
-    for match in _LOCAL_INCLUDE.finditer(source.code):
-        places = (source.path.parent, *include)
-        header = next((h for place in places if (h := (place / match.group(1)).resolve()).is_file()), None)
-        if header is not None:
-            yield match, header
-
-
-def declared_parameters(source: Path, include: Sequence[Path] = ()) -> dict[str, tuple[Parameter, ...]]:
-    """The parameters of all kernels that a ``.cu`` file or a header of it declares, by the kernel's name."""
-    kernels: list[Kernel] = []
-    macros: dict[str, str] = {}
-    for text in texts(source, include):
-        kernels += _kernels(text)
-        defined = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(text.code)}
-        macros = {**defined, **macros}  # macros defined before an #include apply in the header
-    return {kernel.name: parameters(kernel.parameters, macros) for kernel in reversed(kernels)}
-
-
-def source_files(source: Path, include: Sequence[Path] = ()) -> list[Path]:
-    """A ``.cu`` file and all local headers that it includes, each once.
-
-    Raises ToolchainError if one cannot be read.
-    """
-    return [text.path for text in texts(source, include)]
-
-
-def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
-    """A file and all local headers that it includes, each once."""
-    left, seen = [source.resolve()], set()
-    while left:
-        path = left.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        text = SourceText(path)
-        yield text
-        left += [header for _, header in _headers(text, include)]
 
 
 def _expand_includes(source: SourceText, result: Translation, including: tuple[Path, ...]) -> Iterator[Edit]:
     headers = [
-        (match, header) for match, header in _headers(source, result.include) if header not in including
+        (match, header) for match, header in local_headers(source, result.include) if header not in including
     ]
     if headers:  # the preprocessor may have skipped one, with the line that it would have given back
         for match in _BRANCH_END.finditer(source.code, headers[0][0].end()):
             yield Edit(
-                match.end(), match.end(), f"\n#line {source.line(match.end()) + 1} {_quoted(source.path)}"
+                match.end(), match.end(), f"\n#line {source.line(match.end()) + 1} {quoted(source.path)}"
             )
     for match, header in headers:
         inner = _translate_file(header, result, (*including, header))
         if _PRAGMA_ONCE.search(inner):
             guard = "EMU_ONCE_" + str(header).encode().hex()
             inner = f"#ifndef {guard}\n#define {guard}\n{_PRAGMA_ONCE.sub('', inner)}#endif\n"
-        back = f"#line {source.line(match.start()) + 1} {_quoted(source.path)}"
+        back = f"#line {source.line(match.start()) + 1} {quoted(source.path)}"
         yield Edit(match.start(), match.end(), inner + back)
-
-
-def _kernels(source: SourceText) -> Iterator[Kernel]:
-    for match in _KERNEL.finditer(source.statements):
-        head = max(source.statements.rfind(mark, 0, match.start()) for mark in ";{}") + 1
-        attributes: dict[str, str] = {}
-        position = head
-        while call := _CALL.search(source.statements, position):
-            close = source.closing(call.end() - 1)
-            position = close + 1
-            if call.start() > match.start() and not call.group(1).startswith("__"):
-                break
-            attributes[call.group(1)] = source.code[call.end() : close].strip()
-        if call is None:
-            raise source.error(match.start(), "no function follows __global__")
-        body = _BODY.match(source.statements, position)
-        yield Kernel(
-            name=call.group(1),
-            c_linkage=_has_c_linkage(source, head, match.start()),
-            parameters=source.code[call.end() : close],
-            launch_bounds=attributes.get("__launch_bounds__", ""),
-            cluster=attributes.get("__cluster_dims__", ""),
-            body=range(body.end(), source.closing(body.end() - 1)) if body else range(0),
-        )
-
-
-def _has_c_linkage(source: SourceText, head: int, position: int) -> bool:
-    """Whether ``extern "C"`` stands at the head of the declaration, or before a block around it."""
-    for match in _C_LINKAGE.finditer(source.code, 0, position):
-        if match.start() >= head or (match.group(1) and source.closing(match.end() - 1) > position):
-            return True
-    return False
 
 
 def _rewrite_launches(source: SourceText, result: Translation) -> Iterator[Edit]:
@@ -262,37 +305,40 @@ def _rewrite_asm(source: SourceText) -> Iterator[Edit]:
         yield Edit(match.start(), closing + 1, translate_asm(source, opening, closing))
 
 
-def _rewrite_shared(source: SourceText, kernels: list[Kernel], result: Translation) -> Iterator[Edit]:
-    for match in _SHARED.finditer(source.mask):
-        end = _end_of_declaration(source, match.end())
+def _rewrite_shared(
+    source: SourceText, kernels: list[KernelDefinition], result: Translation
+) -> Iterator[Edit]:
+    for match in SHARED.finditer(source.mask):
+        end = end_of_declaration(source, match.end())
         before = source.mask[: match.start()]
         if end < 0 or before.count("{") <= before.count("}"):
             raise source.error(match.start(), "declare __shared__ variables inside a function")
         result.shared_variables += 1
         owner = next((kernel.name for kernel in kernels if match.start() in kernel.body), _FUNCTIONS)
-        start = _start_of_declaration(source, match.start())
+        start = start_of_declaration(source, match.start())
         qualifiers = " ".join(word for word in ("volatile", "const") if word in match.group())
         declaration = f"{source.code[start : match.start()]}{qualifiers} {source.code[match.end() : end]}"
-        replacement = _declare_shared(declaration, "extern" in match.group(), owner, result.shared_variables)
+        place = f"::emu_kernels::{owner}"
+        replacement = declare_shared(declaration, "extern" in match.group(), place, result.shared_variables)
         if replacement is None:
             raise source.error(match.start(), "cannot read this __shared__ declaration")
         yield Edit(start, end + 1, replacement)
 
 
-def _start_of_declaration(source: SourceText, position: int) -> int:
+def start_of_declaration(source: SourceText, position: int) -> int:
     head = max(source.statements.rfind(mark, 0, position) for mark in ";{}") + 1
     found = _TYPE_BEFORE.fullmatch(source.statements, head, position)
     return found.start(1) if found else position
 
 
-def _end_of_declaration(source: SourceText, position: int) -> int:
+def end_of_declaration(source: SourceText, position: int) -> int:
     """The place of the semicolon behind a declaration, which may define a struct; -1 without one."""
     while (found := _END_OR_BRACE.search(source.mask, position)) and found.group() == "{":
         position = source.closing(found.start())
     return found.start() if found else -1
 
 
-def _angles_as_brackets(declaration: str) -> str:
+def angles_as_brackets(declaration: str) -> str:
     """The text with the brackets of template arguments as round ones; within others, < and > compare."""
     mask, depth = [], 0
     for character in declaration:
@@ -301,15 +347,20 @@ def _angles_as_brackets(declaration: str) -> str:
     return "".join(mask)
 
 
-def _declare_shared(declaration: str, dynamic: bool, owner: str, number: int) -> str | None:
-    """C++ for a shared declaration; ``number`` makes its helper names unique."""
+def declare_shared(
+    declaration: str, dynamic: bool, owner: str, number: int, *, at_file_scope: bool = False
+) -> str | None:
+    """C++ for a shared declaration; ``number`` makes its helper names unique. ``owner`` names the
+    ``emu::Kernel`` that the variables are counted for. At file scope a variable becomes an object that
+    finds the running block's instance.
+    """
     alignment, aligned = "0", ""
     if found := _ALIGNMENT.search(declaration):  # to a number, or as a type
         alignment = f"alignof(emu_aligned_{number})"
         aligned = f"struct emu_aligned_{number} {{ alignas({found.group(1)}) char c; }}; "
         declaration = declaration.replace(found.group(), "")
     declaration = _RESTRICT.sub("", declaration)
-    first, *others = split_at(",", declaration, _angles_as_brackets(declaration))
+    first, *others = split_at(",", declaration, angles_as_brackets(declaration))
     leading = _DECLARATOR.search(first)
     if leading is None:
         return None
@@ -320,11 +371,18 @@ def _declare_shared(declaration: str, dynamic: bool, owner: str, number: int) ->
         if parts is None:
             return None
         pointer, name, extents = parts.groups()
+        if dynamic and at_file_scope:
+            statements.append(f"static ::emu::DynamicSharedAtFileScope<{base}{pointer}> {name};")
+            continue
         if dynamic:
             statements.append(f"auto& {name} = ::emu::dynamic_shared<{base}{pointer}>();")
             continue
         tag = f"emu_tag_{number}_{i}"
-        variable = f"{base}_{i}, {tag}, ::emu_kernels::{owner}, ({alignment})"
+        if at_file_scope:
+            kind = f"using {base}_{i} = {base}{pointer}{extents}; namespace {{ struct {tag} {{}}; }}"
+            statements.append(f"{kind} static ::emu::SharedAtFileScope<{base}_{i}, {tag}> {name};")
+            continue
+        variable = f"{base}_{i}, {tag}, {owner}, ({alignment})"
         statements.append(f"using {base}_{i} = {base}{pointer}{extents}; struct {tag} {{}};")
         statements.append(f"auto& {name} = ::emu::shared_variable<{variable}>();")
     return " ".join(statements)

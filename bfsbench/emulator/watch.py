@@ -1,19 +1,104 @@
-"""The memory accesses of a watched kernel, and the faults found in them."""
+"""What watching and counting kernels find, with its source lines.
+
+A watched kernel gives its memory accesses and the faults in them. A counting one gives its cost in a GPU's
+memory system, counted while warps run in lockstep. Lines come from the debug information of a library.
+"""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from bfsbench.emulator.lines import Line, line_at
+
+class Line(NamedTuple):
+    """A place in the source."""
+
+    file: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{Path(self.file).name}:{self.number}"
+
+    def says(self, mark: str) -> bool:
+        """Whether a comment on the line, or a comment alone on the line above, contains these words."""
+        return self.comment(mark) is not None
+
+    def comment(self, mark: str) -> Line | None:
+        """The line of that comment."""
+        lines = _lines_of(self.file)
+        if not 0 < self.number <= len(lines):
+            return None
+        if mark in lines[self.number - 1].partition("//")[2]:
+            return self
+        above = lines[self.number - 2].strip() if self.number > 1 else ""
+        return Line(self.file, self.number - 1) if above.startswith("//") and mark in above else None
+
+    def text(self) -> str:
+        """The text of the line; empty where the file cannot be read."""
+        lines = _lines_of(self.file)
+        return lines[self.number - 1].strip() if 0 < self.number <= len(lines) else ""
+
+
+@cache
+def _lines_of(file: str) -> list[str]:
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def line_at(library: Path, address: int) -> Line | None:
+    """The line that the instruction at an address of a library comes from; None if nothing is known."""
+    addresses, lines = _table(library)
+    place = bisect_right(addresses, address) - 1
+    return lines[place] if place >= 0 else None
+
+
+@cache
+def _table(library: Path) -> tuple[list[int], list[Line | None]]:
+    """Sorted addresses at which the source line changes, and the lines."""
+    from elftools.elf.elffile import ELFFile
+
+    rows: list[tuple[int, Line | None]] = []
+    with library.open("rb") as file:
+        elf = ELFFile(file)
+        for unit in elf.get_dwarf_info().iter_CUs() if elf.has_dwarf_info() else ():
+            program = unit.dwarfinfo.line_program_for_CU(unit)
+            if program is not None:
+                names = _file_names(program)
+                for entry in program.get_entries():
+                    state = entry.state
+                    if state is not None:
+                        known = not state.end_sequence
+                        rows.append((state.address, Line(names[state.file], state.line) if known else None))
+    rows.sort(key=lambda row: (row[0], row[1] is not None))
+    return [address for address, _ in rows], [line for _, line in rows]
+
+
+def _file_names(program: Any) -> dict[int, str]:
+    """Paths by their numbers in a line program."""
+    header = program.header
+    first = 0 if header.version >= 5 else 1
+    folders = [folder.decode() for folder in header.include_directory]
+
+    def path(entry: Any) -> str:
+        place = entry.dir_index - (0 if header.version >= 5 else 1)
+        folder = folders[place] if 0 <= place < len(folders) else ""
+        return str(Path(folder) / entry.name.decode())
+
+    return {number: path(entry) for number, entry in enumerate(header.file_entry, first)}
+
 
 ACTS = ("read", "write", "update")
 _SCOPES = ("plain", "block's atomic", "atomic", "volatile")
 _FAULTS = (
     *("race", "out of bounds", "use after free", "uninitialised read", "lost launch", "endless"),
-    *("misaligned access", "stale read"),
+    *("misaligned access", "stale read", "wrong mask"),
 )
 _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "array")
 
@@ -29,10 +114,8 @@ class NativeActor(ctypes.Structure):
 
     _fields_ = (
         ("site", ctypes.c_void_p),
-        ("act", ctypes.c_int),
-        ("scope", ctypes.c_int),
-        ("block", ctypes.c_uint),
-        ("thread", ctypes.c_uint),
+        *((name, ctypes.c_int) for name in ("act", "scope")),
+        *((name, ctypes.c_uint) for name in ("block", "thread")),
     )
 
 
@@ -40,16 +123,15 @@ class NativeFinding(ctypes.Structure):
     """``emu::Finding``."""
 
     _fields_ = (
-        ("fault", ctypes.c_int),
-        ("space", ctypes.c_int),
-        ("actor", NativeActor),
-        ("other", NativeActor),
+        *((name, ctypes.c_int) for name in ("fault", "space")),
+        *((name, NativeActor) for name in ("actor", "other")),
         ("begin", ctypes.c_void_p),
-        ("bytes", ctypes.c_uint64),
-        ("element", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("bytes", "element")),
         ("offset", ctypes.c_int64),
         ("count", ctypes.c_uint64),
         ("kernel", ctypes.c_char_p),
+        ("file", ctypes.c_char_p),
+        ("line", ctypes.c_int),
     )
 
 
@@ -58,17 +140,10 @@ class NativeRecord(ctypes.Structure):
 
     _fields_ = (
         ("kernel", ctypes.c_char_p),
-        ("begin", ctypes.c_void_p),
-        ("site", ctypes.c_void_p),
-        ("offset", ctypes.c_uint64),
-        ("before", ctypes.c_uint64),
-        ("after", ctypes.c_uint64),
-        ("launch", ctypes.c_uint),
-        ("block", ctypes.c_uint),
-        ("thread", ctypes.c_uint),
-        ("bytes", ctypes.c_uint),
-        ("act", ctypes.c_int),
-        ("space", ctypes.c_int),
+        *((name, ctypes.c_void_p) for name in ("begin", "site")),
+        *((name, ctypes.c_uint64) for name in ("offset", "before", "after")),
+        *((name, ctypes.c_uint) for name in ("launch", "block", "thread", "bytes")),
+        *((name, ctypes.c_int) for name in ("act", "space")),
     )
 
 
@@ -117,7 +192,8 @@ class Finding:
     fault: str
     """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``, ``misaligned access``;
     ``stale read``: by a cache that does not see what the launch writes; ``lost launch``: a child
-    kernel was refused, unnoticed; ``endless``: the last access of a thread of an endless launch.
+    kernel was refused, unnoticed; ``endless``: the last access of a thread of an endless launch;
+    ``wrong mask``: a lane calls a warp function with a mask that lacks it, and goes on alone.
     """
     kernel: str
     where: str
@@ -164,6 +240,14 @@ class Finding:
         """The one or two source lines involved."""
         return (self.actor.line, self.other.line) if self.other else (self.actor.line,)
 
+    def shown(self, how_often: str) -> Iterator[str]:
+        """The finding and the source lines of its accesses, for a terminal."""
+        yield f"  {self.fault} on {self.where}, kernel '{self.kernel}' [{how_often}]"
+        for actor in filter(None, (self.actor, self.other)):
+            yield f"    {actor}"
+            if actor.line and actor.line.text():
+                yield f"        {actor.line.text()}"
+
     def __str__(self) -> str:
         others = f" and {self.other}" if self.other else ""
         return f"{self.fault} in kernel '{self.kernel}' on {self.where}: {self.actor}{others}"
@@ -191,14 +275,20 @@ def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Findin
     fault = _FAULTS[native.fault]
 
     def actor(found: NativeActor) -> Actor:
-        what = "launch" if fault == "lost launch" else f"{_SCOPES[found.scope]} {ACTS[found.act]}"
-        return Actor(what, found.block, found.thread, line(found.site))
+        own = {"lost launch": "launch", "wrong mask": "warp collective"}
+        what = own.get(fault, f"{_SCOPES[found.scope]} {ACTS[found.act]}")
+        place = Line(native.file.decode(), native.line) if native.file else line(found.site)
+        return Actor(what, found.block, found.thread, place)
 
     space = _SPACES[native.space]
     size = f"{native.bytes // native.element} elements of {native.element} bytes"
     where = f"element {native.offset // native.element} of a buffer of {size}"
+    if native.element == 1:
+        where = f"byte {native.offset} of a buffer of {native.bytes} bytes"
     if fault == "lost launch":
         where = f"a child kernel, refused with error {native.offset}"
+    elif fault == "wrong mask":
+        where = "a mask that lacks its own lane"
     elif space == "array":
         where = f"index {native.offset} of an array of type {ctypes.string_at(native.begin).decode()}"
     elif space != "buffer":
@@ -227,4 +317,133 @@ def access(native: NativeRecord, first_launch: int, elements: dict[int, int], li
         native.before,
         native.after,
         line,
+    )
+
+
+MOST_POLLS = 20_000_000
+"""If all that a launch has done this often is to look at the same places again, nobody will change them."""
+KINDS = ("load", "store", "atomic", "barrier")
+STEPS = ("steps", "far", "near", "shared_steps", "atomics", "barriers")
+"""Of the longest warp; see PhaseCount."""
+MEMORIES = ("global", "shared", "remote shared", "none")
+
+
+_NUMBERS = (
+    *("executions", "lanes", "bytes", "polls", "sectors", "distinct_sectors"),
+    *("far_sectors", "passes", "conflicts", "collisions", "most_collisions", "hottest"),
+)
+
+
+class NativeCount(ctypes.Structure):
+    """``emu::Count`` of runtime/counting.h."""
+
+    _fields_ = (
+        ("site", ctypes.c_void_p),
+        ("launch", ctypes.c_uint),
+        *((name, ctypes.c_int) for name in ("phase", "kind", "memory")),
+        *((name, ctypes.c_uint64) for name in _NUMBERS),
+    )
+
+
+class NativePhaseCount(ctypes.Structure):
+    """``emu::PhaseCount``."""
+
+    _fields_ = (
+        ("kernel", ctypes.c_char_p),
+        ("launch", ctypes.c_uint),
+        ("phase", ctypes.c_int),
+        ("blocks", ctypes.c_uint),
+        ("threads", ctypes.c_uint),
+        *((name, ctypes.c_uint64) for name in ("shared", *STEPS)),
+    )
+
+
+@dataclass(frozen=True)
+class Count:
+    """The work of warps at one instruction in one phase of one launch. Numbers are sums over its
+    executions."""
+
+    launch: int
+    """Counted from 0; child kernels count too."""
+    kernel: str
+    phase: int | None
+    """The number that a kernel has noted for what it does now; None if it notes none."""
+    line: Line | None
+    kind: str
+    """One of KINDS."""
+    memory: str
+    """One of MEMORIES; ``none`` for barriers."""
+    executions: int
+    """Executions by a warp, with any number of lanes; for memory accesses this is the number of requests."""
+    lanes: int
+    """That took part."""
+    bytes: int
+    """Bytes requested by the lanes."""
+    polls: int
+    """Executions that are left out: a warp polls the same addresses while it waits for others."""
+    sectors: int
+    """Sectors of 32 bytes of global memory, each once per execution."""
+    distinct_sectors: int
+    """Each once."""
+    far_sectors: int
+    """Sectors that the warp has not loaded recently: not among its last 512 or so."""
+    passes: int
+    """Passes through shared memory: one per execution, and one more for each bank conflict."""
+    conflicts: int
+    collisions: int
+    """Lanes of atomics that are not the first one on their word in an execution."""
+    most_collisions: int
+    """In one execution."""
+    hottest: int
+    """Executions of atomics by different warps on the same word of global memory."""
+
+
+@dataclass(frozen=True)
+class PhaseCount:
+    """One phase of one launch; a launch that notes no phases is one."""
+
+    launch: int
+    kernel: str
+    phase: int | None
+    blocks: int
+    threads: int
+    """A block."""
+    shared: int
+    """Bytes of shared memory per block."""
+    steps: int
+    """Steps of the warp whose steps take the longest: accesses to memory and barriers in sequence."""
+    far: int
+    """Loads from global memory among them, of sectors that the warp has not loaded recently."""
+    near: int
+    """Loads of recently loaded sectors."""
+    shared_steps: int
+    """Accesses to shared memory."""
+    atomics: int
+    """In global memory."""
+    barriers: int
+
+
+def count(native: NativeCount, first: int, kernel: str, line: Callable[[int], Line | None]) -> Count:
+    """With its line; ``first`` is the first launch's number."""
+    return Count(
+        launch=native.launch - first,
+        kernel=kernel,
+        phase=native.phase if native.phase >= 0 else None,
+        line=line(native.site),
+        kind=KINDS[native.kind],
+        memory=MEMORIES[native.memory],
+        **{name: getattr(native, name) for name in _NUMBERS},
+    )
+
+
+def phase_count(native: NativePhaseCount, first: int) -> PhaseCount:
+    """``first`` is the first launch's number."""
+    return PhaseCount(
+        launch=native.launch - first,
+        kernel=native.kernel.decode(),
+        phase=native.phase if native.phase >= 0 else None,
+        blocks=native.blocks,
+        threads=native.threads,
+        shared=native.shared,
+        **{name: getattr(native, name) for name in STEPS},
     )

@@ -3,8 +3,6 @@ In the cache, ``entries/NAME/bin`` has the built files and ``entries/NAME/record
 Both can be copied to a machine without internet or compiler.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -17,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from bfsbench import storage, toolchain
 from bfsbench.entries.declaration import Build, Entry
-from bfsbench.errors import ToolchainError, UsageError
+from bfsbench.support import storage, toolchain
+from bfsbench.support.errors import ToolchainError, UsageError
 
 RECORD = "record.json"
 

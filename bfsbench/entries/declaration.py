@@ -1,16 +1,15 @@
 """The TOML file of an entry: the program, how it is built and called, and what its clock covers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from bfsbench.errors import InputError
-from bfsbench.paths import cache_dir
-from bfsbench.toml_files import Part, converted, read_toml
+from bfsbench.programs.declared import NAME_PATTERN
+from bfsbench.support.errors import InputError
+from bfsbench.support.paths import cache_dir
+from bfsbench.support.toml_files import TomlTable, converted, read_toml
 
 PARTS = ("initialisation", "transfers", "conversion")
 """What a clock may cover besides the search: initialisation of levels and queues; transfers between host and
@@ -20,15 +19,14 @@ EXPORTS = ("mtx", "sg", "el")
 KINDS = ("command", "library", "python")
 
 Covered = Literal["initialisation", "transfers", "conversion"]
-_NAME = r"^[a-z][a-z0-9_]*\Z"
-Name = Annotated[str, msgspec.Meta(pattern=_NAME)]
+Name = Annotated[str, msgspec.Meta(pattern=NAME_PATTERN)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 _PLACEHOLDER = re.compile(r"\{([a-z.]+)\}")
 _COMMAND_PLACES = frozenset({"here", "built", "graph", "answer", "source", *(f"graph.{e}" for e in EXPORTS)})
 
 
-class Change(Part, frozen=True, kw_only=True):
+class Change(TomlTable, frozen=True, kw_only=True):
     """A change to a file of the program's source: ``old``, which must occur, is replaced by ``new``."""
 
     file: Text
@@ -36,7 +34,7 @@ class Change(Part, frozen=True, kw_only=True):
     new: str
 
 
-class Build(Part, frozen=True, kw_only=True):
+class Build(TomlTable, frozen=True, kw_only=True):
     """How to build the program."""
 
     repository: str = ""
@@ -53,7 +51,7 @@ class Build(Part, frozen=True, kw_only=True):
     """Files that the build makes, which are kept."""
 
 
-class Call(Part, frozen=True, kw_only=True):
+class Call(TomlTable, frozen=True, kw_only=True):
     """How the program is called. Exactly one of ``command``, ``library`` and ``python``."""
 
     command: tuple[Text, ...] = ()
@@ -80,14 +78,14 @@ class Call(Part, frozen=True, kw_only=True):
     """Limit of memory on the host; by default the available memory."""
 
 
-class Clock(Part, frozen=True, kw_only=True):
+class Clock(TomlTable, frozen=True, kw_only=True):
     """Whose clock measures a search, and what it covers besides the search."""
 
     held_by: Literal["events", "theirs", "ours"]
     covers: tuple[Covered, ...] = ()
 
 
-class Entry(Part, frozen=True, kw_only=True):
+class Entry(TomlTable, frozen=True, kw_only=True):
     """A whole file."""
 
     name: Name
@@ -137,11 +135,6 @@ class Entry(Part, frozen=True, kw_only=True):
     def covers(self) -> str:
         """The value of the column ``covers``: ``initialisation=yes transfers=no conversion=no``."""
         return " ".join(f"{part}={'yes' if part in self.clock.covers else 'no'}" for part in PARTS)
-
-
-def is_name(text: str) -> bool:
-    """Whether this is a valid name of an entry."""
-    return re.match(_NAME, text) is not None
 
 
 def read(path: Path) -> Entry | None:

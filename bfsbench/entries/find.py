@@ -1,7 +1,5 @@
 """Discovery of entries: in this package, the configuration folder, and the folders of variants."""
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,8 +7,8 @@ from pathlib import Path
 
 from bfsbench.entries.declaration import read
 from bfsbench.entries.variant import EntryVariant, variant_of
-from bfsbench.errors import InputError, UsageError
 from bfsbench.programs import Variant
+from bfsbench.support.errors import InputError, UsageError
 
 SHIPPED = Path(__file__).parent / "shipped"
 
@@ -41,8 +39,8 @@ def entry_variants(folders: Iterable[Path], problems: list[str]) -> Iterator[typ
 def declarations_in(folder: Path) -> list[Path]:
     """TOML files in a folder, and in subfolders those with the subfolder's name."""
     return [
-        *sorted(folder.glob("*.toml")),
-        *sorted(f for f in folder.glob("*/*.toml") if f.stem == f.parent.name),
+        *sorted(f for f in folder.glob("*.toml") if f.is_file()),
+        *sorted(f for f in folder.glob("*/*.toml") if f.stem == f.parent.name and f.is_file()),
     ]
 
 

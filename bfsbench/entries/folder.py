@@ -1,4 +1,4 @@
-"""A graph for the process of an entry: a folder of arrays; those of the cache are linked, not copied.
+"""A graph for the process of an entry: a folder of arrays, which are copies. Programs can write to them.
 
 ``arrays.txt`` has a line for each fact or array::
 
@@ -12,6 +12,11 @@
 
 An array's line has its file in the folder, its type, its length, and the byte at which its elements begin,
 which are little-endian. On a symmetrised graph the last two name the files of the first two.
+
+Programs with their own readers get the graph in their format, written once per graph and untimed. ``mtx`` is
+Matrix Market, pattern, general: a line for every arc, vertices from 1. ``el`` has a line for every arc,
+vertices from 0. ``sg`` is the serialised graph of GAP: a byte for directed, arcs stored and vertices in 64
+bits, then offsets in 64 bits and neighbours in 32, of the transposed graph as well where it is directed.
 """
 
 from __future__ import annotations
@@ -21,19 +26,60 @@ import platform
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.entries import exports
-from bfsbench.paths import cache_dir
+from bfsbench.support import storage
+from bfsbench.support.paths import cache_dir
 
 if TYPE_CHECKING:
     from bfsbench.graphs.graph import Graph
+
+_ARCS_AT_A_TIME = 1 << 20
+
+
+def write_export(graph: Graph, path: Path) -> None:
+    """Write a graph in the format of the file's suffix. Raises OSError."""
+    with storage.replacing(path) as file:
+        _WRITERS[path.suffix](graph, file)
+
+
+def _mtx(graph: Graph, file: BinaryIO) -> None:
+    file.write(b"%%MatrixMarket matrix coordinate pattern general\n")
+    file.write(f"{graph.num_vertices} {graph.num_vertices} {graph.num_edges}\n".encode())
+    _arcs(graph, file, 1)
+
+
+def _el(graph: Graph, file: BinaryIO) -> None:
+    _arcs(graph, file, 0)
+
+
+def _arcs(graph: Graph, file: BinaryIO, first: int) -> None:
+    for start in range(0, graph.num_edges, _ARCS_AT_A_TIME):
+        part = slice(start, start + _ARCS_AT_A_TIME)
+        pairs = np.stack([graph.edge_sources[part], graph.column_indices[part]], axis=1)
+        np.savetxt(file, pairs + first, fmt="%d")
+
+
+def _sg(graph: Graph, file: BinaryIO) -> None:
+    directed = graph.direction == "directed"
+    file.write(np.array([directed], np.uint8).tobytes())
+    file.write(np.array([graph.num_edges, graph.num_vertices], "<i8").tobytes())
+    file.write(graph.row_offsets.astype("<i8").tobytes())
+    file.write(np.ascontiguousarray(graph.column_indices, "<i4").tobytes())
+    if directed:
+        file.write(graph.column_offsets.astype("<i8").tobytes())
+        file.write(np.ascontiguousarray(graph.row_indices, "<i4").tobytes())
+
+
+_WRITERS: dict[str, Callable[[Graph, BinaryIO], None]] = {".mtx": _mtx, ".el": _el, ".sg": _sg}
+
 
 INDEX = "arrays.txt"
 ANSWER = "answer.i32"
@@ -59,14 +105,20 @@ class GraphFolder:
                 laid[id(array)] = _lay(array, self.path / f"{name}.npy")
             lines.append(f"{name} {laid[id(array)]}")
         (self.path / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self._digests = {file: storage.digest(file) for file in self.path.iterdir()}
 
     def export(self, name: str) -> Path:
         """The graph in one of ``declaration.EXPORTS``, written at the first call."""
         path = self.path / f"graph.{name}"
         graph = self._graph()
         if not path.exists() and graph is not None:
-            exports.write(graph, path)
+            write_export(graph, path)
+            self._digests[path] = storage.digest(path)
         return path
+
+    def written(self) -> list[str]:
+        """The names of the files that have changed since they were made."""
+        return [file.name for file, digest in self._digests.items() if not _has(file, digest)]
 
     def new_answer(self, entry: str) -> Path:
         """A new file for the answers of an entry."""
@@ -75,20 +127,16 @@ class GraphFolder:
 
 
 def _lay(array: npt.NDArray[Any], path: Path) -> str:
-    """Put an array into the folder, by a link if it is a file; returns the text that follows its name in
-    INDEX."""
-    holder: Any = array
-    while holder is not None and not isinstance(holder, np.memmap):
-        holder = getattr(holder, "base", None)
-    whole = holder is not None and holder.nbytes == array.nbytes
-    file = Path(holder.filename or "") if holder is not None and whole else Path()
-    if holder is not None and file.is_file():  # a new graph was mapped under its temporary name
-        path.symlink_to(file.resolve())
-        start = int(holder.offset)
-    else:
-        np.save(path, array)
-        start = path.stat().st_size - array.nbytes
-    return f"{path.name} {array.dtype.name} {len(array)} {start}"
+    """Copy an array into the folder. Returns the text that follows its name in INDEX."""
+    np.save(path, array)
+    return f"{path.name} {array.dtype.name} {len(array)} {path.stat().st_size - array.nbytes}"
+
+
+def _has(file: Path, digest: str) -> bool:
+    try:
+        return storage.digest(file) == digest
+    except OSError:
+        return False
 
 
 def _remove_abandoned(runs: Path) -> None:

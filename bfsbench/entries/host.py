@@ -6,8 +6,6 @@ search fills is between guard words. Before each search it is overwritten, and s
 function has returned.
 """
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import os
@@ -23,9 +21,9 @@ import numpy.typing as npt
 
 from bfsbench.entries import folder
 from bfsbench.entries.declaration import Entry, read
-from bfsbench.entries.process import GUARD_BROKEN, READY
-from bfsbench.errors import BfsbenchError
+from bfsbench.entries.process import GUARD_BROKEN, LOADED, READY
 from bfsbench.programs import POISON
+from bfsbench.support.errors import BfsbenchError
 
 GUARD = 1024
 """Words on either side of the array."""
@@ -49,10 +47,22 @@ class GuardedArray:
         return any(bool((end != _GUARD_WORD).any()) for end in ends)
 
 
-def of_library(entry: Entry, graph: folder.GraphArrays) -> Search:
+Prepare = Callable[[folder.GraphArrays], Search]
+
+
+def loaded(entry: Entry) -> Prepare:
+    """The function that prepares a graph, with its library or Python module loaded."""
+    if entry.call.library:
+        function = getattr(ctypes.CDLL(entry.filled(entry.call.library)), entry.call.function)
+        return lambda graph: of_library(entry, function, graph)
+    module, _, name = entry.call.python.partition(":")
+    sys.path.insert(0, str(entry.file.parent))
+    prepare: Prepare = getattr(importlib.import_module(module), name)
+    return prepare
+
+
+def of_library(entry: Entry, function: Any, graph: folder.GraphArrays) -> Search:
     """The function of a shared library, called with source -1 to prepare."""
-    library = ctypes.CDLL(entry.filled(entry.call.library))
-    function = getattr(library, entry.call.function)
     pointer = ctypes.c_void_p
     function.argtypes = [
         ctypes.c_int64,
@@ -73,14 +83,6 @@ def of_library(entry: Entry, graph: folder.GraphArrays) -> Search:
             raise RuntimeError(f"{entry.call.function} returned {code}")
 
     search(-1, None)
-    return search
-
-
-def of_python(entry: Entry, graph: folder.GraphArrays) -> Search:
-    """The search that a Python entry's ``prepare`` returns for the graph."""
-    module, _, name = entry.call.python.partition(":")
-    sys.path.insert(0, str(entry.file.parent))
-    search: Search = getattr(importlib.import_module(module), name)(graph)
     return search
 
 
@@ -131,11 +133,13 @@ def whole_numbers(found: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
 def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -> None:
     """Prepare the graph, then search from each source read. If a search returns a callable, this makes the
     answer, untimed."""
-    graph = folder.read(place)
     cupy = importlib.import_module("cupy") if entry.call.arrays == "cupy" else None
+    prepare = loaded(entry)
+    say(LOADED)
+    graph = folder.read(place)
     guarded = GuardedArray(graph.num_vertices, cupy or np)
     given = graph if cupy is None else on_device(graph, cupy)
-    search = of_library(entry, graph) if entry.call.library else of_python(entry, given)
+    search = prepare(graph if entry.call.library else given)
     timed = timer(entry, cupy)
     say(READY)
     for line in sys.stdin:

@@ -1,12 +1,11 @@
 """A new working entry, as a start for a user's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from bfsbench import storage
-from bfsbench.entries.declaration import KINDS, is_name
-from bfsbench.errors import UsageError
+from bfsbench.entries.declaration import KINDS
+from bfsbench.programs.declared import is_name
+from bfsbench.support import storage
+from bfsbench.support.errors import UsageError
 
 _SKELETONS = Path(__file__).parent / "skeletons"
 _HEADER = _SKELETONS / "entry.h"

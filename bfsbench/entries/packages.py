@@ -1,7 +1,5 @@
 """Python packages that entries need: whether they are installed, their version, and how to install them."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -1,9 +1,10 @@
-"""The process of an entry, and its protocol.
+"""The process of an entry, its protocol, and the programs that run now.
 
 The process prints ``ready`` when the graph is prepared. Then each line on its standard input is a source
 vertex: it searches, writes the answer to its file, and prints the time. It ends at the end of its input.
 ``error TEXT`` instead of either line ends the process with a message. Programs of one search per process are
-started for each search, and print the time among other output.
+started for each search, and print the time among other output. An entry keeps one program for each graph in
+use. NVIDIA's library says how much memory is in use on the GPUs.
 """
 
 from __future__ import annotations
@@ -13,20 +14,47 @@ import re
 import secrets
 import selectors
 import signal
+import statistics
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from threading import Thread
+from typing import IO, TYPE_CHECKING
 
-from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, LaunchError, WrongResultError
-from bfsbench.machine import available_memory
-from bfsbench.paths import PACKAGE
+from bfsbench.entries.declaration import Entry
+from bfsbench.support import storage
+from bfsbench.support.descendants import MARK, ON_GPU, left_by, signal_all
+from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError, LaunchError, WrongResultError
+from bfsbench.support.machine import available_memory
+from bfsbench.support.paths import PACKAGE
 
-MARK = "BFSBENCH_ENTRY"
-"""Environment variable by which a process and its descendants are identified."""
+if TYPE_CHECKING:
+    from bfsbench.entries.folder import GraphFolder
+    from bfsbench.graphs.graph import Graph
+
+
+def device_memory_used() -> int | None:
+    """Bytes in use on all GPUs of this machine together; None where unknown."""
+    try:
+        import pynvml
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
+        return sum(int(pynvml.nvmlDeviceGetMemoryInfo(handle).used) for handle in handles)
+    except pynvml.NVMLError:
+        return None
+
+
 READY = "ready"
+LOADED = "loaded"
+"""Printed by a program that has loaded its libraries and begins to prepare the graph."""
 GUARD_BROKEN = "error: it wrote outside its array"
 """Line of ``bfsbench.entries.host``."""
 
@@ -37,7 +65,12 @@ _GRACE_S = 0.2
 _END_S = 5.0
 """Seconds for a process to end after its input."""
 _LONGEST_LINE = 1 << 16
+_ERRORS_KEPT = 1 << 16
+"""Bytes that are kept of the beginning of a program's standard error, and of its end."""
+_LONGEST_ERROR = 1000
 _PROC = Path("/proc")
+_RUNNING: set[int] = set()
+"""The programs that this process runs."""
 _NUMBER = r"\s*([+-]?[0-9][0-9.eE+-]*)\s*"
 
 
@@ -55,43 +88,96 @@ class Reply:
     """The time that the program prints, in its unit; None if it prints none."""
     wall_ms: float
     """From the request to the reply, by the host's clock."""
+    digit: float = 0.0
+    """The unit of the last digit that the program prints."""
+
+
+class Errors:
+    """Reads what a program writes to standard error. Keeps the beginning and the end: it may be endless."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._begin, self._end, self._is_cut = b"", b"", False
+        self._pipe = pipe
+        self._thread = Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with suppress(OSError, ValueError):  # closed by ``end``
+            while found := os.read(self._pipe.fileno(), _ERRORS_KEPT):
+                room = _ERRORS_KEPT - len(self._begin)
+                self._begin += found[:room]
+                self._end += found[room:]
+                self._is_cut |= len(self._end) > _ERRORS_KEPT
+                self._end = self._end[-_ERRORS_KEPT:]
+
+    def end(self) -> None:
+        """Wait for what has been written. A process that is left may keep the pipe open."""
+        self._thread.join(_GRACE_S)
+
+    def summary(self) -> str:
+        """Returns the last line that is not blank, its beginning if it is long. If lines were dropped, the
+        first line, too."""
+        lines = [
+            line for line in (self._begin + self._end).decode(errors="replace").splitlines() if line.strip()
+        ]
+        told = [lines[0], lines[-1]] if self._is_cut else lines[-1:]
+        return " ... ".join(line.strip()[:_LONGEST_ERROR] for line in told)
 
 
 class Process:
     """A running program. Raises LaunchError when it cannot be started."""
 
     def __init__(
-        self, words: Sequence[str], folder: Path, *, time_line: str = "", memory_mib: int | None = None
+        self,
+        words: Sequence[str],
+        folder: Path,
+        *,
+        time_line: str = "",
+        memory_mib: int | None = None,
+        on_gpu: bool = False,
     ) -> None:
         self._time = re.compile(time_line or _NUMBER)
         self._whole_line = not time_line
-        self._mark = secrets.token_hex(8)
+        self._digit = 0.0
+        self._mark = f"{os.getpid()}.{secrets.token_hex(8)}"
         self._limit = memory_mib << 20 if memory_mib else available_memory()
-        self._log = folder / "stderr.txt"
         self._lines: list[str] = []
         self._rest = b""
         self.peak_bytes = 0
         """The peak of its memory on the host that was observed."""
         try:
-            with self._log.open("wb") as log:
-                self._process = subprocess.Popen(
-                    words,
-                    cwd=folder,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    env=_environment(self._mark),
-                )
+            self._process = subprocess.Popen(
+                words,
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=_environment(self._mark),
+                process_group=0,  # all of it can be stopped at once
+            )
         except OSError as error:
             raise LaunchError(f"cannot start {words[0]}: {error.strerror or error}") from error
+        _RUNNING.add(self._process.pid)
+        if on_gpu:
+            ON_GPU.add(self._process.pid)
+        assert self._process.stderr is not None
+        self._errors = Errors(self._process.stderr)
 
-    def wait_until_ready(self) -> None:
-        """Wait for ``ready``. Raises as ``ask`` does."""
+    def wait_until_ready(self) -> float:
+        """Wait for ``ready``. Returns the ms since the first ``loaded``, or since the call if there is none.
+        Raises as ``ask`` does."""
+        started, is_loaded = time.perf_counter(), False
         while (line := self._line()) != READY:
+            if line == LOADED and not is_loaded:
+                started, is_loaded = time.perf_counter(), True
             self._refuse(line)
+        return (time.perf_counter() - started) * 1e3
 
     def ask(self, source: int) -> Reply:
-        """Search from a source. Raises EntryCrashError, DeviceOutOfMemoryError, WrongResultError."""
+        """Search from a source. On return nothing of the program runs until ``resume``.
+
+        Raises EntryCrashError, DeviceOutOfMemoryError, WrongResultError.
+        """
         started = time.perf_counter()
         try:
             os.write(self._input(), f"{source}\n".encode())
@@ -100,10 +186,10 @@ class Process:
         while True:
             line = self._line()
             wall_ms = (time.perf_counter() - started) * 1e3
-            if (said := self._time_in(line)) is not None:
-                return Reply(said, wall_ms)
-            if line == "done":
-                return Reply(None, wall_ms)
+            said = self._time_in(line)
+            if said is not None or line == "done":
+                self.pause()  # at once: what it writes now would be untimed
+                return Reply(said, self._until_alone(started, wall_ms), self._digit)
             self._refuse(line)
 
     def outcome(self) -> Reply:
@@ -122,20 +208,28 @@ class Process:
             raise self._crash()
         if said is None:
             raise EntryCrashError(f"it printed no time: no line has '{self._time.pattern}'")
-        return Reply(said, (time.perf_counter() - started) * 1e3)
+        return Reply(said, self._until_alone(started, (time.perf_counter() - started) * 1e3), self._digit)
 
-    def require_no_children(self) -> None:
-        """Kill the child processes that it has left. Raises WrongResultError if there were any."""
+    def _until_alone(self, started: float, wall_ms: float) -> float:
+        """Wait for the child processes that it has left, which may be working on the answer. Returns the time
+        of the search in ms until the last of them ended. Raises WrongResultError if they go on running."""
         deadline = time.monotonic() + _GRACE_S
-        while left := [pid for pid in _marked(self._mark) if pid != self._process.pid]:
+        while left := self._others():
             if time.monotonic() > deadline:
                 self.stop()
                 raise WrongResultError(f"it left {len(left)} other processes running after a search")
+            self.resume()
             time.sleep(0.01)
+            self.pause()
+            wall_ms = (time.perf_counter() - started) * 1e3
+        return wall_ms
+
+    def _others(self) -> list[int]:
+        return left_by(self._process.pid, self._mark, _RUNNING)
 
     def pause(self) -> None:
-        """Stop it until ``resume``: threads of some programs go on spinning while they wait for a source, and
-        would take the cores from others."""
+        """Stop its process group until ``resume``: it could go on working on its answer, and threads of some
+        programs spin while they wait for a source."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -145,7 +239,7 @@ class Process:
     def _signal(self, number: signal.Signals) -> None:
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
-                os.kill(self._process.pid, number)
+                os.killpg(self._process.pid, number)
 
     def close(self) -> None:
         """Let it end by itself."""
@@ -158,12 +252,13 @@ class Process:
 
     def stop(self) -> None:
         """Kill it and its descendants."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        left = self._others()  # while it lives: it may be the parent of some
+        self._signal(signal.SIGKILL)
         self._process.wait()
-        for pid in _marked(self._mark):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        signal_all({*left, *self._others()}, signal.SIGKILL)
+        _RUNNING.discard(self._process.pid)
+        ON_GPU.discard(self._process.pid)
+        self._errors.end()
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
                 if pipe:
@@ -193,7 +288,10 @@ class Process:
     def _time_in(self, line: str) -> float | None:
         found = self._time.fullmatch(line) if self._whole_line else self._time.search(line)
         try:
-            return float(found[1]) if found else None
+            if found is None:
+                return None
+            self._digit = 10.0 ** -len(found[1].partition(".")[2])
+            return float(found[1])
         except ValueError:
             return None
 
@@ -230,8 +328,22 @@ class Process:
         if code < 0:
             names = {known.value: known.name for known in signal.Signals}
             how = f"it was killed by {names.get(-code, f'signal {-code}')}"
-        said = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
-        return EntryCrashError(f"{how}: {said[-1].strip()}" if said else how)
+        said = self._errors.summary()
+        return EntryCrashError(f"{how}: {said}" if said else how)
+
+
+@cache
+def round_trip_ms() -> float:
+    """Returns the median time in ms to send a line to a process and to get it back."""
+    times = []
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as echo:
+        assert echo.stdin and echo.stdout
+        for _ in range(20):
+            started = time.perf_counter()
+            echo.stdin.write(b"0\n")
+            echo.stdout.read(2)
+            times.append((time.perf_counter() - started) * 1e3)
+    return statistics.median(times)
 
 
 def _environment(mark: str) -> dict[str, str]:
@@ -240,15 +352,97 @@ def _environment(mark: str) -> dict[str, str]:
     return os.environ | {MARK: mark, "PYTHONPATH": os.pathsep.join(path)}
 
 
-def _marked(mark: str) -> Iterator[int]:
-    """The processes with this mark that are visible."""
-    wanted = f"{MARK}={mark}".encode()
-    for place in _PROC.glob("[0-9]*/environ"):
-        with suppress(OSError):
-            if wanted in place.read_bytes().split(b"\0") and not _is_dead(place.parent):
-                yield int(place.parent.name)
+@dataclass
+class Running:
+    """What is kept between the searches of an entry on one graph."""
+
+    folder: GraphFolder
+    path: Path
+    """Of the file for its answers."""
+    on_gpu: bool = False
+    process: Process | None = None
+    preparation_ms: float = 0.0
+    held_bytes: int | None = None
+    """Of the GPUs' memory, after the preparation and at most after a search."""
+    before_bytes: int | None = None
+    """In use on the GPUs before the preparation, then before each search: others may take more between."""
+    peak_bytes: int = 0
+    beyond_ms: list[float] = field(default_factory=list)
+    """Of each search of a point: host's clock less the program's, less what is allowed."""
+    first_ms: dict[int, tuple[float, int]] = field(default_factory=dict)
+    """Of the process: the time of the first search from each source, and the arcs that it traversed."""
+    too_fast: list[bool] = field(default_factory=list)
+    """Of each later search of a point that first ones can be compared with: whether it is too fast."""
+    read_digest: str = ""
+    """Digest of the last answer when it was read; empty before."""
+
+    def note(self) -> None:
+        """Look at the memory it has now."""
+        if self.process is not None:
+            self.process.note_memory()
+            self.peak_bytes = max(self.peak_bytes, self.process.peak_bytes)
+        used = None if self.before_bytes is None else device_memory_used()
+        if used is not None and self.before_bytes is not None:
+            self.held_bytes = (self.held_bytes or 0) + max(0, used - self.before_bytes)
+            self.before_bytes = used
+
+    def require_same_answer(self) -> None:
+        """Raises WrongResultError if the answer is not what was read. Then forgets it."""
+        digest, self.read_digest = self.read_digest, ""
+        if digest and (not self.path.exists() or storage.digest(self.path) != digest):
+            raise WrongResultError("it wrote its answer after it had replied")
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.close()
+            self.process = None
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.stop()
+            self.process = None
 
 
-def _is_dead(process: Path) -> bool:
-    """Whether it is a zombie."""
-    return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+class _Kept:
+    """What runs on the graphs in use: it ends with its graph."""
+
+    def __init__(self) -> None:
+        self._folders: dict[int, GraphFolder] = {}
+        self._running: dict[tuple[int, str], Running] = {}
+
+    def of(self, graph: Graph, entry: Entry) -> Running:
+        from bfsbench.entries.folder import GraphFolder
+
+        key = id(graph)
+        if key not in self._folders:
+            self._folders[key] = GraphFolder(graph)
+            weakref.finalize(graph, self._end, key)
+        if (key, entry.name) not in self._running:
+            place = self._folders[key]
+            answer_file = place.new_answer(entry.name)
+            self._running[key, entry.name] = Running(place, answer_file, entry.call.device == "gpu")
+        return self._running[key, entry.name]
+
+    def _end(self, key: int) -> None:
+        for name in [name for graph, name in self._running if graph == key]:
+            self._running.pop((key, name)).close()
+        self._folders.pop(key, None)
+
+    def forget(self, folder: GraphFolder) -> None:
+        """Kill the programs on a graph, and give up its folder."""
+        for key in [key for key, one in self._running.items() if one.folder is folder]:
+            self._running.pop(key).kill()
+        self._folders = {key: kept for key, kept in self._folders.items() if kept is not folder}
+
+
+_KEPT = _Kept()
+
+
+def forget(folder: GraphFolder) -> None:
+    """Kill the programs of a folder. The next one on its graph gets a new folder."""
+    _KEPT.forget(folder)
+
+
+def running(graph: Graph, entry: Entry) -> Running:
+    """What is kept of an entry on a graph, not started yet when first asked for; it ends with the graph."""
+    return _KEPT.of(graph, entry)

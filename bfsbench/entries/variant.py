@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import math
+import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -10,15 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from bfsbench.entries import answer, build, packages
+from bfsbench.entries import answer, build, clocks, packages
 from bfsbench.entries.declaration import Entry
-from bfsbench.entries.memory import device_memory_used
-from bfsbench.entries.process import Process, Reply
-from bfsbench.entries.running import running
-from bfsbench.errors import LaunchError, WrongResultError
-from bfsbench.families.bfs.searches import UNREACHED, HostVariant
-from bfsbench.programs import Clock
-from bfsbench.toolchain import DRIVER_LIBRARY
+from bfsbench.entries.process import Process, Reply, device_memory_used, forget, round_trip_ms, running
+from bfsbench.programs import Clock, ForeignProgram
+from bfsbench.programs.families import DEFAULT, families_here
+from bfsbench.support import storage
+from bfsbench.support.errors import LaunchError, WrongResultError, plural
+from bfsbench.support.machine import usable_cores
+from bfsbench.support.toolchain import DRIVER_LIBRARY
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,17 +32,34 @@ _UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _CLOCK_TOLERANCE = 1.01
 """Largest ratio of a program's time to the host's."""
 _CLOCK_SLACK_MS = 0.05
-_UNTIMED_MS = 100.0
-"""Allowed difference of the host's time and a program's: for its reply and for waking up ..."""
+_UNTIMED_SHARE = 0.05
+"""Allowed difference of the host's time and a program's: this share of the host's ..."""
+_UNTIMED_MS = 0.25
+"""... plus this, and _PASSES times a measured round trip of a line and a measured filling of an answer ..."""
+_PASSES = 4
 _UNTIMED_VERTEX_MS = 4e-5
-"""... plus this for each vertex, as the answer is copied, filled and written ..."""
+"""... plus this for each vertex, where the program's clock does not cover conversion ..."""
 _UNTIMED_ARC_MS = 1e-5
-"""... plus this for each arc, where its clock does not cover transfers or conversion."""
+"""... plus this for each arc, where it does not cover transfers or conversion. What is not covered is at most
+_PASSES times as long for a vertex or arc as in the searches that ``clocks`` measures."""
+_CONTRADICTION_MS = 100.0
+"""A program whose median difference is larger than allowed by this does not just wait for a core."""
+_FASTER = 4
+"""A repeated search that is faster than a first one from another source by this repeats an answer ..."""
+_COMPARABLE = 10
+"""... if the other one traverses at least this part of its arcs ..."""
+_COMPARED_MS = 20.0
+"""... and would take at least this time."""
+_SHORTEST_MS = 1e-6
+_CORE_BYTES_PER_MS = 8e8
+"""More than a core reads from its nearest cache: 128 bytes a cycle at 6 GHz."""
+_GPU_BYTES_PER_MS = 1e11
+"""More than all multiprocessors of a GPU read from their nearest caches."""
 
-_CALLERS = ("answer", "exports", "folder", "host", "process", "running", "variant")
+_CALLERS = ("answer", "clocks", "folder", "host", "process", "variant")
 """Modules of this package that a search of an entry runs through."""
 _SEARCHES_TO_JUDGE = 3
-"""Fewest searches before a time is rejected; all must exceed the limit, as one may have waited for a core."""
+"""Fewest searches before a program is rejected."""
 
 
 class _EntryClock:
@@ -59,8 +78,8 @@ class _EntryClock:
         return self._variant.took_ms
 
 
-class EntryVariant(HostVariant):
-    """A search of another program. A subclass of it is made for each entry by ``variant_of``.
+class EntryVariant(ForeignProgram):
+    """A search of another program. ``variant_of`` makes a subclass of it and of the family's class.
 
     Searches on a graph share a process. The program's work on the graph before the first search is
     ``preprocess_ms``. An initialisation of its own is part of the search: ``reset`` does nothing.
@@ -77,6 +96,9 @@ class EntryVariant(HostVariant):
     def __init__(self, graph: Graph, knobs: Mapping[str, object]) -> None:
         super().__init__(graph, {})
         self.took_ms = 0.0
+        self._filling_ms = 0.0
+        self._held_by = self.entry.clock.held_by
+        self._untimed_ms = math.inf
         self._levels: npt.NDArray[np.int32] | None = None
         self._source = 0
         self._reply: Reply | None = None
@@ -108,11 +130,24 @@ class EntryVariant(HostVariant):
         if reason := missing(self.entry):
             raise LaunchError(reason)
         self._running = running(self.graph, self.entry)
-        self._running.untimed_ms.clear()
+        self._running.beyond_ms.clear()
+        self._running.too_fast.clear()
         if self._running.process is None or self.entry.per_search:
             answer.poison(self._running.path, self.graph.num_vertices)
             self._begin()
         self.preprocess_ms = self._running.preparation_ms
+
+    def settle_clock(self) -> None:
+        """Compare the program's own clock with the host's, if it has one. The host's clock counts if they
+        cannot be compared. Raises WrongResultError if they contradict each other."""
+        if self.entry.clock.held_by != "ours":
+            untimed_ms = clocks.untimed_ms(type(self))
+            self._held_by = "ours" if untimed_ms is None else self.entry.clock.held_by
+            self._untimed_ms = math.inf if untimed_ms is None else untimed_ms
+
+    def prepared_ms(self) -> tuple[float, float]:
+        self.prepare()
+        return self.preprocess_ms, 0.0
 
     def _begin(self) -> None:
         """Write the graph in the program's format; start a program of several searches, which reads it."""
@@ -123,11 +158,10 @@ class EntryVariant(HostVariant):
             return
         if running.on_gpu:
             running.before_bytes, running.held_bytes = device_memory_used(), None
-        started = time.perf_counter()
         running.process = self._start()
+        running.first_ms.clear()
         with self._killed_on_errors():
-            running.process.wait_until_ready()
-        running.preparation_ms = (time.perf_counter() - started) * 1e3
+            running.preparation_ms = running.process.wait_until_ready()
         running.note()
 
     def _start(self, source: str = "") -> Process:
@@ -140,16 +174,21 @@ class EntryVariant(HostVariant):
         else:
             words = [sys.executable, "-m", "bfsbench.entries.host", str(entry.file)]
             words += [str(folder.path), str(path)]
-        return Process(words, path.parent, time_line=entry.call.time, memory_mib=entry.call.memory_mib)
+        call = entry.call
+        return Process(
+            words, path.parent, time_line=call.time, memory_mib=call.memory_mib, on_gpu=call.device == "gpu"
+        )
 
     def poison(self) -> None:
-        """Let the program run, and overwrite its last answer."""
+        """Overwrite the last answer. Raises WrongResultError if that has changed since it was read."""
         running = self._running
-        if running.process is not None and not self.entry.per_search:
-            running.process.resume()
+        with self._killed_on_errors():
+            running.require_same_answer()
         if running.before_bytes is not None:
             running.before_bytes = device_memory_used()
+        started = time.perf_counter()
         answer.poison(running.path, self.graph.num_vertices)
+        self._filling_ms = (time.perf_counter() - started) * 1e3
 
     def reset(self, source: int) -> None:
         """Does nothing: a program initialises itself at each search."""
@@ -159,10 +198,27 @@ class EntryVariant(HostVariant):
         self._source, self._levels, self._reply = source, None, None
         with self._killed_on_errors():
             self._reply = self._searched(source)
-        if self._reply.said is None or (self.entry.call.command and self.entry.clock.held_by == "ours"):
-            self.took_ms = self._reply.wall_ms
+        said_ms, wall_ms = self.last_times
+        settled = self._held_by != self.entry.clock.held_by
+        if self._reply.said is None or settled or (self.entry.call.command and self._held_by == "ours"):
+            self.took_ms = wall_ms
+        elif self.entry.per_search:  # the host's time includes starting and reading the graph
+            self.took_ms = said_ms
         else:
-            self.took_ms = self._reply.said * _UNIT_MS[self.entry.call.unit]
+            self.took_ms = max(said_ms, wall_ms - self._allowed_ms())
+
+    @property
+    def last_times(self) -> tuple[float, float]:
+        """Returns the time in ms of the last search by the program's clock, and by the host's clock.
+
+        The first is NaN if the program printed no time. A time that the program rounds to 0 counts as half of
+        its last digit, at most the host's time.
+        """
+        assert self._reply is not None
+        said, wall_ms, unit = self._reply.said, self._reply.wall_ms, _UNIT_MS[self.entry.call.unit]
+        if said is None:
+            return math.nan, wall_ms
+        return said * unit or min(self._reply.digit / 2 * unit, wall_ms), wall_ms
 
     def _searched(self, source: int) -> Reply:
         running = self._running
@@ -181,6 +237,8 @@ class EntryVariant(HostVariant):
         if self._levels is None:
             with self._killed_on_errors():
                 self._levels = self._checked()
+                self._require_possible(int((self._levels >= 0).sum()))
+                self._require_searched(self._levels)
         return self._levels
 
     @property
@@ -190,42 +248,78 @@ class EntryVariant(HostVariant):
     def parents(self) -> npt.NDArray[np.int32]:
         """The tree of the last search, after all of its checks. Raises WrongResultError."""
         if not self.leaves_tree:
-            return super().parents()
+            raise ValueError(f"{self.name} leaves levels")
         self.levels()
-        return answer.tree_of(answer.read(self._running.path, self.graph.num_vertices), self._source)
+        return self.links(answer.read(self._running.path, self.graph.num_vertices), self._source)
 
     def _checked(self) -> npt.NDArray[np.int32]:
         running, call = self._running, self.entry.call
         running.note()
-        if running.process is not None:
-            running.process.require_no_children()
-            if self.entry.per_search:
-                running.close()
-            else:
-                running.process.pause()
+        if running.process is not None and self.entry.per_search:
+            running.close()
         self._require_honest_time()
         found = answer.read(running.path, self.graph.num_vertices)
-        if self.leaves_tree:
-            return answer.levels_of(answer.tree_of(found, self._source), self.graph, self._source)
-        found[found == call.unreached] = UNREACHED
-        return found
+        running.read_digest = storage.digest(running.path)
+        if not self.leaves_tree:
+            found[found == call.unreached] = -1  # which says the same to every family
+        return self.accepted(found, self._source)
+
+    def _allowed_ms(self) -> float:
+        """Returns how much longer the last search may take by the host's clock than by the program's."""
+        assert self._reply is not None
+        num_vertices, num_edges = self.graph.num_vertices, self.graph.num_edges
+        allowed = _UNTIMED_SHARE * self._reply.wall_ms + _UNTIMED_MS
+        allowed += _PASSES * (round_trip_ms() + self._filling_ms)
+        covered, declared = {*self.entry.clock.covers}, 0.0
+        if "conversion" not in covered:
+            declared += _UNTIMED_VERTEX_MS * num_vertices
+        if not {"transfers", "conversion"} <= covered:
+            declared += _UNTIMED_ARC_MS * num_edges
+        return allowed + min(declared, _PASSES * self._untimed_ms * (num_vertices + num_edges))
+
+    def _require_possible(self, reached: int) -> None:
+        """Raises WrongResultError if no machine could read a byte for each reached vertex in the time."""
+        rate = _GPU_BYTES_PER_MS if self._running.on_gpu else _CORE_BYTES_PER_MS * usable_cores()
+        if self.took_ms < max(_SHORTEST_MS, reached / rate):
+            raise WrongResultError(
+                f"it says a search took {self.took_ms:g} ms, in which nothing reads {plural(reached, 'byte')}"
+            )
+
+    def _require_searched(self, levels: npt.NDArray[np.int32]) -> None:
+        """Raises WrongResultError if most searches from a source that the process has searched from before
+        take far less time for an arc than the fastest first search from another source."""
+        running, edges = self._running, self.work_of(levels)
+        if self.entry.per_search or self._source not in running.first_ms:
+            running.first_ms[self._source] = self.took_ms, edges
+            return
+        first = [
+            ms * edges / arcs
+            for source, (ms, arcs) in running.first_ms.items()
+            if source != self._source and arcs * _COMPARABLE >= edges > 0
+        ]
+        if not first or min(first) < _COMPARED_MS:
+            return
+        running.too_fast.append(self.took_ms * _FASTER < min(first))
+        if len(running.too_fast) >= _SEARCHES_TO_JUDGE and statistics.mean(running.too_fast) > 0.5:
+            raise WrongResultError(
+                f"it keeps answers: a search took {self.took_ms:g} ms, "
+                f"and a first one from another source {min(first):g} ms for as many arcs"
+            )
 
     def _require_honest_time(self) -> None:
-        """Raises WrongResultError for a time that contradicts the host's clock: longer, or in every search so
-        far so short that the parts not covered by the clock cannot explain the difference."""
-        reply, graph = self._reply, self.graph
-        if reply is None or reply.said is None:
+        """Raises WrongResultError for a time that contradicts the host's clock: longer, or in most searches
+        so far so short that the parts not covered by the clock cannot explain the difference."""
+        if self._reply is None or self._reply.said is None:
             return
-        said, wall = reply.said * _UNIT_MS[self.entry.call.unit], reply.wall_ms
+        said, wall = self.last_times
         if not 0 < said <= wall * _CLOCK_TOLERANCE + _CLOCK_SLACK_MS:
             raise WrongResultError(f"it says a search took {said:g} ms, the host's clock saw {wall:.3f} ms")
         if self.entry.per_search:
             return  # the host's time includes starting and reading the graph
-        self._running.untimed_ms.append(wall - said)
-        allowed = _UNTIMED_MS + _UNTIMED_VERTEX_MS * graph.num_vertices
-        if not {"transfers", "conversion"} <= {*self.entry.clock.covers}:
-            allowed += _UNTIMED_ARC_MS * graph.num_edges
-        if len(self._running.untimed_ms) >= _SEARCHES_TO_JUDGE and min(self._running.untimed_ms) > allowed:
+        allowed = self._allowed_ms() + _CONTRADICTION_MS
+        self._running.beyond_ms.append(wall - said - allowed)
+        beyond = self._running.beyond_ms
+        if len(beyond) >= _SEARCHES_TO_JUDGE and statistics.median(beyond) > 0:
             raise WrongResultError(
                 f"it says a search took {said:g} ms, the host's clock saw {wall:.3f} ms: "
                 f"what is not timed explains no more than {allowed:.0f} ms"
@@ -237,16 +331,25 @@ class EntryVariant(HostVariant):
         try:
             yield
         except BaseException:
-            if self._running.process is not None:
-                self._running.process.stop()
-                self._running.process = None
+            self._running.kill()
             raise
+
+    def require_unwritten(self) -> None:
+        """Raises WrongResultError if the program has written into the files of its graph, or into its answer
+        after that was read, and ends it."""
+        with self._killed_on_errors():
+            self._running.require_same_answer()
+        if written := self._running.folder.written():
+            forget(self._running.folder)
+            raise WrongResultError(f"it wrote into the graph: {', '.join(written)}")
 
     def measured(self) -> dict[str, str]:
         running = self._running
+        unknown = {"prepare_ms": "", "preprocess_ms": ""} if self.entry.per_search else {}
         return {
+            **unknown,
             "program": program_of(self.entry),
-            "clock": self.entry.clock.held_by,
+            "clock": self._held_by,
             "covers": self.entry.covers,
             "host_mib": f"{running.peak_bytes / 2**20:.1f}" if running.peak_bytes else "",
             "device_mib": "" if running.held_bytes is None else f"{running.held_bytes / 2**20:.1f}",
@@ -295,4 +398,4 @@ def variant_of(entry: Entry) -> type[EntryVariant]:
         "__module__": __name__,
         "__doc__": f"{entry.summary}, by {entry.authors} ({entry.licence}; {entry.source}).",
     }
-    return type(f"Entry_{entry.name}", (EntryVariant,), declared)
+    return type(f"Entry_{entry.name}", (EntryVariant, families_here()[DEFAULT].foreign()), declared)

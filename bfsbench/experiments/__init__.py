@@ -2,7 +2,7 @@
 
 :mod:`declaration` is the files' format, :mod:`choice` picks the graphs, :mod:`sweeps` makes points of them;
 :mod:`outcome` groups the rows by the experiment's graphs and series, from which :mod:`tables`, :mod:`claims`
-and the :mod:`drawings` are made, one module for each kind. Printed numbers are in ``papers``.
+and the :mod:`drawings` are made. Printed numbers are in ``papers``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bfsbench.errors import InputError, UsageError, unknown_name
+from bfsbench.support.errors import InputError, UsageError, unknown_name
 
 if TYPE_CHECKING:
     from bfsbench.experiments.declaration import Experiment
@@ -45,7 +45,7 @@ def _checked(experiment: Experiment) -> Experiment:
     try:
         every_series(experiment)
         for claim in experiment.claims:
-            rivals(experiment, series_called(experiment, claim.series), claim.versus)
+            rivals(experiment, series_called(experiment, claim.series), claim)
         for drawing in experiment.drawings:
             for name in (*drawing.series, *drawing.compared):
                 series_called(experiment, name)

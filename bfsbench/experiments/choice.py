@@ -4,13 +4,13 @@ are marked."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bfsbench.errors import UsageError
 from bfsbench.graphs import files
-from bfsbench.graphs.load import Request, resolve
-from bfsbench.graphs.marks import Marks, split_marks
+from bfsbench.graphs.load import GraphName, kind_of_graph, resolve
+from bfsbench.graphs.marks import UNMARKED, Marks, split_marks
+from bfsbench.support.errors import UsageError
 
 if TYPE_CHECKING:
     from bfsbench.experiments.declaration import Experiment, GraphUse
@@ -21,7 +21,7 @@ class Choice:
     """A graph of the experiment, and the graph that is searched for it."""
 
     use: GraphUse
-    request: Request
+    request: GraphName
 
     @property
     def full_name(self) -> str:
@@ -58,34 +58,29 @@ def require_all(missing: list[str], stand_ins: bool) -> None:
     raise UsageError(f"{which} not here: run 'bfsbench fetch {' '.join(missing)}' ({instead})")
 
 
-def is_here(request: Request) -> bool:
+def is_here(request: GraphName) -> bool:
     """Whether the graph is available without fetching anything."""
     if request.dataset is None or not request.needs_file:
         return True
     return files.held(request.dataset) is not None
 
 
-def _stand_in(use: GraphUse, missing: Request) -> Request:
+def _stand_in(use: GraphUse, missing: GraphName) -> GraphName:
     """The first available stand-in, marked; the missing graph itself if there is none."""
     for text in use.stand_ins:
         request = resolve(text)
         if is_here(request) and missing.dataset is not None:
-            plain, marks = split_marks(request.locator.removesuffix(f":{request.direction}"))
-            return _named(plain, Marks(marks.shrink, missing.dataset.name), request)
+            return replace(request, marks=Marks(request.marks.shrink, missing.dataset.name))
     return missing
 
 
-def _marked(request: Request, scale: float) -> Request:
+def _marked(request: GraphName, scale: float) -> GraphName:
     """The shrunk graph; unchanged where its generator cannot shrink it."""
     if scale >= 1:
         return request
-    plain, marks = split_marks(request.locator.removesuffix(f":{request.direction}"))
-    shrunk = _named(plain, Marks(marks.shrink * scale, marks.stands_for), request)
+    share = float(f"{request.marks.shrink * scale:g}")  # as its name has it
+    shrunk = replace(request, marks=Marks(share, request.marks.stands_for))
     return request if request.spec is not None and shrunk.spec == request.spec else shrunk
-
-
-def _named(plain: str, marks: Marks, request: Request) -> Request:
-    return resolve(f"{plain}{marks.suffix}:{request.direction}")
 
 
 def title_of(experiment: Experiment, full_name: str) -> str:
@@ -99,6 +94,27 @@ def title_of(experiment: Experiment, full_name: str) -> str:
     return f"{title} ({', '.join(remarks)})" if remarks else title
 
 
+_MOST_TIMES = 2
+"""A stand-in has at most this many times the vertices of the original, or its part of them."""
+
+
+def unlike(full_name: str, num_vertices: int) -> str:
+    """Why rows of a stand-in do not count in verdicts: its class or size is another than the original's.
+
+    Empty for a stand-in that counts, and for a graph that is no stand-in.
+    """
+    plain, marks = split_marks(full_name.rpartition(":")[0])
+    original = resolve(marks.stands_for).dataset if marks.stands_for else None
+    if original is None:
+        return ""
+    if (kind := kind_of_graph(plain)) != original.kind:
+        return f"the class of the stand-in is {kind}, that of {original.name} is {original.kind}"
+    there = original.num_vertices or num_vertices
+    if max(there, num_vertices) > _MOST_TIMES * min(there, num_vertices):
+        return f"the stand-in has {num_vertices:,} vertices, {original.name} has {there:,}"
+    return ""
+
+
 def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
     """The graph of the experiment that a row's graph is, or replaces."""
     name, _, direction = full_name.rpartition(":")
@@ -109,10 +125,9 @@ def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
 def _use_of(experiment: Experiment, full_name: str, stands_for: str) -> GraphUse | None:
     for use in experiment.graphs:
         request = resolve(use.name)
-        plain, _ = split_marks(request.locator.removesuffix(f":{request.direction}"))
         if stands_for:
             if request.dataset is not None and request.dataset.name == stands_for:
                 return use
-        elif f"{plain}:{request.direction}" == full_name:
+        elif replace(request, marks=UNMARKED).locator == full_name:
             return use
     return None

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from bfsbench.experiments.choice import use_of
+from bfsbench.experiments.choice import unlike, use_of
 from bfsbench.experiments.declaration import Claim, Relation
-from bfsbench.experiments.series import Series, rivals, series_called
+from bfsbench.experiments.series import ENTRIES, Series, rivals, series_called
+from bfsbench.experiments.sweeps import settings_due
 
 if TYPE_CHECKING:
     from bfsbench.experiments.outcome import Outcome
@@ -22,11 +23,13 @@ _OPPOSITE: dict[Relation, Relation] = {
 }
 
 Verdict = Literal["not reproduced", "undecided", "reproduced"]
+NO_ROWS = "no rows"
+"""The evidence on a graph that was not measured."""
 WORST_FIRST: tuple[Verdict, ...] = ("not reproduced", "undecided", "reproduced")
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimCheck:
     """The verdict on a claim on one graph."""
 
     claim: Claim
@@ -53,7 +56,7 @@ class Amount:
         )
 
 
-def findings(outcome: Outcome) -> list[Finding]:
+def findings(outcome: Outcome) -> list[ClaimCheck]:
     """Findings on all claims of the experiment and all their graphs; emulated kernels are left out."""
     measured = replace(outcome, rows=outcome.rows[outcome.rows["backend"] != "cpu"])
     return [
@@ -61,40 +64,97 @@ def findings(outcome: Outcome) -> list[Finding]:
     ]
 
 
-def verdict_of(found: list[Finding]) -> Verdict:
+def verdict_of(found: list[ClaimCheck]) -> Verdict:
     """The verdict on a claim as a whole: reproduced if it is reproduced on every graph."""
     return next(verdict for verdict in WORST_FIRST if verdict in {finding.verdict for finding in found})
 
 
-def _of_claim(graphs: list[str], outcome: Outcome, claim: Claim) -> Iterator[Finding]:
+def _of_claim(graphs: list[str], outcome: Outcome, claim: Claim) -> Iterator[ClaimCheck]:
     series = series_called(outcome.experiment, claim.series)
-    against = rivals(outcome.experiment, series, claim.versus)
+    against = rivals(outcome.experiment, series, claim)
+    if ENTRIES in claim.versus:
+        against += [one for one in outcome.series if one not in against and one.variant in outcome.programs]
     for label in claim.graphs or [use.title for use in outcome.experiment.graphs]:
         use = outcome.experiment.graph(label)
         names = [name for name in graphs if use_of(outcome.experiment, name) == use]
         if not names:
-            yield Finding(claim, use.title, "undecided", "no rows")
+            yield ClaimCheck(claim, use.title, "undecided", NO_ROWS)
         for name in names:
             verdict, evidence = _judged(outcome, claim, name, series, against)
-            yield Finding(claim, outcome.title(name), verdict, evidence)
+            vertices = outcome.vertices(name)
+            if vertices and (reason := unlike(name, vertices)):
+                verdict, evidence = "undecided", f"does not count, as {reason}; {evidence}"
+            yield ClaimCheck(claim, outcome.title(name), verdict, evidence)
 
 
 def _judged(
     outcome: Outcome, claim: Claim, graph: str, series: Series, against: list[Series]
 ) -> tuple[Verdict, str]:
-    """The verdict on one graph is the worst verdict over the rivals."""
+    """The verdict on one graph: the worst over the rivals that have a value there, with what makes it weak.
+
+    A claim is not reproduced only if ``series`` has been tuned enough, and reproduced only if all rivals have
+    a value and have been tuned enough.
+    """
     ours = _amount(outcome, claim.quantity, series, graph)
     if ours is None:
         return "undecided", f"{claim.quantity} of {series.title} was not measured"
-    judged = []
+    judged, missing = [], []
+    weak: dict[str, str] = {}
     for rival in against:
         theirs = _amount(outcome, claim.quantity, rival, graph)
         if theirs is None:
-            judged.append((1, 0.0, f"{claim.quantity} of {rival.title} was not measured"))
+            missing.append(rival.title)
         else:
-            judged.append(_compared(claim, ours, theirs))
-    worst, _, evidence = min(judged)
-    return WORST_FIRST[worst], evidence
+            judged.append((*_compared(claim, ours, theirs), rival))
+            weak |= _weak(outcome, claim, rival, graph)
+    if not judged:
+        which = ", ".join(missing) or "a rival"
+        return "undecided", f"{claim.quantity} of {which} was not measured"
+    worst, _, evidence, nearest = min(judged, key=lambda one: one[:2])
+    if WORST_FIRST[worst] == "not reproduced":
+        missing, weak = [], _weak(outcome, claim, series, graph)
+    known = {"not measured": missing, "tuned with too few settings": [*weak.values()]}
+    doubts = [f"{what}: {_listed(names)}" for what, names in known.items() if names]
+    if doubts:
+        worst = WORST_FIRST.index("undecided")
+    remarks = [evidence, *doubts, *_about_host(outcome, graph, (series, nearest))]
+    return WORST_FIRST[worst], "; ".join(remarks)
+
+
+_MOST_NAMED = 5
+
+
+def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[str, str]:
+    """The series by its title, with its numbers, if it has been tuned with too few settings for a verdict
+    against it."""
+    due = settings_due(outcome.experiment, series) if claim.quantity == "time" else 0
+    have = outcome.num_settings(series, graph)
+    return {series.title: f"{series.title} ({have} of {due})"} if have < due else {}
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:_MOST_NAMED])} and {more} more"
+
+
+def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> list[str]:
+    """Remarks on programs of the CPU that a verdict rests on: a faster one, or that none is known."""
+    times, remarks = outcome.host_times(graph), []
+    for series in compared:
+        if series.variant in times:
+            fastest = min(times, key=lambda name: times[name])
+            factor = times[series.variant] / times[fastest]
+            if factor > 1:
+                best = f"{fastest} takes {times[fastest]:,.4g} ms, {factor:.3g} times less"
+                says = f"a slow program of the CPU: {best}"
+            else:
+                says = (
+                    "the fastest program of the CPU in the rows"
+                    if len(times) > 1
+                    else ("perhaps a slow program of the CPU: no other one was measured")
+                )
+            remarks.append(f"rests on {series.title}, {says}")
+    return remarks
 
 
 def _amount(outcome: Outcome, quantity: str, series: Series, graph: str) -> Amount | None:

@@ -1,30 +1,19 @@
 """The content of an experiment file: graphs, sweeps, drawings, and the paper's claims."""
 
-from __future__ import annotations
-
-from functools import reduce
-from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
-from bfsbench.errors import InputError
-from bfsbench.experiments.drawings import KINDS
-from bfsbench.experiments.drawings.base import Chart
-from bfsbench.families import DEFAULT
-from bfsbench.toml_files import Factor, Part, converted, read_toml
+from bfsbench.experiments.drawings import Drawing
+from bfsbench.programs.families import DEFAULT
+from bfsbench.support.errors import InputError
+from bfsbench.support.toml_files import Factor, TomlTable, converted, read_toml
 from bfsbench.variants import all_families
 from bfsbench.variants.base import PRESETS
 
-if TYPE_CHECKING:
-    Drawing = Chart
-else:
-    Drawing = reduce(or_, KINDS)
-    """One kind of drawing, chosen by the file; its keys are checked for that kind."""
 
-
-class GraphUse(Part, frozen=True, kw_only=True):
+class GraphUse(TomlTable, frozen=True, kw_only=True):
     """A graph of the experiment."""
 
     name: str
@@ -42,11 +31,12 @@ class GraphUse(Part, frozen=True, kw_only=True):
         return self.label or self.name
 
 
-class Sweep(Part, frozen=True, kw_only=True):
+class Sweep(TomlTable, frozen=True, kw_only=True):
     """The axes of a sweep, as in the options of ``run``."""
 
     variants: list[str]
-    """Names or aliases; ``all`` for every one."""
+    """Names or aliases; ``all`` for every one but entries, ``papers`` for the kernels of papers, ``entries``
+    for the programs of others that are installed."""
     graphs: list[str] = msgspec.field(default_factory=list)
     """Labels of graphs; all of the experiment's by default."""
     grid: str = "auto"
@@ -56,14 +46,22 @@ class Sweep(Part, frozen=True, kw_only=True):
     tune: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Points per variant and graph for tuning block and knobs, one axis at a time; 0: every combination is
     measured. ``grid``, ``block`` and ``knobs`` are the values to choose from."""
+    tune_per_knob: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Points per knob for tuning a variant on one source of a graph. The fastest setting is then measured
+    from all sources. The authors' form and our change of it are tuned one after the other."""
     label: str = ""
     """Names the series of these rows in drawings, claims and printed tables; it has one variant then."""
+
+    @property
+    def tunes(self) -> bool:
+        """Whether it looks for the fastest setting."""
+        return bool(self.tune or self.tune_per_knob)
 
 
 Relation = Literal["faster", "slower", "fewer", "more"]
 
 
-class Claim(Part, frozen=True, kw_only=True):
+class Claim(TomlTable, frozen=True, kw_only=True):
     """A statement of the paper: on every graph named, ``series`` is faster (or slower) than each of
     ``versus``, by a factor of at least ``by`` and, where given, at most ``at_most``. Counters of level
     profiles are ``fewer`` or ``more``."""
@@ -73,16 +71,18 @@ class Claim(Part, frozen=True, kw_only=True):
     series: str
     versus: list[str]
     """Series; ``others`` stands for every other kernel of the experiment, or where ``series`` has knobs for
-    the same variant with other values of these."""
+    the same variant with other values of these. For ``papers`` and ``entries`` see ``Sweep.variants``."""
     relation: Relation = "faster"
     quantity: str = "time"
     """``time``, or a counter (``bfsbench list counters``), summed over the levels."""
     graphs: list[str] = msgspec.field(default_factory=list)
     by: Factor = 1.0
     at_most: Factor | None = None
+    changed: bool = False
+    """Whether ``versus`` includes our changes of the authors' searches (``Knob.changed``)."""
 
 
-class Experiment(Part, frozen=True, kw_only=True):
+class Experiment(TomlTable, frozen=True, kw_only=True):
     """One table or figure of a paper, or one of the user's own."""
 
     file: str
@@ -101,6 +101,12 @@ class Experiment(Part, frozen=True, kw_only=True):
     seed: int = 0
     profile: bool = False
     """Whether level profiles are taken as well."""
+    all_rows: bool = False
+    """Whether a search is as fast as in any result file at hand, of the same graph, source and device: then
+    searches are tuned alike, whichever experiment has tuned them."""
+    graph_by_graph: bool = False
+    """Whether each graph is loaded, measured and released before the next one: first the sweeps that do not
+    tune on every graph, then those that do."""
     sweeps: list[Sweep] = msgspec.field(default_factory=list)
     drawings: list[Drawing] = msgspec.field(default_factory=list)
     printed: list[str] = msgspec.field(default_factory=list)

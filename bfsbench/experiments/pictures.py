@@ -1,13 +1,11 @@
 """All pictures of an experiment, as files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from bfsbench.experiments.outcome import Outcome
-from bfsbench.report.plots import FORMATS, Picture, save
+from bfsbench.reports.plots import Picture, save
 
 
 def pictures(outcome: Outcome) -> Iterator[Picture]:
@@ -27,4 +25,4 @@ def write_pictures(outcome: Outcome, folder: Path) -> list[Path]:
         while name in made:
             name += "-again"
         made[name] = replace(picture, name=name)
-    return [path for style in FORMATS for path in save(made.values(), folder, style)]
+    return [path for style in ("png", "svg") for path in save(made.values(), folder, style)]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from bfsbench.errors import InputError
-from bfsbench.toml_files import Part, converted, read_toml
+from bfsbench.reports.table import Cell, Table
+from bfsbench.support.errors import InputError
+from bfsbench.support.toml_files import TomlTable, converted, read_toml
 
 if TYPE_CHECKING:
     from bfsbench.experiments.declaration import Experiment
@@ -18,7 +19,7 @@ Value = int | str
 """A number with its printed digits (``5.20``), or the text in its place: ``out-of-time``."""
 
 
-class Printed(Part, frozen=True, kw_only=True):
+class Printed(TomlTable, frozen=True, kw_only=True):
     """One table of a paper."""
 
     paper: str
@@ -43,6 +44,25 @@ class Printed(Part, frozen=True, kw_only=True):
         """The printed value; None where the table has no such row."""
         values = self.rows.get(row)
         return None if values is None else values[self.columns.index(column)]
+
+    def beside(
+        self,
+        name: str,
+        columns: tuple[str, ...],
+        facts: list[tuple[Cell, ...]],
+        drawing: Table,
+        here: str = "",
+    ) -> Table:
+        """A table of the paper's numbers and ours; ``here`` is said of ours."""
+        notes = [f"Paper | here{here}; the paper's numbers are of {self.source}."]
+        notes += [self.note] if self.note else []
+        title = f"{self.paper}, {self.place}, and here"
+        return Table(name, title, columns, facts, tuple(notes), (drawing,))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The headings of the columns."""
+        return self.headings or tuple(self.columns)
 
     @property
     def source(self) -> str:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from bfsbench.bench import axes as axis_language
-from bfsbench.bench.point import knob_values
 from bfsbench.entries.variant import EntryVariant
-from bfsbench.errors import UsageError
+from bfsbench.rows.point import knob_values
+from bfsbench.support.errors import UsageError
 from bfsbench.variants import all_variants, find
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bfsbench.experiments.declaration import Experiment, Sweep
+    from bfsbench.experiments.declaration import Claim, Experiment, Sweep
     from bfsbench.variants.base import Variant
 
 
@@ -28,6 +28,8 @@ class Series:
     variant: str
     knobs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Allowed values of knobs, as in rows; other knobs may have any."""
+    changed: bool = False
+    """Whether it is our change of the authors' search."""
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """The rows that belong to the series."""
@@ -39,14 +41,28 @@ class Series:
         return all(values.get(name) in allowed for name, allowed in self.knobs.items())
 
 
+OWN = ("this project",)
+"""The origin of our own searches."""
+ENTRIES = "entries"
+GROUPS: Mapping[str, Callable[[type[Variant]], bool]] = {
+    "all": lambda variant: not issubclass(variant, EntryVariant),
+    "papers": lambda variant: not variant.host and variant.origin != OWN and GROUPS["all"](variant),
+    ENTRIES: lambda variant: issubclass(variant, EntryVariant) and not variant.missing(),
+}
+"""Words that stand for several variants of the experiment's family."""
+
+
 def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
-    """The variants a sweep names; ``all`` means those of the experiment's family that are no entries.
+    """The variants a sweep names, those of GROUPS included.
 
     Raises UsageError for an unknown one and one of another family.
     """
-    ours = (variant for variant in all_variants().values() if not issubclass(variant, EntryVariant))
-    every = [variant for variant in ours if variant.family == experiment.family]
-    found = [v for name in sweep.variants for v in (every if name == "all" else [find(name)])]
+    every = [variant for variant in all_variants().values() if variant.family == experiment.family]
+    found = [
+        variant
+        for name in sweep.variants
+        for variant in (filter(GROUPS[name], every) if name in GROUPS else [find(name)])
+    ]
     for variant in found:
         if variant.family != experiment.family:
             raise UsageError(f"variant {variant.name} is of family {variant.family}, not {experiment.family}")
@@ -54,12 +70,11 @@ def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
 
 
 def every_series(experiment: Experiment) -> list[Series]:
-    """All series of an experiment in the order of its sweeps: a sweep's label, or its variants."""
+    """All series of an experiment in the order of its sweeps: a sweep's label, or its variants, each as its
+    authors wrote it and as we have changed it."""
     found: dict[str, Series] = {}
     for sweep in experiment.sweeps:
-        titles = (
-            [sweep.label] if sweep.label else [variant.name for variant in variants_of(experiment, sweep)]
-        )
+        titles = [sweep.label] if sweep.label else _forms(variants_of(experiment, sweep))
         found |= {title: series_called(experiment, title) for title in titles}
     return list(found.values())
 
@@ -80,7 +95,26 @@ def series_called(experiment: Experiment, text: str) -> Series:
     if " " in name or not name:
         raise UsageError(f"'{text}' is no series: write a sweep's label or a variant, then KNOB=VALUE ...")
     variant = find(name)
-    return Series(text, variant.name, _allowed(variant, given))
+    allowed = _allowed(variant, given)
+    changed = any({*map(str, knob.changed)} & allowed.get(knob.name, set()) for knob in variant.knobs)
+    return Series(text, variant.name, authors_form(variant) | allowed, changed)
+
+
+def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
+    """The allowed values of the knobs by which we have changed a search: those of its authors."""
+    return {
+        knob.name: frozenset(str(value) for value in knob.choices if value not in knob.changed)
+        for knob in variant.knobs
+        if knob.changed
+    }
+
+
+def _forms(variants: Iterable[type[Variant]]) -> Iterator[str]:
+    """The names of the series of some variants."""
+    for variant in variants:
+        yield variant.name
+        for knob in variant.knobs:
+            yield from (f"{variant.name} {knob.name}={value}" for value in knob.changed)
 
 
 def _labelled(experiment: Experiment, label: str) -> Sweep | None:
@@ -88,8 +122,8 @@ def _labelled(experiment: Experiment, label: str) -> Sweep | None:
 
 
 def _of_preset(variant: type[Variant], sweep: Sweep) -> dict[str, frozenset[str]]:
-    """Values of the knobs that a sweep does not name, as far as they do not depend on the graph."""
-    if sweep.preset == "auto":
+    """Values of the knobs that a sweep neither names nor tunes, as far as they do not depend on the graph."""
+    if sweep.preset == "auto" or sweep.tunes:
         return {}
     values = variant.knob_values(variant.preset(sweep.preset, {}))
     return {name: frozenset([str(value)]) for name, value in values.items()}
@@ -101,23 +135,25 @@ def _allowed(variant: type[Variant], given: Mapping[str, str | int | float]) -> 
         if name not in known:
             raise UsageError(f"variant {variant.name} has no knob {name}")
     return {
-        name: frozenset(str(known[name].check(value)) for value in axis_language.expand(str(values)))
+        name: frozenset(str(known[name].check(value)) for value in axis_language.expand(values))
         for name, values in given.items()
     }
 
 
-def rivals(experiment: Experiment, series: Series, versus: list[str]) -> list[Series]:
-    """The series that a claim compares with; see Claim.versus."""
+def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]:
+    """The series that a claim about ``series`` compares with; see Claim.versus."""
     found: list[Series] = []
-    for text in versus:
-        if text != "others":
+    for text in claim.versus:
+        others = [other for other in every_series(experiment) if other.variant != series.variant]
+        if text in GROUPS:
+            found += (other for other in others if GROUPS[text](all_variants()[other.variant]))
+        elif text != "others":
             found.append(series_called(experiment, text))
         elif not series.knobs:
-            others = (other for other in every_series(experiment) if other.variant != series.variant)
             found += (other for other in others if not all_variants()[other.variant].host)
         else:
             found.append(_other_values(experiment, series))
-    return found
+    return [rival for rival in found if claim.changed or not rival.changed]
 
 
 def _other_values(experiment: Experiment, series: Series) -> Series:

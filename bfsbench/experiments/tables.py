@@ -1,17 +1,16 @@
 """Text tables of an experiment's outcome, the paper's numbers beside ours."""
 
-from __future__ import annotations
-
 from decimal import Decimal
+from pathlib import Path
 
-from bfsbench.bench.point import knob_values
-from bfsbench.experiments.claims import Finding, findings, verdict_of
-from bfsbench.experiments.level_tables import counters_beside
+from bfsbench.experiments.claims import NO_ROWS, WORST_FIRST, ClaimCheck, findings, verdict_of
 from bfsbench.experiments.outcome import Outcome
-from bfsbench.experiments.printed import Printed, Value, printed_tables
-from bfsbench.experiments.series import every_series, series_called
-from bfsbench.report import TABLES
-from bfsbench.report.table import Cell, Table
+from bfsbench.experiments.printed import Printed, printed_tables
+from bfsbench.experiments.series import series_called
+from bfsbench.experiments.trace_tables import counters_beside
+from bfsbench.reports import TABLES
+from bfsbench.reports.table import Cell, Table
+from bfsbench.rows.point import knob_values
 
 MS = {"ms": 1.0, "us": 1e3, "": 1.0}
 """Each printed unit, as its number per millisecond."""
@@ -34,6 +33,8 @@ def tables(outcome: Outcome) -> list[Table]:
         made.append(claims(outcome))
     if experiment.sweeps:
         made += [table for name in ("failures", "provenance") for table in TABLES[name](outcome.rows)]
+    if experiment.claims:
+        made.append(verdicts(outcome))
     return made
 
 
@@ -51,6 +52,9 @@ def heading(outcome: Outcome) -> Table:
     experiment = outcome.experiment
     notes = [f"{experiment.paper}, {experiment.figure}." if experiment.figure else f"{experiment.paper}."]
     notes += [experiment.note] if experiment.note else []
+    if experiment.all_rows:
+        files = ", ".join(dict.fromkeys(Path(file).name for file in outcome.rows["file"]))
+        notes.append(f"Tuned alike: a time is the best in all rows of the graph and source ({files}).")
     rows = outcome.rows.drop_duplicates("graph").set_index("graph")
     lines: list[tuple[Cell, ...]] = []
     for name in outcome.graphs:
@@ -71,22 +75,17 @@ def times_beside(outcome: Outcome) -> list[Table]:
 def _beside(outcome: Outcome, printed: Printed) -> Table:
     facts: list[tuple[Cell, ...]] = []
     lines: list[tuple[Cell, ...]] = []
-    headings = printed.headings or tuple(printed.columns)
     for name in outcome.graphs:
         line: list[Cell] = [outcome.title(name)]
-        for column, title in zip(printed.columns, headings, strict=True):
+        for column, title in zip(printed.columns, printed.labels, strict=True):
             theirs = printed.value(outcome.uses[name].title, column)
             ours, how = ours_for(outcome, name, column, MS[printed.unit])
             facts.append((outcome.title(name), title, theirs, ours, how))
-            line.append(_pair(theirs, ours))
+            line.append(f"{'' if theirs is None else theirs} | {'' if ours is None else significant(ours)}")
         lines.append(tuple(line))
     unit = f" in {printed.unit}" if printed.unit else ""
-    notes = [f"Paper | here{unit}; the paper's numbers are of {printed.source}."]
-    notes += [printed.note] if printed.note else []
     columns = ("graph", "what", "paper", "here", "configuration")
-    drawing = Table("", "", ("graph", *headings), lines)
-    title = f"{printed.paper}, {printed.place}, and here"
-    return Table("beside", title, columns, facts, tuple(notes), (drawing,))
+    return printed.beside("beside", columns, facts, Table("", "", ("graph", *printed.labels), lines), unit)
 
 
 def ours_for(outcome: Outcome, graph: str, column: str, unit: float = 1.0) -> tuple[float | None, str]:
@@ -114,10 +113,6 @@ def _configuration(grid: str, block: object, knobs: str) -> str:
     return f"{grid} x {block}, {knobs}" if grid else f"host, {knobs}"
 
 
-def _pair(theirs: Value | None, ours: float | None) -> str:
-    return f"{'' if theirs is None else theirs} | {'' if ours is None else significant(ours)}"
-
-
 def significant(value: float) -> str:
     """Three significant digits, without an exponent."""
     digits = f"{Decimal(f'{value:.3g}'):f}"
@@ -132,7 +127,7 @@ def best_times(outcome: Outcome) -> list[Table]:
     columns = ("graph", "series", "search_ms", "median_ms", "spread", "grid", "block", "knobs", "sources")
     facts: list[tuple[Cell, ...]] = []
     times: dict[tuple[str, str], float] = {}
-    for series in every_series(outcome.experiment):
+    for series in outcome.series:
         for name, row in outcome.best(series).iterrows():
             title = outcome.title(str(name))
             figures = (float(row[figure]) for figure in ("search_ms", "median_ms", "spread"))
@@ -168,6 +163,21 @@ def claims(outcome: Outcome) -> Table:
     return Table("claims", "What the paper claims", columns, facts, (), tuple(drawings))
 
 
-def _claim(text: str, found: list[Finding]) -> Table:
+def verdicts(outcome: Outcome) -> Table:
+    """One line for each claim: the verdict, and on how many graphs it is which."""
+    found = findings(outcome)
+    lines: list[tuple[Cell, ...]] = []
+    for claim in outcome.experiment.claims:
+        of_claim = [finding for finding in found if finding.claim is claim]
+        measured = [finding.verdict for finding in of_claim if finding.evidence != NO_ROWS]
+        counts = (measured.count(verdict) for verdict in reversed(WORST_FIRST))
+        lines.append((claim.text, verdict_of(of_claim), *counts, len(of_claim) - len(measured)))
+    graphs = (f"{verdict}, graphs" for verdict in (*reversed(WORST_FIRST), NO_ROWS))
+    columns = ("claim", "verdict", *graphs)
+    notes = ("Times of emulated kernels decide nothing.",) if (outcome.rows["backend"] == "cpu").any() else ()
+    return Table("verdicts", "Verdicts", columns, lines, notes)
+
+
+def _claim(text: str, found: list[ClaimCheck]) -> Table:
     lines: list[tuple[Cell, ...]] = [(one.graph, one.verdict, one.evidence) for one in found]
     return Table("", f"{text}: {verdict_of(found)}", ("graph", "verdict", "evidence"), lines)

@@ -1,22 +1,73 @@
-"""PMPP's kernels traced thread by thread on a small graph, as the emulator runs them one after the other.
-Where several threads can give a vertex its level, the first to run does. Other schedules have other winners,
-but the same levels.
-"""
+"""Small graphs followed in detail: PMPP's kernels thread by thread, and a net routed through a maze.
 
-from __future__ import annotations
+The emulator runs the threads one after the other. Where several threads can give a vertex its level, the
+first to run does. Other schedules have other winners, but the same levels. The route through a maze is a path
+of a breadth-first tree, followed back from one terminal.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
+import numpy.typing as npt
+
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator import Access, Buffer, Signal
-from bfsbench.families.bfs import Levels
+from bfsbench.graphs.generators.lattice import MAZE, open_cells
 from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import resolve
 from bfsbench.programs import DeviceGraph, KernelSetup
+from bfsbench.programs.families.bfs.parents import parents_on_host, path
+from bfsbench.programs.families.bfs.search import Levels, reference_levels
+from bfsbench.support.errors import NoPathError, UsageError
 from bfsbench.variants import find
 from bfsbench.variants.base import KernelVariant
 from bfsbench.variants.level_queues import LevelQueueVariant
+
+WALL, PATH, TERMINAL, REACHED, UNREACHED = "█", "●", "◆", "·", " "
+
+
+@dataclass(frozen=True)
+class Route:
+    """A routed maze. ``open``: bool[rows, columns]; ``levels``: int32[rows, columns], -1 where unreached;
+    ``path``: cells (row, column) from the first terminal to the last, empty where no way leads there."""
+
+    open: npt.NDArray[np.bool_]
+    levels: npt.NDArray[np.int32]
+    path: list[tuple[int, int]]
+
+    @property
+    def text(self) -> str:
+        """A character a cell."""
+        cells = np.where(self.open, np.where(self.levels >= 0, REACHED, UNREACHED), WALL)
+        for row, column in self.path:
+            cells[row, column] = PATH
+        cells[0, 0] = cells[-1, -1] = TERMINAL
+        return "\n".join("".join(line) for line in cells)
+
+
+def routed(graph: Graph) -> Route:
+    """Search a maze from its first cell and read the path to its last one back from the parents.
+
+    Raises UsageError when the graph is no generated maze.
+    """
+    rows, columns, blocked, seed = _parameters(graph)
+    levels = reference_levels(graph, 0)
+    parents = next(parents_on_host(graph, levels)).links
+    try:
+        cells = [divmod(int(v), columns) for v in path(parents, graph.num_vertices - 1)]
+    except NoPathError:
+        cells = []
+    return Route(open_cells(rows, columns, blocked, seed), levels.reshape(rows, columns), cells)
+
+
+def _parameters(graph: Graph) -> tuple[int, int, float, int]:
+    name, given = resolve(graph.locator or graph.full_name).drawn or ("", {})
+    if name != MAZE.name:
+        raise UsageError(f"{graph.name} is no maze: a maze is drawn from the generator '{MAZE.name}'")
+    values = MAZE.complete(given)
+    return int(values["rows"]), int(values["columns"]), float(values["blocked"]), int(values["seed"])
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,52 @@
-"""PMPP's example as tables: matrix, three formats, levels from each root, threads, blocks and grids."""
+"""PMPP's example as tables, and counters of searches beside the numbers that the papers print.
+
+The example's tables are its matrix, three formats, levels from each root, threads, blocks and grids.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bfsbench.experiments.outcome import Outcome
-from bfsbench.experiments.series import every_series
+from bfsbench.experiments.printed import Printed
+from bfsbench.experiments.series import every_series, series_called
 from bfsbench.experiments.trace import ITEMS, Step, commits, trace
 from bfsbench.graphs.graph import Graph, Ids, Offsets
-from bfsbench.report.table import Cell, Table
+from bfsbench.reports.table import Cell, Table
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import KernelVariant
 
 if TYPE_CHECKING:
-    from bfsbench.experiments.drawings.trace import Trace
+    from bfsbench.experiments.drawings import Trace
+
+
+def counters_beside(outcome: Outcome, printed: list[Printed]) -> list[Table]:
+    """For each table of counts that the paper prints: counter by series, printed | ours, a line a graph."""
+    return [_table(outcome, table) for table in printed]
+
+
+def _table(outcome: Outcome, printed: Printed) -> Table:
+    series = [series_called(outcome.experiment, column) for column in printed.columns]
+    facts: list[tuple[Cell, ...]] = []
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs:
+        sums = [outcome.counter_sums(one, name) for one in series]
+        for counter in printed.rows:
+            line: list[Cell] = [outcome.title(name), counter]
+            for column, heading, found in zip(printed.columns, printed.labels, sums, strict=True):
+                theirs, ours = printed.value(counter, column), None if found is None else found[counter]
+                facts.append((outcome.title(name), counter, heading, theirs, ours))
+                line.append(f"{theirs:,} | {'' if ours is None else f'{ours:,}'}")
+            lines.append(tuple(line))
+    drawing = Table("", "", ("graph", "counter", *printed.labels), lines)
+    columns = ("graph", "counter", "what", "paper", "here")
+    made = printed.beside("counts", columns, facts, drawing, outcome.heading)
+    return replace(made, title=made.title + outcome.heading)
+
 
 BLOCK_SIZE = 2
 """Threads a block of the drawn privatised kernel; small, so that several blocks commit."""
@@ -105,7 +135,8 @@ def _grids(outcome: Outcome, graph: str) -> Table:
         profiled = series.select(outcome.levels[outcome.levels["graph"] == graph])
         for source, search in profiled.groupby("source"):
             kernels = list(search.sort_values("level")["kernel"])
-            layers = _layers(series.variant)
+            declared = all_variants()[series.variant]
+            layers = declared.layers if issubclass(declared, KernelVariant) else ()
             grids = sum(
                 kernel not in layers or place == 0 or kernels[place - 1] != kernel
                 for place, kernel in enumerate(kernels)
@@ -113,8 +144,3 @@ def _grids(outcome: Outcome, graph: str) -> Table:
             lines.append((series.title, int(float(str(source))), len(kernels), grids))
     columns = ("search", "root", "levels_expanded", "grids_launched")
     return Table("grids", f"Grids launched on {outcome.title(graph)}, as profiled", columns, lines)
-
-
-def _layers(variant: str) -> tuple[str, ...]:
-    declared = all_variants()[variant]
-    return declared.layers if issubclass(declared, KernelVariant) else ()

@@ -1,7 +1,5 @@
 """Graph files as streams of bytes, packed or not; the packing is detected by content, not by name."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
@@ -16,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
-from bfsbench.errors import InputError
+from bfsbench.support.errors import InputError
 
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile)
 _MALFORMED = (ValueError, OverflowError, IndexError, KeyError, RecursionError, struct.error)
@@ -147,7 +145,7 @@ def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -
             raise InputError(f"{path}: member {info.name} has a negative size; fetch the archive again")
         if info.isfile():
             members[info.name] = info
-            if _fits(path, info.name) and info.name.endswith(tuple(suffixes)):
+            if _is_called(path, info.name) and info.name.endswith(tuple(suffixes)):
                 break
     member = _choose(path, list(members), suffixes)
     if members[member].issparse():
@@ -203,10 +201,14 @@ def _choose(path: Path, members: list[str], suffixes: Sequence[str]) -> str:
     raise InputError(f"{path}: which member is the graph? Unpack one of {listed}")
 
 
-def _fits(path: Path, member: str) -> bool:
+def _is_called(path: Path, member: str) -> bool:
     archive = PurePosixPath(_without_packing(path.name))
+    return PurePosixPath(member).stem in {archive.name, archive.stem}
+
+
+def _fits(path: Path, member: str) -> bool:
     name = PurePosixPath(member)
-    return name.stem in {archive.name, archive.stem, name.parent.name}
+    return _is_called(path, member) or name.stem == name.parent.name
 
 
 def _without_packing(name: str) -> str:

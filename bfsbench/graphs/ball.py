@@ -1,7 +1,5 @@
 """A small graph cut out of a large one: the vertices nearest to one of highest degree."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Text in blocks of whole lines, parsed by native code on all cores while more is read and unpacked."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re
@@ -15,11 +13,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.errors import InputError
 from bfsbench.graphs.graph import MAX_VERTICES
 from bfsbench.graphs.memory import Size, require
-from bfsbench.native import library
-from bfsbench.wording import size_text
+from bfsbench.support.errors import InputError, size_text
+from bfsbench.support.toolchain import library
 
 BLOCK_BYTES = 4 << 20
 """Small enough for the text and the ids of a block to stay in a core's cache."""

@@ -1,22 +1,61 @@
-"""The catalogue of named graphs: ``datasets.toml`` as shipped; the user's own entries take precedence."""
+"""The catalogue of named graphs, and the choices by which a source becomes a searchable graph.
+
+``datasets.toml`` is the catalogue as shipped; the user's own entries take precedence.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 import msgspec
 
-from bfsbench import paths
-from bfsbench.errors import InputError, UsageError, unknown_name
 from bfsbench.graphs.graph import Orientation
-from bfsbench.graphs.recipe import IdPolicy, Keep, Recipe
-from bfsbench.toml_files import converted, read_toml
+from bfsbench.support import paths
+from bfsbench.support.errors import InputError, UsageError, unknown_name
+from bfsbench.support.toml_files import converted, read_toml
+
+IdPolicy = Literal["compact", "keep", "names"]
+WeightPolicy = Literal["read", "ignore"]
+WEIGHT_POLICIES = (*get_args(WeightPolicy), None)
+FormatName = Literal[
+    "snap", "dimacs9", "metis", "mtx", "csv", "npz", "npy", "parquet", "arrow", "graphml", "gml"
+]
+Keep = Literal["keep", "drop"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to read and convert a graph; part of its key in the cache. None means the source's default."""
+
+    symmetrise: bool = False
+    """Add the reverse of every arc of a directed graph; undirected ones contain it already."""
+    ids: IdPolicy | None = None
+    """``compact``: vertices are the ids that occur, renumbered in ascending order. ``keep``: every id up to
+    the largest, or to the count in the header, is a vertex. ``names``: of an edge list, words are vertices,
+    in ascending order, even if they look like numbers. None: compact for edge lists, keep for the others."""
+    self_loops: Keep | None = None
+    """None: drop those of a matrix (its diagonal), keep others."""
+    duplicates: Keep | None = None
+    """Parallel arcs. None: keep, but drop when ``symmetrise`` has made them."""
+    orientation: Orientation | None = None
+    """How to read the edges of a file. None: as its format says; directed where it says nothing."""
+    weights: WeightPolicy | None = None
+    """``read``: arcs have the source's weights, whole numbers of 32 bits. ``ignore``: every arc weighs 1.
+    None: they are not read, which does not affect searches; all-pairs shortest paths refuse the graph."""
+    format: str | None = None
+    """A key of :data:`bfsbench.graphs.formats.FORMATS`. None: from the file's name and content."""
+
+
+DEFAULT = Recipe()
+"""The recipe with all defaults of the source."""
+
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -71,7 +110,8 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """A named graph: files to read (``sources``, the best first) or a generator and its parameters."""
 
     name: str
-    family: str
+    kind: str = msgspec.field(name="family")
+    """The class of graphs, such as ``road``."""
     description: str
     directed: bool
     """Whether its arcs have a direction; undirected graphs are always ``:symmetrised``."""
@@ -152,15 +192,15 @@ class Catalogue:
         """Every dataset's name, in catalogue order."""
         return [dataset.name for dataset in self]
 
-    def families(self) -> list[str]:
-        """Every family's name, in catalogue order."""
-        return list(dict.fromkeys(dataset.family for dataset in self))
+    def kinds(self) -> list[str]:
+        """Every kind's name, in catalogue order."""
+        return list(dict.fromkeys(dataset.kind for dataset in self))
 
-    def family(self, name: str) -> list[Dataset]:
-        """The datasets of one family. Raises UsageError when there is no such family."""
-        members = [dataset for dataset in self if dataset.family.lower() == name.lower()]
+    def of_kind(self, name: str) -> list[Dataset]:
+        """The datasets of one kind. Raises UsageError when there is no such kind."""
+        members = [dataset for dataset in self if dataset.kind.lower() == name.lower()]
         if not members:
-            raise UsageError(f"unknown family '{name}': choose one of {', '.join(self.families())}")
+            raise UsageError(f"unknown family '{name}': choose one of {', '.join(self.kinds())}")
         return members
 
 

@@ -1,18 +1,15 @@
 """Columns of a table as an edge list: numbers or names of vertices, and weights."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.errors import InputError, UsageError
-from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Ids, Orientation
+from bfsbench.graphs.catalogue import WEIGHT_POLICIES, IdPolicy, WeightPolicy
+from bfsbench.graphs.convert import compact
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Ids, Orientation, VertexNames
 from bfsbench.graphs.memory import Size, require
-from bfsbench.graphs.names import VertexNames
-from bfsbench.graphs.recipe import WEIGHT_POLICIES, IdPolicy, WeightPolicy
-from bfsbench.graphs.renumber import compact
+from bfsbench.support.errors import InputError, UsageError
 
 Column = npt.NDArray[np.generic]
 """One value an edge: integers or text."""

@@ -1,4 +1,4 @@
-"""Edge list to CSR, CSC and COO."""
+"""Edge list to CSR, CSC and COO; sparse ids become 0, 1, ... in ascending order."""
 
 from __future__ import annotations
 
@@ -10,11 +10,55 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.errors import InputError
+from bfsbench.graphs.catalogue import DEFAULT, Recipe
 from bfsbench.graphs.graph import EdgeList, Graph, Ids, Offsets
 from bfsbench.graphs.memory import Size, require
-from bfsbench.graphs.recipe import DEFAULT, Recipe
-from bfsbench.native import library
+from bfsbench.support.errors import InputError
+from bfsbench.support.toolchain import library
+
+OriginalIds = npt.NDArray[np.int64]
+IdArray = npt.NDArray[np.int32 | np.int64]
+
+
+@cache
+def _native() -> ctypes.CDLL:
+    native = library("renumber")
+    ids = np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C")
+    words = np.ctypeslib.ndpointer(np.uint64, ndim=1, flags="C")
+    native.mark_ids.argtypes = [ctypes.c_int64, ids, words]
+    native.rank_words.argtypes = [ctypes.c_int64, words]
+    native.rank_words.restype = ctypes.c_int64
+    native.list_ids.argtypes = [ctypes.c_int64, words, np.ctypeslib.ndpointer(np.int64, ndim=1, flags="C")]
+    native.renumber_ids.argtypes = [ctypes.c_int64, ids, words]
+    return native
+
+
+def compact(sources: IdArray, targets: IdArray) -> tuple[Ids, Ids, OriginalIds]:
+    """Renumber the endpoints of edges.
+
+    sources, targets: non-negative ids, both int32 (renumbered in place) or both int64 (any size; copied).
+    Returns the renumbered ids, int32, and the original id of every vertex, int64[V] ascending.
+    """
+    if sources.dtype == np.int32:
+        return _compact_narrow(sources.astype(np.int32, copy=False), targets.astype(np.int32, copy=False))
+    original = np.union1d(np.unique(sources), np.unique(targets)).astype(np.int64, copy=False)
+    narrow = [np.searchsorted(original, ids).astype(np.int32) for ids in (sources, targets)]
+    return narrow[0], narrow[1], original
+
+
+def _compact_narrow(sources: Ids, targets: Ids) -> tuple[Ids, Ids, OriginalIds]:
+    native = _native()
+    largest = max(int(ids.max(initial=-1)) for ids in (sources, targets))
+    words = np.zeros(largest // 32 + 1, np.uint64)  # of the native struct Word
+    for ids in (sources, targets):
+        native.mark_ids(len(ids), ids, words)
+    original = np.empty(native.rank_words(len(words), words), np.int64)
+    native.list_ids(len(words), words, original)
+    if len(original) and original[-1] != len(original) - 1:
+        for ids in (sources, targets):
+            native.renumber_ids(len(ids), ids, words)
+    return sources, targets, original
+
 
 INT32_MAX = 2**31 - 1
 
@@ -22,7 +66,7 @@ _Wide = npt.NDArray[np.int64]
 
 
 @cache
-def _native() -> ctypes.CDLL:
+def _native_convert() -> ctypes.CDLL:
     native = library("convert")
     int32, int64 = ctypes.c_int32, ctypes.c_int64
     ids, offsets, packed = (
@@ -141,7 +185,7 @@ def graph_checksum(
 
 def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | None = None) -> _Rows:
     """Arcs by row. With a plan, from an edge list: columns ascend in rows; without, they keep their order."""
-    native = _native()
+    native = _native_convert()
     rows, columns = (np.ascontiguousarray(ids, np.int32) for ids in (rows, columns))
     loops = native.count_loops(len(rows), rows, columns, num_vertices)
     if loops < 0:
@@ -185,12 +229,12 @@ def _weights_by_row(edges: EdgeList, plan: _Plan) -> npt.NDArray[np.int32]:
 def _row_of_each(rows: _Rows) -> Ids:
     """The row of every arc, int32[E]."""
     expanded = np.empty(len(rows.columns), np.int32)
-    _native().expand_rows(len(rows.offsets) - 1, rows.offsets, expanded)
+    _native_convert().expand_rows(len(rows.offsets) - 1, rows.offsets, expanded)
     return expanded
 
 
 def _without_duplicates(rows: _Rows) -> _Rows:
-    native, num_vertices = _native(), len(rows.offsets) - 1
+    native, num_vertices = _native_convert(), len(rows.offsets) - 1
     offsets = np.empty_like(rows.offsets)
     native.offsets_without_duplicates(num_vertices, rows.offsets, rows.columns, offsets)
     columns = np.empty(int(offsets[-1]), np.int32)

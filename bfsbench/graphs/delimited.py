@@ -1,7 +1,5 @@
 """Dialects of edge lists: separators, a line of headings, names instead of numbers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -11,11 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bfsbench.errors import InputError
 from bfsbench.graphs.blocks import Block
 from bfsbench.graphs.columns import Column, Columns
 from bfsbench.graphs.memory import require_bytes
-from bfsbench.wording import plural
+from bfsbench.support.errors import InputError, plural
 
 COMMENTS = ("#", "%", "//")
 _COMMENT_BYTES = tuple(mark.encode() for mark in COMMENTS)
@@ -51,6 +48,10 @@ class Dialect:
     """Whether vertices are words, not numbers."""
     plain: bool
     """Whether every line is two ids and numbers, which the native parser can read."""
+
+    def has_number(self, line: str) -> bool:
+        """Whether a word of a line is a number."""
+        return any(_NUMBER.fullmatch(word) for word in _words(line, self.separator))
 
 
 def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:

@@ -1,10 +1,9 @@
 """Download of one file over HTTP: retried, resumed, checked, and never half-written under its final name."""
 
-from __future__ import annotations
-
 import random
 import re
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,22 +12,20 @@ from threading import Event
 import requests
 import urllib3.exceptions
 
-from bfsbench.errors import FetchError
-from bfsbench.graphs.part import Part, Progress, UnavailableError
+from bfsbench.graphs.partial_file import PartialFile, Progress, UnavailableError
+from bfsbench.support.errors import FetchError
 
 Notice = Callable[[str], None]
 """Called with a line about a failed attempt."""
 
 _BLOCK = 1 << 16
+_COUNT = re.compile(r"[0-9]{1,18}")
+_SPAN = re.compile(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)")
 _TRANSIENT_STATUS = {408, 425, 429, 500, 502, 503, 504}
 
 
 class StoppedError(FetchError):
     """The user has interrupted the download; the bytes received are kept."""
-
-
-_COUNT = re.compile(r"[0-9]{1,18}")
-_SPAN = re.compile(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)")
 
 
 class _InterruptedError(Exception):
@@ -48,6 +45,9 @@ class Patience:
     connect_timeout: float = 15.0
     read_timeout: float = 60.0
     """Longest time without data during a transfer."""
+    slowest: float = 1024.0
+    """Bytes per second that must arrive on average after ``read_timeout``, so that a file's size limits the
+    time of its transfer."""
     attempts: int = 6
     """Failures in a row without a new byte after which the download from an address fails."""
     first_pause: float = 1.0
@@ -89,8 +89,8 @@ class Transfer:
         """
         if secure:
             _require_https(url)
-        part = Part(target, url)
-        failures, start = 0, part.size()
+        part = PartialFile(target, url)
+        failures, start, began = 0, part.size(), time.monotonic()
         furthest = start
         while True:
             try:
@@ -100,6 +100,8 @@ class Transfer:
                 grown = part.size() > furthest
                 furthest = max(furthest, part.size())
                 failures = 1 if grown else failures + 1
+                if grown:  # a server that cuts each transfer has no more time than one that does not
+                    self._require_pace(url, furthest - start, time.monotonic() - began)
                 if interruption.nowhere and furthest == start:
                     raise UnavailableError(f"{url}: {interruption}") from None
                 if failures >= self.patience.attempts:
@@ -110,7 +112,9 @@ class Transfer:
                     raise StoppedError("interrupted; run the command again to resume") from None
         return part.finish(size, sha256)
 
-    def _attempt(self, url: str, part: Part, size: int | None, progress: Progress, secure: bool) -> None:
+    def _attempt(
+        self, url: str, part: PartialFile, size: int | None, progress: Progress, secure: bool
+    ) -> None:
         """One request. Returns when all of the file is in ``part``."""
         held, validator, total = part.resumable()
         if held and held == total:
@@ -138,7 +142,7 @@ class Transfer:
     def _receive(
         self,
         response: requests.Response,
-        part: Part,
+        part: PartialFile,
         start: int,
         total: int | None,
         size: int | None,
@@ -147,12 +151,14 @@ class Transfer:
         with part.open(start, total, _validator(response)) as stream:
             have = start
             # Undecoded: some servers label a .gz file as compressed in transit; its checksum is of the file.
-            for block in response.raw.stream(_BLOCK, decode_content=False):
+            started = time.monotonic()
+            while block := response.raw.read1(_BLOCK, decode_content=False):
                 stream.write(block)
                 have += len(block)
                 progress(have, total)
                 if self.stop.is_set():
                     raise StoppedError("interrupted; run the command again to resume")
+                self._require_pace(response.url, have - start, time.monotonic() - started)
                 if size is not None and have > size:
                     break
         if size is not None and have > size:
@@ -163,8 +169,14 @@ class Transfer:
                 part.discard()
             raise _InterruptedError(f"{have:,} of {total:,} bytes arrived")
 
+    def _require_pace(self, url: str, received: int, seconds: float) -> None:
+        """Raises UnavailableError for a transfer that would take days; what has arrived is kept."""
+        slowest = self.patience.slowest
+        if seconds > self.patience.read_timeout and received < slowest * seconds:
+            raise UnavailableError(f"{url}: less than {slowest:g} bytes a second arrive")
 
-def _answer(url: str, response: requests.Response, held: int, part: Part) -> tuple[int, int | None]:
+
+def _answer(url: str, response: requests.Response, held: int, part: PartialFile) -> tuple[int, int | None]:
     """The body's first position and the size of the whole file."""
     status = response.status_code
     length = response.headers.get("Content-Length", "")

@@ -1,22 +1,21 @@
 """How much memory opening a graph will take, by the beginning of its file only."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bfsbench.graphs import files, load
 from bfsbench.graphs.formats import count_entries
-from bfsbench.graphs.load import Request
+from bfsbench.graphs.load import GraphName
 from bfsbench.graphs.memory import Size
-from bfsbench.machine import available_memory
-from bfsbench.wording import size_text
+from bfsbench.support.errors import size_text
+from bfsbench.support.machine import available_memory
 
 _EDGES_A_VERTEX = 4
 """Edges per vertex assumed for a file that does not say how many vertices it has; most have more."""
 
 
-def peak_memory(request: Request) -> int | None:
+def peak_memory(request: GraphName) -> int | None:
     """An estimate of the peak memory in bytes of opening a graph. For a graph in the cache it is the size of
     its arrays, which are mapped; any other is generated or read, and converted. None for a graph that is not
     fetched and whose size the catalogue does not have. Memory of searches and devices is extra. Raises
@@ -26,8 +25,8 @@ def peak_memory(request: Request) -> int | None:
     folder = load.stored(request, found)
     if folder is not None:
         return sum(file.stat().st_size for file in folder.iterdir())
-    if request.spec is not None:
-        return _drawn(request.spec, request)
+    if request.drawn is not None:
+        return _drawn(*request.drawn, _mirrored(request))
     path = found.path if found else request.path
     if path is not None:
         return _read(path, request)
@@ -38,21 +37,24 @@ def peak_memory(request: Request) -> int | None:
     return Size(vertices, edges, _mirrored(request)).peak_bytes
 
 
-def known_vertices(request: Request) -> int | None:
+def known_vertices(request: GraphName) -> int | None:
     """The number of vertices where it is known before the graph is opened: of a generated graph, of one that
     the catalogue has it of, of a file whose header has it. Raises InputError for a file that cannot be read.
     """
     if "ids" in request.overrides:
         return None  # it may leave out vertices without arcs
-    if request.spec is not None:
-        return _counts(request.spec)[0]
+    if request.drawn is not None:
+        from bfsbench.graphs.generators import GENERATORS
+
+        name, parameters = request.drawn
+        return GENERATORS[name].counts(parameters)[0]
     if request.path is not None:
         return count_entries(request.path, request.overrides.get("format"))[0]
     assert request.dataset is not None
     return request.dataset.num_vertices
 
 
-def memory_lines(requests: Sequence[Request]) -> list[str]:
+def memory_lines(requests: Sequence[GraphName]) -> list[str]:
     """A line for each graph: its peak memory, with a warning where that exceeds the available memory."""
     available = available_memory()
     lines = []
@@ -66,27 +68,19 @@ def memory_lines(requests: Sequence[Request]) -> list[str]:
     return lines
 
 
-def _drawn(spec: str, request: Request) -> int:
-    from bfsbench.graphs.generators import GENERATORS, parse_spec
+def _drawn(name: str, parameters: Mapping[str, Any], mirrored: bool) -> int:
+    from bfsbench.graphs.generators import GENERATORS
 
-    name, parameters = parse_spec(spec)
-    weighted = "max_weight" in GENERATORS[name].complete(parameters)
-    return Size(*_counts(spec), weighted=weighted, mirrored=_mirrored(request)).peak_bytes
-
-
-def _counts(spec: str) -> tuple[int, int]:
-    """Vertices and edges of a generated graph."""
-    from bfsbench.graphs.generators import GENERATORS, parse_spec
-
-    name, parameters = parse_spec(spec)
-    return GENERATORS[name].counts(parameters)
+    generator = GENERATORS[name]
+    weighted = "max_weight" in generator.complete(parameters)
+    return Size(*generator.counts(parameters), weighted=weighted, mirrored=mirrored).peak_bytes
 
 
-def _read(path: Path, request: Request) -> int:
+def _read(path: Path, request: GraphName) -> int:
     vertices, entries = count_entries(path, request.overrides.get("format"))
     # An adjacency list has both arcs of an edge, and nothing is mirrored then.
     return Size(vertices or entries // _EDGES_A_VERTEX, entries, _mirrored(request)).peak_bytes
 
 
-def _mirrored(request: Request) -> bool:
+def _mirrored(request: GraphName) -> bool:
     return request.direction == "symmetrised"

@@ -1,7 +1,5 @@
 """Fetching graphs: download or copy, verify, convert. One that fails does not stop the others."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from bfsbench import storage
-from bfsbench.errors import BfsbenchError, FetchError, InputError
 from bfsbench.graphs import files, load, trust
 from bfsbench.graphs.catalogue import Dataset, Source
 from bfsbench.graphs.download import StoppedError, Transfer
 from bfsbench.graphs.files import Held
-from bfsbench.graphs.part import UnavailableError, storage_errors
+from bfsbench.graphs.partial_file import UnavailableError, storage_errors
+from bfsbench.support import storage
+from bfsbench.support.errors import BfsbenchError, FetchError, InputError
 
 Stage = Literal["waiting", "downloading", "copying", "converting", "generating"]
 
@@ -122,7 +120,16 @@ class Fetcher:
                     if source.url is not None:
                         trust.forget(source.url)
                 raise
+        self._remember(source, found)
         return f"{how}; {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs"
+
+    def _remember(self, source: Source, found: Held) -> None:
+        """Record the checksum of a download that became a graph, if nothing else vouches for it."""
+        if source.vouched_for or source.url is None or found.taken_from != source.url:
+            return
+        first = trust.first(source.url)
+        if first is None or first.sha256 != found.checksum:
+            trust.remember(source.url, found.checksum)
 
     def _download(self, dataset: Dataset, source: Source) -> Held:
         assert source.url is not None
@@ -148,8 +155,6 @@ class Fetcher:
         except (UnavailableError, InputError) as error:
             target.unlink()
             raise UnavailableError(f"{source.url}: {error}; deleted") from error
-        if not source.vouched_for and (first is None or sha256 != first.sha256):
-            trust.remember(source.url, sha256)
         return files.keep(dataset, source, target, sha256, source.url)
 
     def _take(self, dataset: Dataset, source: Source, folder: Path) -> Held:

@@ -4,8 +4,6 @@ A downloaded file lies in ``downloads/NAME/`` of the cache, with a record of its
 time of change it had when it was verified. While these stay the same it is trusted without reading it again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable
@@ -14,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from bfsbench import paths, storage
-from bfsbench.errors import InputError
 from bfsbench.graphs.catalogue import Dataset, Source
-from bfsbench.graphs.part import Part, Progress, UnavailableError, sha256_of, storage_errors
+from bfsbench.graphs.partial_file import PartialFile, Progress, UnavailableError, sha256_of, storage_errors
+from bfsbench.support import paths, storage
+from bfsbench.support.errors import InputError
 
 _RECORD = "verified.json"
 _ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
@@ -34,6 +32,8 @@ class Held:
     source: Source
     checksum: str
     """SHA-256 of the file at ``path``."""
+    taken_from: str = ""
+    """Address or path it came from."""
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ def _held_source(dataset: Dataset, source: Source) -> Held | None:
     if record is None or _place(record.origin) != _place(source.origin):
         return None
     path = folder_of(dataset) / record.file
-    return Held(path, source, record.sha256) if _unchanged(path, record) else None
+    return Held(path, source, record.sha256, record.taken_from) if _unchanged(path, record) else None
 
 
 def _place(origin: str) -> str:
@@ -83,7 +83,7 @@ def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: 
                 other.unlink(missing_ok=True)
         record = _stamp(path, sha256, source.origin, taken_from)
         storage.write(folder / _RECORD, msgspec.json.encode(record))
-    return Held(path, source, sha256)
+    return Held(path, source, sha256, taken_from)
 
 
 def forget(found: Held) -> None:
@@ -97,7 +97,8 @@ def forget(found: Held) -> None:
 def partial_bytes(dataset: Dataset) -> int:
     """Bytes of unfinished downloads that the next fetch can continue."""
     return max(
-        (Part(folder_of(dataset) / source.filename, "").size() for source in dataset.sources), default=0
+        (PartialFile(folder_of(dataset) / source.filename, "").size() for source in dataset.sources),
+        default=0,
     )
 
 

@@ -1,7 +1,5 @@
 """Formats of graph files: how each is detected, and how it is read."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -9,22 +7,29 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from bfsbench.errors import InputError, UsageError, unknown_name
 from bfsbench.graphs import headers, tables
 from bfsbench.graphs.archives import Source, open_text
 from bfsbench.graphs.blocks import Block, IdTooLargeError, Layout, Parsed, parse_blocks, whole_lines
+from bfsbench.graphs.catalogue import IdPolicy, Recipe
 from bfsbench.graphs.columns import edge_list
+from bfsbench.graphs.convert import OriginalIds, compact
 from bfsbench.graphs.delimited import COMMENTS, Dialect, dialect_of, read_table
 from bfsbench.graphs.graph import EdgeList, Ids, Orientation
 from bfsbench.graphs.headers import Header, HeaderLines
-from bfsbench.graphs.memory import Size, require
-from bfsbench.graphs.recipe import IdPolicy, Recipe
-from bfsbench.graphs.renumber import OriginalIds, compact
+from bfsbench.graphs.memory import Size, require, require_bytes
+from bfsbench.support.errors import InputError, UsageError, size_text, unknown_name
 
 Progress = Callable[[int, int], None]
 """Called with the bytes of the file read so far, and in all."""
 
 INT64_MAX = 2**63 - 1
+_LOOKED_AT = 4 << 20
+"""Bytes of text from which the number of edges is estimated."""
+_BOMB_BYTES = 64 << 20
+_BOMB_RATIO = 200
+"""Lists of edges are packed to a third or a tenth of their size, those of regular graphs to a fiftieth."""
+_MARKUP = re.compile(r"<(?![a-z]+://)[!?a-z]", re.IGNORECASE)
+"""The beginning of HTML or XML, but not an address in angle brackets, which may be a vertex's name."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ FORMATS: dict[str, Format] = {
     "graphml": Format((".graphml",), "compact", table=tables.GRAPHML),
     "gml": Format((".gml",), "compact", table=tables.GML),
 }
-_SUFFIXES = tuple(suffix for form in FORMATS.values() for suffix in form.suffixes)
+SUFFIXES = tuple(suffix for form in FORMATS.values() for suffix in form.suffixes)
 
 
 def sniff_format(path: Path) -> str:
@@ -64,12 +69,20 @@ def sniff_format(path: Path) -> str:
     for name, form in FORMATS.items():
         if form.table is not None and suffix in form.suffixes:
             return name
-    with open_text(path, _SUFFIXES) as source:
-        return _sniff(source, HeaderLines(source.label, whole_lines(source, source.label)))
+    with open_text(path, SUFFIXES) as source:
+        return _sniff(source, _lines(source))
+
+
+def _lines(source: Source, words: bool = False) -> HeaderLines:
+    """The lines of a file from the first that is not blank. Raises InputError for HTML and XML."""
+    lines = HeaderLines(source.label, whole_lines(source, source.label), words)
+    lines.skip()
+    if _MARKUP.match(lines.peek()):
+        raise InputError(f"{source.label}: it is a page in HTML or XML, not a graph: fetch it again")
+    return lines
 
 
 def _sniff(source: Source, lines: HeaderLines) -> str:
-    lines.skip()
     first = lines.peek()
     if first.lower().startswith("%%matrixmarket"):
         return "mtx"
@@ -109,7 +122,7 @@ def first_look(
     _, form = format_of(path, format_name)
     if form.table is not None:
         return form.table.orientation(path), form.table.library
-    with open_text(path, _SUFFIXES) as source:
+    with open_text(path, SUFFIXES) as source:
         header, _ = _header(form, source, ids == "names")
         return header.orientation, "" if _dialect(header, ids) is None else "pandas"
 
@@ -123,7 +136,7 @@ def count_entries(path: Path, format_name: str | None = None) -> tuple[int | Non
     _, form = format_of(path, format_name)
     if form.table is not None:
         return None, path.stat().st_size // tables.BYTES_AN_EDGE
-    with open_text(path, _SUFFIXES) as source:
+    with open_text(path, SUFFIXES) as source:
         header, lines = _header(form, source)
         if header.num_entries is not None:
             return header.num_vertices, header.num_entries
@@ -168,18 +181,24 @@ def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
 
 def _header(form: Format, source: Source, words: bool = False) -> tuple[Header, HeaderLines]:
     assert form.read_header is not None
-    lines = HeaderLines(source.label, whole_lines(source, source.label), words)
+    lines = _lines(source, words)
     return form.read_header(lines), lines
 
 
 def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None, wide: bool) -> EdgeList:
     """One pass over the file. ``wide``: ids of compacted formats may take 63 bits."""
-    with open_text(path, _SUFFIXES) as source:
+    with open_text(path, SUFFIXES) as source:
         header, lines = _header(FORMATS[name], source, recipe.ids == "names")
 
         def blocks() -> Iterator[Block]:
+            unpacked = ends = 0
             for text in lines.rest():
                 position = source.position()
+                _require_likely(source, unpacked := unpacked + len(text), position)
+                if unpacked - len(text) < _LOOKED_AT:
+                    ends += text.count(b"\n")
+                    if unpacked >= _LOOKED_AT and header.num_vertices is None:
+                        _require_room_for(ends, source, recipe.orientation or header.orientation)
                 if progress is not None:
                     progress(position, source.size)
                 yield Block(text, position / max(source.size, 1))
@@ -193,6 +212,21 @@ def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None,
         parsed = parse_blocks(blocks(), layout, source.label, lines.number + 1)
         _check_counts(source.label, header, parsed)
     return _edge_list(source.label, name, header, parsed, recipe)
+
+
+def _require_likely(source: Source, unpacked: int, position: int) -> None:
+    """Raises InputError for a packed file whose text has far more bytes than that of any graph."""
+    if unpacked > _BOMB_BYTES and unpacked > _BOMB_RATIO * position:
+        packed, text = size_text(position), size_text(unpacked)
+        raise InputError(f"{source.label}: {packed} of it unpack to {text}: unpack it first if it is a graph")
+
+
+def _require_room_for(lines: int, source: Source, orientation: str) -> None:
+    """Raises NotEnoughMemoryError where the whole file, if it is like its beginning of so many lines, has
+    more edges than fit into memory."""
+    edges = round(lines * source.size / max(source.position(), 1))
+    needed = Size(0, edges, mirrored=orientation == "each_once").peak_bytes
+    require_bytes(needed, f"{source.label}, by its first blocks: about {edges:,} edges")
 
 
 def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:

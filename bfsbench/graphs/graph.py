@@ -1,17 +1,20 @@
-"""The two shapes a graph takes on the host: a list of edges as read or drawn, and the searchable arrays."""
+"""The two shapes a graph takes on the host: a list of edges as read or drawn, and the searchable arrays.
+
+Graphs whose files have words instead of numbers also have names of vertices.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.errors import UsageError
-from bfsbench.graphs.names import VertexNames
-from bfsbench.numerals import whole
+from bfsbench.support.errors import UsageError, whole
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -20,8 +23,55 @@ if TYPE_CHECKING:
     import pandas as pd
     import scipy.sparse
 
+    from bfsbench.graphs.catalogue import WeightPolicy
     from bfsbench.graphs.interop import Links, SparseMatrix
-    from bfsbench.graphs.recipe import WeightPolicy
+
+
+@dataclass(frozen=True, eq=False)
+class VertexNames(Sequence[str]):
+    """The name of every vertex, sorted by code points: a name is found by bisection.
+
+    offsets: int64[V+1]; text: uint8, the names in UTF-8 one after the other. Both may be mapped files.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    text: npt.NDArray[np.uint8]
+
+    @staticmethod
+    def of(names: Sequence[str]) -> VertexNames:
+        """Make it of sorted names."""
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(name) for name in encoded], out=offsets[1:])
+        return VertexNames(offsets, np.frombuffer(b"".join(encoded), np.uint8))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, vertex: int) -> str: ...
+    @overload
+    def __getitem__(self, vertex: slice) -> list[str]: ...
+    def __getitem__(self, vertex: int | slice) -> str | list[str]:
+        if isinstance(vertex, slice):
+            return [self[v] for v in range(*vertex.indices(len(self)))]
+        if not 0 <= vertex < len(self):
+            raise IndexError(vertex)
+        begin, end = self.offsets[vertex], self.offsets[vertex + 1]
+        return self.text[begin:end].tobytes().decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[vertex] for vertex in range(len(self)))
+
+    def find(self, name: str) -> int | None:
+        """The vertex of this name; None where there is none."""
+        vertex = bisect_left(self, name)
+        return vertex if vertex < len(self) and self[vertex] == name else None
+
+    def take(self, vertices: npt.NDArray[np.int32]) -> VertexNames:
+        """The names of some vertices, ascending."""
+        return VertexNames.of([self[int(vertex)] for vertex in vertices])
+
 
 Ids = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
@@ -31,6 +81,8 @@ Orientation = Literal["directed", "each_once", "both_ways"]
 which both arcs are listed."""
 
 Direction = Literal["directed", "symmetrised"]
+
+SEARCHED = ("row_offsets", "column_indices", "column_offsets", "row_indices", "edge_sources")
 
 MAX_VERTICES = 2**31 - 1
 """Vertex ids are int32 everywhere."""
@@ -118,10 +170,21 @@ class Graph:
         InputError for columns that do not match or ids out of range.
         """
         from bfsbench.graphs import interop
+        from bfsbench.graphs.columns import Columns
 
-        return interop.from_edges(
-            sources, targets, weights, num_vertices=num_vertices, directed=directed, name=name
+        given = [np.asarray(column) for column in (sources, targets)]
+        for what, column in zip(("sources", "targets"), given, strict=True):
+            if column.ndim != 1:
+                raise UsageError(f"{what} have {column.ndim} dimensions: one value an edge is wanted")
+            if num_vertices is not None and column.dtype.kind in "OSU":
+                raise UsageError(f"{what} are names: num_vertices goes with whole numbers")
+        heavy = None if weights is None else np.asarray(weights)
+        columns = Columns(
+            *(name, given[0], given[1], heavy),
+            orientation="directed" if directed else "each_once",
+            num_vertices=num_vertices,
         )
+        return interop.build(columns, "keep", None if heavy is None else "read")
 
     @staticmethod
     def from_csr(
@@ -134,7 +197,19 @@ class Graph:
         """A directed graph of CSR arrays, integers [V+1] and [E]. Raises UsageError, InputError."""
         from bfsbench.graphs import interop
 
-        return interop.from_csr(row_offsets, column_indices, weights, name=name)
+        offsets, targets = np.asarray(row_offsets), np.asarray(column_indices)
+        if offsets.ndim != 1 or len(offsets) == 0 or offsets.dtype.kind not in "iu":
+            raise UsageError(
+                f"row_offsets are {interop.described(offsets)}: one integer a vertex and one more are wanted"
+            )
+        if len(targets) and targets.dtype.kind not in "iu":
+            raise UsageError(f"column_indices are {interop.described(targets)}: whole numbers are wanted")
+        wide = offsets.astype(np.int64)
+        degrees = wide[1:] - wide[:-1]
+        if offsets[0] != 0 or offsets[-1] != len(targets) or (degrees < 0).any():
+            raise UsageError(f"row_offsets do not ascend from 0 to the {len(targets):,} column_indices")
+        sources = np.repeat(np.arange(len(degrees), dtype=np.int32), degrees)
+        return Graph.from_edges(sources, targets, weights, num_vertices=len(degrees), name=name)
 
     @staticmethod
     def from_scipy(
@@ -151,8 +226,18 @@ class Graph:
         ``directed=False`` the matrix must be symmetric. Raises UsageError, InputError.
         """
         from bfsbench.graphs import interop
+        from bfsbench.graphs.columns import Columns
 
-        return interop.from_scipy(matrix, weights=weights, directed=directed, name=name)
+        if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+            shape = " x ".join(f"{length:,}" for length in matrix.shape)
+            raise UsageError(f"a matrix of {shape} is no graph: only square ones are")
+        entries = matrix.tocoo()
+        columns = Columns(
+            *(name, np.asarray(entries.row), np.asarray(entries.col), np.asarray(entries.data)),
+            orientation="directed" if directed else "both_ways",
+            num_vertices=int(matrix.shape[0]),
+        )
+        return interop.build(columns, "keep", weights)
 
     @staticmethod
     def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = "graph") -> Graph:
@@ -163,7 +248,7 @@ class Graph:
         """
         from bfsbench.graphs import interop
 
-        return interop.from_networkx(graph, weights=weights, name=name)
+        return interop.build(interop.networkx_columns(graph, name), "compact", weights)
 
     @staticmethod
     def from_pandas(
@@ -183,28 +268,65 @@ class Graph:
         InputError.
         """
         from bfsbench.graphs import interop
+        from bfsbench.graphs.columns import Columns
+        from bfsbench.graphs.delimited import columns_of
 
-        return interop.from_pandas(
-            *(frame,),
-            source=source,
-            target=target,
-            weight=weight,
-            weights=weights,
-            directed=directed,
-            name=name,
+        headings = list(frame.columns)
+        if len(headings) < 2:
+            raise UsageError(f"a DataFrame of {len(headings)} columns has no sources and targets")
+        places = columns_of([str(heading) for heading in headings], len(headings))
+        found = [None if place is None else headings[place] for place in places]
+        for position, chosen in enumerate((source, target, weight)):
+            if chosen is not None and chosen not in headings:
+                raise UsageError(f"the DataFrame has no column {chosen!r}: there are {headings}")
+            found[position] = found[position] if chosen is None else chosen
+        ends = [frame[heading] for heading in found[:2]]
+        if any(end.isna().any() for end in ends):
+            raise UsageError("the DataFrame has edges that lack a vertex")
+        columns = Columns(
+            *(name, interop.plain(ends[0]), interop.plain(ends[1])),
+            weights=None if found[2] is None else interop.plain(frame[found[2]]),
+            orientation="directed" if directed else "each_once",
         )
+        return interop.build(columns, "keep", weights)
 
     def to_scipy(self) -> scipy.sparse.csr_array:
         """The adjacency matrix, int32: weights, or 1 for every arc; parallel arcs are separate entries."""
-        from bfsbench.graphs import interop
+        from scipy.sparse import csr_array
 
-        return interop.to_scipy(self)
+        values = np.ones(self.num_edges, np.int32) if self.weights is None else self.weights.copy()
+        shape = (self.num_vertices, self.num_vertices)
+        return csr_array((values, self.column_indices.copy(), self.row_offsets.copy()), shape=shape)
 
     def to_networkx(self) -> networkx.MultiDiGraph[Hashable]:
         """The arcs for NetworkX, nodes called as in the graph's file. Raises UsageError without NetworkX."""
-        from bfsbench.graphs import interop
+        try:
+            import networkx
+        except ModuleNotFoundError as error:
+            raise UsageError("NetworkX is not installed: run 'pip install bfsbench[networkx]'") from error
+        made: networkx.MultiDiGraph[Hashable] = networkx.MultiDiGraph(name=self.full_name)
+        called = self.published_ids(np.arange(self.num_vertices, dtype=np.int32)).tolist()
+        made.add_nodes_from(called)
+        ends = zip(self.edge_sources.tolist(), self.column_indices.tolist(), strict=True)
+        if self.weights is None:
+            made.add_edges_from((called[u], called[v]) for u, v in ends)
+        else:
+            weights = self.weights.tolist()
+            made.add_edges_from(
+                (called[u], called[v], {"weight": w}) for (u, v), w in zip(ends, weights, strict=True)
+            )
+        return made
 
-        return interop.to_networkx(self)
+    def in_memory(self) -> Graph:
+        """Returns the graph with copies of its arrays, which no file backs; shared arrays stay shared."""
+        copies = {id(array): np.array(array) for array in self.searched.values()}
+        copied: dict[str, Any] = {name: copies[id(array)] for name, array in self.searched.items()}
+        return replace(self, **copied)
+
+    @property
+    def searched(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays of CSR, CSC and COO by name."""
+        return {name: getattr(self, name) for name in SEARCHED}
 
     @property
     def full_name(self) -> str:

@@ -2,20 +2,20 @@
 file is parsed by :mod:`bfsbench.graphs.blocks`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from bfsbench.errors import InputError
 from bfsbench.graphs.blocks import Layout
 from bfsbench.graphs.delimited import COMMENTS, Dialect, dialect_of
 from bfsbench.graphs.graph import MAX_VERTICES, Orientation
+from bfsbench.support.errors import InputError, size_text
 
 _COMMENTS_KEPT = 1 << 16
 """Most bytes of comments searched for the counts in SNAP's files."""
+_LONGEST_EDGE = 1 << 20
+"""Bytes of a line in a list of edges."""
 _LOOK_AHEAD = 1 << 26
 """Most bytes searched for a second line."""
 
@@ -81,16 +81,20 @@ class HeaderLines:
 
     def look_ahead(self, *comments: str) -> list[str]:
         """The next two lines that are neither blank nor comments, which stay; fewer at the end."""
-        other, found, begin = _line_of_data(comments), list[int](), self._at
+        other, found, unsearched = _line_of_data(comments), list[int](), self._at
         while True:
-            matches = other.finditer(self._block, begin)
+            matches = other.finditer(self._block, unsearched)
             found += [match.start() for match in islice(matches, 2 - len(found))]
             ends = [self._block.find(b"\n", place) for place in found]
             more = next(self._texts, None) if len(found) < 2 and len(self._block) < _LOOK_AHEAD else None
             if more is None:
                 lines = [self._block[begin:end] for begin, end in zip(found, ends, strict=True)]
+                if any(len(line) > _LONGEST_EDGE for line in lines):
+                    what = f"a line is longer than {size_text(_LONGEST_EDGE)}: it is no edge"
+                    raise InputError(f"{self.label}: {what}")
                 return [line.decode("utf-8", "backslashreplace") for line in lines]
-            found, begin = [place - self._at for place in found], len(self._block) - self._at
+            found = [place - self._at for place in found]
+            unsearched = len(self._block) - self._at
             self._block, self._at = self._block[self._at :] + more, 0
 
     def rest(self) -> Iterator[bytes]:
@@ -126,7 +130,9 @@ def edge_lines(lines: HeaderLines) -> Header:
         raise lines.error("both sides of a bipartite KONECT file count from 1: renumber one of them")
     dialect = dialect_of(lines.look_ahead(*COMMENTS), lines.words)
     if dialect.headings:
-        lines.next("a line of headings", *COMMENTS)
+        line = lines.next("a line of headings", *COMMENTS)
+        if dialect.has_number(line):
+            raise lines.error(f"'{line[:60]}' is no edge, and headings of columns contain no numbers")
     # Every line must have as many numbers as the first: lists of neighbours are no edges.
     values = max(0, dialect.width - 2)
     layout = Layout(

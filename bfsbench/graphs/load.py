@@ -1,23 +1,27 @@
-"""A graph by name: from the catalogue, a file, or a generator's specification, through the cache on disk."""
+"""A graph by name: from the catalogue, a file, or a generator's specification, through the cache on disk.
+
+The module also says what kind of graph a name stands for.
+"""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from bfsbench.errors import InputError, UsageError
 from bfsbench.graphs import files
-from bfsbench.graphs.catalogue import Catalogue, Dataset
+from bfsbench.graphs.catalogue import Catalogue, Dataset, FormatName, IdPolicy, Keep, Recipe, WeightPolicy
 from bfsbench.graphs.files import Held
+from bfsbench.graphs.generators import GENERATORS, parse_spec
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
-from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, marks_of, split_marks
-from bfsbench.graphs.recipe import FormatName, IdPolicy, Keep, Recipe, WeightPolicy
-from bfsbench.wording import no_formula, printable
+from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, given_name, marks_of
+from bfsbench.support.errors import InputError, UsageError, no_formula, printable
 
 if TYPE_CHECKING:
     from bfsbench.graphs.store import GraphStore
@@ -43,21 +47,31 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Request:
+class GraphName:
     """A parsed graph name such as ``soc-Slashdot0902:directed``: a dataset, a file, or a generated graph."""
 
-    name: str
+    plain: str
     """Canonical: the catalogue's name, that of the file, or the generator's shortest specification, followed
-    by the options that were set and the marks."""
+    by the options that were set."""
     direction: Direction
     overrides: Overrides
     dataset: Dataset | None = None
     path: Path | None = None
-    spec: str | None = None
-    """Specification of a generated graph, named in the catalogue or not; of the small one if it is shrunk."""
+    generator: tuple[str, Mapping[str, Any]] | None = None
+    """Of a generated graph, named in the catalogue or not: the generator and the parameters of the whole
+    graph."""
     marks: Marks = UNMARKED
     reader: str = ""
     """The library that reads the file, if it is not this package's parser."""
+
+    def __hash__(self) -> int:
+        return hash(self.locator)
+
+    @property
+    def name(self) -> str:
+        """The plain name, or the one given to a graph in memory, followed by the marks."""
+        given = given_name(self._located)
+        return (self.plain if given == self._located else given) + self.marks.suffix
 
     @property
     def full_name(self) -> str:
@@ -67,21 +81,38 @@ class Request:
     @property
     def locator(self) -> str:
         """The text that loads the same graph again, from any folder."""
-        return f"{self._located(self.name)}:{self.direction}"
+        return f"{self._located}{self.marks.suffix}:{self.direction}"
 
     @property
     def stored_name(self) -> str:
         """The graph's name in the cache: the mark of a stand-in is left out."""
-        return self._located(split_marks(self.name)[0]) + Marks(self.marks.shrink).suffix
+        return self._located + Marks(self.marks.shrink).suffix
 
-    def _located(self, name: str) -> str:
-        """The name, of a file with its folder."""
-        return name if self.path is None else f"{self.path.parent.resolve() / name}"
+    @property
+    def drawn(self) -> tuple[str, dict[str, Any]] | None:
+        """The generator and the parameters of the graph, of a small one if it is shrunk."""
+        if self.generator is None:
+            return None
+        from bfsbench.graphs.generators import GENERATORS
+
+        name, parameters = self.generator
+        share = self.marks.shrink
+        return name, GENERATORS[name].shrunk(parameters, share) if share < 1 else dict(parameters)
+
+    @property
+    def spec(self) -> str | None:
+        """The specification of what is drawn."""
+        return None if self.drawn is None else _canonical(*self.drawn)
+
+    @property
+    def _located(self) -> str:
+        """The plain name, of a file with its folder."""
+        return self.plain if self.path is None else f"{self.path.parent.resolve() / self.plain}"
 
     @property
     def needs_file(self) -> bool:
         """Whether the graph is read from a fetched or bundled file."""
-        return self.spec is None and self.path is None
+        return self.generator is None and self.path is None
 
 
 def load(text: str, progress: Progress | None = None, *, check: bool = True) -> Graph:
@@ -95,7 +126,11 @@ def load(text: str, progress: Progress | None = None, *, check: bool = True) -> 
     the parent process has done so. Raises UsageError for an unknown name or a graph that is not fetched,
     InputError for a file that is damaged or differs from its published counts.
     """
-    request = resolve(text)
+    return load_parsed(resolve(text), progress, check=check)
+
+
+def load_parsed(request: GraphName, progress: Progress | None = None, *, check: bool = True) -> Graph:
+    """The graph of a parsed name; see ``load``."""
     found = files.held(request.dataset) if request.dataset else None
     if request.dataset is not None and request.needs_file and found is None:
         name = request.dataset.name
@@ -103,39 +138,47 @@ def load(text: str, progress: Progress | None = None, *, check: bool = True) -> 
     return prepare(request, found, progress, check=check)
 
 
-def resolve(text: str) -> Request:
+def resolve(text: str) -> GraphName:
     """Parse a graph name, reading no more than a file's header. Raises UsageError, InputError."""
     name, options, marks, direction = _split(text)
     catalogue = Catalogue.load()
     if name in catalogue:
         request = replace(request_for(catalogue.get(name)), overrides=options)
         directed = request.direction == "directed"
-    elif os.sep in name or ("(" not in name and _is_file(name)):
+    elif os.sep in name or ("(" not in name and (is_file(name) or _ends_like_a_file(name))):
         path = _readable(name)
         orientation, reader = _first_look(path, options)
-        request = Request(_row_name(path), "directed", options, path=path, reader=reader)
+        request = GraphName(_row_name(path), "directed", options, path=path, reader=reader)
         directed = orientation == "directed"
     elif "(" in name or _is_generator(name):
-        spec = _canonical(*_parse(name))
-        request = Request(spec, "directed", options, spec=spec)
-        directed = _draws_arcs(spec)
+        from bfsbench.graphs.generators import GENERATORS, parse_spec
+
+        generator = parse_spec(name)
+        request = GraphName(_canonical(*generator), "directed", options, generator=generator)
+        directed = GENERATORS[generator[0]].draws_arcs(generator[1])
     elif match := re.search(r":(\w+)$", name):
         raise UsageError(f"'{match[1]}' in '{text}' is no direction: choose from {', '.join(_DIRECTIONS)}")
     else:
         raise catalogue.unknown(name)
     suffix = "".join(f":{key}={options[key]}" for key in _OPTIONS if key in options)
-    request = replace(request, name=request.name + suffix + marks.suffix, marks=marks)
-    if request.spec is not None:
-        request = replace(request, spec=_shrunk(request.spec, marks.shrink))
-    return _with_direction(request, direction, directed)
+    return _with_direction(replace(request, plain=request.plain + suffix, marks=marks), direction, directed)
 
 
-def _is_file(name: str) -> bool:
-    """Whether there is such a file; none has a name that the file system refuses."""
+def is_file(name: str) -> bool:
+    """Whether there is such a file. What is too long for a file's name is none: it may be a list."""
     try:
         return Path(name).is_file()
-    except OSError:
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
         return False
+
+
+def _ends_like_a_file(name: str) -> bool:
+    """Whether a name has the suffix of a format, packed or not: if missing, it is not an unknown dataset."""
+    from bfsbench.graphs.formats import SUFFIXES
+
+    return not {suffix.lower() for suffix in Path(name).suffixes}.isdisjoint(SUFFIXES)
 
 
 def _readable(name: str) -> Path:
@@ -166,15 +209,17 @@ def _row_name(path: Path) -> str:
     return name if no_formula(name) == name else f"{os.curdir}{os.sep}{name}"
 
 
-def request_for(dataset: Dataset) -> Request:
+def request_for(dataset: Dataset) -> GraphName:
     """The request for a dataset of the catalogue."""
     direction: Direction = "directed" if dataset.directed else "symmetrised"
-    spec = _canonical(dataset.generator, dataset.parameters) if dataset.generator else None
-    return Request(dataset.name, direction, {}, dataset=dataset, spec=spec)
+    generator = (dataset.generator, dataset.parameters) if dataset.generator else None
+    if generator is not None:
+        _canonical(*generator)  # refuses what the generator does not take
+    return GraphName(dataset.name, direction, {}, dataset=dataset, generator=generator)
 
 
 def prepare(
-    request: Request, found: Held | None, progress: Progress | None = None, *, check: bool = True
+    request: GraphName, found: Held | None, progress: Progress | None = None, *, check: bool = True
 ) -> Graph:
     """The searchable arrays, from the cache or made and checked now. ``found`` is a dataset's file."""
     from bfsbench.graphs.store import GraphStore
@@ -187,7 +232,7 @@ def prepare(
     return replace(graph, name=request.name, locator=request.locator)
 
 
-def _build(store: GraphStore, request: Request, found: Held | None, progress: Progress | None) -> Graph:
+def _build(store: GraphStore, request: GraphName, found: Held | None, progress: Progress | None) -> Graph:
     """Make and store the searchable arrays."""
     recipe, checksum = _identity(request, found)
     name = request.stored_name
@@ -202,7 +247,7 @@ def _build(store: GraphStore, request: Request, found: Held | None, progress: Pr
     )
 
 
-def stored(request: Request, found: Held | None) -> Path | None:
+def stored(request: GraphName, found: Held | None) -> Path | None:
     """The folder of the searchable arrays, if they have been made."""
     from bfsbench.graphs.store import GraphStore
 
@@ -213,7 +258,7 @@ def stored(request: Request, found: Held | None) -> Path | None:
     return None if graph is None else store.folder(request.stored_name, recipe)
 
 
-def _identity(request: Request, found: Held | None) -> tuple[Recipe, str]:
+def _identity(request: GraphName, found: Held | None) -> tuple[Recipe, str]:
     """The recipe, and the checksum of its source: together with the name the key in the cache."""
     if request.spec is not None:
         base, checksum = Recipe(), hashlib.sha256(request.spec.encode()).hexdigest()
@@ -225,21 +270,20 @@ def _identity(request: Request, found: Held | None) -> tuple[Recipe, str]:
     return replace(base, **request.overrides), checksum
 
 
-def _part(request: Request, found: Held | None, progress: Progress | None) -> EdgeList:
+def _part(request: GraphName, found: Held | None, progress: Progress | None) -> EdgeList:
     """The edges of a shrunk graph: generated small, or cut out of the whole."""
-    if request.spec is not None:
+    if request.generator is not None:
         return _edges(request, found, Recipe(), progress)  # the recipe is for files
     from bfsbench.graphs.ball import ball
 
-    whole = replace(request, name=split_marks(request.name)[0], marks=UNMARKED)
-    return ball(prepare(whole, found, progress), request.marks.shrink)
+    return ball(prepare(replace(request, marks=UNMARKED), found, progress), request.marks.shrink)
 
 
-def _edges(request: Request, found: Held | None, recipe: Recipe, progress: Progress | None) -> EdgeList:
-    if request.spec is not None:
+def _edges(request: GraphName, found: Held | None, recipe: Recipe, progress: Progress | None) -> EdgeList:
+    if request.drawn is not None:
         from bfsbench.graphs.generators import generate
 
-        name, parameters = _parse(request.spec)
+        name, parameters = request.drawn
         return generate(name, **parameters)
     from bfsbench.graphs.formats import read_edges
 
@@ -274,7 +318,7 @@ def _check_option(key: str | None, value: str, text: str) -> None:
         raise UsageError(f"option {key}: '{value}' is not one of {', '.join(_OPTIONS[key])}")
 
 
-def _with_direction(request: Request, direction: Direction | None, directed: bool) -> Request:
+def _with_direction(request: GraphName, direction: Direction | None, directed: bool) -> GraphName:
     """The request with its direction: the requested one, else the graph's own."""
     if "orientation" in request.overrides:
         directed = request.overrides["orientation"] == "directed"
@@ -301,30 +345,31 @@ def _is_generator(name: str) -> bool:
     return name in GENERATORS
 
 
-def _draws_arcs(spec: str) -> bool:
-    """Whether a generator's edges have a direction, which a parameter may decide."""
-    from bfsbench.graphs.generators import GENERATORS
-
-    name, given = _parse(spec)
-    return GENERATORS[name].draws_arcs(given)
-
-
-def _parse(spec: str) -> tuple[str, dict[str, Any]]:
-    from bfsbench.graphs.generators import parse_spec
-
-    name, parameters = parse_spec(spec)
-    return name, dict(parameters)
-
-
-def _shrunk(spec: str, share: float) -> str:
-    """The specification of a graph of the same kind with about ``share`` of the vertices."""
-    from bfsbench.graphs.generators import GENERATORS
-
-    name, parameters = _parse(spec)
-    return _canonical(name, GENERATORS[name].shrunk(parameters, share)) if share < 1 else spec
-
-
-def _canonical(name: str, parameters: dict[str, Any]) -> str:
+def _canonical(name: str, parameters: Mapping[str, Any]) -> str:
     from bfsbench.graphs.generators import canonical_spec
 
     return canonical_spec(name, parameters)
+
+
+UNKNOWN = "other"
+"""Of graphs that are neither in the catalogue nor generated."""
+
+
+@cache
+def kind_of_graph(name: str) -> str:
+    """The kind of the graph that result rows call ``name``: that of its entry in the catalogue, or of its
+    generator, else UNKNOWN."""
+    plain = name.partition(":")[0]
+    known = _catalogue()
+    if plain in known:
+        return known.get(plain).kind
+    try:
+        generator, _ = parse_spec(plain)
+    except UsageError:
+        return UNKNOWN
+    return GENERATORS[generator].kind if generator in GENERATORS else UNKNOWN
+
+
+@cache
+def _catalogue() -> Catalogue:
+    return Catalogue.load()

@@ -1,18 +1,25 @@
-"""Marks in a graph's name: the share of a shrunk graph, and the graph that a stand-in replaces. They are part
-of the name, so that every result row, table and picture shows them:
+"""Marks in a graph's name: the share of a shrunk graph, and the graph that a stand-in replaces.
+
+Marks are part of the name, so that every result row, table and picture shows them:
 ``soc-Slashdot0902:shrink=0.1:stands_for=soc-Slashdot0811:directed``.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bfsbench.errors import UsageError
+from bfsbench.support.errors import UsageError
 
 MARKS = ("shrink", "stands_for")
 _MARK = re.compile(rf":({'|'.join(MARKS)})=([\w.+-]*)$", re.ASCII)
+
+
+_KEPT = re.compile(r".*/given/[0-9a-f]{20}/(.+)\.npz(?::\w+=\w+)*")
+
+
+def given_name(locator: str) -> str:
+    """Returns a locator, in which the user's name replaces the file of a graph that was given in memory."""
+    return _KEPT.sub(r"\1", locator)
 
 
 @dataclass(frozen=True)

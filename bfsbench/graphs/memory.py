@@ -1,15 +1,12 @@
 """Estimates of the memory for building a graph, made beforehand. They sum the arrays that are alive at the
 peak of a conversion, and are compared with the memory that the machine and its limits leave
-(:func:`bfsbench.machine.available_memory`).
+(:func:`bfsbench.support.machine.available_memory`).
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bfsbench.errors import NotEnoughMemoryError
-from bfsbench.machine import available_memory
-from bfsbench.wording import size_text
+from bfsbench.support.errors import NotEnoughMemoryError, size_text
+from bfsbench.support.machine import available_memory
 
 _PER_VERTEX = 40
 """Offsets, original ids and the statistics' working memory, in bytes."""

@@ -1,7 +1,5 @@
 """The figures by which the papers' tables describe a graph."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.graphs.graph import Graph, Offsets
-from bfsbench.native import library
+from bfsbench.support.toolchain import library
 
 
 class _Arcs(ctypes.Structure):

@@ -16,11 +16,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from bfsbench.errors import InputError, UsageError
 from bfsbench.graphs.columns import Column, Columns
 from bfsbench.graphs.delimited import columns_of
 from bfsbench.graphs.graph import Orientation
 from bfsbench.graphs.memory import require_bytes
+from bfsbench.support.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow

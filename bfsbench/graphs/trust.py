@@ -2,16 +2,14 @@
 are in the user's configuration folder, so that they survive the deletion of the cache.
 """
 
-from __future__ import annotations
-
 import os
 from datetime import UTC
 from pathlib import Path
 
 import msgspec
 
-from bfsbench import storage
-from bfsbench.errors import InputError, UsageError
+from bfsbench.support import storage
+from bfsbench.support.errors import InputError, UsageError
 
 
 class First(msgspec.Struct, frozen=True):

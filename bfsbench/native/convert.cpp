@@ -1,8 +1,9 @@
-// Arcs grouped by row: edge list to CSR, and CSR to CSC.
+// convert: groups arcs by row, to turn an edge list into CSR, and CSR into CSC.
 //
-// A counting sort in two steps, so that the scattered writes of the second stay within a core's cache: arcs are first
-// dealt into at most 2^kBucketBits buckets of neighbouring rows, then each bucket is sorted by row on its own. Every
-// worker deals one contiguous slice of the input behind the slices before it: the sort is stable.
+// It is a counting sort in two steps, so that scattered writes stay within a core's cache. The first step
+// deals arcs into at most 2^kBucketBits + 1 buckets of neighbouring rows. The second step sorts each bucket
+// by row. In the first step each worker deals a contiguous slice of the input behind earlier slices, so the
+// sort is stable.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -18,7 +19,7 @@ struct Arcs {
     int64_t count;
     const int32_t* rows;
     const int32_t* columns;
-    bool mirror;      // each edge stands for both of its arcs; a self loop has only one
+    bool mirror;      // each edge stands for two arcs, but a self loop for one
     bool drop_loops;
 
     template <class Emit>
@@ -37,7 +38,8 @@ inline uint64_t pack(int32_t row, int32_t column) {
 }
 inline int64_t row_of(uint64_t arc) { return static_cast<int64_t>(arc >> 32); }
 
-// Deals packed arcs into buckets of 2^shift rows; returns where each bucket begins, and the end of the last.
+// Deals packed arcs into buckets of 2^shift rows. Returns where each bucket begins, followed by the end of
+// the last bucket.
 std::vector<int64_t> deal(const Arcs& arcs, int64_t buckets, int shift, uint64_t* dealt) {
     const int workers = bfsbench::worker_count(arcs.count);
     std::vector<int64_t> cursors(workers * buckets);
@@ -63,7 +65,8 @@ std::vector<int64_t> deal(const Arcs& arcs, int64_t buckets, int shift, uint64_t
     return starts;
 }
 
-// Counting sort of one bucket: rows first_row .. first_row + rows - 1, arcs begin .. end - 1 of the whole.
+// Sorts one bucket by counting. It has the rows first_row .. first_row + rows - 1 and the arcs begin .. end -
+// 1 of `dealt`.
 void sort_bucket(const uint64_t* dealt, int64_t begin, int64_t end, int64_t first_row, int64_t rows, bool sort_rows,
                  int64_t* offsets, int32_t* columns) {
     std::vector<int64_t> next(rows + 1);
@@ -76,7 +79,7 @@ void sort_bucket(const uint64_t* dealt, int64_t begin, int64_t end, int64_t firs
     for (int64_t i = begin; i < end; ++i)
         columns[next[row_of(dealt[i]) - first_row]++] = static_cast<int32_t>(dealt[i]);
     if (!sort_rows) return;
-    // By now next[row] is the end of the row.
+    // next[row] is the end of the row now.
     for (int64_t row = 0; row < rows; ++row) std::sort(columns + offsets[first_row + row], columns + next[row]);
 }
 
@@ -84,7 +87,7 @@ void sort_bucket(const uint64_t* dealt, int64_t begin, int64_t end, int64_t firs
 
 extern "C" {
 
-// Number of self loops, or -1 when an id lies outside 0 .. num_vertices - 1.
+// Returns the number of self loops, or -1 if an id lies outside 0 .. num_vertices - 1.
 int64_t count_loops(int64_t count, const int32_t* rows, const int32_t* columns, int32_t num_vertices) {
     std::atomic<int64_t> loops{0}, outside{0};
     const auto limit = static_cast<uint32_t>(num_vertices);
@@ -100,8 +103,8 @@ int64_t count_loops(int64_t count, const int32_t* rows, const int32_t* columns, 
     return outside ? -1 : loops.load();
 }
 
-// Groups arcs by row: offsets[num_vertices + 1] and columns[arcs]. `dealt` is scratch of the size of columns. Columns
-// keep the order of the input within a row, or ascend where `sort_rows` is set.
+// Groups arcs by row into offsets[num_vertices + 1] and columns[arcs]. `dealt` is scratch for as many arcs.
+// Within a row, columns keep the order of the input, or ascend if `sort_rows` is set.
 void group_by_row(int64_t count, const int32_t* rows, const int32_t* columns_in, int32_t mirror, int32_t drop_loops,
                   int32_t sort_rows, int64_t num_vertices, uint64_t* dealt, int64_t* offsets, int32_t* columns) {
     int shift = 0;
@@ -119,7 +122,7 @@ void group_by_row(int64_t count, const int32_t* rows, const int32_t* columns_in,
     offsets[num_vertices] = total;
 }
 
-// Offsets of the graph without parallel arcs; rows must ascend.
+// Computes the row offsets of the graph without parallel arcs. The columns of each row must ascend.
 void offsets_without_duplicates(int64_t num_vertices, const int64_t* offsets, const int32_t* columns,
                                 int64_t* unique_offsets) {
     bfsbench::parallel_blocks(num_vertices, 1 << 12, bfsbench::worker_count(offsets[num_vertices]),
@@ -144,7 +147,7 @@ void copy_without_duplicates(int64_t num_vertices, const int64_t* offsets, const
     });
 }
 
-// The row of every arc.
+// Stores the row of every arc: it turns row offsets into a list of rows.
 void expand_rows(int64_t num_vertices, const int64_t* offsets, int32_t* rows) {
     bfsbench::parallel_blocks(num_vertices, 1 << 12, bfsbench::worker_count(offsets[num_vertices]),
                               [=](int64_t begin, int64_t end) {

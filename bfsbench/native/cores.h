@@ -1,4 +1,4 @@
-// How many cores this process may use.
+// Counts the cores that this process may use.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace bfsbench {
 
-// Those that taskset, a cpuset or a batch system leaves to the process, not all that the machine has. At least 1.
+// Returns the number of cores that the process may use, at least 1. taskset, a cpuset or a batch system can
+// leave it fewer cores than the machine has.
 inline int available_cores() {
 #ifdef __linux__
     cpu_set_t allowed;

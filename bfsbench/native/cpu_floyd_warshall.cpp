@@ -1,46 +1,122 @@
-// cpu_floyd_warshall: Floyd and Warshall's algorithm on one core (CSE 6230).
+// cpu_floyd_warshall: the Floyd-Warshall algorithm (CSE 6230) on all cores, in tiles that fit the cache
+// (Venkataraman, Sahni and Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm", 2003).
 //
-// Rows whose vertex does not reach k are passed over: with INFINITY in them no path gets shorter.
+// A round allows paths through kTile more vertices. First it finishes the tile on the diagonal. Then it
+// finishes the other tiles of that row and column, which need the diagonal tile. Then it updates all other
+// tiles; each needs one tile of the row and one of the column. Infinite distances need no test: a path with
+// an infinite part is never shorter, and twice the infinite distance fits an int32.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+
+#include "parallel.h"
+
+// Makes the compiler generate a function with and without AVX2. The loader chooses one.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define BFSBENCH_AVX2 __attribute__((target_clones("avx2", "default")))
+#else
+#define BFSBENCH_AVX2
+#endif
 
 namespace {
 
-constexpr int32_t kInfinity = 0x3FFFFFFF;
+constexpr int64_t kTile = 64;
+constexpr int64_t kLanes = 8, kVectors = 4;  // fast_relax takes their product as columns at a time
+
+typedef int32_t Vector __attribute__((vector_size(4 * kLanes)));
+
+// The distances and the next hops, each [n][n]. `hops` is null if next hops are not wanted.
+struct Matrix {
+    int64_t n;
+    int32_t *distances, *hops;
+};
+
+struct Range {
+    int64_t begin, end;
+};
+
+Range tile(int64_t number, int64_t n) { return {number * kTile, std::min((number + 1) * kTile, n)}; }
+
+// Shortens the paths from `rows` to `columns` by paths through `middle`. The ranges may be equal.
+BFSBENCH_AVX2 void relax(const Matrix& matrix, Range rows, Range columns, Range middle) {
+    const int64_t n = matrix.n;
+    for (int64_t k = middle.begin; k < middle.end; ++k) {
+        const int32_t* from_k = matrix.distances + k * n;
+        for (int64_t i = rows.begin; i < rows.end; ++i) {
+            int32_t* row = matrix.distances + i * n;
+            const int32_t to_k = row[k];
+            if (i == k) continue;
+            if (!matrix.hops) {
+#pragma GCC ivdep
+                for (int64_t j = columns.begin; j < columns.end; ++j) row[j] = std::min(row[j], to_k + from_k[j]);
+                continue;
+            }
+            int32_t* hops = matrix.hops + i * n;
+            const int32_t hop = hops[k];
+#pragma GCC ivdep
+            for (int64_t j = columns.begin; j < columns.end; ++j) {
+                const int32_t length = to_k + from_k[j];
+                hops[j] = length < row[j] ? hop : hops[j];
+                row[j] = std::min(row[j], length);
+            }
+        }
+    }
+}
+
+// Does the work of relax() when the tiles differ and next hops are not wanted. The distances of a row stay in
+// registers.
+BFSBENCH_AVX2 void fast_relax(const Matrix& matrix, Range rows, Range columns, Range middle) {
+    const int64_t n = matrix.n, step = kLanes * kVectors;
+    int64_t j = columns.begin;
+    for (; j + step <= columns.end; j += step) {
+        for (int64_t i = rows.begin; i < rows.end; ++i) {
+            int32_t* row = matrix.distances + i * n;
+            Vector best[kVectors];
+            std::memcpy(best, row + j, sizeof best);
+            for (int64_t k = middle.begin; k < middle.end; ++k) {
+                for (int64_t part = 0; part < kVectors; ++part) {
+                    Vector length;
+                    std::memcpy(&length, matrix.distances + k * n + j + part * kLanes, sizeof length);
+                    length += row[k];
+                    best[part] = length < best[part] ? length : best[part];
+                }
+            }
+            std::memcpy(row + j, best, sizeof best);
+        }
+    }
+    relax(matrix, rows, {j, columns.end}, middle);
+}
+
+void solve(const Matrix& matrix) {
+    const int64_t n = matrix.n, tiles = (n + kTile - 1) / kTile;
+    const int workers = n < 4 * kTile ? 1 : bfsbench::available_cores();
+    for (int64_t round = 0; round < tiles; ++round) {
+        const Range middle = tile(round, n);
+        relax(matrix, middle, middle, middle);
+        bfsbench::parallel_blocks(tiles, 1, workers, [&](int64_t other, int64_t) {
+            if (other == round) return;
+            relax(matrix, middle, tile(other, n), middle);
+            relax(matrix, tile(other, n), middle, middle);
+        });
+        bfsbench::parallel_blocks(tiles, 1, workers, [&](int64_t row, int64_t) {
+            if (row == round) return;
+            for (int64_t column = 0; column < tiles; ++column) {
+                if (column == round) continue;
+                const auto shorten = matrix.hops ? relax : fast_relax;
+                shorten(matrix, tile(row, n), tile(column, n), middle);
+            }
+        });
+    }
+}
 
 }  // namespace
 
 extern "C" {
 
-// distances: int32[n][n], the weights on entry.
-void floyd_warshall(int64_t n, int32_t *distances) {
-    for (int64_t k = 0; k < n; ++k) {
-        const int32_t *from_k = distances + k * n;
-        for (int64_t i = 0; i < n; ++i) {
-            int32_t *row = distances + i * n;
-            const int32_t to_k = row[k];
-            if (to_k >= kInfinity || i == k) continue;
-            for (int64_t j = 0; j < n; ++j) row[j] = std::min(row[j], to_k + from_k[j]);
-        }
-    }
-}
+// Computes all distances in place. `distances` is int32[n][n] and holds the weights on entry.
+void floyd_warshall(int64_t n, int32_t* distances) { solve({n, distances, nullptr}); }
 
-// The same, with next_hops: int32[n][n], on entry the column where there is an arc, the row's own vertex on the
-// diagonal, else -1.
-void floyd_warshall_paths(int64_t n, int32_t *distances, int32_t *next_hops) {
-    for (int64_t k = 0; k < n; ++k) {
-        for (int64_t i = 0; i < n; ++i) {
-            int32_t *row = distances + i * n, *hops = next_hops + i * n;
-            const int32_t to_k = row[k];
-            if (to_k >= kInfinity) continue;
-            for (int64_t j = 0; j < n; ++j) {
-                const int32_t length = to_k + distances[k * n + j];
-                if (length < row[j]) {
-                    row[j] = length;
-                    hops[j] = hops[k];
-                }
-            }
-        }
-    }
-}
+// Computes all distances and next hops in place. `next_hops` is int32[n][n]. On entry it holds the column for
+// each arc, the vertex itself on the diagonal, and -1 elsewhere.
+void floyd_warshall_paths(int64_t n, int32_t* distances, int32_t* next_hops) { solve({n, distances, next_hops}); }
 }

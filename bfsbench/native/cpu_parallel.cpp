@@ -1,39 +1,42 @@
-// cpu_parallel: direction-optimising breadth-first search on all cores (Beamer, Asanovic and Patterson, "Direction-
-// optimizing breadth-first search", 2012).
+// cpu_parallel: direction-optimising breadth-first search on all cores (Beamer, Asanovic and Patterson,
+// "Direction-optimizing breadth-first search", 2012).
 //
-// A level is pushed or pulled. Pushing takes the level's vertices from a queue and claims their unvisited neighbours
-// in a bitmap; pulling lets every unvisited vertex look for an in-neighbour in the level, which is a bitmap then, too,
-// and stop at the first. Pulling begins when the level's arcs exceed 1 / alpha of those that leave unvisited vertices,
-// and ends when the levels shrink and have fewer than 1 / beta of the vertices.
+// A level is pushed or pulled. To push, threads take the level's vertices from queues and claim their unseen
+// neighbours. To pull, each unseen vertex looks for an in-neighbour in the level, which is a bitmap, and
+// stops at the first. Pulling begins when the level has more than 1 / alpha of the arcs that leave unseen
+// vertices. It ends when levels shrink and have fewer than 1 / beta of the vertices.
 //
-// Every vertex is claimed once, so a queue of num_vertices entries holds all pushed levels one after the other. Members
-// of the team gather what they claim in buffers of their own and append those to the queue. A level of few arcs is
-// pushed in any case, by the calling thread alone and without atomic operations: to share it out would take longer. One
-// of somewhat more arcs is shared by a small team of its own, whose members meet in less time.
+// Each vertex has a byte that says whether it was seen. A claim reads and writes the byte without a locked
+// instruction. So two threads may both claim a vertex, queue it and expand it. This costs time but changes no
+// level. A thread never claims a vertex twice, so a queue of num_vertices entries never overflows. Neighbours
+// in short rows are claimed without a branch, because the processor cannot predict which are unseen. The
+// calling thread pushes levels of few arcs alone, because sharing them would take longer.
+//
+// Threads use relaxed atomic operations for bytes and levels that several of them may access in one step.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
+#include <vector>
 
 #include "team.h"
 
 extern "C" {
 
-// A graph and the arrays of a search. Offsets are int32 or int64; column_offsets and row_indices are the CSC form.
+// A graph and the settings of its searches. Offsets are int32 or int64. column_offsets and row_indices are
+// the graph in CSC form.
 struct ParallelArguments {
     int64_t num_vertices;
     const void* row_offsets;
     const int32_t* column_indices;
     const void* column_offsets;
     const int32_t* row_indices;
-    int32_t* levels;  // num_vertices
-    int32_t* queue;   // num_vertices
     int32_t threads;
-    int32_t sequential_limit;  // arcs up to which one thread pushes a level
-    int32_t few_limit;         // and up to which kFew do
+    int32_t sequential_limit;  // one thread pushes a level of up to this many arcs
     double alpha, beta;
-    int8_t* steps;  // num_vertices, for each level how it was expanded, a Step; null: not noted
+    int8_t* steps;  // int8[num_vertices]: the Step that expanded each level; null if not wanted
 };
 }
 
@@ -43,50 +46,43 @@ using bfsbench::Team;
 
 enum class Step : int8_t { push_alone, push_together, pull };
 
-constexpr int kFew = 4;               // threads that meet quickly
 constexpr int64_t kAhead = 8;         // queue entries between a prefetch and its use
-constexpr int64_t kBuffer = 1024;     // vertices that a member gathers before it appends them
-constexpr int64_t kWordGrain = 64;    // words of a bitmap handed out at a time
+constexpr int64_t kShortRow = 16;     // rows of up to this many arcs are claimed without a branch
+constexpr int64_t kChunk = 512;       // most queue entries that a member takes at a time
+constexpr int64_t kWordGrain = 64;    // words of a bitmap that a member takes at a time
 constexpr int64_t kLevelGrain = 1 << 14;
 
-// One bit a vertex. Threads that share a word use claim(); other functions need the word for themselves.
-class Bitmap {
-  public:
-    explicit Bitmap(int64_t vertices) : words_(vertices / 64 + 1), data_(new std::atomic<uint64_t>[words_]) {}
+template <class T>
+T get(const T& place) {
+    return __atomic_load_n(&place, __ATOMIC_RELAXED);
+}
 
-    int64_t words() const { return words_; }
-    uint64_t word(int64_t w) const { return data_[w].load(std::memory_order_relaxed); }
-    void set_word(int64_t w, uint64_t bits) { data_[w].store(bits, std::memory_order_relaxed); }
-    bool has(int32_t v) const { return word(v >> 6) >> (v & 63) & 1; }
-    // Returns whether the bit was not set before.
-    bool claim(int32_t v) { return !(data_[v >> 6].fetch_or(bit(v), std::memory_order_relaxed) & bit(v)); }
-    void swap(Bitmap& other) { data_.swap(other.data_); }
-
-  private:
-    static uint64_t bit(int32_t v) { return uint64_t{1} << (v & 63); }
-    int64_t words_;
-    std::unique_ptr<std::atomic<uint64_t>[]> data_;
-};
+template <class T>
+void set(T& place, T value) {
+    __atomic_store_n(&place, value, __ATOMIC_RELAXED);
+}
 
 struct Frontier {
-    int64_t vertices = 0, arcs = 0;  // arcs that leave them
+    int64_t vertices = 0, arcs = 0;  // arcs that leave the vertices
+    void add(const Frontier& part) {
+        vertices += part.vertices;
+        arcs += part.arcs;
+    }
 };
 
-// The same, added to by several threads.
-struct Tally {
-    std::atomic<int64_t> vertices{0}, arcs{0};
-    void add(const Frontier& part) {
-        vertices.fetch_add(part.vertices, std::memory_order_relaxed);
-        arcs.fetch_add(part.arcs, std::memory_order_relaxed);
-    }
-    operator Frontier() const { return {vertices.load(), arcs.load()}; }
+// A thread's queue, and what it has found in the current step. The entries from head to tail belong to the
+// current level.
+struct alignas(64) Member {
+    std::unique_ptr<int32_t[]> queue;
+    int64_t head = 0, tail = 0, end = 0;
+    Frontier found;
+    alignas(64) std::atomic<int64_t> taken{0};  // entries of the level that members have taken
 };
 
 class Search {
   public:
     virtual ~Search() = default;
-    virtual void clear() = 0;
-    virtual void run(int32_t source) = 0;
+    virtual void run(int32_t source, int32_t* levels) = 0;
 };
 
 template <class Offset>
@@ -96,132 +92,159 @@ class ParallelSearch final : public Search {
         : graph_(arguments),
           row_offsets_(static_cast<const Offset*>(arguments.row_offsets)),
           column_offsets_(static_cast<const Offset*>(arguments.column_offsets)),
+          words_(arguments.num_vertices / 64 + 1),
           team_(arguments.threads),
-          few_(team_.size() > kFew ? kFew : 1),
-          visited_(arguments.num_vertices),
-          level_(arguments.num_vertices),
-          next_(arguments.num_vertices) {}
-
-    void clear() override {
-        team_.share(graph_.num_vertices, kLevelGrain, [this](int64_t begin, int64_t end) {
-            std::fill(graph_.levels + begin, graph_.levels + end, -1);
-        });
-        clear(visited_);
+          members_(team_.size()),
+          seen_(new uint8_t[words_ * 64]),
+          level_(new uint64_t[words_]),
+          next_(new uint64_t[words_]) {
+        for (Member& member : members_) member.queue.reset(new int32_t[arguments.num_vertices + 1]);
     }
 
-    void run(int32_t source) override {
-        graph_.levels[source] = 0;
-        graph_.queue[0] = source;
-        head_ = unmarked_ = 0;
-        tail_ = 1;
+    void run(int32_t source, int32_t* levels) override {
+        levels_ = levels;
+        clear();
+        levels_[source] = 0;
+        seen_[source] = 1;
+        for (Member& member : members_) member.head = member.tail = member.end = 0;
+        members_[0].queue[0] = source;
+        members_[0].tail = members_[0].end = 1;
         Frontier frontier{1, degree(source)};
-        int64_t unexplored = row_offsets_[graph_.num_vertices];  // arcs that leave unvisited vertices
-        unexplored -= frontier.arcs;
+        int64_t unexplored = row_offsets_[graph_.num_vertices] - frontier.arcs;  // arcs that leave unseen vertices
         for (int32_t next = 1; frontier.vertices > 0; ++next) {
             const bool small = frontier.arcs <= graph_.sequential_limit;
             const bool many = static_cast<double>(frontier.arcs) * graph_.alpha > static_cast<double>(unexplored);
             if (!small && many) {
                 next = pull_levels(next, frontier, unexplored);
-            } else if (small || team_.size() == 1) {
-                frontier = push_alone(next, unexplored);
             } else {
-                frontier = push_together(next, frontier.arcs);
-                unexplored -= frontier.arcs;
+                frontier = small || team_.size() == 1 ? push_alone(next) : push_together(next, frontier.vertices);
+                unexplored = std::max<int64_t>(unexplored - frontier.arcs, 0);  // a vertex claimed twice counts twice
             }
         }
     }
 
   private:
-    // `next` is the level that the step discovers.
+    // Stores how a step expands a level. `next` is the level that the step discovers.
     void note(Step step, int32_t next) const {
         if (graph_.steps) graph_.steps[next - 1] = static_cast<int8_t>(step);
     }
 
     int64_t degree(int32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
 
-    void clear(Bitmap& bitmap) {
-        team_.share(bitmap.words(), kLevelGrain, [&](int64_t begin, int64_t end) {
-            for (int64_t w = begin; w < end; ++w) bitmap.set_word(w, 0);
+    // Resets levels and bytes. The bytes after the last vertex count as seen, so that no step takes them for
+    // vertices.
+    void clear() {
+        const int64_t n = graph_.num_vertices;
+        team_.share(n, kLevelGrain, [&](int64_t begin, int64_t end) {
+            std::fill(levels_ + begin, levels_ + end, -1);
+            std::memset(&seen_[begin], 0, end - begin);
         });
+        std::memset(&seen_[n], 1, words_ * 64 - n);
     }
 
-    // Calls visit(neighbour) for every arc that leaves the queue's entries from begin to end.
-    template <class Visit>
-    void for_each_neighbour(int64_t begin, int64_t end, Visit visit) const {
-        const int32_t* queue = graph_.queue;
-        for (int64_t i = begin; i < end; ++i) {
-            if (i + 2 * kAhead < end) __builtin_prefetch(&row_offsets_[queue[i + 2 * kAhead]]);
-            if (i + kAhead < end) __builtin_prefetch(&graph_.column_indices[row_offsets_[queue[i + kAhead]]]);
-            const int32_t v = queue[i];
-            for (Offset e = row_offsets_[v]; e < row_offsets_[v + 1]; ++e) visit(graph_.column_indices[e]);
-        }
-    }
-
-    // Push levels by one thread while they are small, in one pass over the queue without a pause between
-    // levels: prefetched entries may belong to the next level. The first discovers level `next`, which becomes
-    // the last that was discovered; that one is the queue's level.
-    Frontier push_alone(int32_t& next, int64_t& unexplored) {
+    // Claims the unseen neighbours of v and appends them to the queue. Returns the new end of the queue.
+    template <bool together>
+    int64_t claim(int32_t v, int32_t* queue, int64_t end) {
         const int32_t* const columns = graph_.column_indices;
-        int32_t* const queue = graph_.queue;
-        int32_t* const levels = graph_.levels;
-        int64_t head = head_, tail = tail_;
-        for (;; ++next) {
-            note(Step::push_alone, next);
-            Frontier found;
-            const int64_t end = tail;
-            for (; head < end; ++head) {
-                if (head + kAhead < tail) __builtin_prefetch(&columns[row_offsets_[queue[head + kAhead]]]);
-                const int32_t v = queue[head];
-                for (Offset e = row_offsets_[v]; e < row_offsets_[v + 1]; ++e) {
-                    const int32_t neighbour = columns[e];
-                    if (levels[neighbour] >= 0) continue;
-                    levels[neighbour] = next;
-                    queue[tail++] = neighbour;
-                    found.arcs += degree(neighbour);
+        uint8_t* const seen = seen_.get();
+        const Offset last = row_offsets_[v + 1];
+        Offset e = row_offsets_[v];
+        if (last - e > kShortRow) {
+            for (; e < last; ++e) {
+                const int32_t neighbour = columns[e];
+                if (get(seen[neighbour])) continue;
+                set(seen[neighbour], uint8_t{1});
+                queue[end++] = neighbour;
+            }
+            return end;
+        }
+        uint8_t unused;
+        for (; e < last; ++e) {
+            const int32_t neighbour = columns[e];
+            const uint8_t known = get(seen[neighbour]);
+            queue[end] = neighbour;
+            end += known ^ 1;
+            // Storing a 1 over a 1 would take the byte's cache line from other threads.
+            set(*(together && known ? &unused : &seen[neighbour]), uint8_t{1});
+        }
+        return end;
+    }
+
+    // Expands the entries begin .. end - 1 of a queue into the queue of `member`. It prefetches only for
+    // entries that have been written: those before `end` and, in the member's own queue, those it has just
+    // appended.
+    template <bool together>
+    void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
+        const bool own = queue == member.queue.get();
+        const int64_t old = member.end;
+        int64_t fill = old;
+        for (int64_t i = begin; i < end; ++i) {
+            const int64_t limit = !together && own ? std::max(end, fill) : end;
+            if (i + 2 * kAhead < limit) __builtin_prefetch(&row_offsets_[queue[i + 2 * kAhead]]);
+            if (i + kAhead < limit) __builtin_prefetch(&graph_.column_indices[row_offsets_[queue[i + kAhead]]]);
+            fill = claim<together>(queue[i], member.queue.get(), fill);
+        }
+        int32_t* const found = member.queue.get();
+        int64_t arcs = 0;
+        member.end = old;
+        for (int64_t i = old; i < fill; ++i) {  // vertices without out-arcs leave the queue
+            const int32_t v = found[i];
+            const int64_t leaving = degree(v);
+            set(levels_[v], next);
+            arcs += leaving;
+            found[member.end] = v;
+            member.end += leaving > 0;
+        }
+        member.found.add({fill - old, arcs});
+    }
+
+    // Ends a step: what all members have found becomes the current level. Returns its size.
+    Frontier advance() {
+        Frontier all;
+        for (Member& member : members_) {
+            all.add(member.found);
+            member.found = {};
+            member.head = member.tail;
+            member.tail = member.end;
+        }
+        return all;
+    }
+
+    Frontier push_alone(int32_t next) {
+        note(Step::push_alone, next);
+        for (const Member& member : members_)
+            expand<false>(member.queue.get(), member.head, member.tail, members_[0], next);
+        return advance();
+    }
+
+    // Pushes a level with all members. Each member first takes chunks of its own queue, which its cache
+    // holds, and then chunks of other queues.
+    Frontier push_together(int32_t next, int64_t vertices) {
+        note(Step::push_together, next);
+        const int64_t grain = std::clamp<int64_t>(vertices / (8 * team_.size()), 1, kChunk);
+        for_each_chunk(grain, [&](const int32_t* queue, int64_t begin, int64_t end, Member& member) {
+            expand<true>(queue, begin, end, member, next);
+        });
+        return advance();
+    }
+
+    template <class Chunk>
+    void for_each_chunk(int64_t grain, const Chunk& chunk) {
+        for (Member& member : members_) member.taken.store(member.head, std::memory_order_relaxed);
+        team_.run([&](int self) {
+            for (int turn = 0; turn < team_.size(); ++turn) {
+                Member& owner = members_[(self + turn) % team_.size()];
+                while (owner.taken.load(std::memory_order_relaxed) < owner.tail) {
+                    const int64_t begin = owner.taken.fetch_add(grain, std::memory_order_relaxed);
+                    if (begin >= owner.tail) break;
+                    chunk(owner.queue.get(), begin, std::min(begin + grain, owner.tail), members_[self]);
                 }
             }
-            found.vertices = tail - end;
-            unexplored -= found.arcs;
-            head_ = end;
-            tail_ = tail;
-            if (found.vertices == 0 || found.arcs > graph_.sequential_limit) return found;
-        }
-    }
-
-    Frontier push_together(int32_t next, int64_t arcs) {
-        note(Step::push_together, next);
-        mark_queue();
-        Team& team = few_.size() > 1 && arcs <= graph_.few_limit ? few_ : team_;
-        Tally tally;
-        std::atomic<int64_t> tail{tail_};
-        const int64_t size = tail_ - head_;
-        const int64_t grain = std::clamp<int64_t>(size / (8 * team.size()), 1, kBuffer);
-        team.share(size, grain, [&](int64_t begin, int64_t end) {
-            Frontier found;
-            Buffer buffer(graph_.queue, tail);
-            for_each_neighbour(head_ + begin, head_ + end, [&](int32_t neighbour) {
-                if (visited_.has(neighbour) || !visited_.claim(neighbour)) return;
-                graph_.levels[neighbour] = next;
-                buffer.add(neighbour);
-                ++found.vertices;
-                found.arcs += degree(neighbour);
-            });
-            buffer.flush();
-            tally.add(found);
         });
-        advance(tail);
-        unmarked_ = tail_;
-        return tally;
     }
 
-    void advance(int64_t tail) {
-        head_ = tail_;
-        tail_ = tail;
-    }
-
-    // Pull levels from `next` on until pushing is better again. Returns the last level found.
+    // Pulls levels from `next` on, until pushing pays again. Returns the last level found.
     int32_t pull_levels(int32_t next, Frontier& frontier, int64_t& unexplored) {
-        mark_queue();
         queue_to_bitmap();
         for (;; ++next) {
             const int64_t before = frontier.vertices;
@@ -236,102 +259,102 @@ class ParallelSearch final : public Search {
         return next;
     }
 
+    // Calls body(begin, end, member) on blocks of the bitmap's words.
+    template <class Block>
+    void for_each_block(const Block& body) {
+        std::atomic<int64_t> taken{0};
+        team_.run([&](int self) {
+            for (;;) {
+                const int64_t begin = taken.fetch_add(kWordGrain, std::memory_order_relaxed);
+                if (begin >= words_) return;
+                body(begin, std::min(begin + kWordGrain, words_), members_[self]);
+            }
+        });
+    }
+
     Frontier pull(int32_t next) {
         note(Step::pull, next);
-        Tally tally;
-        team_.share(visited_.words(), kWordGrain, [&](int64_t begin, int64_t end) {
+        for_each_block([&](int64_t begin, int64_t end, Member& member) {
             Frontier found;
-            for (int64_t w = begin; w < end; ++w) pull_word(w, next, found);
-            tally.add(found);
+            for (int64_t w = begin; w < end; ++w) next_[w] = pull_word(w, next, found);
+            member.found.add(found);
         });
-        return tally;
+        return advance();
     }
 
-    void pull_word(int64_t w, int32_t next, Frontier& found) {
-        const uint64_t visited = visited_.word(w);
-        uint64_t fresh = 0;
-        for (uint64_t rest = ~visited; rest; rest &= rest - 1) {
-            const int64_t v = w * 64 + __builtin_ctzll(rest);
-            if (v >= graph_.num_vertices) break;
-            if (!has_parent(static_cast<int32_t>(v))) continue;
-            graph_.levels[v] = next;
-            fresh |= rest & -rest;
-            ++found.vertices;
-            found.arcs += degree(static_cast<int32_t>(v));
+    // Returns a bit for each of the 64 vertices of word w: 1 if the vertex was not seen. Each multiplication
+    // gathers the lowest bits of eight bytes.
+    uint64_t unseen(int64_t w) const {
+        uint64_t seen = 0;
+        for (int part = 0; part < 8; ++part) {
+            uint64_t bytes;
+            std::memcpy(&bytes, &seen_[w * 64 + part * 8], 8);
+            seen |= (bytes * 0x0102040810204080) >> 56 << (part * 8);
         }
-        next_.set_word(w, fresh);
-        if (fresh) visited_.set_word(w, visited | fresh);
+        return ~seen;
     }
 
-    bool has_parent(int32_t v) const {
-        const int32_t* first = graph_.row_indices + column_offsets_[v];
-        const int32_t* last = graph_.row_indices + column_offsets_[v + 1];
-        return std::any_of(first, last, [this](int32_t u) { return level_.has(u); });
+    // Finds the vertices of word w that belong to level `next`, and returns their bits.
+    uint64_t pull_word(int64_t w, int32_t next, Frontier& found) {
+        uint64_t fresh = 0;
+        for (uint64_t rest = unseen(w); rest; rest &= rest - 1) {
+            const int64_t v = w * 64 + __builtin_ctzll(rest);
+            const Offset first = column_offsets_[v], last = column_offsets_[v + 1];
+            if (first == last) seen_[v] = 1;  // no arc leads to it, so no later step has to look at it
+            if (!any_in_level(first, last)) continue;
+            levels_[v] = next;
+            seen_[v] = 1;
+            fresh |= rest & -rest;
+            found.add({1, degree(static_cast<int32_t>(v))});
+        }
+        return fresh;
     }
 
-    // A thread that pushes alone updates levels only. This adds its vertices to the bitmap.
-    void mark_queue() {
-        team_.share(tail_ - unmarked_, kBuffer, [this](int64_t begin, int64_t end) {
-            for (int64_t i = unmarked_ + begin; i < unmarked_ + end; ++i) visited_.claim(graph_.queue[i]);
-        });
-        unmarked_ = tail_;
+    bool any_in_level(Offset e, Offset last) const {
+        for (; e < last; ++e) {
+            const int32_t u = graph_.row_indices[e];
+            if (level_[u >> 6] >> (u & 63) & 1) return true;
+        }
+        return false;
     }
 
     void queue_to_bitmap() {
-        clear(level_);
-        team_.share(tail_ - head_, kBuffer, [this](int64_t begin, int64_t end) {
-            for (int64_t i = head_ + begin; i < head_ + end; ++i) level_.claim(graph_.queue[i]);
+        team_.share(words_, kLevelGrain, [&](int64_t begin, int64_t end) {
+            std::fill(&level_[begin], &level_[end], 0);
+        });
+        for_each_chunk(kChunk, [&](const int32_t* queue, int64_t begin, int64_t end, Member&) {
+            for (int64_t i = begin; i < end; ++i)
+                __atomic_fetch_or(&level_[queue[i] >> 6], uint64_t{1} << (queue[i] & 63), __ATOMIC_RELAXED);
         });
     }
 
-    // The level of the bitmap becomes that of the queue.
+    // Copies the level from the bitmap to the queues.
     void bitmap_to_queue() {
-        std::atomic<int64_t> tail{tail_};
-        team_.share(level_.words(), kWordGrain, [&](int64_t begin, int64_t end) {
-            Buffer buffer(graph_.queue, tail);
+        for_each_block([&](int64_t begin, int64_t end, Member& member) {
             for (int64_t w = begin; w < end; ++w)
-                for (uint64_t rest = level_.word(w); rest; rest &= rest - 1)
-                    buffer.add(static_cast<int32_t>(w * 64 + __builtin_ctzll(rest)));
-            buffer.flush();
+                for (uint64_t rest = level_[w]; rest; rest &= rest - 1)
+                    member.queue[member.end++] = static_cast<int32_t>(w * 64 + __builtin_ctzll(rest));
         });
-        advance(tail);
-        unmarked_ = tail_;
+        advance();
     }
-
-    // Vertices on their way to a queue that several threads append to.
-    class Buffer {
-      public:
-        Buffer(int32_t* queue, std::atomic<int64_t>& tail) : queue_(queue), tail_(tail) {}
-        void add(int32_t v) {
-            if (size_ == kBuffer) flush();
-            vertices_[size_++] = v;
-        }
-        void flush() {
-            std::copy_n(vertices_, size_, queue_ + tail_.fetch_add(size_, std::memory_order_relaxed));
-            size_ = 0;
-        }
-
-      private:
-        int32_t* queue_;
-        std::atomic<int64_t>& tail_;
-        int64_t size_ = 0;
-        int32_t vertices_[kBuffer];
-    };
 
     const ParallelArguments graph_;
     const Offset* const row_offsets_;
     const Offset* const column_offsets_;
-    Team team_, few_;  // the latter of one, and without use, where the former is small itself
-    Bitmap visited_, level_, next_;
-    int64_t head_ = 0, tail_ = 0;  // of the level in the queue
-    int64_t unmarked_ = 0;         // the queue's entries from here on are not in visited_ yet
+    const int64_t words_;  // words of a bitmap
+    int32_t* levels_ = nullptr;
+    Team team_;
+    std::vector<Member> members_;
+    std::unique_ptr<uint8_t[]> seen_;
+    std::unique_ptr<uint64_t[]> level_, next_;
 };
 
 }  // namespace
 
 extern "C" {
 
-// Copies the arguments; the arrays must outlive the search. Returns null if the system refuses memory or threads.
+// Makes a search with a copy of `arguments`. The arrays must outlive the search. Returns null if the system
+// refuses memory or threads.
 Search* parallel_create(const ParallelArguments* arguments, int32_t offset_bytes) {
     try {
         if (offset_bytes == 8) return new ParallelSearch<int64_t>(*arguments);
@@ -341,10 +364,8 @@ Search* parallel_create(const ParallelArguments* arguments, int32_t offset_bytes
     }
 }
 
-void parallel_clear(Search* search) { search->clear(); }
-
-// The search must have been cleared.
-void parallel_run(Search* search, int32_t source) { search->run(source); }
+// Searches from `source`. `levels` is int32[V] and need not be initialised.
+void parallel_run(Search* search, int32_t source, int32_t* levels) { search->run(source, levels); }
 
 void parallel_destroy(Search* search) { delete search; }
 }

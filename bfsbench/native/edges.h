@@ -1,5 +1,5 @@
-// How generators hand over edges: the caller provides two arrays once their number is known, and they are filled by
-// several threads. The result does not depend on how many.
+// Passes edges from generators to their caller. The caller provides two arrays once the number of edges is
+// known, and several threads fill them. The result does not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct Edges {
     int32_t* targets;
 };
 
-// Provides room for `count` edges; non-zero when there is none.
+// Provides arrays for `count` edges. Returns non-zero if there is no memory.
 using Allocate = int (*)(int64_t count, Edges* edges);
 
 enum Status { kDone = 0, kOutOfMemory = 1 };
 
-// The status of body(), which may run out of memory.
+// Returns the status of body(), or kOutOfMemory if it throws std::bad_alloc.
 template <class Body>
 int guarded(Body body) {
     try {
@@ -32,10 +32,10 @@ int guarded(Body body) {
     }
 }
 
-// Items drawn at a time by one worker.
+// Returns how many items a worker draws at a time.
 inline int64_t grain_of(int64_t items) { return items / 1024 + 1; }
 
-// Edge i is draw(i), a pair of vertices.
+// Generates `count` edges: edge i is draw(i), a pair of vertices.
 template <class Draw>
 int emit_edges(int64_t count, int threads, Allocate allocate, Draw draw) {
     Edges edges;
@@ -46,7 +46,8 @@ int emit_edges(int64_t count, int threads, Allocate allocate, Draw draw) {
     return kDone;
 }
 
-// The edges of row r are those that row(r, add) passes to add(source, target); it must do the same each time.
+// Generates the edges of `rows` rows. row(r, add) calls add(source, target) for each edge of row r. It runs
+// twice per row and must add the same edges each time.
 template <class Row>
 int emit_rows(int64_t rows, int threads, Allocate allocate, Row row) {
     const int64_t grain = grain_of(rows);

@@ -1,9 +1,10 @@
-// Graph generators. Each function draws one family of graphs; bfsbench/graphs/generators declares their parameters,
-// checks them, and says which paper or program defines the family.
+// Graph generators. Each function generates one family of graphs. bfsbench/graphs/generators declares and
+// checks the parameters, and names the paper or program that defines the family.
 //
-// Edges that can be drawn alone are drawn by number; those that depend on a row (a vertex, a row of a matrix) are
-// made twice, once to be counted and once to be written. Each function ends with the seed, the number of threads
-// (unnamed where one thread does it) and the provider of the arrays, and returns a Status.
+// Independent edges are drawn by number. Edges that depend on a row (a vertex or a row of a matrix) are
+// generated twice: once to count them and once to store them. The last parameters of each function are the
+// seed, the number of threads (unnamed if the function uses one), and the provider of the arrays. Each
+// function returns a Status.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -18,10 +19,10 @@ using namespace bfsbench;
 
 namespace {
 
-// What a stream of draws is for: no two purposes of a generator share numbers.
+// The purpose of a stream of draws. Two purposes of a generator never share random numbers.
 enum Purpose : uint64_t { kEdges = 1, kLabels = 2, kDegrees = 3, kPairing = 4, kRepair = 5, kCells = 6, kWeights = 7 };
 
-// A uniformly random permutation of 0 .. size-1 (Fisher and Yates).
+// Returns a uniformly random permutation of 0 .. size - 1 (Fisher and Yates).
 std::vector<int32_t> permutation(int64_t size, Stream stream) {
     std::vector<int32_t> labels(size);
     for (int64_t i = 0; i < size; ++i) {
@@ -32,7 +33,8 @@ std::vector<int32_t> permutation(int64_t size, Stream stream) {
     return labels;
 }
 
-// Fires of the forest fire model: vertices arrive one by one, and each links to every vertex its fire burned.
+// A graph by the forest fire model. Vertices arrive one by one. Each starts a fire and links to every vertex
+// that the fire burns.
 class Forest {
   public:
     Forest(int64_t vertices, int64_t isolated, Chance forward, Chance backward)
@@ -46,7 +48,8 @@ class Forest {
     void arrive(int32_t vertex, Random random) {
         if (vertex >= isolated_) {
             burn(static_cast<int32_t>(random.below(vertex)), vertex);
-            // What has burned is the queue of what burns next, and the newcomer's row of arcs.
+            // The row of the new vertex in out_ holds the burned vertices. It also serves as the queue of the
+            // fire.
             for (size_t next = starts_[vertex]; next < out_.size(); ++next) {
                 const int32_t burning = out_[next];
                 spread(out_.data() + starts_[burning], starts_[burning + 1] - starts_[burning], forward_, vertex,
@@ -62,8 +65,8 @@ class Forest {
     size_t row_end(int32_t vertex) const { return starts_[vertex + 1]; }
 
   private:
-    // Burns a geometric number of a vertex's unburned neighbours, chosen uniformly. The neighbours may lie in out_,
-    // which grows while they burn, so they are read before.
+    // Burns a geometrically distributed number of a vertex's unburned neighbours, chosen uniformly.
+    // `neighbours` may point into out_, which grows during burning. So the neighbours are copied first.
     void spread(const int32_t* neighbours, size_t count, Chance chance, int32_t fire, Random& random) {
         size_t wanted = 0;
         while (wanted < count && random.happens(chance)) ++wanted;
@@ -92,11 +95,12 @@ class Forest {
     std::vector<int32_t> unburned_;
 };
 
-// Weights of the quadrants of a recursive matrix, in units of 2^-40 at the start.
+// Weights of the quadrants of a recursive matrix. They start in units of 2^-40.
 struct Quadrants {
     int64_t upper_left, upper_right, lower_left, lower_right;
 
-    // Multiplies each weight by a factor between 1 - noise / 2 and 1 + noise / 2, noise in units of 2^-16.
+    // Multiplies each weight by a factor between 1 - noise / 2 and 1 + noise / 2. `noise` is in units of
+    // 2^-16.
     void vary(int64_t noise, uint64_t draw) {
         for (int64_t* weight : {&upper_left, &upper_right, &lower_left, &lower_right}) {
             const int64_t factor = (1 << 16) - noise / 2 + ((static_cast<int64_t>(draw & 0xFFFF) * noise) >> 16);
@@ -106,8 +110,8 @@ struct Quadrants {
     }
 };
 
-// Ring targets of `source`, each moved with chance `rewire` to a vertex that the row does not hold yet; -1 where a
-// ring target had been drawn before.
+// Draws the targets of `source` on the ring. With chance `rewire`, a target moves to a vertex that the row
+// does not have yet. A target that the row already has becomes -1.
 void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance rewire, Random random, int32_t* row) {
     for (int64_t slot = 0; slot < degree; ++slot) {
         const auto drawn = [&](int64_t v) { return std::find(row, row + slot, v) != row + slot; };
@@ -120,8 +124,8 @@ void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance re
     }
 }
 
-// Degrees of the scale-free graph: one vertex at a random place in every `spacing` has `hub_degree`, the others have
-// 5, 6 or 7.
+// Degrees of the scale-free graph. One vertex of every `spacing`, at a random place, has `hub_degree`. All
+// other vertices have degree 5, 6 or 7.
 class DegreesWithHubs {
   public:
     DegreesWithHubs(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed)
@@ -142,8 +146,8 @@ class DegreesWithHubs {
     Stream places_, degrees_;
 };
 
-// Deals the ends of `count` edges to the vertices in random order (Fisher and Yates). If the degrees have an odd sum,
-// the one end too many is the last.
+// Deals the 2 * `count` ends of edges to the vertices in random order (Fisher and Yates). If the degrees have
+// an odd sum, the last end is left out.
 void match_ends(const DegreesWithHubs& degrees, int64_t vertices, int64_t count, Stream stream, Edges edges) {
     const auto end = [&](int64_t i) -> int32_t& { return i < count ? edges.sources[i] : edges.targets[i - count]; };
     int64_t dealt = 0;
@@ -155,7 +159,8 @@ void match_ends(const DegreesWithHubs& degrees, int64_t vertices, int64_t count,
         }
 }
 
-// An edge from a vertex to itself swaps its target with that of a random edge away from the vertex.
+// Removes self loops. The target of a self loop is swapped with the target of a random edge that does not
+// touch the vertex.
 void part_self_loops(int64_t count, Stream stream, Edges edges) {
     for (int64_t i = 0; i < count; ++i) {
         Random random = stream.at(i);
@@ -172,8 +177,8 @@ void part_self_loops(int64_t count, Stream stream, Edges edges) {
 
 extern "C" {
 
-// Edges of a recursive matrix over `vertices` rows and columns, halved rounding down as often as it can be; `weights`
-// are those of the quadrants, in reading order.
+// Generates edges of a recursive matrix with `vertices` rows and columns. Each step halves rows and columns,
+// rounding down. `weights` belong to the upper left, upper right, lower left and lower right quadrants.
 int generate_rmat(int64_t vertices, int64_t count, const Quadrants* weights, int64_t noise, int64_t shuffle,
                   uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
@@ -185,7 +190,8 @@ int generate_rmat(int64_t vertices, int64_t count, const Quadrants* weights, int
             Quadrants now = *weights;
             int64_t source = 0, target = 0;
             for (int64_t step = vertices / 2; step > 0; step /= 2) {
-                // Bitwise and multiplied, because the processor cannot predict these branches.
+                // Bitwise operators and multiplications replace branches that the processor could not
+                // predict.
                 const int64_t upper = now.upper_left + now.upper_right, first_three = upper + now.lower_left;
                 const int64_t draw = random.below(first_three + now.lower_right);
                 const int64_t lower = draw >= upper;
@@ -250,8 +256,9 @@ int generate_forest_fire(int64_t vertices, int64_t isolated, Chance forward, Cha
     });
 }
 
-// The first `vertices` cells of a box of columns x rows x any depth, in reading order, with an edge to the next cell
-// of each axis and, with `diagonal`, to the one across; each edge is kept with chance `keep`.
+// Generates a grid: the first `vertices` cells, in reading order, of a box of columns x rows x any depth.
+// Edges lead to the next cell along each axis and, with `diagonal`, to the diagonal neighbour. Each edge is
+// kept with chance `keep`.
 int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagonal, Chance keep, uint64_t seed,
                  int threads, Allocate allocate) {
     return guarded([&] {
@@ -271,8 +278,8 @@ int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagon
     });
 }
 
-// Every vertex has as many edge ends as DegreesWithHubs says, which are shuffled in place over both arrays and so
-// matched; an edge that got the same vertex twice trades ends with another one.
+// Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. Shuffling all ends
+// in place over both arrays pairs them. An edge with two equal ends then swaps its target with another edge.
 int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed, int,
                         Allocate allocate) {
     return guarded([&] {
@@ -287,8 +294,9 @@ int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, u
     });
 }
 
-// Row v of the adjacency matrix: v itself and v + 1 (round the ring) always, any other column with chance
-// `density`; where that makes more than `most` entries, a random choice of the others stays.
+// Generates a dense graph. Row v has the entries v and v + 1 (modulo `vertices`) always, and any other column
+// with chance `density`. If a row would get more than `most` entries, a random choice of the other columns
+// remains.
 int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
         const Stream entries(seed, kEdges), culling(seed, kRepair);
@@ -302,7 +310,7 @@ int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed
                 for (int64_t column = 0; column < vertices; ++column)
                     coming += counting.happens(density) && !certain(column);
             }
-            // Selection sampling: `wanted` of the entries still coming are taken.
+            // Selection sampling: keeps `wanted` of the `coming` entries that are still to come.
             int64_t wanted = std::min(coming, most - (next == v ? 1 : 2));
             Random writing = entries.at(v), choice = culling.at(v);
             for (int64_t column = 0; column < vertices; ++column) {
@@ -317,7 +325,7 @@ int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed
     });
 }
 
-// Every arc between two different vertices with chance `density`.
+// Generates each arc between two different vertices with chance `density`.
 int generate_digraph(int64_t vertices, Chance density, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
         const Stream entries(seed, kEdges);
@@ -329,7 +337,7 @@ int generate_digraph(int64_t vertices, Chance density, uint64_t seed, int thread
     });
 }
 
-// The weight of every edge, uniform in 1 .. largest.
+// Draws the weight of every edge, uniformly from 1 .. largest.
 void generate_weights(int64_t edges, int64_t largest, uint64_t seed, int threads, int32_t* weights) {
     const Stream stream(seed, kWeights);
     parallel_blocks(edges, grain_of(edges), threads, [&](int64_t first, int64_t last) {
@@ -337,7 +345,7 @@ void generate_weights(int64_t edges, int64_t largest, uint64_t seed, int threads
     });
 }
 
-// One byte a cell: 1 where it is open.
+// Draws one byte per cell: 1 if the cell is open, 0 if it is blocked.
 void generate_cells(int64_t cells, Chance blocked, uint64_t seed, uint8_t* open) {
     const Stream stream(seed, kCells);
     for (int64_t cell = 0; cell < cells; ++cell) open[cell] = !stream.at(cell).happens(blocked);

@@ -1,5 +1,5 @@
-// Generators of graphs whose vertices have places: points in a square, pages on hosts. As in generate.cpp, each draws
-// by integers only and gives the same graph on any machine and number of threads.
+// Generators of graphs whose vertices have places: points in a square, and pages on hosts. They draw integers
+// only. So they give equal graphs on any machine and with any number of threads.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -19,7 +19,7 @@ struct Point {
     int64_t x, y;
 };
 
-// Points of a square of `side` x `side`, in order of their cells, row by row.
+// Points in a square of `side` x `side`, sorted by cell, row by row.
 class Cells {
   public:
     Cells(int64_t count, int64_t side, int64_t cell, uint64_t seed) : across_(side / cell), cell_(cell), points_(count) {
@@ -37,7 +37,7 @@ class Cells {
         for (const Point& point : drawn) points_[next[cell_of(point)]++] = point;
     }
 
-    // Calls visit(v) for every later point within `radius` of point u, which is at most the side of a cell.
+    // Calls visit(v) for each point v > u within `radius` of point u. `radius` is at most the side of a cell.
     template <class Visit>
     void each_near(int64_t u, int64_t radius, Visit visit) const {
         const Point here = points_[u];
@@ -62,12 +62,12 @@ class Cells {
     std::vector<int64_t> starts_;
 };
 
-// Hosts of a crawl: two to every `span` ids, which meet at a random one of these.
+// The hosts of a crawl. Every `span` ids have two hosts, which meet at a random id.
 struct Hosts {
     int64_t vertices, span;
     Stream splits;
 
-    // The first and the last id of the host of page v.
+    // Returns the first and the last page of the host of page v.
     std::pair<int64_t, int64_t> of(int64_t v) const {
         const int64_t begin = v / span * span, end = std::min(begin + span, vertices);
         const int64_t split = begin + splits.at(v / span).below(span);
@@ -79,11 +79,11 @@ struct Hosts {
 
 extern "C" {
 
-// Points drawn uniformly from a square of `side` x `side` are joined where they are within `radius`. Vertices are
-// numbered by square cells, at least `radius` wide.
+// Draws points uniformly from a square of `side` x `side` and joins points within `radius` of each other.
+// Vertices are numbered by square cells at least `radius` wide.
 int generate_geometric(int64_t vertices, int64_t side, int64_t radius, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
-        int64_t across = 1;  // cells in a row: about as many cells as vertices, at most
+        int64_t across = 1;  // cells per row, for at most about as many cells as vertices
         while (across * across < vertices) across *= 2;
         const Cells cells(vertices, side, std::max(radius, side / across), seed);
         return emit_rows(vertices, threads, allocate,
@@ -91,9 +91,9 @@ int generate_geometric(int64_t vertices, int64_t side, int64_t radius, uint64_t 
     });
 }
 
-// A crawl: page v has a skewed number of links, `degree` in the mean. A link goes with chance `near` to a page of the
-// same host, most often a close one; else with chance `hubs` to the first page of some host, most often one of the
-// first; else to any page.
+// Generates a crawl. The number of links of a page is skewed, with mean `degree`. With chance `near`, a link
+// goes to a page of the same host, mostly a close one. Otherwise, with chance `hubs`, it goes to the first
+// page of a span of ids, mostly an early span. Otherwise it goes to any page.
 int generate_crawl(int64_t vertices, int64_t degree, int64_t span, Chance near, Chance hubs, uint64_t seed, int threads,
                    Allocate allocate) {
     return guarded([&] {
@@ -103,7 +103,7 @@ int generate_crawl(int64_t vertices, int64_t degree, int64_t span, Chance near, 
         return emit_rows(vertices, threads, allocate, [&](int64_t v, auto add) {
             Random random = stream.at(v);
             const auto [first, last] = hosts.of(v);
-            int doublings = 0;  // with chance 2^-(k+1) there are k, at most 6: four times the least number in the mean
+            int doublings = 0;  // k doublings have chance 2^-(k+1), at most 6, so the mean is about 4 times the least
             while (doublings < 6 && random.next() >> 63) ++doublings;
             const int64_t links = std::max<int64_t>(1, (degree << doublings) / 4);
             for (int64_t i = 0; i < links; ++i) {

@@ -1,5 +1,5 @@
-// The parents of a breadth-first tree, from the levels of a finished search: cuda_src/parents.cu for the host, with
-// the vertices shared out over the cores.
+// parents: computes the parents of a breadth-first tree from the levels of a finished search, on all cores.
+// cuda_src/parents.cu does so on a GPU.
 #include <cstdint>
 
 #include "parallel.h"
@@ -32,7 +32,7 @@ void find_parents(int64_t num_vertices, const Offset *column_offsets, const int3
 
 extern "C" {
 
-// levels, parents: int32[V].
+// Stores the parent of each vertex. `levels` and `parents` are int32[V].
 void parents_32(int64_t num_vertices, const int32_t *column_offsets, const int32_t *row_indices,
                 const int32_t *levels, int32_t *parents) {
     find_parents(num_vertices, column_offsets, row_indices, levels, parents);

@@ -1,5 +1,5 @@
-// Lines of text to vertex ids. A block is a run of whole lines, the last of them ended by '\n' too, so a scan that
-// stops at a line break needs no test for the end of the block.
+// parse: reads vertex ids from lines of text. A block consists of whole lines, and its last line ends with
+// '\n', too. So a scan that stops at line ends needs no test for the end of the block.
 #include <cstdint>
 #include <cstring>
 
@@ -24,28 +24,28 @@ enum Error : int32_t {
 extern "C" {
 
 struct Layout {
-    int64_t first_id;      // smallest id allowed; stored as 0 when `shift` is set
+    int64_t first_id;      // smallest id allowed; stored as 0 if `shift` is set
     int64_t last_id;       // largest id allowed
-    int64_t max_rows;      // adjacency: lines that may hold anything
+    int64_t max_rows;      // adjacency: largest number of rows
     int32_t shift;         // subtract first_id
-    int32_t min_values;    // edge lines: numbers after the two ids, at least
-    int32_t max_values;    // and at most
+    int32_t min_values;    // edge lines: least number of numbers after the two ids
+    int32_t max_values;    // edge lines: largest number of numbers after the two ids
     int32_t row_values;    // adjacency: numbers before the first neighbour
     int32_t entry_values;  // adjacency: numbers after each neighbour
-    int32_t weighted;      // the first number after an id is a weight to be read
-    char comments[4];      // a line that starts with one of them is skipped; '/' stands for two of them
+    int32_t weighted;      // the first number after an id is a weight to read
+    char comments[4];      // a line that starts with one of these is skipped; '/' stands for "//"
     char tag;              // edge lines: the word every line starts with, 0 for none
-    char separator;        // edge lines: what stands between words beside blanks, 0 for nothing
+    char separator;        // edge lines: separates words beside blanks; 0 for none
 };
 
 struct Outcome {
     int64_t edges;
-    int64_t lines;   // lines seen, the faulty one included
+    int64_t lines;   // lines seen, including the faulty one
     int64_t rows;    // adjacency: lines that stand for a vertex
     int64_t last_row;  // adjacency: rows up to the last that is not blank
-    int64_t offset;  // of the word that is wrong
+    int64_t offset;  // place of the faulty word
     int32_t error;
-    int32_t weights;  // whether a first number after the ids is anything but a plain 1
+    int32_t weights;  // whether a first number after the ids is not a plain 1
 };
 }
 
@@ -66,7 +66,7 @@ inline void skip_blanks(const char*& p) {
     while (is_blank(*p)) ++p;
 }
 
-// From one word to the next: blanks, and a separator among them.
+// Skips the gap between two words: blanks and at most one separator.
 inline void skip_gap(const char*& p, const Layout& layout) {
     skip_blanks(p);
     if (layout.separator && *p == layout.separator) {
@@ -79,11 +79,12 @@ inline void skip_line(const char*& p) {
     while (*p != '\n') ++p;
 }
 
-// Reads up to 7 digits at once: leaves `q` behind them, or where it was when there are none or more.
+// Reads up to 7 digits at once. Moves `q` behind them, or leaves it if there are none or more.
 //
-// In the eight bytes from q on, the first of them lowest, XOR with '0' turns digits into their values, and adding 0x76
-// carries into the top bit of every byte that is not a digit. Shifted to the high end, with zeros before them,
-// neighbouring digits are joined to pairs, and the four pairs weighted and summed by two multiplications.
+// The first character is the lowest byte of `chunk`. XOR with '0' turns digits into their values. Adding 0x76
+// then sets the top bit of every byte that is not a digit. The digits are shifted to the high end, so that
+// zeros stand before them. Neighbouring digits are joined to pairs. Two multiplications weight and add the
+// four pairs.
 inline uint64_t read_short(const char*& q) {
     uint64_t chunk;
     std::memcpy(&chunk, q, sizeof chunk);
@@ -98,14 +99,14 @@ inline uint64_t read_short(const char*& q) {
     return ((chunk & pairs) * 0x000f424000000064 + (chunk >> 16 & pairs) * 0x0000271000000001) >> 32;
 }
 
-// Reads an id; on an error `p` is left at the start of the word.
+// Reads an id. On an error, `p` stays at the start of the word.
 inline Error read_id(const char*& p, const char* end, const Layout& layout, int64_t& id) {
     const char* q = p;
     uint64_t value = end - p >= 8 ? read_short(q) : 0;
     bool above = false;
     if (q == p) {
         for (; is_digit(*q); ++q) {
-            // Ten times a value that passed this test, plus nine, still fits 64 bits.
+            // Sets `above` before the next value, ten times this one plus a digit, could exceed 64 bits.
             above |= value > UINT64_MAX / 10 - 1;
             value = value * 10 + static_cast<uint64_t>(*q - '0');
         }
@@ -120,7 +121,7 @@ inline Error read_id(const char*& p, const char* end, const Layout& layout, int6
     return kNone;
 }
 
-// Skips a decimal number such as -1.5e+3 (Fortran's exponent letter d is allowed).
+// Skips a decimal number such as -1.5e+3. The exponent letter may also be Fortran's d.
 inline bool skip_number(const char*& p, const Layout& layout) {
     const char* q = p;
     if (*q == '+' || *q == '-') ++q;
@@ -145,7 +146,7 @@ inline bool skip_number(const char*& p, const Layout& layout) {
     return true;
 }
 
-// Reads the number at p, which has been found to end at `end`, as an int32: its fraction, if any, must be zero.
+// Reads the number from p to `end` as an int32. Returns false if it does not fit or its fraction is not zero.
 inline bool read_weight(const char* p, const char* end, int32_t& weight) {
     const bool negative = *p == '-';
     if (*p == '-' || *p == '+') ++p;
@@ -162,8 +163,8 @@ inline bool read_weight(const char* p, const char* end, int32_t& weight) {
     return value == weight;
 }
 
-// Skips `least` to `most` numbers and the gap before each; leaves `p` at the next word or at the line's end. The
-// first of them is read into `weight`, unless that is null.
+// Skips `least` to `most` numbers and the gap before each. Leaves `p` at the next word or at the line's end.
+// Reads the first number into `weight`, unless `weight` is null.
 inline Error skip_numbers(const char*& p, int32_t least, int32_t most, const Layout& layout, int32_t* weight,
                           Outcome& out) {
     for (int32_t count = 0;; ++count) {
@@ -190,7 +191,7 @@ inline Error skip_numbers(const char*& p, int32_t least, int32_t most, const Lay
     }
 }
 
-// Skips exactly `count` numbers that mean nothing here.
+// Skips exactly `count` numbers without reading them.
 inline Error skip_numbers(const char*& p, int32_t count, const Layout& layout) {
     Outcome ignored{};
     return skip_numbers(p, count, count, layout, nullptr, ignored);
@@ -257,8 +258,8 @@ Error adjacency_line(const char*& p, const char* end, const Layout& layout, int3
 
 extern "C" {
 
-// Lines "[tag] u v [numbers]". The ids of a block of n bytes are at most n / 4 + 1 pairs, and so are the weights,
-// which are touched only where the layout has them read.
+// Parses lines "[tag] u v [numbers]". A block of n bytes has at most n / 4 + 1 pairs of ids, and as many
+// weights. `weights` is used only if layout->weighted is set.
 void parse_edges_int32(const char* text, int64_t size, const Layout* layout, int32_t* sources, int32_t* targets,
                        int32_t* weights, Outcome* out) {
     parse_edges(text, size, *layout, sources, targets, weights, *out);
@@ -269,7 +270,8 @@ void parse_edges_int64(const char* text, int64_t size, const Layout* layout, int
     parse_edges(text, size, *layout, sources, targets, weights, *out);
 }
 
-// Lines that list the neighbours of vertex 0, 1, ... of the block (an empty line: none). At most n / 2 + 1 pairs.
+// Parses lines that list the neighbours of vertices 0, 1, ... of the block. An empty line has no neighbours.
+// A block of n bytes has at most n / 2 + 1 pairs.
 void parse_adjacency(const char* text, int64_t size, const Layout* layout, int32_t* rows, int32_t* columns,
                      int32_t* weights, Outcome* out) {
     const char* p = text;

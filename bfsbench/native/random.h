@@ -1,16 +1,17 @@
-// Random numbers by position: draw number i of a stream depends on (seed, stream, i) alone, so that any thread can
-// make any part of a graph and the whole is the same on every machine. Integers only; SplitMix64 (Steele, Lea and
-// Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014) does the mixing.
+// Random numbers by position. Draw i of a stream depends only on the seed, the stream and i. So any thread
+// can generate any part of a graph, and the graph is equal on every machine. All arithmetic is on integers.
+// SplitMix64 mixes the bits (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
+// 2014).
 #pragma once
 
 #include <cstdint>
 
 namespace bfsbench {
 
-// 2^64 divided by the golden ratio: the step of SplitMix64's counter.
+// The step of SplitMix64's counter: 2^64 divided by the golden ratio.
 constexpr uint64_t kGolden = 0x9E3779B97F4A7C15u;
 
-// A probability p as the integer p * 2^63; 2^63 itself always happens.
+// A probability p, stored as the integer p * 2^63. An event of chance 2^63 always happens.
 using Chance = uint64_t;
 
 inline uint64_t mix(uint64_t z) {
@@ -19,7 +20,7 @@ inline uint64_t mix(uint64_t z) {
     return z ^ (z >> 31);
 }
 
-// A sequence of draws for one item (an edge, a vertex), which may take as many as it needs.
+// The draws of one item, such as an edge or a vertex. An item may take any number of draws.
 class Random {
   public:
     explicit Random(uint64_t state) : state_(state) {}
@@ -28,7 +29,7 @@ class Random {
 
     bool happens(Chance chance) { return (next() >> 1) < chance; }
 
-    // Uniform in [0, bound); the bias of the multiplication is below bound / 2^64.
+    // Returns a uniform integer from [0, bound). The multiplication has a bias below bound / 2^64.
     int64_t below(int64_t bound) {
         return static_cast<int64_t>((static_cast<unsigned __int128>(next()) * static_cast<uint64_t>(bound)) >> 64);
     }
@@ -37,7 +38,7 @@ class Random {
     uint64_t state_;
 };
 
-// The independent sequences of one purpose within one graph.
+// The independent draws for one purpose within one graph.
 class Stream {
   public:
     Stream(uint64_t seed, uint64_t purpose) : key_(mix(mix(seed + kGolden) + purpose)) {}

@@ -1,5 +1,5 @@
-// Renumbers sparse vertex ids to 0, 1, ... in ascending order: a bit per possible id marks those that occur, and the
-// new number of an id is the count of marks below it (the rank of its bit).
+// renumber: renumbers sparse vertex ids to 0, 1, ... in ascending order. A bit per possible id marks the ids
+// that occur. The new number of an id is the count of marks below it.
 #include <atomic>
 #include <cstdint>
 
@@ -7,7 +7,8 @@
 
 extern "C" {
 
-// 32 ids: which of them occur, and how many do in all words before. Together, so that one look-up reads one line.
+// The marks of 32 ids, and the number of marks in all earlier words. Both lie in one cache line, so a look-up
+// reads one line.
 struct Word {
     uint32_t bits;
     int32_t rank;
@@ -18,7 +19,8 @@ namespace {
 
 inline uint32_t bit_of(int32_t id) { return uint32_t{1} << (id & 31); }
 
-// Bits set, summed in fields of growing width: not every x86 processor compiled for has an instruction for it.
+// Counts the set bits by adding fields of growing width, because not every supported x86 processor has an
+// instruction for it.
 inline int32_t count_bits(uint32_t bits) {
     bits -= bits >> 1 & 0x55555555;
     bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
@@ -29,7 +31,7 @@ inline int32_t count_bits(uint32_t bits) {
 
 extern "C" {
 
-// Sets the bits of all ids. Most are set already when met again, so that a read nearly always suffices.
+// Sets the bits of all ids. Most bits are already set, so a read without an atomic store is usually enough.
 void mark_ids(int64_t count, const int32_t* ids, Word* words) {
     bfsbench::parallel_slices(count, bfsbench::worker_count(count), [=](int, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -40,7 +42,7 @@ void mark_ids(int64_t count, const int32_t* ids, Word* words) {
     });
 }
 
-// Fills in the ranks; returns how many ids occur.
+// Stores the rank of every word. Returns how many ids occur.
 int64_t rank_words(int64_t count, Word* words) {
     int64_t rank = 0;
     for (int64_t w = 0; w < count; ++w) {
@@ -50,7 +52,7 @@ int64_t rank_words(int64_t count, Word* words) {
     return rank;
 }
 
-// The ids that occur, ascending.
+// Lists the ids that occur, ascending.
 void list_ids(int64_t count, const Word* words, int64_t* ids) {
     for (int64_t w = 0; w < count; ++w)
         for (uint32_t rest = words[w].bits; rest; rest &= rest - 1) *ids++ = w * 32 + __builtin_ctz(rest);

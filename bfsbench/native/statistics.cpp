@@ -1,9 +1,10 @@
-// Components and distances of a graph taken as undirected.
+// Components and distances of a graph, taken as undirected.
 //
-// A search goes level by level. Small levels are pushed: the neighbours of each vertex of the queue are visited, and as
-// the rows lie anywhere in memory, those needed next are fetched ahead. Large levels are pulled: every vertex not yet
-// seen looks for a neighbour in the level and stops at the first, which reads rows in order, skips most arcs and runs
-// on all cores (Beamer, Asanovic and Patterson, "Direction-optimizing breadth-first search", 2012).
+// A search runs level by level. It pushes small levels: it visits the neighbours of each vertex in the queue.
+// Their rows lie anywhere in memory, so the search prefetches the next ones. It pulls large levels on all
+// cores: each unseen vertex looks for a neighbour in the level and stops at the first. Pulling reads rows in
+// order and skips most arcs (Beamer, Asanovic and Patterson, "Direction-optimizing breadth-first search",
+// 2012).
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -16,11 +17,11 @@ struct Arcs {
     int64_t num_vertices;
     const int64_t* row_offsets;
     const int32_t* column_indices;
-    const int64_t* column_offsets;  // null where CSC equals CSR
+    const int64_t* column_offsets;  // null if the graph is symmetric
     const int32_t* row_indices;
 };
 
-// One bit a vertex each, num_vertices / 64 + 1 words, and num_vertices places.
+// Scratch memory. Each bitmap has num_vertices / 64 + 1 words, and the queue has num_vertices entries.
 struct Scratch {
     uint64_t* seen;
     uint64_t* level;
@@ -31,13 +32,13 @@ struct Scratch {
 struct Reach {
     int64_t vertices;
     int64_t depth;     // largest distance from the start
-    int32_t farthest;  // a vertex at that distance
+    int32_t farthest;  // a vertex at this distance
 };
 }
 
 namespace {
 
-constexpr int64_t kPullShare = 16;  // a level of more than 1 / kPullShare of the vertices is pulled
+constexpr int64_t kPullShare = 16;  // a level with more than 1 / kPullShare of the vertices is pulled
 constexpr int64_t kAhead = 8;
 
 inline bool has(const uint64_t* bits, int64_t v) { return bits[v >> 6] >> (v & 63) & 1; }
@@ -62,7 +63,8 @@ struct Search {
     }
 
 private:
-    // Both append the next level to the queue behind `end`, and return its new end.
+    // Expands the level begin .. end - 1 of the queue. push() and pull() append the next level to the queue
+    // and return its new end.
     int64_t push(int64_t begin, int64_t end) const {
         int64_t tail = end;
         for (int64_t head = begin; head < end; ++head) {
@@ -92,7 +94,7 @@ private:
         return end;
     }
 
-    // The vertices of a word that have not been seen and have a neighbour in the level.
+    // Returns the vertices of word w that have not been seen and have a neighbour in the level.
     uint64_t touched(int64_t w) const {
         uint64_t found = 0;
         for (uint64_t rest = ~scratch.seen[w]; rest; rest &= rest - 1) {
@@ -134,12 +136,13 @@ private:
 
 extern "C" {
 
-// Searches from `start`; scratch.seen must be zero.
+// Searches from `start`. scratch->seen must be zero.
 void reach(const Arcs* arcs, const Scratch* scratch, int32_t start, Reach* result) {
     *result = Search{*arcs, *scratch}.run(start);
 }
 
-// Returns the number of components, and the search of the largest from its first vertex; scratch.seen must be zero.
+// Returns the number of components, and stores the search of the largest from its first vertex. scratch->seen
+// must be zero.
 int64_t components(const Arcs* arcs, const Scratch* scratch, Reach* largest) {
     const Search search{*arcs, *scratch};
     int64_t count = 0;
@@ -153,7 +156,7 @@ int64_t components(const Arcs* arcs, const Scratch* scratch, Reach* largest) {
     return count;
 }
 
-// Self loops, and arcs equal to the one before them in their row (rows ascend).
+// Counts self loops and repeated arcs. The columns of each row must ascend.
 void count_repeats(const Arcs* arcs, int64_t* self_loops, int64_t* duplicates) {
     std::atomic<int64_t> loops{0}, repeats{0};
     const int workers = bfsbench::worker_count(arcs->row_offsets[arcs->num_vertices]);

@@ -1,7 +1,8 @@
-// Threads that stay alive between the loops they share.
+// A team of threads that stay alive between parallel loops.
 //
-// Starting threads takes tens of microseconds, longer than many levels of a search. A team starts them once. Between
-// two loops its members first spin, since the next loop usually follows at once, and then sleep.
+// Starting threads takes tens of microseconds, longer than many levels of a search. So a team starts them
+// once. After a loop, members first spin, because the next loop usually follows at once, and then sleep. A
+// loop does not wait for members that have not joined it: they may be asleep, or their core may be busy.
 #pragma once
 
 #include <algorithm>
@@ -29,11 +30,10 @@ class Team {
   public:
     using Body = std::function<void(int)>;
 
-    // With 0 threads, as many as the process may use. Throws std::system_error if they cannot all be started.
+    // Starts a team of `threads` members, including the caller. It has at most as many members as the process
+    // may use cores; 0 means one per core. Throws std::system_error if the system refuses a thread.
     explicit Team(int threads) {
-        const int available = available_cores();
-        const int members = threads > 0 ? threads : available;
-        spins_ = members <= available ? kSpins : 1;
+        const int cores = available_cores(), members = threads > 0 ? std::min(threads, cores) : cores;
         try {
             for (int member = 1; member < members; ++member) others_.emplace_back([this, member] { serve(member); });
         } catch (...) {
@@ -49,17 +49,20 @@ class Team {
 
     int size() const { return static_cast<int>(others_.size()) + 1; }
 
-    // body(member) on every member; returns when all have ended.
+    // Calls body(member) on the caller, which is member 0, and on every member that joins before the caller
+    // has finished. Returns when all of these have finished. A body must therefore do all the work that no
+    // other member has taken.
     void run(const Body& body) {
+        if (others_.empty()) return body(0);
         body_ = &body;
-        busy_.store(static_cast<int>(others_.size()), std::memory_order_relaxed);
+        state_.fetch_add(kEpoch | kOpen);
         wake();
         body(0);
-        for (int spin = 0; busy_.load(std::memory_order_acquire) > 0; ++spin) pause(spin);
+        state_.fetch_sub(kOpen);
+        for (int spin = 0; state_.load(std::memory_order_acquire) & kMembers; ++spin) pause(spin);
     }
 
-    // body(begin, end) on blocks of `grain` items, handed out as members become free. The caller does a single block
-    // itself.
+    // Calls body(begin, end) on blocks of `grain` items. A member that becomes free takes the next block.
     template <class Block>
     void share(int64_t items, int64_t grain, const Block& body) {
         if (items <= grain || others_.empty()) return body(int64_t{0}, items);
@@ -74,59 +77,59 @@ class Team {
     }
 
   private:
-    static constexpr int kSpins = 4000;  // about as long as it takes to put a thread to sleep and wake it up
+    static constexpr int kSpins = 4000;  // takes about as long as putting a thread to sleep and waking it up
+    // Fields of state_: the number of members at work, whether more members may join the loop, and the loop's
+    // number.
+    static constexpr uint64_t kMembers = 0xFFFF, kOpen = 0x10000, kEpoch = uint64_t{1} << 32;
 
     void dismiss() {
         stopping_ = true;
+        state_.fetch_add(kEpoch);
         wake();
         for (std::thread& thread : others_) thread.join();
     }
 
-    void pause(int spin) const {
-        if (spin < spins_)
+    static void pause(int spin) {
+        if (spin < kSpins)
             relax();
         else
             std::this_thread::yield();
     }
 
-    // A member that is about to sleep counts itself before it looks at the epoch; here the epoch moves before the
-    // sleepers are counted. So at least one of them sees the other's change.
+    // Wakes sleeping members. The caller has changed the epoch before it reads sleepers_. A member increments
+    // sleepers_ before it reads the epoch. So at least one of the two sees the change of the other.
     void wake() {
-        epoch_.fetch_add(1);
         if (sleepers_.load() == 0) return;
         std::lock_guard<std::mutex> guard(mutex_);
         changed_.notify_all();
     }
 
     void serve(int member) {
-        for (unsigned seen = 0;;) {
-            seen = await(seen);
-            if (stopping_) return;
-            (*body_)(member);
-            busy_.fetch_sub(1, std::memory_order_release);
+        for (uint64_t seen = 0; !stopping_;) {
+            await(seen);
+            const uint64_t state = state_.fetch_add(1);
+            seen = state / kEpoch;
+            if (state & kOpen) (*body_)(member);
+            state_.fetch_sub(1);
         }
     }
 
-    // Waits for the epoch after `seen` and returns it.
-    unsigned await(unsigned seen) {
-        for (int spin = 0; spin < spins_; ++spin) {
-            if (epoch_.load(std::memory_order_acquire) != seen) return seen + 1;
+    void await(uint64_t seen) {
+        for (int spin = 0; spin < kSpins; ++spin) {
+            if (state_.load(std::memory_order_acquire) / kEpoch != seen) return;
             relax();
         }
         std::unique_lock<std::mutex> lock(mutex_);
         sleepers_.fetch_add(1);
-        changed_.wait(lock, [&] { return epoch_.load() != seen; });
+        changed_.wait(lock, [&] { return state_.load() / kEpoch != seen; });
         sleepers_.fetch_sub(1);
-        return seen + 1;
     }
 
     std::vector<std::thread> others_;
-    int spins_;
     const Body* body_ = nullptr;
     std::atomic<bool> stopping_{false};
-    // Each on a cache line of its own: members spin on one while the others change.
-    alignas(64) std::atomic<unsigned> epoch_{0};
-    alignas(64) std::atomic<int> busy_{0};
+    // state_ and sleepers_ have a cache line each, because members spin on one while the other changes.
+    alignas(64) std::atomic<uint64_t> state_{0};
     alignas(64) std::atomic<int> sleepers_{0};
     std::mutex mutex_;
     std::condition_variable changed_;

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bfsbench.paths import CUDA_SRC
+from bfsbench.support.paths import CUDA_SRC
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,36 +67,31 @@ class GuardedArrays:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._sums: dict[str, _Sum] = {}
+        self._sums: dict[str, tuple[Callable[[], int], int]] = {}
+        """By name, what sums an array's words and what it found at the beginning."""
 
     def add(self, name: str, array: Buffer) -> None:
         """Record the sum of an array, before any variant gets it."""
-        self._sums[name] = _Sum(self._device, array)
+        summing = self._summing(array)
+        self._sums[name] = summing, summing()
 
     def changed(self) -> list[str]:
         """Wait, and return the names of the arrays that have changed."""
-        for sum in self._sums.values():
-            sum.again()
-        return [name for name, sum in self._sums.items() if sum.differs()]
+        return [name for name, (summing, first) in self._sums.items() if summing() != first]
 
-
-class _Sum:
-    """The sum of an array's words, at the beginning and now."""
-
-    def __init__(self, device: Device, array: Buffer) -> None:
+    def _summing(self, array: Buffer) -> Callable[[], int]:
         import numpy as np
 
         words = array.size * array.dtype.itemsize // 4
-        self._zero = np.zeros(1, np.uint64)
-        self._first, self._latest = (device.upload(self._zero) for _ in range(2))
-        kernel = device.module(SOURCE, {"WIDE_OFFSETS": 0}).kernel("sum_words")
-        self._blocks = blocks_for(device, words)
-        self._launch = kernel.bind(array=array, num_words=words, sum=self._latest, block=_BLOCK)
-        kernel.bind(array=array, num_words=words, sum=self._first, block=_BLOCK)(self._blocks)
+        zero = np.zeros(1, np.uint64)
+        found = self._device.upload(zero)
+        kernel = self._device.module(SOURCE, {"WIDE_OFFSETS": 0}).kernel("sum_words")
+        launch = kernel.bind(array=array, num_words=words, sum=found, block=_BLOCK)
+        blocks = blocks_for(self._device, words)
 
-    def again(self) -> None:
-        self._latest.upload(self._zero)
-        self._launch(self._blocks)
+        def summing() -> int:
+            found.upload(zero)
+            launch(blocks)
+            return int(found.download()[0])
 
-    def differs(self) -> bool:
-        return bool(self._first.download() != self._latest.download())
+        return summing

@@ -1,20 +1,19 @@
 """What is wrong with the attributes that a variant declares: a user's class may hold anything."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
-from bfsbench.programs.knob import RESERVED_OPTIONS, Knob
-from bfsbench.programs.variant import Variant
+from bfsbench.programs.variant import Knob, Variant
 
+NAME_PATTERN = r"^[a-z][a-z0-9_]*\Z"
+"""Of names and aliases of variants, programs of others among them."""
 RESERVED_NAMES = ("all",)
 """Words of the command line that stand for other than one variant."""
 
-_TEXTS = ("family", "summary", "frontier", "parallel_unit", "work")
+NEEDED = ("family", "summary")
+"""Attributes that every variant declares, besides its name."""
+_TEXTS = (*NEEDED, "frontier", "parallel_unit", "work", "space", "synchronisation")
 _LISTS = ("origin", "layout")
-NEEDED = (*_TEXTS, *_LISTS)
-"""Attributes that every variant declares."""
 _NAME = "lower-case letters, digits and underscores, a letter first"
 _KNOB_NAME = "capitals, digits and underscores, a capital first"
 
@@ -36,22 +35,28 @@ def fault_of_values(variant: type[Variant]) -> str:
     return next(_faults(variant), "")
 
 
+def is_name(text: str) -> bool:
+    """Whether a variant can be called so."""
+    return re.match(NAME_PATTERN, text) is not None
+
+
 def _fault_of_name(name: object) -> str:
     if not isinstance(name, str):
         return f"is {_kind(name)}, not a str"
-    if not re.fullmatch("[a-z][a-z0-9_]*", name):
+    if not is_name(name):
         return f"is {name!r}: a name is {_NAME}"
     return f"is '{name}', which is reserved" if name in RESERVED_NAMES else ""
 
 
 def _faults(variant: type[Variant]) -> Iterator[str]:
     """What is wrong. Only the first is sound: what comes later relies on what was found right."""
-    for attribute in NEEDED:
-        value = getattr(variant, attribute)
-        words = value if attribute in _LISTS and isinstance(value, tuple) else (value,)
-        if not all(isinstance(word, str) for word in words):
-            wanted = "a tuple of str" if attribute in _LISTS else "a str"
-            yield f"'{attribute}' is not {wanted}"
+    for attribute in _TEXTS:
+        if not isinstance(getattr(variant, attribute), str):
+            yield f"'{attribute}' is not a str"
+    for attribute in _LISTS:
+        words = getattr(variant, attribute)
+        if not isinstance(words, tuple) or not all(isinstance(word, str) for word in words):
+            yield f"'{attribute}' is not a tuple of str"
     if type(variant.usual_block) is not int or variant.usual_block < 1:
         yield "'usual_block' is not a positive int"
     if not isinstance(variant.knobs, tuple):
@@ -69,8 +74,6 @@ def _faults_of_knobs(knobs: tuple[Knob, ...]) -> Iterator[str]:
         if knob.name in names:
             yield f"'knobs' holds two of the name {knob.name}"
         names.add(knob.name)
-        if knob.option in RESERVED_OPTIONS:
-            yield f"'knobs': {knob.name} would be {knob.option}, which is another option of the commands"
         if fault := _fault_of_range(knob):
             yield f"'knobs': {knob.name} {fault}"
 

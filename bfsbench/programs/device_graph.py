@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bfsbench.programs.check import GuardedArrays
+from bfsbench.programs.check import ExpectedAnswer, GuardedArrays
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from bfsbench.graphs.graph import Graph
 
 Made = TypeVar("Made")
+
+ARRAYS = {
+    "CSR": ("row_offsets", "column_indices"),
+    "CSC": ("column_offsets", "row_indices"),
+    "COO": ("edge_sources", "column_indices"),
+}
+"""The arrays of each layout."""
 
 
 class DeviceGraph:
@@ -28,7 +36,11 @@ class DeviceGraph:
         self.device = device
         self.host_graph = host_graph
         self._made: dict[Callable[..., Any], Any] = {}
+        self._cost: dict[object, tuple[float, set[object]]] = {}
+        self._used: set[object] = set()
+        self._nested_ms = 0.0
         self._guarded = GuardedArrays(device)
+        self._expected: tuple[object, object, ExpectedAnswer] | None = None
 
     def once(self, make: Callable[[DeviceGraph], Made]) -> Made:
         """The result of ``make`` for the graph, kept like the arrays and shared by all searches with the same
@@ -37,12 +49,48 @@ class DeviceGraph:
         Arrays on the device, by themselves or as members of a tuple or a dataclass, are guarded as well.
         """
         if make not in self._made:
-            found = self._made[make] = make(self)
+            found = self._made[make] = self._clocked(make, lambda: make(self))
             parts = found if isinstance(found, tuple) else vars(found).values() if is_dataclass(found) else ()
             for place, array in enumerate((found, *parts)):
                 if hasattr(array, "download"):
                     self._guarded.add(f"{make.__name__} ({place})" if place else make.__name__, array)
+        self._used |= {make, *self._cost[make][1]}
         made: Made = self._made[make]
+        return made
+
+    def expected(self, reference: npt.NDArray[Any], rows: npt.NDArray[Any] | None = None) -> ExpectedAnswer:
+        """The reference on the device, to compare with; see ExpectedAnswer. The latest is kept."""
+        if self._expected is None or self._expected[0] is not reference or self._expected[1] is not rows:
+            self._expected = None  # frees its memory first
+            self._expected = reference, rows, ExpectedAnswer(self.device, reference, rows=rows)
+        return self._expected[2]
+
+    def preparation_ms(self, prepare: Callable[[], None], layout: tuple[str, ...]) -> tuple[float, float]:
+        """Call ``prepare`` of a search that reads these layouts. Returns the time in ms of its preparation,
+        as if nothing had been on the device before, and the time of compilation, which is not part of it.
+
+        What other searches have uploaded or made before counts with the time that it took then.
+        """
+        self._used, self._nested_ms = set(), 0.0
+        started, compiled = time.perf_counter(), self.device.compile_ms
+        prepare()
+        compile_ms = self.device.compile_ms - compiled
+        own_ms = (time.perf_counter() - started) * 1e3 - compile_ms - self._nested_ms
+        for name in layout:
+            self._used |= {*ARRAYS.get(name, ())}
+        shared_ms = sum(self._cost[key][0] for key in self._used if key in self._cost)
+        return own_ms + shared_ms, compile_ms
+
+    def _clocked(self, key: object, make: Callable[[], Made]) -> Made:
+        """Call ``make`` and keep its own time in ms, without compilation and without what it uses of this
+        graph, whose keys are kept as well."""
+        outer, nested = self._used, self._nested_ms
+        self._used, self._nested_ms = set(), 0.0
+        started, compiled = time.perf_counter(), self.device.compile_ms
+        made = make()
+        took = (time.perf_counter() - started) * 1e3 - (self.device.compile_ms - compiled)
+        self._cost[key] = took - self._nested_ms, self._used
+        self._used, self._nested_ms = {*outer, key, *self._used}, nested + took
         return made
 
     def written(self) -> list[str]:
@@ -84,6 +132,6 @@ class DeviceGraph:
         return {"column_offsets": self.column_offsets, "row_indices": self.row_indices}
 
     def _uploaded(self, name: str, array: npt.NDArray[Any]) -> Buffer:
-        buffer = self.device.upload(array)
+        buffer = self._clocked(name, lambda: self.device.upload(array))
         self._guarded.add(name, buffer)
         return buffer

@@ -1,47 +1,160 @@
-"""What a variant of any family is: a declaration, and the program that runs. A variant belongs to a family,
-the problem that it solves (:mod:`bfsbench.families`). It is constructed for a graph and values of its knobs,
-and kernels for the shape of a launch; ``prepare`` compiles and allocates once, untimed. Everything else is
-declared by the base classes of the family.
+"""What a variant of any family is: a declaration, and the program that runs.
+
+A variant belongs to a family, the problem that it solves (:mod:`bfsbench.programs.families`). It is
+constructed for a graph and values of its knobs, and kernels for the shape of a launch; ``prepare`` compiles
+and allocates once, untimed. The base classes of the family declare everything else. The module also has what
+a declaration is made of, memory traffic and knobs, and the clocks that time programs.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
-from bfsbench.errors import LaunchError, UsageError
-from bfsbench.paths import CUDA_SRC
-from bfsbench.programs.clock import Clock, DeviceClock, HostClock
-from bfsbench.programs.knob import Knob, KnobValue
+from bfsbench.support.errors import LaunchError, UsageError
+from bfsbench.support.paths import CUDA_SRC
 
 if TYPE_CHECKING:
-    from bfsbench.backends.base import Contract, CType, Kernel, Struct
+    import numpy as np
+    import numpy.typing as npt
+
+    from bfsbench.backends.base import Contract, CType, Device, Kernel, Struct
     from bfsbench.graphs.graph import Graph
     from bfsbench.programs.device_graph import DeviceGraph
+
+    Answer = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes that an algorithm has to move through global memory, for the roofline. Ids, levels and offsets
+    have 4 bytes; extra traffic by races, such as duplicates, is left out."""
+
+    per_edge: int = 8
+    """Per edge read: its entry in the adjacency array, and the test whether its other end is new."""
+    per_frontier_edge: int = 0
+    """Per edge out of the frontier in addition, for searches that read all edges to find these."""
+    per_vertex: int = 20
+    """Per vertex reached: its level, two offsets, and its entry in a queue, written and read."""
+    per_scan: int = 0
+    """Per vertex and level, reached or not: reads to find the frontier."""
+
+
+KnobValue = int | float | str
+
+PRESETS = ("default", "paper", "auto")
+"""Sources of knob values that are not given: the defaults, the paper, the paper's rules."""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A parameter of a variant besides grid and block, with its name in the paper."""
+
+    name: str
+    default: KnobValue
+    meaning: str
+    choices: tuple[KnobValue, ...] = ()
+    """The legal values; empty when ``minimum`` and ``maximum`` bound them."""
+    minimum: float | None = None
+    maximum: float | None = None
+    compile_time: bool = False
+    """Compiled into the kernel as a macro of the same name, rather than passed to it."""
+    changed: tuple[KnobValue, ...] = ()
+    """The values by which we change the authors' algorithm. Verdicts on papers tell them apart."""
+
+    @property
+    def option(self) -> str:
+        """The command line's spelling: ``W_SZ`` is ``--w-sz``."""
+        return "--" + self.name.lower().replace("_", "-")
+
+    @property
+    def legal(self) -> str:
+        """The legal values as text."""
+        if self.choices:
+            return ", ".join(map(str, self.choices))
+        return f"{self.minimum:g} .. {self.maximum:g}"
+
+    def check(self, value: str | KnobValue) -> KnobValue:
+        """The value in the knob's type. Raises UsageError for a value of another type or out of range."""
+        kind = type(self.default)
+        try:
+            typed = kind(value)
+        except (ValueError, TypeError, OverflowError):
+            raise UsageError(f"knob {self.name}: '{value}' is not of type {kind.__name__}") from None
+        if kind is int and not isinstance(value, str) and typed != value:
+            raise UsageError(f"knob {self.name}: {value} is not a whole number")
+        below = self.minimum is not None and not isinstance(typed, str) and not typed >= self.minimum
+        above = self.maximum is not None and not isinstance(typed, str) and not typed <= self.maximum
+        if below or above or (self.choices and typed not in self.choices):
+            raise UsageError(f"knob {self.name}: {value} is out of range ({self.legal})")
+        return typed
+
+
+class Clock(Protocol):
+    """Times what happens between ``start`` and ``stop`` in ms."""
+
+    def wait(self) -> None:
+        """Wait for earlier work, so that it is not timed."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> float: ...
+
+
+class HostClock:
+    """The host's monotonic clock."""
+
+    def wait(self) -> None:
+        """Does nothing: work of the host is synchronous."""
+
+    def start(self) -> None:
+        self._started = time.perf_counter()
+
+    def stop(self) -> float:
+        return (time.perf_counter() - self._started) * 1e3
+
+
+class DeviceClock:
+    """A pair of device events around the work issued between them."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._first, self._last = device.event(), device.event()
+
+    def wait(self) -> None:
+        self._device.synchronize()
+
+    def start(self) -> None:
+        self._first.record()
+
+    def stop(self) -> float:
+        self._last.record()
+        return self._last.milliseconds_since(self._first)
 
 
 class Variant(ABC):
     """One algorithm of one family. The class is its declaration, an instance a prepared computation."""
 
     family: ClassVar[str]
-    """The name of a :class:`bfsbench.families.base.Family`."""
+    """The name of a :class:`bfsbench.programs.families.base.Family`."""
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str]
     """What it does, in one line."""
-    origin: ClassVar[tuple[str, ...]]
-    """Paper and figure, each as ``Springer, Fig. 9``."""
-    layout: ClassVar[tuple[str, ...]]
+    origin: ClassVar[tuple[str, ...]] = ()
+    """Paper and figure, each as ``Springer, Fig. 9``. Tables leave out descriptions that are empty."""
+    layout: ClassVar[tuple[str, ...]] = ()
     """The layouts it reads: CSR, CSC, COO, matrix."""
-    frontier: ClassVar[str]
+    frontier: ClassVar[str] = ""
     """How the frontier is represented."""
-    parallel_unit: ClassVar[str]
+    parallel_unit: ClassVar[str] = ""
     """The item of one thread or group of threads."""
-    work: ClassVar[str]
+    work: ClassVar[str] = ""
     """Work complexity, with V, E and the depth D."""
     space: ClassVar[str] = ""
     """Memory of a search, the graph included, in words of 4 bytes; with 32-bit offsets."""
@@ -69,6 +182,17 @@ class Variant(ABC):
     def prepare(self) -> None:
         """Prepare once for a graph, outside the timed runs."""
 
+    def prepared_ms(self) -> tuple[float, float]:
+        """Prepare. Returns the time in ms of preparation and that of compilation.
+
+        Preparation is everything between the graph's CSR on disk and readiness for the first search, in a
+        process that has started and loaded its libraries: allocation, upload, own formats, probes of the
+        graph and searches that tune. Compilation is not part of it.
+        """
+        started = time.perf_counter()
+        self.prepare()
+        return (time.perf_counter() - started) * 1e3, 0.0
+
     @abstractmethod
     def another(self) -> Self:
         """A new variant for the same graph and setting, not prepared."""
@@ -87,6 +211,11 @@ class Variant(ABC):
         """The program of variants that are not compiled here; None for those with sources here."""
         return None
 
+    @classmethod
+    def memory_note(cls, num_vertices: int, sources: int | None, knobs: Mapping[str, KnobValue]) -> str:
+        """Returns what a run takes beside the graph, as a formula with its value; empty if none is known."""
+        return ""
+
     def measured(self) -> dict[str, str]:
         """Columns about the last runs that only the variant can fill: who held the clock, and memory."""
         return {"clock": "ours" if self.host else "events"}
@@ -104,6 +233,18 @@ class Variant(ABC):
     def preset(cls, name: str, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:
         """Values that one of PRESETS sets for a graph of these statistics
         (:func:`bfsbench.graphs.statistics.describe`); knobs left out keep their defaults."""
+        if name == "auto":
+            return cls.auto_knobs(statistics)
+        return cls.paper_knobs() if name == "paper" else {}
+
+    @classmethod
+    def paper_knobs(cls) -> Mapping[str, KnobValue]:
+        """Values of the preset ``paper``: those that the paper states."""
+        return {}
+
+    @classmethod
+    def auto_knobs(cls, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:
+        """Values of the preset ``auto``: by rule for a graph of these statistics."""
         return {}
 
     @classmethod
@@ -128,6 +269,32 @@ class HostProgram(Variant):
     def clock(self) -> Clock:
         return HostClock()
 
+    def settle_clock(self) -> None:
+        """Decide by which clock the program is timed. Raises WrongResultError if its own clock is wrong."""
+
+
+class ForeignProgram(HostProgram):
+    """A program of others, which gets a copy of the graph. Its family says what its answers mean.
+
+    An answer is int32[V]; negative where a vertex was not reached.
+    """
+
+    @abstractmethod
+    def accepted(self, answer: Answer, source: int) -> Answer:
+        """The answer as the family has it, after checks of its own. Raises WrongResultError."""
+
+    @abstractmethod
+    def links(self, answer: Answer, source: int) -> Answer:
+        """The links along paths, of an answer that has them."""
+
+    @abstractmethod
+    def work_of(self, answer: Answer) -> int:
+        """How many arcs a run with this answer has to look at."""
+
+    @abstractmethod
+    def require_unwritten(self) -> None:
+        """Raises WrongResultError if the program has written into its copy of the graph."""
+
 
 @dataclass(frozen=True)
 class KernelSetup:
@@ -148,7 +315,9 @@ class KernelProgram(Variant):
 
     child_kernels: ClassVar[bool] = False
     constants: ClassVar[Mapping[str, int]] = {}
-    """Macros for kernels whose values the host loop needs as well."""
+    """Constants that the kernels declare as well. A file that has another value does not compile."""
+    structs: ClassVar[tuple[type[Struct], ...]] = ()
+    """Structs that the kernels declare as well, besides those of base classes."""
     whole_warps: ClassVar[bool] = False
     """True for kernels that need blocks of whole warps; other blocks are refused."""
     kernel_files: ClassVar[tuple[str, ...]] = ()
@@ -176,6 +345,9 @@ class KernelProgram(Variant):
     def clock(self) -> Clock:
         return DeviceClock(self.device)
 
+    def prepared_ms(self) -> tuple[float, float]:
+        return self.graph.preparation_ms(self.prepare, self.layout)
+
     def blocks(self, work: int) -> int:
         """Blocks to launch for ``work`` items: one thread each, capped by the grid asked for.
 
@@ -199,23 +371,22 @@ class KernelProgram(Variant):
         """Declarations shared by host and kernels; see :meth:`bfsbench.backends.base.Device.module`."""
         from bfsbench.backends.base import Contract
 
-        structs: dict[str, CType] = {struct.c_name(): struct for struct in self.structs()}
+        structs: dict[str, CType] = {struct.c_name(): struct for struct in self.shared_structs()}
         owner = Path(sys.modules[type(self).__module__].__file__ or "").name
         return Contract(owner, {"offset_t": self.num_edges.dtype, **structs}, self.shared_constants())
 
-    def structs(self) -> tuple[type[Struct], ...]:
-        """Structs that the kernels declare as well."""
-        return ()
+    def shared_structs(self) -> tuple[type[Struct], ...]:
+        """``structs`` of the class and its bases, and those that depend on the graph or the family."""
+        return tuple(one for base in reversed(type(self).__mro__) for one in vars(base).get("structs", ()))
 
     def shared_constants(self) -> dict[str, int]:
-        """Constants that the kernels declare as well. Those that only the host declares are in
-        ``constants``."""
-        return {"WARP": self.device.limits.warp_size}
+        """``constants``, and those that depend on the device or the family."""
+        return {"WARP": self.device.limits.warp_size, **self.constants}
 
     def defines(self) -> dict[str, int | str]:
-        """Macros to compile with: the compile-time knobs, constants, and macros that depend on the graph."""
+        """Macros to compile with: the compile-time knobs, and macros that depend on the graph."""
         defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
-        return {**defines, **self.constants, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
+        return {**defines, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
 
     @classmethod
     def source_files(cls) -> list[Path]:

@@ -6,8 +6,6 @@ the same folders, and so are entries: searches of other programs, each declared 
 (:mod:`bfsbench.entries`).
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import pkgutil
@@ -21,17 +19,17 @@ from types import ModuleType
 from bfsbench.entries.find import declarations_in, entry_variants
 from bfsbench.entries.packages import module_beside
 from bfsbench.entries.variant import EntryVariant
-from bfsbench.errors import UsageError, unknown_name
-from bfsbench.families import families_here, families_of
-from bfsbench.families.base import Family
 from bfsbench.programs import Variant
 from bfsbench.programs.declared import NEEDED, fault_of_names, fault_of_values
+from bfsbench.programs.families import families_here, families_of
+from bfsbench.programs.families.base import Family
+from bfsbench.support.errors import UsageError, unknown_name
 
 __path__ += [folder for folder in os.environ.get("BFSBENCH_VARIANTS", "").split(os.pathsep) if folder]
 
 
 @dataclass(frozen=True)
-class Found:
+class Discovered:
     """The content of the folders."""
 
     variants: Mapping[str, type[Variant]]
@@ -78,7 +76,7 @@ def add_folder(folder: Path) -> list[type[Variant]]:
 
 
 @cache
-def look() -> Found:
+def look() -> Discovered:
     """Import the modules of all folders; a broken one is recorded as a problem, and the others are loaded."""
     families = dict(families_here())
     declared: list[type[Variant]] = []
@@ -91,7 +89,14 @@ def look() -> Found:
                     f"family {family.name} ({_file(module.__name__)}): there is another of that name"
                 )
             families.setdefault(family.name, family)
-        declared += _declared_by(module)
+        declared += [
+            item
+            for item in vars(module).values()
+            if isinstance(item, type)
+            and issubclass(item, Variant)
+            and "name" in vars(item)
+            and item.__module__ == module.__name__
+        ]
     declared += entries
     variants: dict[str, type[Variant]] = {}
     for variant in declared:
@@ -100,7 +105,7 @@ def look() -> Found:
             variants[variant.name] = variant
         except UsageError as error:
             problems.append(str(error))
-    return Found(dict(sorted(variants.items())), families, tuple(problems))
+    return Discovered(dict(sorted(variants.items())), families, tuple(problems))
 
 
 def _modules(others: Container[Path | None], problems: list[str]) -> Iterator[ModuleType]:
@@ -134,18 +139,6 @@ def _imported(name: str, file: Path) -> ModuleType:
         line = f", line {lines[-1]}" if lines else ""
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise UsageError(f"cannot load variant module {file}{line}: {reason}") from error
-
-
-def _declared_by(module: ModuleType) -> list[type[Variant]]:
-    """The variants that a module declares."""
-    return [
-        item
-        for item in vars(module).values()
-        if isinstance(item, type)
-        and issubclass(item, Variant)
-        and "name" in vars(item)
-        and item.__module__ == module.__name__
-    ]
 
 
 def _file(module: str) -> str:

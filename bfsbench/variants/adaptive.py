@@ -1,20 +1,127 @@
 """The house variant: one launch that runs every level in the way that suits it."""
 
-from __future__ import annotations
-
+from ctypes import c_int, c_longlong, c_uint, c_ulonglong, c_void_p
+from functools import cache
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from bfsbench.backends.base import Buffer, Device, Launch, Struct
-from bfsbench.errors import DeviceOutOfMemoryError, LaunchError
-from bfsbench.families.bfs.layouts import CountedBarrier
-from bfsbench.graphs.growth import levels_to_thousands
-from bfsbench.variants.adaptive_layout import adaptive_structs
+from bfsbench.graphs.ball import neighbours
+from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.bfs.layouts import CountedBarrier
+from bfsbench.support.errors import DeviceOutOfMemoryError, LaunchError
 from bfsbench.variants.base import DeviceGraph, Knob, OneLaunchVariant
-from bfsbench.variants.likely_parents import LIKELY_ALIGNMENT, likely_parents_first
-from bfsbench.variants.short_rows import LONGEST_ROW, ShortRows, longest_row, with_records
+from bfsbench.variants.prepared_rows import (
+    LIKELY_ALIGNMENT,
+    LONGEST_ROW,
+    ShortRows,
+    likely_parents_first,
+    longest_row,
+    with_records,
+)
+
+
+class NextFrontier(Struct):
+    """What blocks add to while they find it."""
+
+    _fields_: ClassVar = [
+        ("barrier", CountedBarrier),
+        ("unlisted", c_int),
+        ("rests", c_uint),
+        ("queued_units", c_uint),
+    ]
+
+
+class Thresholds(Struct):
+    """When to do what."""
+
+    _fields_: ClassVar = [
+        ("small", c_uint),
+        ("tiny", c_uint),
+        ("listed", c_uint),
+        ("pushed_edge", c_int),
+        ("may_pull", c_int),
+    ]
+
+
+@cache
+def adaptive_structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
+    """The kernel's structs by name: offsets have 64 bits if ``wide``; it leaves parents if ``tree``."""
+    offset = c_longlong if wide else c_int
+
+    class Part(Struct):
+        _fields_: ClassVar = [("begin", offset), ("length", c_int)]
+
+    class Tally(Struct):
+        _fields_: ClassVar = [("edges", c_ulonglong if wide else c_uint), ("vertices", c_uint)]
+
+    class SearchState(Struct):
+        _fields_: ClassVar = [
+            ("frontiers", NextFrontier * 3),
+            ("failed", c_int),
+            ("first_step", c_int),
+            ("unreached", Tally * 3),
+        ]
+
+    class SearchAnswer(Struct):
+        _fields_: ClassVar = [
+            *([("parents", c_void_p), ("edge_sources", c_void_p)] if tree else [("levels", c_void_p)])
+        ]
+
+    class Bfs(Struct):
+        _fields_: ClassVar = [
+            ("row_offsets", c_void_p),
+            ("column_indices", c_void_p),
+            ("column_offsets", c_void_p),
+            ("row_indices", c_void_p),
+            ("row_indices_end", offset),
+            ("num_vertices", c_int),
+            ("num_entered", c_int),
+            ("num_edges", offset),
+            ("answer", SearchAnswer),
+            ("when", Thresholds),
+            ("open", c_void_p),
+            ("queues", c_void_p * 2),
+            ("state", c_void_p),
+            ("region_shift", c_int),
+            ("first_record", offset),
+        ]
+
+    structs = (Part, Tally, NextFrontier, SearchState, SearchAnswer, Thresholds, Bfs)
+    return {struct.c_name(): struct for struct in structs}
+
+
+_SEARCHES, _VERTICES, _ARCS = 9, 4096, 1 << 16
+
+
+def levels_to_thousands(graph: Graph, most: int) -> int:
+    """How many levels a search takes to reach 4,096 vertices, ``most`` + 1 if more than ``most``.
+
+    That is the median of nine searches, from vertices at even distances in the order of ids. Those that end
+    before do not count; if all do, the answer is ``most`` + 1. Of each row of a level of n vertices only the
+    first 65,536 / n arcs are followed, so that hubs cost little. The graph has at least one vertex.
+    """
+    starts = (np.arange(_SEARCHES) * 2 + 1) * graph.num_vertices // (2 * _SEARCHES)
+    found = sorted(levels for start in starts if (levels := _levels_from(graph, int(start), most)))
+    return found[len(found) // 2] if found else most + 1
+
+
+def _levels_from(graph: Graph, start: int, most: int) -> int | None:
+    """None for a search that ends before."""
+    seen = frontier = np.array([start], np.int32)
+    for level in range(1, most + 1):
+        share = _ARCS // len(frontier)
+        met = np.unique(neighbours(graph.row_offsets, graph.column_indices, frontier, share))
+        frontier = np.setdiff1d(met, seen, assume_unique=True)
+        seen = np.concatenate((seen, frontier))
+        if len(seen) >= _VERTICES:
+            return level
+        if not len(frontier):
+            return None
+    return most + 1
+
 
 _PART = 32
 """Arcs of a part."""
@@ -39,6 +146,9 @@ _LEAST_VERTICES = 1 << 14
 """From which on rows are copied into records without being asked for."""
 _STATIC_SHARED = 42 << 10
 """Shared memory that the kernel has besides the bitmap, at most, in bytes."""
+_LEAST_FRESH, _MOST_FRESH, _MOST_STATIC = 64, 1 << 13, 48 << 10
+"""Limits to the words of a bitmap that a block pulls between two barriers, which take room from the L1 cache;
+static shared memory of a kernel, at most, in bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
 """Blocks whose arrivals fit the words of the barrier."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
@@ -63,10 +173,10 @@ class Adaptive(OneLaunchVariant):
     """One persistent launch: one block for tiny frontiers, a cluster of blocks for small ones, all blocks
     pushing or pulling for larger ones.
 
-    cuda_src/adaptive/adaptive.md says why it is made so. All per-search initialisation is part of the
-    launch, the bitmaps' at its end for the next one, so ``reset`` has nothing to do. Blocks are whole warps;
-    ``--grid`` caps the blocks, which come in whole clusters, at least one, and never in larger number than
-    the device holds at once.
+    cuda_src/adaptive/adaptive.md in the repository describes it. All per-search initialisation is part
+    of the launch, the bitmaps' at its end for the next one, so ``reset`` has nothing to do. Blocks are
+    whole warps; ``--grid`` caps the blocks, which come in whole clusters, at least one, and never in
+    larger number than the device holds at once.
     """
 
     name = "adaptive"
@@ -165,10 +275,9 @@ class Adaptive(OneLaunchVariant):
         "PART": _PART,
         "QUAD": _QUAD,
         "LIKELY_ALIGNMENT": LIKELY_ALIGNMENT,
-        "LEVELS_AT_A_TIME": _LEVELS_AT_A_TIME,
-        "TINY_LEVELS": _TINY_LEVELS,
         "STATIC_SHARED": _STATIC_SHARED,
     }
+    structs = (CountedBarrier,)
     layers = ("cluster", "push", "pull", "block")
     block_layers = ("cluster", "block")
     edge_reads: ClassVar = {"pull": "pull"}
@@ -198,16 +307,32 @@ class Adaptive(OneLaunchVariant):
             **super().defines(),
             "CLUSTER_SIZE": self.cluster_size(),
             "CLUSTER_PARTS": self._cluster_parts(),
+            "LEVELS_AT_A_TIME": _LEVELS_AT_A_TIME,
+            "TINY_LEVELS": _TINY_LEVELS,
             "SHORT_ROWS": int(self._makes_records()),
-            "MANY_VERTICES": int(self.num_vertices >= int(self.knob["MANY_VERTICES"])),
+            "MANY_VERTICES": int(self._has_many_vertices()),
+            "FRESH_WORDS": self._fresh_words(),
         }
+
+    def _has_many_vertices(self) -> bool:
+        return self.num_vertices >= int(self.knob["MANY_VERTICES"])
+
+    def _fresh_words(self) -> int:
+        """Words of a bitmap that a block pulls between two barriers, marked in dynamic shared memory: all of
+        its own, as far as there is room. 0 where the kernel has static memory for them."""
+        if not self._has_many_vertices() or self._makes_records():
+            return 0
+        limits = self.device.limits
+        own = 1 << (self.num_vertices // (32 * limits.num_multiprocessors)).bit_length()
+        room = (limits.shared_memory_per_block_optin - _MOST_STATIC) // 4
+        return max(_LEAST_FRESH, min(own, room, _MOST_FRESH))
 
     @property
     def leaves_tree(self) -> bool:
         return bool(self.knob["TREE"])
 
-    def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), CountedBarrier, *self._structs().values())
+    def shared_structs(self) -> tuple[type[Struct], ...]:
+        return (*super().shared_structs(), *self._structs().values())
 
     def _structs(self) -> dict[str, type[Struct]]:
         return adaptive_structs(self.num_edges.itemsize == 8, self.leaves_tree)
@@ -248,7 +373,7 @@ class Adaptive(OneLaunchVariant):
 
     def _shared_bytes(self) -> int:
         """Dynamic shared memory of a block."""
-        return self._bitmap_bytes() if self._makes_records() else 0
+        return self._bitmap_bytes() if self._makes_records() else 4 * self._fresh_words()
 
     def prepare(self) -> None:
         """Raises LaunchError if the device cannot hold even one cluster of such blocks, or the rows are not
@@ -262,7 +387,9 @@ class Adaptive(OneLaunchVariant):
             bitmap.fill(0)  # so that the first launch reads nothing unknown
         self.state = self.device.signal(self._structs()["search_state"])
         self.state.fill(0)
-        queues = self._queues()
+        parts = int(self.num_edges) // _PART + 2 * self.num_vertices + _LARGEST_CLUSTER * _BLOCK_PARTS
+        part = self._structs()["part"]
+        queues = self.device.empty(parts, part), self.device.empty(parts, part)
         while True:
             search = self._search(queues, unopened)
             try:
@@ -348,13 +475,6 @@ class Adaptive(OneLaunchVariant):
         if self.leaves_tree:
             return answer(parents=self.level_array, edge_sources=self.graph.edge_sources)
         return answer(levels=self.level_array)
-
-    def _queues(self) -> tuple[Buffer, Buffer]:
-        """Two queues of row parts, with room for all rows, as a search queues a vertex once, and for what a
-        cluster has when it hands a frontier on."""
-        parts = int(self.num_edges) // _PART + 2 * self.num_vertices + _LARGEST_CLUSTER * _BLOCK_PARTS
-        part = self._structs()["part"]
-        return self.device.empty(parts, part), self.device.empty(parts, part)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
         """The largest grid whose blocks all meet at the barrier: ``most``, which the device says it holds, or

@@ -1,7 +1,5 @@
 """Floyd-Warshall without blocking."""
 
-from __future__ import annotations
-
 from bfsbench.variants.base import KernelAllPairs
 
 

@@ -1,10 +1,8 @@
 """Floyd-Warshall by tiles."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
-from bfsbench.errors import LaunchError
+from bfsbench.support.errors import LaunchError
 from bfsbench.variants.base import KernelAllPairs, Knob, KnobValue
 
 

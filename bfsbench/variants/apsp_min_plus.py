@@ -1,9 +1,6 @@
 """Repeated squaring in the min-plus algebra."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import ClassVar
 
 from bfsbench.backends.base import Buffer
 from bfsbench.variants.base import KernelAllPairs, KnobValue
@@ -28,16 +25,13 @@ class ApspMinPlus(KernelAllPairs):
     parallel_unit = "a thread per 4 x 4 pairs"
     work = "O(V^3 log V)"
 
-    constants: ClassVar = {
-        "TILE_SIZE": _TILE_SIZE,
-        "ELEMENTS_X": _ELEMENTS,
-        "ELEMENTS_Y": _ELEMENTS,
-        "DEPTH": 16,
-    }
-
     @classmethod
     def own_block(cls, knobs: Mapping[str, KnobValue]) -> int:
         return _THREADS
+
+    def defines(self) -> dict[str, int | str]:
+        elements = {"ELEMENTS_X": _ELEMENTS, "ELEMENTS_Y": _ELEMENTS}
+        return {**super().defines(), "TILE_SIZE": _TILE_SIZE, **elements, "DEPTH": 16}
 
     def tile(self) -> int:
         return _TILE_SIZE

@@ -1,50 +1,33 @@
-"""Everything an author of a variant imports. Declarations for variants of any family are in
-:mod:`bfsbench.programs`, the base classes of searches in :mod:`bfsbench.families.bfs.searches`, those of
-all-pairs shortest paths in :mod:`bfsbench.families.apsp.variants`.
+"""Everything that an author of a variant imports.
+
+Declarations for variants of any family come from :mod:`bfsbench.programs`. The base classes of searches come
+from :mod:`bfsbench.programs.families.bfs.searches`, and those of all-pairs shortest paths come from
+:mod:`bfsbench.programs.families.apsp.variants`.
 """
 
-from bfsbench.families.apsp.variants import AllPairsVariant, HostAllPairs, KernelAllPairs
-from bfsbench.families.bfs.searches import (
-    LEVEL_SCAN,
-    UNREACHED,
-    HostVariant,
-    KernelVariant,
-    LevelKernelVariant,
-    OneLaunchVariant,
-    SearchVariant,
-)
 from bfsbench.programs import (
-    POISON,
-    PRESETS,
-    DeviceGraph,
-    HostProgram,
-    KernelProgram,
-    KernelSetup,
-    Knob,
-    KnobValue,
-    Traffic,
-    Variant,
+    POISON as POISON,
+    PRESETS as PRESETS,
+    DeviceGraph as DeviceGraph,
+    HostProgram as HostProgram,
+    KernelProgram as KernelProgram,
+    KernelSetup as KernelSetup,
+    Knob as Knob,
+    KnobValue as KnobValue,
+    Traffic as Traffic,
+    Variant as Variant,
 )
-
-__all__ = [
-    "LEVEL_SCAN",
-    "POISON",
-    "PRESETS",
-    "UNREACHED",
-    "AllPairsVariant",
-    "DeviceGraph",
-    "HostAllPairs",
-    "HostProgram",
-    "HostVariant",
-    "KernelAllPairs",
-    "KernelProgram",
-    "KernelSetup",
-    "KernelVariant",
-    "Knob",
-    "KnobValue",
-    "LevelKernelVariant",
-    "OneLaunchVariant",
-    "SearchVariant",
-    "Traffic",
-    "Variant",
-]
+from bfsbench.programs.families.apsp.variants import (
+    AllPairsVariant as AllPairsVariant,
+    HostAllPairs as HostAllPairs,
+    KernelAllPairs as KernelAllPairs,
+)
+from bfsbench.programs.families.bfs.searches import (
+    LEVEL_SCAN as LEVEL_SCAN,
+    UNREACHED as UNREACHED,
+    HostVariant as HostVariant,
+    KernelVariant as KernelVariant,
+    LevelKernelVariant as LevelKernelVariant,
+    OneLaunchVariant as OneLaunchVariant,
+    SearchVariant as SearchVariant,
+)

@@ -1,7 +1,5 @@
 """Two kernels, virtual warps or edge-discover, child kernels, hashing against duplicates: BFS-4K."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from ctypes import c_int
 from typing import Any, ClassVar
@@ -9,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bfsbench.backends.base import Struct
-from bfsbench.errors import LaunchError
+from bfsbench.support.errors import LaunchError
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
+from bfsbench.variants.level_queues import rebuilds
 
 _LOCAL_QUEUE = 16
 """Vertices that a thread collects before its warp writes them to the queue."""
@@ -58,7 +57,6 @@ class Bfs4k(KernelVariant):
         "one block or many, virtual warps or edge-discover, by frontier size; duplicates dropped by hashing"
     )
     origin = ("BFS-4K, sections 4 to 6",)
-    layout = ("CSR",)
     frontier = "queue in shared and global memory, duplicates possible"
     parallel_unit = "1 to 32 threads a frontier vertex, a thread an edge, or a grid a vertex of high degree"
     work = "O(V + E), more with duplicates"
@@ -98,6 +96,7 @@ class Bfs4k(KernelVariant):
         _switch("COALESCED_READS", "whole warps read the vertices of large frontiers together"),
         _switch("COALESCED_WRITES", "writes to the next frontier can be coalesced"),
     )
+    structs = (SearchState,)
     check_knobs = (
         {"K5": 0},
         {"K2": 20, "K4": 0},
@@ -135,9 +134,6 @@ class Bfs4k(KernelVariant):
     def defines(self) -> dict[str, int | str]:
         return super().defines() | {"CHILD_KERNELS": int(float(self.knob["K2"]) > 0)}
 
-    def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), SearchState)
-
     def prepare(self) -> None:
         """Raises LaunchError for a K5 or K6 beyond the device's limits."""
         self.state = self.device.signal(SearchState)
@@ -145,18 +141,7 @@ class Bfs4k(KernelVariant):
         self.capacity = min(self.queue_capacity or self.num_vertices, self.num_vertices)
         state: dict[str, Any] = {"levels": self.level_array, "state": self.state}
         self.begin = self.kernel("bfs4k_begin").bind(queue=even, **state, block=1, scalars=1)
-        rebuild = self.kernel("rebuild_queue")
-        self.rebuild = [
-            rebuild.bind(
-                levels=self.level_array,
-                num_vertices=self.num_vertices,
-                queue=queue,
-                sizes=self.state.member("sizes"),
-                block=256,
-                scalars=("slot", "level"),
-            )
-            for queue in self.queues
-        ]
+        self.rebuild = rebuilds(self, self.queues, self.state, 256)
         search = {
             **self.graph.csr,
             **state,
@@ -240,13 +225,9 @@ class Bfs4k(KernelVariant):
             state = self.state.read_struct()
             level, size = state.level, state.sizes[state.level % 3]
             if size > self.capacity:
-                size = self._rebuilt_size(level)
-
-    def _rebuilt_size(self, level: int) -> int:
-        """Rebuild the overflowed queue of a level without duplicates, and return its size."""
-        self.state.fill_member(0, "sizes", level % 3)
-        self.rebuild[level & 1](-(-self.num_vertices // 256), level % 3, level)
-        return int(self.state.read_struct().sizes[level % 3])
+                self.state.fill_member(0, "sizes", level % 3)
+                self.rebuild[level & 1](-(-self.num_vertices // 256), level % 3, level)
+                size = int(self.state.read_struct().sizes[level % 3])
 
     def level_counters(self) -> list[dict[str, int]]:
         """The counters of every variant, and ``missed``, which follows from the levels."""
@@ -257,12 +238,6 @@ class Bfs4k(KernelVariant):
             level | {"missed": level["entries"] - size}
             for level, size in zip(super().level_counters(), discovered, strict=False)
         ]
-
-    @classmethod
-    def preset(cls, name: str, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:
-        if name == "paper":
-            return cls.paper_knobs()
-        return cls.auto_knobs(statistics) if name == "auto" else {}
 
     @classmethod
     def paper_knobs(cls) -> dict[str, KnobValue]:

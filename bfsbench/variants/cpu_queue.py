@@ -1,8 +1,6 @@
 """The sequential search: the reference for correctness and the papers' CPU baseline."""
 
-from __future__ import annotations
-
-from bfsbench.families.bfs.levels import SequentialSearch
+from bfsbench.programs.families.bfs.search import SequentialSearch
 from bfsbench.variants.base import UNREACHED, HostVariant
 
 
@@ -13,7 +11,6 @@ class CpuQueue(HostVariant):
     aliases = ("sequential",)
     summary = "sequential search with a FIFO queue"
     origin = ("Springer, Alg. 1", "Luo, 'CPU-BFS'", "BFS-4K, sequential", "CSE 6230, CPU")
-    layout = ("CSR",)
     frontier = "queue"
     parallel_unit = "none"
     work = "O(V + E)"

@@ -1,11 +1,8 @@
 """Search that switches between push and pull."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
-from bfsbench.backends.base import Struct
-from bfsbench.families.bfs.layouts import SearchCounts
+from bfsbench.programs.families.bfs.layouts import SearchCounts
 from bfsbench.variants.base import LEVEL_SCAN, KernelVariant, Knob
 
 
@@ -32,11 +29,9 @@ class DirectionOptimized(KernelVariant):
         Knob("ALPHA", 14, "pull if frontier edges exceed unexplored edges / ALPHA", minimum=1, maximum=1e9),
         Knob("BETA", 24, "push again if frontier vertices are below V / BETA", minimum=1, maximum=1e9),
     )
+    structs = (SearchCounts,)
     check_knobs = ({"ALPHA": 1000, "BETA": 1000},)
     edge_reads: ClassVar = {"pull": "pull"}
-
-    def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), SearchCounts)
 
     def prepare(self) -> None:
         self.reached = self.device.signal(SearchCounts)

@@ -1,7 +1,5 @@
 """Edge-centric search over the COO arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -16,9 +14,9 @@ class EdgeFrontierNumbers(LevelKernelVariant):
     """
 
     name = "edge_frontier_numbers"
-    aliases = ("edge", "jia")
+    aliases: ClassVar[tuple[str, ...]] = ("edge", "jia")
     summary = "every edge whose tail is at the current level gives its head the next"
-    origin = (
+    origin: ClassVar[tuple[str, ...]] = (
         "Springer, Fig. 17",
         "PMPP ch. 15, Fig. 15.10",
         "BFS-4K, 'Edge Parall.'",

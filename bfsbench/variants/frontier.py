@@ -1,13 +1,11 @@
 """Vertex-centric push with boolean arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from bfsbench.variants.base import KernelVariant, Traffic
+from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
-class Frontier(KernelVariant):
+class Frontier(LevelKernelVariant):
     """Springer's vertex frontier, which Luo measures as IIIT-BFS and BFS-4K as Harish.
 
     As printed, with flags of one byte. The difference is how the host detects that a level found a vertex:
@@ -19,7 +17,6 @@ class Frontier(KernelVariant):
     aliases = ("harish", "iiit")
     summary = "boolean frontier, updated and visited arrays, two kernels a level"
     origin = ("Springer, section 3.1 and Fig. 10", "Luo, 'IIIT-BFS'", "BFS-4K, 'Harish'")
-    layout = ("CSR",)
     frontier = "boolean array"
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
@@ -35,8 +32,14 @@ class Frontier(KernelVariant):
         self.num_blocks = self.blocks(self.num_vertices)
         flags = {"in_frontier": in_frontier, "updated": updated, "visited": visited}
         vertices: dict[str, Any] = {"num_vertices": self.num_vertices, **flags, "block": self.block}
-        self.expand = self.kernel("frontier").bind(**self.graph.csr, levels=self.level_array, **vertices)
-        self.update = self.kernel("update_flags").bind(**vertices, progress=self.progress, scalars=1)
+        expand = self.kernel("frontier").bind(**self.graph.csr, levels=self.level_array, **vertices)
+        update = self.kernel("update_flags").bind(**vertices, progress=self.progress, scalars=1)
+
+        def both(blocks: int, *level: int) -> None:
+            expand(blocks)
+            update(blocks, *level)
+
+        self.expand = both
 
     def reset(self, source: int) -> None:
         super().reset(source)
@@ -45,15 +48,3 @@ class Frontier(KernelVariant):
             flags.fill(0)
         for flags in (in_frontier, visited):
             flags.fill(1, start=source, count=1)
-        self.progress.fill(0)
-
-    def traverse(self, source: int) -> None:
-        expand, update, progress, num_blocks = self.expand, self.update, self.progress, self.num_blocks
-        level = 0
-        while True:
-            expand(num_blocks)
-            update(num_blocks, level)
-            self.mark(level, self.name)
-            level += 1
-            if progress.read() != level:
-                return

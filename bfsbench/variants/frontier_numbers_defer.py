@@ -1,7 +1,5 @@
 """Push that defers vertices of high out-degree to the end of a level."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from bfsbench.backends.base import Argument
@@ -20,7 +18,6 @@ class FrontierNumbersDefer(LevelKernelVariant):
     name = "frontier_numbers_defer"
     summary = "vertices of high out-degree wait in shared memory until the end of the level"
     origin = ("Springer, section 3.3 and Fig. 12",)
-    layout = ("CSR",)
     frontier = "level array"
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
@@ -40,15 +37,10 @@ class FrontierNumbersDefer(LevelKernelVariant):
 
     def arguments(self) -> Mapping[str, Argument]:
         return {
-            **self.graph.csr,
-            "num_vertices": self.num_vertices,
-            "levels": self.level_array,
+            **super().arguments(),
             "defer_max": self.knob["DEFER_MAX"],
             "queue_size": self.knob["D_BLOCK_QUEUE_SIZE"],
         }
-
-    def work_items(self) -> int:
-        return self.num_vertices
 
     def shared_memory(self) -> int:
         return 4 * int(self.knob["D_BLOCK_QUEUE_SIZE"])

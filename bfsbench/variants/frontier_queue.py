@@ -1,12 +1,10 @@
 """Two-level frontier queue, in shared and in global memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from bfsbench.backends.base import Argument
 from bfsbench.variants.base import Knob
-from bfsbench.variants.level_queues import LevelQueueVariant
+from bfsbench.variants.level_queues import LevelQueueVariant, rebuilds
 
 
 class FrontierQueue(LevelQueueVariant):
@@ -21,7 +19,6 @@ class FrontierQueue(LevelQueueVariant):
     name = level_kernel = "frontier_queue"
     summary = "blocks gather discoveries in shared memory and append them to a global queue"
     origin = ("Springer, section 3.6 and Fig. 14",)
-    layout = ("CSR",)
     frontier = "queue in shared and global memory, duplicates possible"
     parallel_unit = "a thread per frontier vertex"
     work = "O(V + E), more with duplicates"
@@ -53,18 +50,7 @@ class FrontierQueue(LevelQueueVariant):
     def prepare(self) -> None:
         self.capacity = min(self.queue_capacity or self.num_vertices, self.num_vertices)
         super().prepare()
-        rebuild = self.kernel("rebuild_queue")
-        self.rebuild = [
-            rebuild.bind(
-                levels=self.level_array,
-                num_vertices=self.num_vertices,
-                queue=queue,
-                sizes=self.sizes.member("sizes"),
-                block=self.block,
-                scalars=("slot", "level"),
-            )
-            for queue in self.queues
-        ]
+        self.rebuild = rebuilds(self, self.queues, self.sizes, self.block)
 
     def queue_size(self, level: int) -> int:
         size = super().queue_size(level) & 0xFFFFFFFF  # an unsigned number; see queue.cuh

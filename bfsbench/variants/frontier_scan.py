@@ -1,7 +1,5 @@
 """Boolean frontier turned into a queue."""
 
-from __future__ import annotations
-
 from bfsbench.variants.base import KernelVariant, Knob, Traffic
 from bfsbench.variants.scan import PrefixSum
 
@@ -19,7 +17,6 @@ class FrontierScan(KernelVariant):
     name = "frontier_scan"
     summary = "boolean frontier turned into a queue with a prefix sum"
     origin = ("Springer, section 3.7 and Fig. 15",)
-    layout = ("CSR",)
     frontier = "boolean array, and from it a queue in global memory, every vertex once"
     parallel_unit = "a thread per frontier vertex; a thread per vertex to make the queue"
     work = "O(VD + E)"

@@ -1,13 +1,10 @@
 """What searches with a queue of vertices per level have in common."""
 
-from __future__ import annotations
-
-from abc import abstractmethod
 from collections.abc import Mapping
 from ctypes import c_int
 from typing import Any, ClassVar
 
-from bfsbench.backends.base import Argument, Struct
+from bfsbench.backends.base import Argument, Buffer, Launch, Signal, Struct
 from bfsbench.variants.base import KernelVariant
 
 
@@ -15,6 +12,15 @@ class QueueSizes(Struct):
     """Lengths of the queues of levels modulo 3; the level at which a kernel of several levels has stopped."""
 
     _fields_: ClassVar = [("sizes", c_int * 3), ("level", c_int)]
+
+
+def rebuilds(variant: KernelVariant, queues: list[Buffer], state: Signal, block: int) -> list[Launch]:
+    """Launches that make the queue of a level anew from the levels (``rebuild.cuh``), for even levels and for
+    odd ones. ``state`` has a member ``sizes``, of which the one of the level is cleared before."""
+    kernel = variant.kernel("rebuild_queue")
+    search = {"levels": variant.level_array, "num_vertices": variant.num_vertices}
+    common: dict[str, Any] = {**search, "sizes": state.member("sizes"), "block": block}
+    return [kernel.bind(queue=queue, **common, scalars=("slot", "level")) for queue in queues]
 
 
 class LevelQueueVariant(KernelVariant):
@@ -29,9 +35,9 @@ class LevelQueueVariant(KernelVariant):
     level_kernel: ClassVar[str]
     """The kernel that expands a level."""
 
-    @abstractmethod
     def arguments(self) -> Mapping[str, Argument]:
         """The kernel's other parameters by their names."""
+        return {**self.graph.csr, "levels": self.level_array, "num_vertices": self.num_vertices}
 
     def shared_memory(self) -> int:
         """Bytes of dynamic shared memory a block."""

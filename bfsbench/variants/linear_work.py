@@ -1,12 +1,10 @@
 """Linear work by prefix sums, a mask and compaction."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
-from bfsbench.backends.base import Launch, Struct
-from bfsbench.families.bfs.layouts import SearchCounts
+from bfsbench.backends.base import Launch
+from bfsbench.programs.families.bfs.layouts import SearchCounts
 from bfsbench.variants.base import KernelVariant, Knob, KnobValue, Traffic
 from bfsbench.variants.rules import Statistics, has_long_rows
 from bfsbench.variants.scan import PrefixSum
@@ -32,7 +30,6 @@ class LinearWork(KernelVariant):
     name = "linear_work"
     summary = "degrees, prefix sum, gathering, mask, prefix sum and compaction, each a launch of its own"
     origin = ("CSE 6230, Optimized Linear Work algorithm, Fig. 6 to 9",)
-    layout = ("CSR",)
     frontier = "queue in global memory, every vertex once; all its neighbours gathered in an array"
     parallel_unit = "a thread per frontier vertex or per neighbour to gather, per vertex to compact"
     work = "O(VD + E); its authors claim O(V + E)"
@@ -75,20 +72,16 @@ class LinearWork(KernelVariant):
             compile_time=True,
         ),
     )
+    structs = (SearchCounts,)
     check_knobs = (
         {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 1, "SEQUENTIAL_THRESHOLD": 0, "TILE_SIZE": 64},
         {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 1, "START_INDEX": "search"},
     )
 
     @classmethod
-    def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:
+    def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
         """By rule, a block's threads share long rows."""
-        if name != "auto" or not has_long_rows(statistics):
-            return {}
-        return {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 16}
-
-    def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), SearchCounts)
+        return {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 16} if has_long_rows(statistics) else {}
 
     def prepare(self) -> None:
         empty, num_vertices, tile_size = self.device.empty, self.num_vertices, int(self.knob["TILE_SIZE"])

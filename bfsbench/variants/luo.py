@@ -1,7 +1,5 @@
 """Queues at three levels, kernels at three layers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from ctypes import c_int
@@ -10,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bfsbench.backends.base import Struct
-from bfsbench.errors import KernelError
-from bfsbench.families.bfs.layouts import GridBarrier
-from bfsbench.graphs.split import SplitRows, split_rows
+from bfsbench.programs.families.bfs.layouts import GridBarrier
+from bfsbench.support.errors import KernelError
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
+from bfsbench.variants.graph_parts import SplitRows, split_rows
 from bfsbench.variants.rules import Statistics, has_hubs, has_long_rows
 
 _STATIC_SHARED_MEMORY = 1024
@@ -23,12 +21,7 @@ _STATIC_SHARED_MEMORY = 1024
 class SearchState(Struct):
     """State shared by launches and the host."""
 
-    _fields_: ClassVar = [
-        ("level", c_int),
-        ("sizes", c_int * 3),
-        ("failed", c_int),
-        ("barrier", GridBarrier),
-    ]
+    _fields_: ClassVar = [("level", c_int), ("sizes", c_int * 3), ("failed", c_int), ("barrier", GridBarrier)]
 
 
 class Luo(KernelVariant):
@@ -46,7 +39,6 @@ class Luo(KernelVariant):
     aliases = ("uiuc",)
     summary = "warp, block and grid queues; levels in one block, in resident blocks or one a launch, by size"
     origin = ("Luo, sections 3.2, 3.3 and 4",)
-    layout = ("CSR",)
     frontier = "queues in shared and global memory"
     parallel_unit = "a thread per frontier vertex"
     work = "O(V + E)"
@@ -84,13 +76,7 @@ class Luo(KernelVariant):
             minimum=-1,
             maximum=2**30,
         ),
-        Knob(
-            "BLOCKS_PER_MULTIPROCESSOR",
-            1,
-            "resident blocks, if they fit",
-            minimum=1,
-            maximum=32,
-        ),
+        Knob("BLOCKS_PER_MULTIPROCESSOR", 1, "resident blocks, if they fit", minimum=1, maximum=32),
         Knob(
             "SPLIT_DEGREE",
             0,
@@ -99,6 +85,7 @@ class Luo(KernelVariant):
             maximum=2**20,
         ),
     )
+    structs = (GridBarrier, SearchState)
     check_knobs = (
         {"BLOCK_LIMIT": -1, "B_FRONTIER_SIZE": 16},
         {"RESIDENT_LIMIT": -1, "SPLIT_DEGREE": 4},
@@ -110,15 +97,10 @@ class Luo(KernelVariant):
     """How often a block polls the barrier before it gives up: for many seconds."""
 
     @classmethod
-    def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:
+    def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
         """By rule, hubs are split, and for long rows each thread of a warp has a queue of its own."""
-        if name != "auto":
-            return {}
         queues = {"W_FRONTIERS": 32} if has_long_rows(statistics) else {}
         return queues | ({"SPLIT_DEGREE": 16} if has_hubs(statistics) else {})
-
-    def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), GridBarrier, SearchState)
 
     def prepare(self) -> None:
         graph = self._upload_rows(int(self.knob["SPLIT_DEGREE"]))

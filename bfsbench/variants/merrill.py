@@ -1,14 +1,12 @@
 """Prefix-sum based cooperative expansion and contraction."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from ctypes import c_int, c_ulonglong
 from typing import Any, ClassVar
 
 from bfsbench.backends.base import Launch, Struct
-from bfsbench.errors import KernelError
-from bfsbench.families.bfs.layouts import GridBarrier
+from bfsbench.programs.families.bfs.layouts import GridBarrier
+from bfsbench.support.errors import KernelError
 from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 from bfsbench.variants.rules import Statistics, is_deep
 
@@ -56,7 +54,6 @@ class Merrill(KernelVariant):
     aliases = ("garland",)
     summary = "adjacency lists gathered by block, warp and prefix sum; culling of duplicates"
     origin = ("Merrill et al. 2012", "BFS-4K, Table 2")
-    layout = ("CSR",)
     frontier = "queues of vertices and of candidates in global memory, duplicates possible"
     parallel_unit = "a thread per neighbour: blocks, warps or threads share adjacency lists by their lengths"
     work = "O(V + E), more with duplicates"
@@ -76,6 +73,7 @@ class Merrill(KernelVariant):
             "1: a vertex gets its level by compare-and-swap, so that no duplicates arise",
             choices=(0, 1),
             compile_time=True,
+            changed=(1,),
         ),
         Knob("WARP_CULLING", 1, "remove duplicates within a warp", choices=(0, 1), compile_time=True),
         Knob(
@@ -96,6 +94,7 @@ class Merrill(KernelVariant):
             "RESIDENT_BLOCKS", 1, "resident blocks a multiprocessor, if that many fit", minimum=1, maximum=32
         ),
     )
+    structs = (GridBarrier, SearchState)
     check_knobs = (
         {"ORGANISATION": "expand-contract"},
         {"ORGANISATION": "expand-contract", "RESIDENT_LIMIT": -1},
@@ -114,17 +113,12 @@ class Merrill(KernelVariant):
     """How often a block polls the barrier before it gives up: for many seconds."""
 
     @classmethod
-    def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:
+    def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
         """By rule, contract-expand in resident blocks for many small levels; else vertices are claimed, so
         that no candidates are queued and only duplicates within a warp are removed."""
-        if name != "auto":
-            return {}
         if is_deep(statistics):
             return {"ORGANISATION": "contract-expand"}
         return {"ORGANISATION": "expand-contract", "BITMAP": 0, "ATOMIC_CLAIM": 1, "HISTORY_SIZE": 0}
-
-    def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), GridBarrier, SearchState)
 
     def prepare(self) -> None:
         self.organisation = str(self.knob["ORGANISATION"])
@@ -158,10 +152,6 @@ class Merrill(KernelVariant):
         self.refill = self.kernel(refill).bind(
             **self.search, num_vertices=num_vertices, shared=self._shared_memory(refill)
         )
-        self._bind_levels()
-        self._bind_resident_levels()
-
-    def _bind_levels(self) -> None:
         launches = []
         for name in _LEVEL_KERNELS[self.organisation]:
             kernel, shared = self.kernel(name), self._shared_memory(name)
@@ -169,6 +159,7 @@ class Merrill(KernelVariant):
             launches.append((launch, max(1, kernel.resident_blocks(self.block, shared))))
         self.level_launches: list[tuple[Launch, int]] = launches
         self.level_name = "two-phase" if len(launches) == 2 else _LEVEL_KERNELS[self.organisation][0]
+        self._bind_resident_levels()
 
     def _bind_resident_levels(self) -> None:
         self.resident_limit = 0

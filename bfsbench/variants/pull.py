@@ -1,7 +1,5 @@
 """Vertex-centric bottom-up search over the CSC arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -26,6 +24,3 @@ class Pull(LevelKernelVariant):
 
     def arguments(self) -> Mapping[str, Argument]:
         return {**self.graph.csc, "num_vertices": self.num_vertices, "levels": self.level_array}
-
-    def work_items(self) -> int:
-        return self.num_vertices

@@ -1,10 +1,5 @@
 """Vertex-centric push with frontiers."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-
-from bfsbench.backends.base import Argument
 from bfsbench.variants.level_queues import LevelQueueVariant
 
 
@@ -19,11 +14,7 @@ class PushFrontier(LevelQueueVariant):
     name = level_kernel = "push_frontier"
     summary = "unreached neighbours are claimed with atomicCAS and appended to the next frontier"
     origin = ("PMPP ch. 15, Fig. 15.12",)
-    layout = ("CSR",)
     frontier = "queue in global memory, every vertex once"
     parallel_unit = "a thread per frontier vertex"
     work = "O(V + E)"
     space = "4V + E"
-
-    def arguments(self) -> Mapping[str, Argument]:
-        return {**self.graph.csr, "levels": self.level_array, "num_vertices": self.num_vertices}

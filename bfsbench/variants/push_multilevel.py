@@ -1,8 +1,5 @@
 """Push with several small levels in one launch."""
 
-from __future__ import annotations
-
-from bfsbench.backends.base import Struct
 from bfsbench.variants.base import Knob
 from bfsbench.variants.level_queues import QueueSizes
 from bfsbench.variants.push_private import PushPrivate
@@ -28,13 +25,11 @@ class PushMultilevel(PushPrivate):
             "SMALL_FRONTIER", 3072, "largest frontier that stays inside one block", minimum=1, maximum=28672
         ),
     )
+    structs = (QueueSizes,)
     check_knobs = ({"SMALL_FRONTIER": 16}, {"SMALL_FRONTIER": 16, "LOCAL_FRONTIER_CAPACITY": 8})
     usual_block = 512
     layers = ("push_multilevel",)
     block_layers = layers
-
-    def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), QueueSizes)
 
     def prepare(self) -> None:
         super().prepare()

@@ -1,7 +1,5 @@
 """Vertex-centric push with frontiers in shared memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -26,7 +24,6 @@ class PushPrivate(LevelQueueVariant):
     name = level_kernel = "push_private"
     summary = "push_frontier with a frontier per block in shared memory that overflows to the global one"
     origin = ("PMPP ch. 15, Fig. 15.14",)
-    layout = ("CSR",)
     frontier = "queue in shared and global memory, every vertex once"
     parallel_unit = "a thread per frontier vertex"
     work = "O(V + E)"
@@ -43,12 +40,7 @@ class PushPrivate(LevelQueueVariant):
     check_knobs: ClassVar[tuple[Mapping[str, KnobValue], ...]] = ({"LOCAL_FRONTIER_CAPACITY": 8},)
 
     def arguments(self) -> Mapping[str, Argument]:
-        return {
-            **self.graph.csr,
-            "levels": self.level_array,
-            "num_vertices": self.num_vertices,
-            "local_capacity": self.knob["LOCAL_FRONTIER_CAPACITY"],
-        }
+        return {**super().arguments(), "local_capacity": self.knob["LOCAL_FRONTIER_CAPACITY"]}
 
     def shared_memory(self) -> int:
         return 4 * int(self.knob["LOCAL_FRONTIER_CAPACITY"])

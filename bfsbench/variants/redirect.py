@@ -1,13 +1,11 @@
 """Push that takes vertices in order of out-degree."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 
 from bfsbench.backends.base import Argument, Buffer
-from bfsbench.graphs.degree_order import by_out_degree
 from bfsbench.variants.base import LEVEL_SCAN, DeviceGraph, LevelKernelVariant
+from bfsbench.variants.reorder import by_out_degree
 
 
 def jobs_by_out_degree(graph: DeviceGraph) -> tuple[Buffer, float]:
@@ -24,7 +22,6 @@ class Redirect(LevelKernelVariant):
     name = "redirect"
     summary = "an array of jobs gives warps vertices of like out-degree"
     origin = ("Springer, section 3.4",)
-    layout = ("CSR",)
     frontier = "level array"
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
@@ -36,8 +33,4 @@ class Redirect(LevelKernelVariant):
         super().prepare()
 
     def arguments(self) -> Mapping[str, Argument]:
-        graph = {**self.graph.csr, "num_vertices": self.num_vertices}
-        return {"jobs": self.jobs, **graph, "levels": self.level_array}
-
-    def work_items(self) -> int:
-        return self.num_vertices
+        return {"jobs": self.jobs, **super().arguments()}

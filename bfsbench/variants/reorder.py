@@ -1,39 +1,53 @@
-"""Push over a graph renumbered by out-degree."""
-
-from __future__ import annotations
+"""Push over a graph whose vertices are renumbered in the order of their out-degrees."""
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import numpy as np
 
 from bfsbench.backends.base import Argument, Buffer
-from bfsbench.graphs.degree_order import by_out_degree, inverse, renumbered
-from bfsbench.graphs.graph import Ids
+from bfsbench.graphs.graph import Ids, Offsets
 from bfsbench.variants.base import LEVEL_SCAN, DeviceGraph, LevelKernelVariant
 
 
-@dataclass(frozen=True)
-class RenumberedGraph:
-    """CSR arrays on the device with vertices numbered by out-degree."""
-
-    row_offsets: Buffer
-    column_indices: Buffer
-    new_ids: Ids
-    """New numbers of the vertices by their old ones, int32[V]."""
-    milliseconds: float
-    """Time of sorting and renumbering, in ms."""
+def by_out_degree(row_offsets: Offsets) -> Ids:
+    """All vertices, int32[V], from the highest out-degree to the lowest; equal ones in ascending order."""
+    return np.argsort(-np.diff(row_offsets), kind="stable").astype(np.int32)
 
 
-def renumber(graph: DeviceGraph) -> RenumberedGraph:
-    """The graph renumbered by out-degree, the highest first."""
+def inverse(order: Ids) -> Ids:
+    """The place of every vertex in ``order``, int32[V]."""
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order), dtype=np.int32)
+    return places
+
+
+def renumbered(row_offsets: Offsets, column_indices: Ids, order: Ids) -> tuple[Offsets, Ids]:
+    """CSR arrays of the same graph in which vertex ``order[i]`` is renumbered to i, with the same types.
+    Within a row the neighbours keep the order of their old ids. Takes, beside the result, two arrays of E
+    offsets.
+    """
+    degrees = np.diff(row_offsets)[order]
+    offsets = np.zeros_like(row_offsets)
+    np.cumsum(degrees, out=offsets[1:])
+    edges = np.repeat(row_offsets[order] - offsets[:-1], degrees)
+    edges += np.arange(len(column_indices), dtype=offsets.dtype)
+    return offsets, inverse(order)[column_indices[edges]]
+
+
+def by_falling_degree(graph: DeviceGraph) -> tuple[Buffer, Buffer, Ids, float]:
+    """The graph with its vertices renumbered by out-degree, the highest first.
+
+    Returns row offsets and column indices on the device, the new numbers of vertices by their old ones,
+    int32[V], and the time of sorting and renumbering in ms.
+    """
     started = time.perf_counter()
     given = graph.host_graph
     order = by_out_degree(given.row_offsets)
     offsets, columns = renumbered(given.row_offsets, given.column_indices, order)
     new_ids = inverse(order)
     milliseconds = (time.perf_counter() - started) * 1e3
-    upload = graph.device.upload
-    return RenumberedGraph(upload(offsets), upload(columns), new_ids, milliseconds)
+    return graph.device.upload(offsets), graph.device.upload(columns), new_ids, milliseconds
 
 
 class Reorder(LevelKernelVariant):
@@ -49,7 +63,6 @@ class Reorder(LevelKernelVariant):
     kernel_files = (level_kernel,)
     summary = "the graph is renumbered by out-degree, so that warps are given vertices of like degree"
     origin = ("Springer, section 3.4",)
-    layout = ("CSR",)
     frontier = "level array"
     parallel_unit = "a thread per vertex"
     work = "O(DV + E)"
@@ -57,18 +70,13 @@ class Reorder(LevelKernelVariant):
     traffic = LEVEL_SCAN
 
     def prepare(self) -> None:
-        self.renumbered = self.graph.once(renumber)
-        self.preprocess_ms = self.renumbered.milliseconds
-        self.level_places = self.renumbered.new_ids
+        offsets, columns, self.new_ids, self.preprocess_ms = self.graph.once(by_falling_degree)
+        self.csr: Mapping[str, Argument] = {"row_offsets": offsets, "column_indices": columns}
+        self.level_places = self.new_ids
         super().prepare()
 
     def arguments(self) -> Mapping[str, Argument]:
-        graph = self.renumbered
-        csr = {"row_offsets": graph.row_offsets, "column_indices": graph.column_indices}
-        return {**csr, "num_vertices": self.num_vertices, "levels": self.level_array}
-
-    def work_items(self) -> int:
-        return self.num_vertices
+        return {**self.csr, "num_vertices": self.num_vertices, "levels": self.level_array}
 
     def reset(self, source: int) -> None:
-        super().reset(int(self.renumbered.new_ids[source]))
+        super().reset(int(self.new_ids[source]))

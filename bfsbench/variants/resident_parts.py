@@ -1,15 +1,14 @@
 """A search that runs several levels between two barriers, in parts of the graph in shared memory."""
 
-from __future__ import annotations
-
 from ctypes import c_int, c_uint, c_void_p
 from typing import ClassVar
 
 from bfsbench.backends.base import Buffer, Struct
-from bfsbench.families.bfs.layouts import GridBarrier
+from bfsbench.programs.families.bfs.layouts import GridBarrier
 from bfsbench.variants.base import UNREACHED, Knob, OneLaunchVariant
 from bfsbench.variants.graph_parts import (
     MOST_HOPS,
+    PLACES,
     READERS,
     GraphParts,
     Part,
@@ -18,7 +17,6 @@ from bfsbench.variants.graph_parts import (
     parts_of,
     table_on,
 )
-from bfsbench.variants.part_growing import PLACES
 
 _SLOTS = 16
 
@@ -89,9 +87,10 @@ class ResidentParts(OneLaunchVariant):
             maximum=MOST_HOPS,
         ),
     )
+    structs = (GridBarrier, Part, Partition, Exchange, SlotLayout, SearchState)
     check_knobs = ({"PART_VERTICES": 32}, {"PART_VERTICES": 32, "LEVELS": 1})
     usual_block = 512
-    constants: ClassVar = {"SLOTS": _SLOTS}
+    constants: ClassVar = {"SLOTS": _SLOTS, "PLACES": PLACES, "READERS": READERS}
     layers = ("parts",)
     block_layers = ("parts",)
     edge_reads: ClassVar = {"parts": "unknown"}
@@ -104,12 +103,6 @@ class ResidentParts(OneLaunchVariant):
         "load_cycles": "of that, loading parts",
         "level_cycles": "running the levels of the step, likewise",
     }
-
-    def structs(self) -> tuple[type[Struct], ...]:
-        return (*super().structs(), GridBarrier, Part, Partition, Exchange, SlotLayout, SearchState)
-
-    def shared_constants(self) -> dict[str, int]:
-        return {**super().shared_constants(), "PLACES": PLACES, "READERS": READERS}
 
     def defines(self) -> dict[str, int | str]:
         groups = -(-most_groups(self.device) // self.block)

@@ -5,8 +5,6 @@ bounds each of the graphs gets the values that were best for it. ``statistics`` 
 :func:`bfsbench.graphs.statistics.describe`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 Statistics = Mapping[str, float]

@@ -1,7 +1,5 @@
 """Prefix sums on the device."""
 
-from __future__ import annotations
-
 from bfsbench.backends.base import Buffer, Launch
 from bfsbench.variants.base import KernelVariant
 

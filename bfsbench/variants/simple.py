@@ -1,11 +1,7 @@
 """Unoptimised vertex-centric search without a frontier."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from typing import ClassVar
 
-from bfsbench.backends.base import Argument
 from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
@@ -20,16 +16,9 @@ class Simple(LevelKernelVariant):
     aliases = ("unoptimized",)
     summary = "every vertex relaxes its neighbours until nothing changes"
     origin = ("Springer, Alg. 2 and Fig. 9",)
-    layout = ("CSR",)
     frontier = "none"
     parallel_unit = "a thread per vertex"
     work = "O(D(V + E))"
     space = "2V + E"
     traffic = LEVEL_SCAN
     edge_reads: ClassVar = {"simple": "unknown"}
-
-    def arguments(self) -> Mapping[str, Argument]:
-        return {**self.graph.csr, "num_vertices": self.num_vertices, "levels": self.level_array}
-
-    def work_items(self) -> int:
-        return self.num_vertices

@@ -1,13 +1,11 @@
 """Search by matrix-vector products."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
-from bfsbench.variants.base import KernelVariant, Traffic
+from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
-class Spmv(KernelVariant):
+class Spmv(LevelKernelVariant):
     """The matrix-based search of Deng et al. 2009, which Luo and BFS-4K compare with.
 
     Their paper's own kernels are described there only by their complexity. Ours takes a thread per row and
@@ -31,7 +29,7 @@ class Spmv(KernelVariant):
     def prepare(self) -> None:
         self.vectors = [self.device.empty(self.num_vertices, "uint8") for _ in range(2)]
         self.progress = self.device.signal()
-        self.num_blocks = self.blocks(self.num_vertices)
+        self.num_blocks = self.blocks(self.work_items())
         even, odd = self.vectors
         common: dict[str, Any] = {
             **self.graph.csc,
@@ -41,20 +39,10 @@ class Spmv(KernelVariant):
             "block": self.block,
         }
         kernel = self.kernel("spmv")
-        self.multiply = [kernel.bind(x=x, y=y, **common, scalars=1) for x, y in ((even, odd), (odd, even))]
+        multiply = [kernel.bind(x=x, y=y, **common, scalars=1) for x, y in ((even, odd), (odd, even))]
+        self.expand = lambda blocks, *level: multiply[level[0] & 1](blocks, *level)
 
     def reset(self, source: int) -> None:
         super().reset(source)
         self.vectors[0].fill(0)
         self.vectors[0].fill(1, start=source, count=1)
-        self.progress.fill(0)
-
-    def traverse(self, source: int) -> None:
-        multiply, progress, num_blocks = self.multiply, self.progress, self.num_blocks
-        level = 0
-        while True:
-            multiply[level & 1](num_blocks, level)
-            self.mark(level, self.name)
-            level += 1
-            if progress.read() != level:
-                return

@@ -1,10 +1,7 @@
 """Virtual warps: several threads share a vertex."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
-from bfsbench.backends.base import Argument
 from bfsbench.variants.base import LEVEL_SCAN, Knob, KnobValue, LevelKernelVariant
 from bfsbench.variants.rules import Statistics, has_long_rows
 
@@ -21,7 +18,6 @@ class VirtualWarp(LevelKernelVariant):
     aliases = ("hong",)
     summary = "W_SZ threads walk the neighbours of a vertex side by side"
     origin = ("Springer, section 3.5 and Fig. 13", "BFS-4K, 'Static Virtual Warp'")
-    layout = ("CSR",)
     frontier = "level array"
     parallel_unit = "a virtual warp per vertex"
     work = "O(DV + E)"
@@ -32,12 +28,6 @@ class VirtualWarp(LevelKernelVariant):
     )
 
     @classmethod
-    def preset(cls, name: str, statistics: Statistics) -> Mapping[str, KnobValue]:
+    def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
         """By rule, whole warps for long rows and pairs of threads for short ones."""
-        return {"W_SZ": 32 if has_long_rows(statistics) else 2} if name == "auto" else {}
-
-    def arguments(self) -> Mapping[str, Argument]:
-        return {**self.graph.csr, "num_vertices": self.num_vertices, "levels": self.level_array}
-
-    def work_items(self) -> int:
-        return self.num_vertices
+        return {"W_SZ": 32 if has_long_rows(statistics) else 2}

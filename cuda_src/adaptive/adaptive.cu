@@ -1,8 +1,46 @@
-// adaptive: the whole search in one launch, each level in the way that suits it: by one block or a cluster of blocks
-// (small.cuh, cluster.cuh), pushed by all blocks (push.cuh) or pulled (pull.cuh). adaptive.md begins with a table.
+// adaptive: a whole breadth-first search in one launch. Each level runs in one of four regimes.
 //
-// All blocks are resident and meet at a barrier in global memory after each step, which is mostly a level or a run of
-// levels in the cluster (enum step_kind). What comes next each decides for itself, from the same numbers: course.cuh.
+//                           source
+//                             |
+//                             v
+//    +--------------+    +--------------+          2         +--------------+
+//    | BLOCK        | 1  | CLUSTER      | -----------------> | PUSH         |
+//    | one block of | <- | one cluster, |                    | all blocks,  |
+//    | the cluster, | -> | queues in    |                    | a queue in   |
+//    | its own      | 3  | its shared   |          4         | global       |
+//    | queue        |    | memory       | <----------------- | memory       |
+//    +--------------+    +--------------+                    +--------------+
+//                             |      ^                          |      ^
+//                           5 |      | 4                      5 |      | 6
+//                             v      |                          v      |
+//                        +--------------------------------------------------+
+//                        | PULL   all blocks, bitmaps: each vertex that is  |
+//                        |        not reached looks for a parent            |
+//                        +--------------------------------------------------+
+//
+//   1  Four or five levels in a row had at most TINY_PARTS parts of 4 arcs.
+//   2  The frontier has more than SMALL_PARTS parts, a queue overflows, or far more than SMALL_PARTS is likely to be
+//      found. If the queue of one block alone overflows, BLOCK goes to PUSH or PULL, too.
+//   3  A level has more than TINY_PARTS parts.
+//   4  The frontier has at most E edges and SMALL_PARTS parts, and does not grow too fast.
+//   5  The frontier has more than E edges. E is the number above which pulling is expected to cost less than pushing.
+//      A frontier that is in no queue or list, but in the bitmap alone, is pulled whatever E is.
+//   6  The frontier has at most E edges, but is too large for the cluster.
+//
+// The loop of the kernel below. All blocks are resident. A step is a level, or a run of levels in the cluster:
+//
+//   step = RUN_LEVELS, from the source
+//   repeat
+//       RUN_LEVELS   the first cluster runs levels, in CLUSTER and BLOCK; other blocks wait     small.cuh, cluster.cuh
+//       PUSH, LIST   all blocks claim neighbours of the frontier; LIST does not queue them      push.cuh
+//       QUEUE        all blocks queue a frontier that was not queued                            push.cuh
+//       PULL         all blocks find parents of vertices; PULL_RESTS: of those with long rows   pull.cuh
+//       add what this block found to the words of the barrier, and wait for all blocks          counted_barrier.cuh
+//       step = decide(sums of all blocks): the same sums and the same code give the same step   course.cuh
+//   until step is END, which leaves the bitmaps as the next search must find them
+//
+// A claim is an atomic or on a vertex' bit in the bitmap of reached vertices. An element of a queue is a part of a row,
+// (offset, length). adaptive.md, in the repository, has tables of steps, overflows, memory order and benign races, and an order to read in.
 
 #include "course.cuh"
 #include "mark_rows.cuh"
@@ -10,39 +48,43 @@
 #include "push.cuh"
 #include "small.cuh"
 
-// A block is in one regime at a time; QUEUE may read the list of a push a step later. With wide offsets queues are half
-// as long, so that all fits 48 KB.
+constexpr int STATIC_SHARED = 42 << 10;  // bytes; with SHORT_ROWS the host adds dynamic memory for the bitmap
+
+// A block is in one regime at a time, so the regimes share memory. The list of a push must survive until the next step,
+// which may be QUEUE. All must fit 48 KB.
 union workspace {
     cluster_queues cluster;
     push_buffers push;
     pull_lists pull;
 };
 static_assert(!SHORT_ROWS || sizeof(workspace) + sizeof(asked_here) + sizeof(course) + sizeof(step_result) <=
-                                 STATIC_SHARED, "beside which the host gives a block the bitmap");
+                                 STATIC_SHARED, "so that the bitmap has room");
 
-// Leave the bitmaps as a search is to find them, and give vertices not reached their level, if need be: for all blocks.
+// Leave the bitmaps as the next search must find them. Store "unreached", unless `have_it` says that a pulled level
+// has stored it. For all blocks.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {
     const auto clear = [&](const unsigned &w, bool there) {
         if (!there) return 0u;
         const unsigned beyond = w == search.words() - 1 ? tail_bits(search.num_vertices) : 0;
         const unsigned missing = have_it ? 0 : (MANY_VERTICES ? ALL_LANES : search.open[w]) & ~(reached[w] | beyond);
-        visited[w] = beyond;  // which may be `reached`
+        visited[w] = beyond;  // may be the bitmap `reached`, so it is written last
         if (!MANY_VERTICES) search.open[w] = ALL_LANES;
         return missing;
     };
     visit_bitmap(search.words(), clear, [&](bool set, int v) { if (set) search.answer.unreached(v); });
 }
 
-// Give the vertices that no arc leads to their level, and take them out of the open ones: for all blocks but those of
-// the first cluster, which begins with the source. What is read is in the L2 cache then. MANY_VERTICES: see open_word.
+// Store "unreached" for vertices without in-neighbours, and clear their bits in `open`. For all blocks but those of the
+// first cluster, which runs the first levels meanwhile. This also brings offsets into the L2 cache for pulled levels.
+// With MANY_VERTICES, open_word does it.
 __device__ __noinline__ void close_unreachable(const bfs &search, unsigned source) {
     const unsigned busy = CLUSTER_SIZE * blockDim.x / 32, warp = global_thread() / 32, warps = grid_threads() / 32;
     mark_rows(search.column_offsets, search.num_vertices, search.open, warp - busy, warps - busy,
               [&](unsigned v) { if (v != source) search.answer.unreached(v); });
 }
 
-// The search, step by step. For all threads of all blocks, which decide alike. With no source, -1, it shows whether all
-// blocks are resident, and makes the bitmaps what a search is to find.
+// Search from `source`. With source -1, only check that all blocks are resident, and prepare the bitmaps for the first
+// search.
 extern "C" __global__ void __launch_bounds__(1024, 1)
 #if CLUSTER_SIZE > 1
     __cluster_dims__(CLUSTER_SIZE, 1, 1)
@@ -56,12 +98,15 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     asked.reset();
     if (threadIdx.x == 0) {
         const int first_step = search.state->first_step, failed = search.state->failed;
-        // `last` is QUEUE for this call alone: then decide() learns nothing.
-        at = {{search.num_entered, search.num_edges, 1, 0}, 0, {}, 0, 0, 0, first_step, 0, QUEUE};
+        course begin = {};
+        begin.left = {search.num_entered, search.num_edges, 1, 0};
+        begin.step = first_step;
+        begin.last = QUEUE;  // for the next call of decide() only: after QUEUE it learns nothing
+        at = begin;
         result = {};
         decide(search, at, {});
         at.last = BEGIN;
-        if (failed) at.next = FAIL;  // what a failed search leaves is no beginning
+        if (failed) at.next = FAIL;  // a failed search has not prepared the bitmaps and frontiers
     }
     __syncthreads();
     for (;;) {
@@ -90,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case END: end_search(search, complete, visited, MANY_VERTICES && at.pulled); return;
         case FAIL: return;
         }
-        if (at.uses_lists())  // of QUEUE the level has been counted already
+        if (at.uses_lists())  // after QUEUE, `level` is that of the listed vertices already
             queue_claimed(search, shared.push, step + 1, at.next == QUEUE ? level : level + 1, at.next == LIST, result);
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -100,6 +145,6 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             if (at.uses_lists()) clear(shared.push, at.share, at.queues_list());
         }
         __syncthreads();
-        if (global_thread() == grid_threads() - 1) prepare_step(search, records, at);  // of a warp with the least to do
+        if (global_thread() == grid_threads() - 1) prepare_step(search, records, at);  // its warp has least to do
     }
 }

@@ -1,21 +1,21 @@
-// The regime of small frontiers: one thread-block cluster runs level after level, its queues in shared memory.
+// The regime of small frontiers: one thread-block cluster runs level after level, with queues in its shared memory.
 //
-// A level is a chain of dependent accesses: part, column index, claim, place in a queue, barrier. The first and the
-// last two stay within the cluster. Vertices are dealt out to its blocks by regions of neighbouring ids, many to a
-// block: so shares of a level are about equal, and each block reads other pages of a graph.
+// A level is a chain of dependent accesses: part, column index, claim, offsets, place in a queue, barrier. The part,
+// the place and the barrier stay within the cluster. Each block owns many regions of neighbouring ids, and queues the
+// rows of vertices in them. So the blocks have about equal shares of a level, and read different pages of the graph.
 //
-// A row for which a block's queue has no place is spilled: the cluster then stops after the level, as when the frontier
-// outgrows it, and hands all of it on by way of global memory. Spilled rows are mostly long, and few warps may have
-// found all of them, so it is then that all warps of the block cut them into parts. A level likely to find far too much
-// is handed on before it is expanded, since spilling costs more than what all blocks find in it.
+// A row is spilled if a block's queue has no place for it. The cluster then stops after the level, and writes what is
+// left of the frontier to the queue in global memory. Spilled rows are mostly long, and a few warps may have found all
+// of them. So the block sets them aside, and all its warps cut them into parts when the cluster stops. A level that is
+// likely to find far too much is handed to all blocks before its expansion, because spilling is slow.
 //
-// The host defines QUAD, the arcs of a part here and threads that share it, and CLUSTER_PARTS, the room of a queue.
+// The host defines CLUSTER_PARTS, the capacity of one block's queue.
 #pragma once
 
 #include "block_cluster.cuh"
 #include "search.cuh"
 
-constexpr int SPILLED_ROWS = 512;  // that a block keeps until it has come to the end of the level
+constexpr int SPILLED_ROWS = 512;  // capacity of a block's list of spilled rows
 typedef cut_row<QUAD, OF_ROW> cluster_row;
 __device__ __forceinline__ cluster_row whole_row(const bfs &, const cluster_row &row) { return row; }
 
@@ -23,10 +23,10 @@ __device__ __forceinline__ cluster_row whole_row(const bfs &, const cluster_row 
 #include "short_rows.cuh"
 #else
 typedef cluster_row found_row;
-constexpr bool MAY_BE_LONG = true;  // whether a row may have more parts than a lane writes by itself
+constexpr bool MAY_BE_LONG = true;  // a row may have more parts than one lane writes
 __device__ __forceinline__ found_row row_behind(const bfs &search, int v) { return search.row_of<found_row>(v); }
 
-// Where claims are made: in the bitmap of the whole search, which stays where it is.
+// The bitmap in which the cluster claims: the one of the whole search, in global memory.
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;
@@ -37,37 +37,41 @@ struct cluster_bitmap {
 };
 #endif
 
-// How a block expands its share of a level. With few arcs, each thread takes one, claims at once, and reads offsets
-// while the claim is on its way, for nothing if another thread has been first. With more, bits are looked at before,
-// and offsets read only for what has been claimed: more steps in a row, fewer accesses; what follows is read ahead, as
-// such a graph may be too large for the cache. The first block alone keeps what it finds, and tells no other one. What
-// a block has taken from global memory it keeps, too, but for a source of many arcs.
+// How a block expands its share of a level.
+// narrow: at most one arc per thread. It claims without a look, and reads offsets while the claim is in flight, even if
+// another thread wins. So the chain is short.
+// crowded: more arcs. It looks before it claims, and reads offsets only of what it has claimed. So accesses are few.
+// lone: the first block runs the level alone, and keeps what it finds in its own queue.
+// taken: parts come from global memory, or the source. The block keeps them, except long rows.
 struct narrow_level { enum { ARCS = 1, LOOKS = false, KEEPS = false, ALONE = false }; };
 struct crowded_level { enum { ARCS = 2, LOOKS = true, KEEPS = false, ALONE = false }; };
 struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }; };
 struct taken_level { enum { KEEPS = true, ALONE = false }; };
 
-enum pause_kind { GO_ON, DECIDE, COUNT };  // before a level: to count it, as it may outgrow what is small
+// What the cluster does before a level: go on; leave the loop, to decide; or leave it, and first count the level
+// exactly, because the level is likely to find too much.
+enum pause_kind { GO_ON, DECIDE, COUNT };
 
 struct cluster_queues {
     in_turn<part[CLUSTER_PARTS], 2> parts;
     rows_aside<SPILLED_ROWS> spilled;
-    in_turn<unsigned, 3> sizes;  // of levels; may exceed the capacity, by what has been spilled
-    in_turn<int, 2> overflow;    // whether something of a level has been spilled
+    in_turn<unsigned, 3> sizes;  // places requested in the queue of a level; above its capacity if rows were spilled
+    in_turn<int, 2> overflow;    // whether a row of a level has been spilled by any block
     in_turn<pause_kind, 2> pause;
-    unsigned total;              // parts of the level expanded last, in the whole cluster
-    float growth;                // from the level before to that one; at first as expected
-    unsigned tiny_levels;        // in a row, that one included
-    unsigned last;               // level before which the cluster stops in any case
-    unsigned stopped, left;      // where one block alone has stopped: the level, and its parts
-    unsigned place;              // in global memory
-    edge_limit<next_frontier> limit;  // of rows that found no place
-    block_tally given;           // what goes to global memory; only its edges are told
+    unsigned total;              // parts of the level expanded last, in the whole cluster; 0 if unknown
+    float growth;                // `total` by the total of the level before; at first the mean degree, or 1
+    unsigned tiny_levels;        // how many levels in a row, up to that one, were tiny
+    unsigned last;               // the level before which the cluster stops in any case
+    unsigned stopped, left;      // the level at which one block alone stopped, and its parts; ~0u if some were spilled
+    unsigned place;              // where this block's parts begin in the queue in global memory
+    edge_limit<next_frontier> limit;  // for spilled rows
+    block_tally given;           // what goes to global memory; other blocks learn its edges only
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
 };
 
-// Set rows aside for global memory: each lane one or none; tell all blocks, or its own alone. For whole warps.
+// Spill rows, at most one per lane: set them aside for global memory, and set `overflow` in the first `blocks` blocks.
+// If their list is full, the warp writes the parts to global memory itself. For whole warps.
 __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, cluster_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
@@ -80,9 +84,9 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     unsigned place = 0;
     if (lane == 0) place = atomicAdd(&own.spilled.count, __popc(lanes));
     place = __shfl_sync(ALL_LANES, place, 0);
-    const bool endless = WIDE_OFFSETS && __any_sync(ALL_LANES, edges > 0x7fffffffu);  // more arcs than a part can have
+    const bool endless = WIDE_OFFSETS && __any_sync(ALL_LANES, edges > 0x7fffffffu);  // too long for part::length
     const bool fit = place + __popc(lanes) <= SPILLED_ROWS && !endless;
-    if (!fit) append_rows(search, whole, parts, step);  // by this warp alone
+    if (!fit) append_rows(search, whole, parts, step);
     const auto reserve = [&](unsigned total) { return fit ? atomicAdd(&own.spilled.parts, total) : 0; };
     const unsigned first = reserve_together(parts, reserve);
     place += __popc(lanes & (1u << lane) - 1);
@@ -90,9 +94,9 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     own.spilled.keep(place, fit ? mine.begin : 0, fit ? edges : 0, first);
 }
 
-// Queue long rows in the cluster: each lane one row with its number of parts, or none. All parts are dealt out to the
-// blocks as if of one row; a block that is alone keeps them. False if there is no room; places that have been reserved
-// then hold empty parts. It is not tried if the level would outgrow `most`, had `warps` as much to queue.
+// Queue long rows in the cluster, at most one per lane. Their parts are dealt out to all blocks in turn, or to this
+// block if it is alone. Returns false if there is no room; reserved places then get empty parts. It does not try if
+// `warps` warps with as many parts would exceed `most`: the cluster would then stop anyway. For whole warps.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
@@ -100,7 +104,7 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     const unsigned before = sum_before(parts, total);
     if (total > CLUSTER_SIZE * CLUSTER_PARTS || total * warps > most) return false;
     const unsigned blocks = alone ? 1 : CLUSTER_SIZE;
-    if (lane < blocks) {  // lane r reserves in the r-th block from the target on
+    if (lane < blocks) {  // lane r reserves places in block (target + r) % blocks
         share = (total + blocks - 1 - lane) / blocks;
         slot = atomicAdd(in_block(&own.sizes[level], (target + lane) % blocks), share);
     }
@@ -118,12 +122,14 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     return fit;
 }
 
-// Queue rows for the next level: each lane some, or empty ones; short ones in the `target` block. The rest: see above.
+// Queue rows for the next level: some per lane, each possibly empty. A row of at most 8 parts goes to the block
+// `target`; a longer one is dealt out by queue_long_rows, with its `warps` and `most`. A row that finds no room is
+// spilled. For whole warps.
 template <class Level, class Row, int at_a_time>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
                                            const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,
                                            unsigned level) {
-    unsigned few[at_a_time], slots[at_a_time];  // parts that a lane writes by itself
+    unsigned few[at_a_time], slots[at_a_time];  // parts that a lane writes itself, and their places
     for (int k = 0; k < at_a_time; ++k) {
         few[k] = rows[k].parts() <= 8 ? rows[k].parts() : 0;
         slots[k] = Level::KEEPS ? reserve_few(own.sizes[level], few[k])
@@ -146,7 +152,8 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
     }
 }
 
-// Take the source, one row, or if that is negative a share of the frontier from global memory, in turns by eight parts.
+// Fill the queues of the cluster: with the source's row or, if `source` is negative, with `queued` parts from global
+// memory. Blocks take runs of eight parts in turn, and keep them, which needs no access to another block.
 __device__ __forceinline__ void take_frontier(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                               int step, unsigned level, unsigned queued, int source) {
     const unsigned most = source < 0 ? CLUSTER_SIZE * CLUSTER_PARTS : CLUSTER_PARTS;
@@ -166,7 +173,7 @@ __device__ __forceinline__ void take_frontier(const bfs &search, const cluster_b
     }
 }
 
-// Append what this block holds of the frontier to the queue in global memory.
+// Write this block's share of the frontier, held and spilled, to the queue in global memory.
 __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &own, int step, unsigned level,
                                            step_result &result) {
     next_frontier &next = search.state->frontiers[step];
@@ -180,19 +187,20 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
         if (own.limit.passed) store_relaxed(&next.unlisted, 1), result.unqueued = result.notice = 1;
         result.found.sum = {own.given.sum.edges, 0};
     }
-    if (own.limit.passed) return;  // nobody will read it
+    if (own.limit.passed) return;  // the next step is PULL, which reads no queue
     part *const queue = search.queue(step) + own.place;
     for (unsigned i = threadIdx.x; i < held; i += blockDim.x) queue[i] = own.parts[level][i];
     own.spilled.template write<queue_row>(queue + held);
 }
 
-// Expand the arcs of this block in a level. Lanes without an arc read the first one: so all accesses are made together.
+// Expand this block's share of a level: `arcs` slots of QUAD per part, some empty. A lane without an arc reads arc 0
+// instead of branching, so that all loads of a thread are in flight together.
 template <class Level, int at_a_time = Level::ARCS>
 __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                              unsigned arcs, int step, unsigned level) {
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
         edge_t at[at_a_time];
-        int entry[at_a_time], v[at_a_time], parent[at_a_time];  // an entry of the column indices: see neighbour.cuh
+        int entry[at_a_time], v[at_a_time], parent[at_a_time];  // `entry` is a column index with flags: neighbour.cuh
         bool mine[at_a_time];
         unsigned words[at_a_time], target[at_a_time];
         found_row rows[at_a_time];

@@ -1,43 +1,50 @@
-// The course of a search: what its steps are, what is known between two of them, and what is decided by that.
+// The course of a search: its steps, what each block knows between two steps, and the decision on the next step. The
+// first thread of each block decides. All get the same result, because all have the same numbers from the barrier.
 #pragma once
 
 #include "arc_spread.cuh"
 #include "search.cuh"
 
-constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;  // to queue a frontier after all, and its vertices
-constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // besides, by its longest row, if all are missed
-constexpr int FAR_BELOW = 2;           // times that a frontier has fewer edges than pay if it is not asked again
-constexpr float UNSURE = 1.6f;         // times, until a level has shown how arcs are spread
-constexpr int MIXED = 64;              // vertices: with more than one further part for so many, parts are mixed
+// Prices, in looks at the bitmap. They were chosen by times on an H200.
+constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;  // of a QUEUE step, and of each vertex in it
+constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // of a pulled level's longest rows, if all rows miss
+constexpr int FAR_BELOW = 2;           // see decide(): how many times smaller than `worth`
+constexpr float UNSURE = 1.6f;         // factor on `worth` until a level has shown how arcs are spread
+constexpr int MIXED = 64;              // parts are mixed if there is more than one further part per MIXED vertices
 
-// A level pushed by all blocks; one pushed but only listed, as the next is likely to be pulled; a frontier queued after
-// all: these use lists of blocks. A level pulled; its long rows; levels of a cluster; the end; failure; the beginning.
+// The kinds of steps. Those up to QUEUE use the blocks' lists of claimed vertices. PUSH: a level pushed by all blocks.
+// LIST: a pushed level whose vertices are only listed, since the next level is likely to be pulled. QUEUE: a frontier
+// is queued that was not. PULL: a level. PULL_RESTS: the rest of its longest rows. RUN_LEVELS: a run of levels in the
+// first cluster. BEGIN is only the step before the first.
 enum step_kind { PUSH, LIST, QUEUE, PULL, PULL_RESTS, RUN_LEVELS, END, FAIL, BEGIN };
 
-// What a block knows of the search. Its first thread writes it between two steps, while the others wait.
+// What a block knows of the search, in shared memory. Its first thread writes it between two barriers of the block.
 struct course {
     arc_spread left;
-    float worth;        // edges of a frontier from which on pulling pays, as last computed
-    frontier now;
-    edge_t expanded;    // edges of the frontier that the last level has expanded
-    int swapped;        // whether the bitmap that is complete is the second one
-    int pulled;         // whether a level has been pulled
+    float worth;        // the number of edges above which pulling a level costs less than pushing it, as last computed
+    frontier now;       // the frontier that the next step expands
+    edge_t expanded;    // edges of the frontier that the last level expanded
+    int swapped;        // whether the complete bitmap is `visited_then`
+    int pulled;         // whether this search has pulled a level
     int step, level;
     step_kind last, next;
-    int unlearned;      // whether what the last level has found is still to be learned from
-    int mixed;          // whether the parts queued are of short rows and of hubs
-    edge_share share;   // of a block in the edges that are queued in the next step
+    int unlearned;      // whether after_step() is still to learn from what the last level found
+    int mixed;          // whether the queue has parts of short rows and of hubs
+    edge_share share;   // a block's share of the edges that the next step may queue
 
     __device__ __forceinline__ bool pushed() const { return last == PUSH || last == LIST; }
-    // Whether the next step, a pulled level, counts what is unreached, since LIST has not counted edges.
+    // Whether the next step, a PULL after a LIST, counts unreached vertices and their arcs, because LIST counts no
+    // edges.
     __device__ __forceinline__ bool recounts() const { return next == PULL && last == LIST; }
     __device__ __forceinline__ bool uses_lists() const { return next <= QUEUE; }
-    // Whether the next step queues what a push has left on the lists.
+    // Whether the next step queues from the lists of the last push, which must then be kept.
     __device__ __forceinline__ bool queues_list() const { return next == QUEUE && pushed(); }
 };
 
-// The number of edges of a frontier from which on looking for parents is expected to cost less than pushing them, at
-// `pushed_edge` looks for one that leads to a new vertex, else a quarter of that. adaptive.md says why.
+// Returns E: a frontier with more edges is cheaper to pull. A pushed edge costs `pushed_edge` looks if it leads to a
+// new vertex, else a quarter of that. Pulling costs one look per unreached vertex, and a walk over the bitmaps. It
+// also costs further looks until rows meet the frontier, and the wait for rows that never meet it. Pushing an unqueued
+// frontier costs a QUEUE step besides.
 __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float leading_on = left.spread * __fdividef(left.arcs(), (float)search.num_edges);
@@ -50,8 +57,8 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;  // never
 }
 
-// Whether a level to be pushed is expected to find so much that the next one is pulled: then the offsets of what it
-// finds need not be read. As long as no level has shown how arcs are spread, less is expected.
+// Whether the level to be pushed is expected to find so much that the next level is pulled. Then it is a LIST step,
+// which reads no offsets. Fewer arcs are expected while `cover` is unknown.
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);
@@ -59,18 +66,19 @@ __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &
            left.arcs() * met * (left.cover > 0 ? left.cover : 1 / UNSURE) > at.worth;
 }
 
-// The share of one of some blocks in the edges that are queued, since more are pulled.
+// Returns the share of each of `blocks` blocks in the limit to queued edges: a larger frontier is pulled.
 __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pulling, unsigned blocks) {
     return search.when.may_pull ? edge_share::of(worth_pulling, blocks) : edge_share::unlimited();
 }
 
-// Whether parts of short rows and of hubs are queued together. A cluster leaves parts of QUAD arcs, long rows excepted.
+// Whether the queue has parts of short rows and of hubs. A cluster leaves parts of QUAD arcs, except for spilled rows.
 __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     if (at.last == RUN_LEVELS) return at.now.found.edges > QUAD * (at.now.queued + at.now.queued / 16);
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
 }
 
-// Learn from what the last step has found, and take it off what is left: roughly, a cluster tells only what it leaves.
+// Learn from what the last step found, and subtract it from what is left. After RUN_LEVELS this is rough: the cluster
+// reports only the frontier that it leaves, and its parts count as vertices.
 __device__ __forceinline__ void learn(course &at, const expected_find &expected) {
     if (at.pushed() || at.last == PULL || at.last == PULL_RESTS) at.left.learn(at.now.found, expected);
     if (at.last == QUEUE) return;
@@ -78,13 +86,14 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
     at.left.unexplored -= at.now.found.edges;
 }
 
-// Decide on the next step. A frontier far below the one from which on pulling paid is pushed without computing anew
-// from which on it pays: all wait meanwhile. What a pushed level has shown is learned while the next is waited for;
-// both are pushed, so the next has a share by then, as last computed.
+// Decide on the next step. All threads of the block wait meanwhile, so a frontier far below `worth` is pushed without
+// computing `worth` anew. after_step() does that later, while it waits for the other blocks. Until then, the next level
+// uses the last share.
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
-    // Few parts, in the measure of a cluster, and not about to be many. What did not fit its queues it has handed back.
+    // Whether the cluster can take the frontier: few parts, and no fast growth. Not just after the cluster gave it
+    // back.
     const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= search.when.small &&
                      !outgrows((float)at.now.found.edges, (float)at.expanded, (float)search.when.small * QUAD);
     at.unlearned = far_below && at.last == PUSH && !at.now.unqueued && !few;
@@ -105,19 +114,20 @@ __device__ __forceinline__ void decide(const bfs &search, course &at, const expe
     }
 }
 
-// Wait until all blocks have ended the step, read what they found, decide on the next: for each block's first thread.
+// Wait until all blocks have ended the step, read what they found, and decide on the next step. Returns the new course.
+// For the first thread of each block.
 __device__ __forceinline__ course after_step(const bfs &search, int max_polls, course at) {
     search_state &state = *search.state;
     const next_frontier &now = state.frontiers[++at.step];
     const frontier before = at.now;
-    if (at.unlearned) {  // put off by decide(), and done while the others end this step
+    if (at.unlearned) {  // left by decide() for now, while other blocks end this step
         learn(at, at.left.expected(at.expanded, search.num_edges));
         at.worth = edges_worth_pulling(search, at);
         at.share = share_of(search, at.worth, gridDim.x);
     }
-    // PULL_RESTS goes on with what the step before has expanded, and QUEUE expands nothing.
+    // PULL_RESTS continues the level of the step before, and QUEUE expands nothing.
     if (at.next != PULL_RESTS && at.next != QUEUE) at.expanded = before.found.edges;
-    expected_find expected = at.left.expected(at.expanded, search.num_edges);  // now, while others are waited for
+    expected_find expected = at.left.expected(at.expanded, search.num_edges);  // early: it is slow
     bool notice = false, failed = false, recounted = at.recounts();
     const bool all_came = now.barrier.wait(at.now, notice, max_polls);
     at.last = at.next;
@@ -132,9 +142,10 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     }
     if (at.last == RUN_LEVELS) at.level = at.now.found.vertices, at.now.found.vertices = 0;
     if (at.last == LIST) at.now.found.edges = at.left.edges_of(at.now.found.vertices);
-    if (at.last == QUEUE) at.left.unexplored += (long long)before.found.edges - at.now.found.edges;  // LIST has guessed
+    if (at.last == QUEUE) at.left.unexplored += (long long)before.found.edges - at.now.found.edges;  // a LIST guessed
     if (at.pushed() || at.last == PULL) ++at.level;
-    if (at.last == PULL_RESTS) {  // it has gone on with the level of the step before, and nothing of both is queued
+    // PULL and PULL_RESTS are one level: add their sums. Parts that PULL queued are dropped: QUEUE starts from the bitmaps.
+    if (at.last == PULL_RESTS) {
         const tally sum = {before.found.edges + at.now.found.edges, before.found.vertices + at.now.found.vertices};
         at.now = frontier{sum, 0, sum.vertices > 0, 0, 0};
     }
@@ -145,17 +156,18 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     else if (at.now.rests > 0)
         at.next = PULL_RESTS;
     else if (at.now.queued == 0 && !at.now.must_pull && !at.now.unqueued)
-        at.next = END;  // no vertex is left, or only some without arcs
+        at.next = END;  // no vertex is left, or only vertices without arcs
     else
         decide(search, at, expected);
     return at;
 }
 
-// Note the level that a step begins with, and empty what the step after it adds to. For one thread.
+// Note the level that a step begins with, and empty the frontier to which the step after it adds. For one thread of
+// the grid. The frontier it empties was read before the last barrier.
 __device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {
-    if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, LAYER_PULL);
+    if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, layers::pull);
     if (at.next == PUSH || at.next == LIST || (at.next == END && at.now.found.vertices > 0))
-        note_level(records, at.level, at.now.found.vertices, LAYER_PUSH);
+        note_level(records, at.level, at.now.found.vertices, layers::push);
     search.state->frontiers[at.step + 2] = next_frontier{};
     if (at.next == LIST) search.state->unreached[at.step + 2] = tally{0, 0};
     if (at.next == END) search.state->first_step = at.step % 3;

@@ -1,49 +1,65 @@
-// First looks of a pulled level. With LIKELY_FIRST the host has ordered in-neighbours so that the likeliest parent is
-// first (likely_parents.cu), and has put the first ones together besides: one access of a warp brings those of 32
-// vertices, another two their offsets, and one look at the bitmap is all that most need. Only the others read their
-// rows.
+// First looks of a pulled level, with LIKELY_FIRST. The host has ordered in-neighbours so that the likeliest parent is
+// the first of its row (likely_parents.cu). It has also copied the first ones into one array. A warp reads those of 32
+// vertices by one access, and their offsets by two. Most vertices need no more than one look; only the others read
+// their rows.
 #pragma once
 
 #include "pull_lists.cuh"
 
-constexpr int LOOK_WORDS = 4;  // words of the bitmap whose vertices take their first look together
+constexpr int LIKELY_ALIGNMENT = 32;
+constexpr int LOOK_WORDS = 4;  // words of the bitmap for which a warp has loads in flight together
+constexpr unsigned FEW_FIRST_BITS = 8 * 32;  // the most bits in 32 words for which a warp takes several words at a time
 
-// The first in-neighbour of each vertex, or itself: behind the rows, from a multiple of LIKELY_ALIGNMENT on.
+// Returns the array of first in-neighbours. It lies behind the rows, from a multiple of LIKELY_ALIGNMENT on. A vertex
+// without in-neighbours has itself there.
 __device__ __forceinline__ const int *first_parents(const bfs &search) {
     const edge_t end = search.row_indices_end;
     return search.row_indices + ((end + LIKELY_ALIGNMENT - 1) & ~(edge_t)(LIKELY_ALIGNMENT - 1));
 }
 
-// Let the vertices of a block's share look at their first in-neighbours: for all its warps. Each has words of its own,
-// the same ones as in pull_rows. What a few words need is asked for together.
+// Look at the first in-neighbour of each vertex of a block's share. For all warps of the block. Each warp has the same
+// words as in pull_rows, so __syncwarp suffices between the two. With MANY_VERTICES the first pulled level notes in
+// `open` which vertices have in-neighbours. It also stores "unreached" for vertices not found, so that whole sectors
+// are written.
 __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned *visited, pull_lists &lists,
                                               const word_share &share, int level, bool first, tally &found,
                                               tally &unreached) {
     candidates next = {search, visited, lists, share, first};
-    for (next.at.batch = 0; next.read_batch(); ++next.at.batch) {
-        __syncwarp();  // what is read of `fresh` has been read
+    for (next.at.batch = 0; next.read_batch(FEW_FIRST_BITS); ++next.at.batch) {
+        __syncwarp();  // all lanes have read `fresh` before any lane writes it
+        const bool opens = MANY_VERTICES && first;
+        unsigned open = 0;  // the new value of this lane's word
         while (next.at.pending) {
             unsigned slots[LOOK_WORDS], parent_words[LOOK_WORDS];
             int parents[LOOK_WORDS];
             offset_t begins[LOOK_WORDS], ends[LOOK_WORDS];
             for (int i = 0; i < LOOK_WORDS; ++i) {
-                const bool mine = next.at.pending && next.at.take_word();
+                const unsigned owner = __ffs(next.at.pending) - 1;
+                const bool mine = next.at.pending && next.take();
                 const int v = share.vertex(slots[i] = next.at.slot);
                 parents[i] = mine ? __ldg(&first_parents(search)[v]) : -1;
                 begins[i] = mine ? __ldg(&search.column_offsets[v]) : 0;
                 ends[i] = mine ? __ldg(&search.column_offsets[v + 1]) : 0;
+                if (!opens) continue;
+                const unsigned its = __ballot_sync(ALL_LANES, begins[i] < ends[i]);
+                if (threadIdx.x % 32 == owner) open = its;
             }
             for (int i = 0; i < LOOK_WORDS; ++i) parent_words[i] = parents[i] < 0 ? 0 : visited[parents[i] / 32];
             for (int i = 0; i < LOOK_WORDS; ++i) {
                 const bool hit = parent_words[i] >> (parents[i] & 31) & 1;
                 const unsigned hits = __ballot_sync(ALL_LANES, hit);
+                if (opens && !hit && parents[i] >= 0) search.answer.unreached(share.vertex(slots[i]));
                 if (!hit) continue;
-                if (threadIdx.x % 32 == __ffs(hits) - 1) lists.fresh[slots[i] / 32] = hits;
+                if (next.together)
+                    atomicOr(&lists.fresh()[slots[i] / 32], 1u << slots[i] % 32);
+                else if (threadIdx.x % 32 == __ffs(hits) - 1)
+                    lists.fresh()[slots[i] / 32] = hits;
                 search.reach(share.vertex(slots[i]), level + 1, parents[i]);
                 found.count(ends[i] - begins[i]);
                 unreached.count(ends[i] - begins[i]);
             }
         }
+        if (opens && next.at.words != 0) search.open[share.word(next.at.nth_word(threadIdx.x % 32))] = open;
     }
     __syncwarp();
 }

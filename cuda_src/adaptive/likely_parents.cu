@@ -1,32 +1,32 @@
-// likely_parents: in-neighbours in order of falling out-degree, for searches in which vertices look for a parent.
+// likely_parents: sorts in-neighbours by falling out-degree, for pulled levels.
 //
-// A vertex with many arcs is reached early, so it is likely to be in the frontier, or to have been, when others look
-// for a parent; where it comes first, they find it soon. Each row gets a counting sort by the number of leading zeros
-// of out-degrees: from a warp, or from a block if the row is long. Within such a class there is no order. After the
-// rows the array of the result holds the first in-neighbour of each vertex, from `first_of` on (first_looks.cuh).
+// A vertex with many arcs is reached early, so it is a likely parent. A vertex that has it first in its row finds it
+// soon. Each row gets a counting sort by the number of leading zeros of out-degrees. A warp sorts a short row, a block
+// a long one. Within a class there is no order. Behind the rows, from `first_of` on, the result holds the first
+// in-neighbour of each vertex (first_looks.cuh).
 //
-// The host defines LONG_ROW, the arcs from which on a row is a block's.
+// The host defines LONG_ROW: a row of at least this many arcs is sorted by a block.
 #include "graph.cuh"
 #include "prefix_sum.cuh"
 
-constexpr int CLASSES = WARP;  // of out-degrees, the highest first: one for each lane; degrees of 2^31 or more are one class
+constexpr int CLASSES = WARP;  // of out-degrees, the highest first, one per lane; degrees of 2^31 or more share a class
 
 struct in_neighbours {
     const offset_t *row_offsets, *column_offsets;
     const int *row_indices;
     int *ordered;
-    int *likely;  // the first of each vertex; itself if it has none, which no search mistakes for a parent
+    int *likely;  // first in-neighbour, or the vertex itself: an unreached vertex is no parent
 
     __device__ __forceinline__ edge_t begin(unsigned v) const { return column_offsets[v]; }
     __device__ __forceinline__ edge_t end(unsigned v) const { return column_offsets[v + 1]; }
-    // An in-neighbour has an arc, so its degree is not 0.
+    // The degree of an in-neighbour is at least 1.
     __device__ __forceinline__ unsigned class_of(int u) const {
         const long long degree = row_offsets[u + 1] - row_offsets[u];
         return max(__clzll(degree) - 32, 0);
     }
 };
 
-// Who orders a row together.
+// The two teams of threads that can order a row.
 struct a_warp {
     __device__ __forceinline__ static unsigned thread() { return threadIdx.x % WARP; }
     __device__ __forceinline__ static unsigned threads() { return WARP; }
@@ -38,7 +38,7 @@ struct a_block {
     __device__ __forceinline__ static void meet() { __syncthreads(); }
 };
 
-// Order a row: for all threads of a team, with room for a number for each class.
+// Order a row. For all threads of a team; `places` has one number per class.
 template <class Team>
 __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, edge_t *places) {
     const unsigned thread = Team::thread(), threads = Team::threads();
@@ -47,7 +47,7 @@ __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, e
     Team::meet();
     for (edge_t e = begin + thread; e < end; e += threads) atomicAdd(&places[of.class_of(of.row_indices[e])], 1);
     Team::meet();
-    if (thread < CLASSES) {  // the first warp of a block
+    if (thread < CLASSES) {  // whole warps: CLASSES is the size of a warp
         const warp_lanes warp(thread);
         places[thread] = begin + inclusive_sum(warp, places[thread]) - places[thread];
     }
@@ -61,8 +61,8 @@ __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, e
     Team::meet();
 }
 
-// Order all rows but the long ones, which are put on a list: the first element of long_rows is their number, and 0 to
-// begin with.
+// Order all rows except the long ones, which are appended to long_rows. Its first element is their number, which the
+// host has set to 0.
 extern "C" __global__ void __launch_bounds__(1024)
     order_rows(const offset_t *row_offsets, const offset_t *column_offsets, const int *row_indices, int num_vertices,
                int *ordered, offset_t first_of, int *long_rows) {
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
 }
 
-// Order the rows on the list, a block each.
+// Order the rows on the list, one block per row.
 extern "C" __global__ void __launch_bounds__(1024)
     order_long_rows(const offset_t *row_offsets, const offset_t *column_offsets, const int *row_indices, int num_vertices,
                     int *ordered, offset_t first_of, const int *long_rows) {

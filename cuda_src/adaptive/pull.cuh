@@ -1,39 +1,40 @@
 // The regime of large frontiers: every vertex that has not been reached looks for a parent among its in-neighbours.
 //
-// All earlier levels are complete, so an in-neighbour reached before this level began is in the frontier: otherwise its
-// out-neighbours would have been reached. One bitmap of reached vertices thus serves as the frontier's, on directed
-// graphs too. Vertices found now must not show in it before the level ends: they go to the other, then the current one.
+// All earlier levels are complete. So an in-neighbour reached before this level is in the frontier: otherwise this
+// vertex would have been reached. One bitmap of reached vertices thus serves as the frontier, on directed graphs too.
+// Vertices found now must not show in it before the level ends. They go to the second bitmap, and the two then swap.
 //
-// Most rows end after a window or two, a few go on for long; so a lane that is done takes the next vertex rather than
-// wait for its warp. Vertices wait for lanes in a list of the warp, their offsets already read. When it is empty, lanes
-// without a row look at the next windows of the rows that are left. A row undecided after PATIENCE rounds is set aside,
-// for all lanes of a warp together, and the rest of the longest for all blocks, in a step of its own.
+// Most rows need one or two windows, a few need many. So a lane that has finished a row takes the next vertex at once.
+// A list of its warp holds the next vertices and their offsets. When the list is empty, lanes without a row look at
+// further windows of the remaining rows. A row without a parent after PATIENCE rounds is set aside for a whole warp.
+// The rest of a very long row is left to all blocks, in the step PULL_RESTS.
 #pragma once
 
 #include "first_looks.cuh"
 #include "has_parent.cuh"
 #include "pull_lists.cuh"
 
-constexpr int PATIENCE = 8;  // rounds of windows
-constexpr int PIECE = 32 * WINDOW;  // arcs of such a row that a warp looks at together
-constexpr int WARP_PIECES = 4;  // that a warp looks at before it leaves the rest to all blocks, if that is longer
-constexpr int FEW_FOUND = 64;  // vertices of a block that are queued at once, so that a small level needs no QUEUE step
+constexpr int PATIENCE = 8;  // rounds of windows after which a lane sets its row aside
+constexpr int PIECE = 32 * WINDOW;  // arcs that a warp looks at together
+constexpr int WARP_PIECES = 4;  // pieces of a row that a warp looks at before it puts off a rest of more pieces
+constexpr int FEW_FOUND = 64;  // a block that found at most so many vertices queues them, so that no QUEUE step follows
 
-// Reach a vertex of the block's share, of the level after this one.
+// Reach the vertex of a slot: set its bit in fresh() and store its level, `level` + 1. No claim is needed, because one
+// lane alone looks for its parent.
 __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
                                            int level, int parent, edge_t degree, tally &found) {
-    atomicOr(&lists.fresh[slot / 32], 1u << slot % 32);
+    atomicOr(&lists.fresh()[slot / 32], 1u << slot % 32);
     search.reach(share.vertex(slot), level + 1, parent);
     found.count(degree);
 }
 
-// One pass over the short rows of a block's share: for all its warps.
+// Pull the vertices of a block's share, and set long rows aside. For all warps of the block.
 __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
                                           const word_share &share, int level, bool first, tally &found,
                                           tally &unreached) {
     const unsigned warp = threadIdx.x / 32, below = (1u << threadIdx.x % 32) - 1;
-    unsigned head = 0, tail = 0;  // of the list
-    candidates next = {search, visited, lists, share, first};
+    unsigned head = 0, tail = 0;  // of the warp's list, a ring: entries head to tail - 1 wait
+    candidates next = {search, visited, lists, share, first && !LIKELY_FIRST};
     next.at.batch = ~0u;
     next.advance();
     edge_t at = 0, end = 0;
@@ -56,9 +57,9 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
         head += min((unsigned)__popc(idle), tail - head);
         __syncwarp();
         const unsigned active = __ballot_sync(ALL_LANES, at < end);
-        if (active == 0) return;  // only if the list is empty and no word is left
+        if (active == 0) return;  // then the list is empty, and no word is left
         const bool list_empty = head == tail && next.at.current == 0;
-        const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;  // for each row
+        const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;  // per row
         int parent = 0;
         const bool reached =
             lanes == 1 ? at < end && has_parent(search, visited, at, window_end(at, end), parent)
@@ -82,8 +83,8 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
     }
 }
 
-// Leave the rest of a row to all blocks, as the step that comes next: for a whole warp. A piece is (vertex, nth piece
-// of its row). They lie in the queue of this step, which a pulled level does not read.
+// Leave the rest of a row to all blocks, for the step PULL_RESTS. For a whole warp. A piece is (vertex, number of the
+// piece in its row). Pieces are written to the queue of this step, which a pulled level does not read.
 __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, edge_t rest, edge_t end, int step,
                                         step_result &result) {
     const edge_t origin = begin & ~(edge_t)(WINDOW - 1);
@@ -92,13 +93,14 @@ __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, 
     unsigned place = 0;
     if (lane == 0) {
         place = atomicAdd(&search.state->frontiers[step + 1].rests, pieces);
-        store_relaxed(&result.notice, 1u);  // several warps may say so
+        store_relaxed(&result.notice, 1u);  // relaxed, since several warps of the block may store it
     }
     place = __shfl_sync(ALL_LANES, place, 0);
     for (unsigned i = lane; i < pieces; i += 32) search.queue(step)[place + i] = part{(offset_t)v, (int)(first + i)};
 }
 
-// The rows set aside, a warp for each; but the longest are put off.
+// Look at the rows that the block has set aside, one warp per row. The rests of very long rows are put off. Returns
+// what this warp's lanes have found.
 __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
                                              const word_share &share, int step, int level, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
@@ -109,7 +111,7 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
         const edge_t end = search.column_offsets[share.vertex(slot) + 1];
         bool reached = false;
         int pieces = 0, parent = 0;
-        for (edge_t rest = lists.long_rests[i]; rest < end && !reached; rest += PIECE) {  // begins a window
+        for (edge_t rest = lists.long_rests[i]; rest < end && !reached; rest += PIECE) {  // `rest` is aligned
             if (++pieces > WARP_PIECES && end - rest > WARP_PIECES * PIECE) {
                 put_off(search, share.vertex(slot), begin, rest, end, step, result);
                 break;
@@ -122,8 +124,8 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
     return found;
 }
 
-// Look at the pieces of rows that have been put off, a warp at each: for all blocks. Several may find parents of one
-// vertex, and the first to set its bit has found it; `level` is that of these vertices.
+// Look at the pieces of rows that were put off, one warp per piece. For all blocks. Several warps may find a parent of
+// one vertex. The first that sets its bit stores the level. `level` is that of the vertices to be found.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
                                         int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
@@ -144,17 +146,18 @@ __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visit
     result.found.add(found);
 }
 
-// Queue the vertices that a block has found in a level.
-__device__ __noinline__ void queue_found(const bfs &search, const pull_lists &lists, const word_share &own, int step) {
+// Queue the vertices that the block has found in this level.
+__device__ __noinline__ void queue_found(const bfs &search, pull_lists &lists, const word_share &own, int step) {
     for (unsigned k = threadIdx.x / 32; k < own.words; k += blockDim.x / 32) {
-        if (lists.fresh[k] == 0) continue;
-        const bool mine = lists.fresh[k] >> threadIdx.x % 32 & 1;
+        if (lists.fresh()[k] == 0) continue;
+        const bool mine = lists.fresh()[k] >> threadIdx.x % 32 & 1;
         const queue_row row = mine ? search.row_of(own.vertex(k * 32 + threadIdx.x % 32)) : queue_row{0, 0};
         append_rows(search, row, mine ? row.parts() : 0, step);
     }
 }
 
-// Find the vertices of the next level: for all blocks. Fills the other bitmap, which is the complete one from then on.
+// Find the vertices of the next level. For all blocks. Writes all words of `visited_then`, so it needs no clearing. It
+// is the complete bitmap after this step. With `recount`, adds the unreached vertices and their arcs to the state.
 __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *visited, unsigned *visited_then,
                                            pull_lists &lists, int step, int level, bool first_pulled, bool recount,
                                            step_result &result) {
@@ -163,7 +166,7 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
     for (unsigned first = 0; first < own_words; first += FRESH) {
         const word_share share = {first, min(FRESH, own_words - first)};
         __syncthreads();
-        for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh[k] = 0;
+        for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x) lists.fresh()[k] = 0;
         if (threadIdx.x == 0) lists.num_long = 0, lists.unreached.reset();
         __syncthreads();
         if (LIKELY_FIRST) look_at_first(search, visited, lists, share, level, first_pulled, found, unreached);
@@ -172,7 +175,7 @@ __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *vi
         if (lists.num_long > 0) result.found.add(pull_long_rows(search, visited, lists, share, step, level, result));
         __syncthreads();
         for (unsigned k = threadIdx.x; k < share.words; k += blockDim.x)
-            visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh[k];
+            visited_then[share.word(k)] = visited[share.word(k)] | lists.fresh()[k];
     }
     result.found.add(found);
     recount &= own_words > 0;

@@ -1,37 +1,41 @@
-// The regime of middling frontiers: all blocks expand the parts in the queue, a thread for each arc.
+// The regime of middling frontiers: all blocks expand the parts in the queue, one thread per arc.
 //
-// A level is two phases, so that each access of the chain (part, arc, look, claim, offsets, place) is made once, by all
-// threads together. First every warp takes a run of parts, lays their arcs side by side, claims what they lead to and
-// puts it on the block's list. Then the block goes through the list, a thread for each vertex: offsets, level, parts
-// for the next step, with places in the queue reserved by one atomic, and one more a round if rows have several parts.
-// A warp that finds no room on the list queues by itself. Once enough is found for the next level to be pulled, nothing
-// more is queued; a level expected to find that much only lists. If the next one is pushed after all, lists are queued.
+// A level has two phases, so that all threads make each access of the chain together: part, arc, look, claim, offsets,
+// place. First each warp takes a run of parts, and lays their arcs side by side. It claims the vertices they lead to,
+// and appends these to the list of its block. Then the block goes through the list, one thread per vertex: it reads the
+// offsets, stores the level, and writes parts for the next step. One atomic of the block reserves the places of first
+// parts, and one more per round those of further parts.
 //
-// A claim is an atomic or on the bitmap, so a vertex has one discoverer. A look before spares most atomics: if it is
-// outdated it finds a bit unset, and the claim decides.
+// If the list is full, a warp stores levels and queues parts by itself. Once all blocks together have found so many
+// edges that the next level is pulled, nothing more is queued. A LIST step is expected to find that many, so it only
+// fills the lists. If the next level is pushed after all, a QUEUE step queues the lists.
+//
+// A claim is an atomic or on the bitmap, so each vertex has one claimer. A look before it spares most atomics. A look
+// may be outdated: then it misses a bit, and the claim decides.
 #pragma once
 
 #include "asked_lately.cuh"
 #include "block_list.cuh"
 #include "search.cuh"
 
-constexpr int CLAIMED = 8192;  // vertices on the list of a block
-constexpr int ARCS = 4;  // of a thread at a time, where a warp has many
+constexpr int CLAIMED = 8192;  // capacity of a block's list
+constexpr int ARCS = 4;  // arcs per thread at a time, if the warp has more than 64
 typedef asked_lately<WIDE_OFFSETS ? 128 : 512> asked_here;
-constexpr unsigned FEW_PARTS_OF_LANE = 4;  // of a row that its lane writes by itself
-constexpr unsigned LONG_RESTS = 256;  // longer rows of a block that are written by all its warps
+constexpr unsigned FEW_PARTS_OF_LANE = 4;  // the most further parts of a row that its lane writes itself
+constexpr unsigned LONG_RESTS = 256;  // capacity of the list of longer rows, which all warps of the block write
 
 struct push_buffers {
     block_list<CLAIMED> claimed;
-    unsigned place;          // in the queue: the list's rows have their first parts there, in its order
-    unsigned further_place;  // of further ones
-    rows_aside<LONG_RESTS> further;  // long rows of a round, without first parts; `parts` are those of all its rows
+    unsigned place;          // where the list's first parts begin in the queue, in the order of the list
+    unsigned further_place;  // where the further parts of this round begin
+    rows_aside<LONG_RESTS> further;  // long rows of a round, without first parts; `parts` counts those of all rows
     edge_limit<next_frontier> limit;
     block_tally found;
-    warp_list few[MAX_WARPS];  // of what a warp looked at, the vertices that are still to be claimed
+    warp_list few[MAX_WARPS];  // vertices that a warp must claim after its looks
 };
 
-// Make a block's buffers ready for a step: for its first thread, before a barrier of the block.
+// Prepare a block's buffers for a step. For its first thread, before a barrier of the block. `keeps_list` is true if
+// QUEUE reads the list of the step before.
 __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &share, bool keeps_list) {
     if (!keeps_list) buffers.claimed.reset();
     buffers.further.reset();
@@ -39,7 +43,7 @@ __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &s
     buffers.found.reset();
 }
 
-// Give a vertex that has been claimed its level; with TREE it has its parent since the claim. Returns its row.
+// Store the level of a claimed vertex, and count it. Returns its row. With TREE, claim_arcs has stored the parent.
 __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int level, tally &found) {
     const queue_row row = search.row_of(v);
     search.answer.level(v, level);
@@ -47,7 +51,7 @@ __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int
     return row;
 }
 
-// Reach and queue what a warp has claimed and found no room for on the list.
+// Store levels of vertices that found no room on the list, and queue their rows, at most one per lane. For whole warps.
 __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buffers, bool mine, int v, int step,
                                             int level) {
     tally found = {0, 0};
@@ -57,7 +61,7 @@ __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buf
         append_rows(search, row, mine ? row.parts() : 0, step);
 }
 
-// Put what a warp has claimed on the block's list: each lane some of its vertices.
+// Append claimed vertices to the block's list, or reach them directly if it is full. For whole warps.
 template <int count>
 __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &buffers, const bool (&mine)[count],
                                              const int (&v)[count], int step, int level) {
@@ -65,12 +69,13 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
     for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
 }
 
-// Set a lane's row aside, but for its first part, if it is long and there is room. Returns how many more it has to do.
+// Set a long row aside, without its first part, if there is room. Returns the number of further parts that this lane's
+// warp must write itself: 0 if the row was set aside.
 __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
     const unsigned further = max(row.parts(), 1u) - 1;
     if (further <= FEW_PARTS_OF_LANE) return further;
     const edge_t rest = row.origin() + PART;
-    if (WIDE_OFFSETS && row.end - rest > 0x7fffffffu) return further;  // more arcs than a part can have
+    if (WIDE_OFFSETS && row.end - rest > 0x7fffffffu) return further;  // too long for part::length
     const unsigned place = atomicAdd(&buffers.further.count, 1u);
     if (place >= LONG_RESTS) return further;
     buffers.further.keep(place, rest, row.end - rest, atomicAdd(&buffers.further.parts, further));
@@ -78,8 +83,8 @@ __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_r
     return 0;
 }
 
-// Reach vertices of the block's list, from the first one on, a fixed number a thread, and queue their rows for a step:
-// the first part of each at the place that is the vertex's own, further ones where there is room.
+// Store levels of vertices of the block's list, `count` per thread from the first-th on, and queue their rows. First
+// parts have the places buffers.place + i, where i is the index on the list. Further parts get places here.
 template <int count>
 __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, next_frontier &next,
                                            unsigned first, unsigned size, int step, int level) {
@@ -97,7 +102,7 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     __syncthreads();
     const unsigned all_further = buffers.further.parts;
     part *const queue = search.queue(step);
-    // benign race: one thread may set `passed` meanwhile; what others still write here is then not read
+    // benign race: a thread may set `passed` meanwhile; then the next step does not read the parts written here
     if (!buffers.limit.passed)
         for (int k = 0; k < count; ++k) {
             const unsigned i = first + k * blockDim.x + threadIdx.x;
@@ -119,13 +124,14 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     buffers.further.template write<queue_row>(queue + buffers.further_place);
 }
 
-// Reach the vertices on the block's list, which are of this level, and queue their rows for this step; leave what the
-// block has found. For all blocks, after push_level or list_frontier or a step later. First parts get their places
-// before rows are known: the answer is awaited with the offsets. What is only listed has been reached, and is counted.
+// The second phase: store levels of the listed vertices, queue their rows for `step`, and set `result`. `level` is that
+// of the listed vertices. For all blocks: after push_level or list_frontier, or a step later in QUEUE. Places of first
+// parts are reserved before the offsets are known, so that both accesses are in flight together. With `only_lists`, the
+// vertices have their levels already, and are only counted.
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
                                               bool only_lists, step_result &result) {
     next_frontier &next = search.state->frontiers[step];
-    const bool last = threadIdx.x == blockDim.x - 32;  // of a warp that has the fewest vertices of the list
+    const bool last = threadIdx.x == blockDim.x - 32;  // in the last warp, which has the fewest vertices
     __syncthreads();
     const unsigned size = buffers.claimed.listed();
     unsigned place = 0;
@@ -146,11 +152,11 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
         }
     if (!last) return;
     const bool all_fit = buffers.claimed.all_fit(), stopped = buffers.limit.passed || only_lists;
-    if (!all_fit) store_relaxed(&next.unlisted, 1);  // matters if any block has stopped queueing, not only this one
+    if (!all_fit) store_relaxed(&next.unlisted, 1);  // must_pull, if any block has stopped queueing
     result = {buffers.found, !all_fit, stopped && buffers.found.sum.vertices > 0};
 }
 
-// Claim vertices, each lane some, and list those left in `mine`. If they are only listed, they get their level here.
+// Claim vertices, and list those that are won, which stay in `mine`. With `only_lists` the claiming lane stores levels.
 template <int count>
 __device__ __forceinline__ void claim_and_list(const bfs &search, unsigned *visited, push_buffers &buffers,
                                                bool (&mine)[count], const int (&v)[count], int step, int level,
@@ -161,8 +167,9 @@ __device__ __forceinline__ void claim_and_list(const bfs &search, unsigned *visi
     list_claimed(search, buffers, mine, v, step, level);
 }
 
-// Claim what some arcs of a run lead to: a fixed number a lane, from the first one on. Where a warp has many arcs, most
-// lead to vertices that have been reached: what is left is dealt out anew, if at most one to each lane; not with TREE.
+// Claim the vertices that arcs of a run lead to: `count` arcs per lane, from the first-th on. Where a warp has many
+// arcs, most lead to reached vertices. So if at most 32 vertices are left after the looks, they are dealt out to one
+// lane each. With TREE they are not, because a vertex would lose its arc, and so its parent.
 template <int count>
 __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, const arc_run &arcs, unsigned first, int step, int level,
@@ -199,8 +206,9 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
         if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
 }
 
-// Expand a level: for all blocks. Warps take turns by blocks, to spread few parts over the device too, each by a run of
-// parts, of neighbouring vertices; if they are `mixed`, of short rows and of hubs, they are dealt out one by one.
+// The first phase: expand the parts in the queue. For all blocks. Warps are numbered across blocks, so that few parts
+// still use all blocks. Each warp takes a run of parts, whose vertices are mostly neighbours. If parts are `mixed`,
+// they are dealt out one by one, so that no warp gets all parts of a hub.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, int step, int level, unsigned queued, bool mixed,
                                            bool only_lists) {
@@ -221,7 +229,7 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
     }
 }
 
-// List a frontier that pulling has found: its vertices are set in one bitmap and not in the one before.
+// List a frontier that pulling has found: its vertices are in `visited`, but not in `visited_before`. For all blocks.
 __device__ __noinline__ void list_frontier(const bfs &search, const unsigned *visited,
                                             const unsigned *visited_before, push_buffers &buffers, int step,
                                             int level) {

@@ -1,5 +1,5 @@
-// What the regimes share: the data of a search, what is known of a frontier, and what blocks add to the next.
-// adaptive.md has an order to read in, the units of all fields, and who writes and reads them when.
+// What the regimes share: the data of a search, what is known of a frontier, and what blocks add to the next frontier.
+// adaptive.md, in the repository, has the units of all fields, and tables of who writes and reads them.
 #pragma once
 
 #include "answer.cuh"
@@ -14,43 +14,50 @@
 #include "row_parts.cuh"
 #include "tally.cuh"
 
-static_assert(PART == 4 * WINDOW, "the host defines PART, the arcs of a part");
+constexpr int PART = 4 * WINDOW;  // the most arcs of a part in global memory
+constexpr int QUAD = 4;           // the most arcs of a part in a cluster, and the number of threads that expand it
 
-// A frontier is a queue of parts of rows rather than of vertices, because its expansion asks for nothing else: the
-// offsets have been read when the vertex was discovered. The row of a hub is many parts, each work for few threads.
-typedef cut_row<PART, OF_ARRAY> queue_row;  // as queued in global memory
+namespace layers {
+enum { cluster, push, pull, block };
+}
 
-// What is known of a frontier when all have arrived at the barrier after the step that found it.
+// A frontier is a queue of parts of rows, not of vertices. The discoverer of a vertex has read its offsets, so the
+// expansion begins with column indices. The row of a hub is many parts, so that no thread waits for it.
+typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut as in global memory
+
+// What all blocks know of a frontier after the barrier that follows the step that found it. Members before `must_pull`
+// are the sums that counted_barrier::wait fills.
 struct frontier {
-    tally found;      // of what a cluster hands on the edges alone: the barrier has its level for vertices
+    tally found;      // after RUN_LEVELS: the edges of the frontier, and its level in place of vertices
     unsigned queued;  // parts
-    int unqueued;     // not all of it has been queued
-    int must_pull;    // nor can it be, since some of it is on no list of a block, but in the bitmap alone
-    unsigned rests;   // pieces of long rows that are left of the level that found it
+    int unqueued;     // some vertices have not been queued
+    int must_pull;    // these are in the bitmap alone, on no block's list, so they cannot be queued
+    unsigned rests;   // pieces of long rows, for PULL_RESTS
 };
 
-// The same while blocks add to it, in global memory. What is not in the words of the barrier comes with a notice.
+// A frontier in global memory, to which blocks add in the step that finds it. `unlisted` and `rests` are read only
+// after a notice in the barrier.
 struct next_frontier {
     counted_barrier barrier;
-    int unlisted;  // some of it is on no list of a block, though perhaps in the queue
+    int unlisted;  // some vertices are on no block's list: they are in the queue, unless a block has stopped queueing
     unsigned rests;
-    unsigned queued_units;  // of edges, see edge_limit
+    unsigned queued_units;  // see edge_limit
 };
 
-// A search takes steps, with a barrier of all blocks between them: a level, or a run of small ones. A step adds to one
-// of three frontiers, which is empty, while that of the step before is read and the third is emptied.
+// What outlives a step, in global memory. Of three frontiers, a step reads one, adds to the second, and empties the
+// third. So one barrier per step suffices.
 struct search_state {
     in_turn<next_frontier, 3> frontiers;
-    int failed;       // a block gave up waiting for the others
-    int first_step;   // of the next search: the last one leaves the two frontiers after it empty
-    in_turn<tally, 3> unreached;  // with their in-neighbours, as counted by the pulled level after LIST
+    int failed;       // a block has waited too long for the others
+    int first_step;   // of the next search, whose first two frontiers the last search has left empty
+    in_turn<tally, 3> unreached;  // unreached vertices and arcs that lead to them, counted by a PULL after a LIST
 };
 
-// When to do what.
+// The host's limits and prices for decisions.
 struct thresholds {
-    unsigned small, tiny;  // parts of the largest frontier that a cluster expands, and that one of its blocks does
-    unsigned listed;       // vertices, from which on a level only lists what it finds if the next is pulled
-    int pushed_edge;       // cost of an arc to a new vertex, in looks
+    unsigned small, tiny;  // the most parts of a level that the cluster expands, and that one of its blocks expands
+    unsigned listed;       // vertices: a step that is expected to find more may be LIST
+    int pushed_edge;       // price of pushing an arc that leads to a new vertex, in looks
     int may_pull;
 };
 
@@ -59,17 +66,17 @@ struct bfs {
     const int *column_indices;
     const offset_t *column_offsets;  // in-neighbours, for pulling
     const int *row_indices;
-    offset_t row_indices_end;  // the last offset
+    offset_t row_indices_end;  // the number of row_indices
     int num_vertices;
     int num_entered;  // vertices that have in-neighbours, if levels may be pulled
     offset_t num_edges;
     search_answer answer;
     thresholds when;
-    unsigned *open;   // a bit a vertex: 0 if it is known to have no in-neighbours (and has its level)
-    part *queues[2];  // of even and of odd steps, each with room for all rows and what a cluster holds
+    unsigned *open;   // one bit per vertex: 0 if it is known to have no in-neighbours, and its "unreached" is stored
+    part *queues[2];  // of even and of odd steps; each has room for all rows and for a cluster's queues
     search_state *state;
-    int region_shift;       // 2^region_shift ids side by side are a region; a cluster's blocks take turns by regions
-    offset_t first_record;  // among the column indices (short_rows.cuh)
+    int region_shift;       // 2^region_shift neighbouring ids are a region; the blocks of a cluster own regions in turn
+    offset_t first_record;  // where records begin among the column indices (short_rows.cuh)
 
     __device__ __forceinline__ part *queue(int step) const { return queues[step % 2]; }
     template <class Row = queue_row>
@@ -83,7 +90,7 @@ struct bfs {
     __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }  // of a bitmap
 };
 
-// Queue rows for a step in global memory: each lane one or none. For whole warps.
+// Queue rows for a step in global memory, at most one per lane. For whole warps.
 __device__ __forceinline__ void append_rows(const bfs &search, const queue_row &mine, unsigned parts, int step) {
     next_frontier &next = search.state->frontiers[step];
     const unsigned slot = reserve_together(parts, [&](unsigned total) { return next.barrier.reserve(total); });

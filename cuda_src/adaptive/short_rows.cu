@@ -1,9 +1,9 @@
-// short_rows: rows of few arcs as records, for a search whose small frontiers wait for each access (short_rows.cuh).
+// short_rows: copies short rows into records, so that levels of the cluster need no offsets (short_rows.cuh).
 //
-// The array of the result has the column indices, and from `first_record` on RECORD of them for each vertex, the first
-// arcs of its row; then, if RECORDS is 2, as many more for each. What is missing is NO_ARC. Each index tells how many
-// records the row of its vertex has, none if nothing is found by it: if it is empty, or leads back and nowhere else.
-// The host defines both.
+// The result has the column indices first. From `first_record` on, it has a record of RECORD entries for each vertex,
+// with the first arcs of its row. If RECORDS is 2, a second record for each vertex follows behind all first ones.
+// Missing arcs are NO_ARC. Each entry also tells how many records the neighbour's row has. That is none if nothing can
+// be found by it: the row is empty, or its only arc leads back. The host defines RECORD and RECORDS.
 #include "graph.cuh"
 #include "neighbour.cuh"
 

@@ -1,12 +1,12 @@
-// Rows of few arcs, on roads and lattices (SHORT_ROWS): a level of the cluster is a shorter chain of accesses. Offsets
-// are not read, since the number of a vertex says where its arcs are; and a claim does not go to the L2 cache.
+// Graphs with short rows, as roads and lattices (SHORT_ROWS). Two accesses in the chain of a cluster's level become
+// shorter: offsets are not read, because the id of a vertex gives the place of its arcs; and claims do not go to the L2
+// cache.
 //
-// Behind the column indices lie four more for each vertex, its *record*, and then again four if any row has more than
-// that (short_rows.cu). A column index tells, besides the id, how many records the row of its vertex has. So a part of
-// a queue points into one array, be it of a row or a record.
+// Behind the column indices, each vertex has a record of four entries, and a second one if any row has more than four
+// arcs (short_rows.cu). An entry holds the id of a neighbour and the number of its records. Rows and records are in one
+// array, so a part can point to either.
 //
-// While the cluster runs levels it has the bitmap in its own shared memory: as of queues, each block that of its
-// regions.
+// While the cluster runs levels, the bitmap is in its shared memory. Each block holds the words of its regions.
 #pragma once
 
 #include "block_cluster.cuh"
@@ -14,40 +14,40 @@
 
 static_assert(QUAD == 4 && !WIDE_OFFSETS && !TREE, "records are of four arcs, and of no place in COO");
 
-// The records of a vertex: none if nothing is to be found by its arcs.
+// The records of a vertex: none if its arcs cannot lead to a new vertex.
 struct record_row {
-    edge_t begin, distance;  // of the second from the first
+    edge_t begin, distance;  // `distance` is from the first record to the second
     unsigned records;
 
     __device__ __forceinline__ unsigned parts() const { return records; }
     __device__ __forceinline__ part nth(unsigned i) const { return part{(offset_t)(begin + i * distance), QUAD}; }
 };
 typedef record_row found_row;
-constexpr bool MAY_BE_LONG = false;  // whether a row may have more parts than a lane writes by itself
+constexpr bool MAY_BE_LONG = false;  // a row has at most two records
 
 __device__ __forceinline__ record_row row_behind(const bfs &search, int entry) {
     const unsigned records = entry & NO_RECORD ? 0 : entry & TWO_RECORDS ? 2 : 1;
     const edge_t distance = (edge_t)QUAD * search.num_vertices;
     return {search.first_record + (edge_t)QUAD * neighbour_of(entry), distance, records};
 }
-// The same vertex' row among the others.
+// Returns the row of the record's vertex in the column indices, for the queue in global memory.
 __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, const record_row &row) {
     if (row.records == 0) return {0, 0};
     return search.row_of<cut_row<QUAD, OF_ROW>>((int)((row.begin - search.first_record) / QUAD));
 }
 
-// The bitmap. Regions of 2^region_shift ids are dealt out to the blocks; the host gives each block dynamic shared
-// memory for all of its own, and regions are of whole quads of words.
+// The bitmap in which the cluster claims. The host gives each block dynamic shared memory for the words of its regions.
+// A region has whole quads of four words.
 struct cluster_bitmap {
     const bfs &search;
-    unsigned *visited;  // where it is before and after
-    int quads_shift = search.region_shift - 7;  // of a region
+    unsigned *visited;  // the bitmap in global memory: source of load(), target of store()
+    int quads_shift = search.region_shift - 7;  // a region has 2^quads_shift quads
 
     __device__ __forceinline__ static uint4 *quads() {
         extern __shared__ uint4 quads_of_block[];
         return quads_of_block;
     }
-    // Levels of many arcs, too, claim without a look, which would take as long.
+    // No look: one in shared memory takes as long as a claim.
     __device__ __forceinline__ unsigned look(int) const { return 0; }
     __device__ __forceinline__ unsigned claim(bool mine, int v) const {
         const unsigned quad = (unsigned)v / 128, region = quad >> quads_shift;
@@ -56,7 +56,7 @@ struct cluster_bitmap {
         return mine ? atomicOr(in_block(&words[v / 32 % 4], region % CLUSTER_SIZE), 1u << v % 32) : ALL_LANES;
     }
 
-    // Visit the quads of this block: visit(quad, which is its first word in the bitmap). For all threads.
+    // Call visit(quad, first word) for all quads of this block. For all threads of the block.
     template <class Visit>
     __device__ __forceinline__ void visit_quads(Visit visit) const {
         const unsigned regions = ((search.words() - 1) / 4 >> quads_shift) + 1;
@@ -68,7 +68,7 @@ struct cluster_bitmap {
             if (first < search.words()) visit(quads()[i], first);
         }
     }
-    // Bring the bitmap into shared memory, or an empty one if the search begins. A barrier of the cluster follows.
+    // Load the bitmap into shared memory, or clear it there if `empty`. The caller meets at the cluster's barrier next.
     __device__ __noinline__ void load(bool empty) const {
         const unsigned words = search.words();
         visit_quads([&](uint4 &quad, unsigned first) {
@@ -81,7 +81,8 @@ struct cluster_bitmap {
                 quad = uint4{word(first), word(first + 1), word(first + 2), word(first + 3)};
         });
     }
-    // Bring it back, with the bits that belong to no vertex. A barrier of the cluster has come before.
+    // Store the bitmap to global memory, with the bits that belong to no vertex set. The caller has met at the
+    // cluster's barrier since the last claim.
     __device__ __noinline__ void store() const {
         const unsigned words = search.words();
         visit_quads([&](const uint4 &quad, unsigned first) {

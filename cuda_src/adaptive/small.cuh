@@ -1,8 +1,10 @@
-// Levels run by one cluster while they are small, and by one of its blocks while they are tiny.
+// The step RUN_LEVELS: one cluster runs levels while they are small, and one of its blocks runs them while they are
+// tiny.
 //
-// One block alone needs but a barrier of its own between two levels, and what it queues stays with it. The others wait
-// at the cluster's barrier meanwhile: of what is theirs only words are written that they read after it. The host's
-// LEVELS_AT_A_TIME bounds how long they wait; after TINY_LEVELS levels those to come are expected to be tiny, too.
+// One block alone needs only __syncthreads between two levels, and keeps all parts in its own queue. The other blocks
+// of the cluster wait at its barrier. Meanwhile the first block writes only words of theirs that they read after the
+// barrier. The host's LEVELS_AT_A_TIME bounds the levels of a step, and so the time that all others wait. More than
+// TINY_LEVELS tiny levels in a row start a run of one block.
 #pragma once
 
 #include "arc_spread.cuh"
@@ -10,8 +12,8 @@
 
 static_assert(TINY_LEVELS >= 1, "so that others have read what one block has left before it goes on alone again");
 
-// Bring a frontier into the queue of the first block, whose threads do it, and empty those of all others, so that the
-// cluster can go on with what it leaves. Returns the number of parts; if there are more than `most` they stay.
+// Copy the frontier of the cluster into the queue of the first block, and empty the queues of the others. Returns the
+// number of parts. If these are more than `most`, nothing is moved. For all threads of the first block.
 __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const unsigned size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
@@ -31,8 +33,8 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
     return total;
 }
 
-// Run levels from this one on, before own.last, while they are tiny: for the first block of a cluster. Leaves to all of
-// them where it has stopped, and with how many parts: with ~0u if some had no place.
+// Run levels while they are tiny, at most to own.last. For the first block of a cluster. Writes to all its blocks the
+// level at which it stopped, and the number of parts: ~0u if a row was spilled, so that the cluster stops.
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                 level_record *records, int step, unsigned level) {
     const unsigned most = search.when.tiny;
@@ -40,7 +42,7 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
     while (parts > 0 && parts <= most && !own.overflow[level] && level < own.last) {
         if (threadIdx.x == 0) {
             own.sizes[level + 2] = 0;
-            note_level(records, level, 0, LAYER_BLOCK);
+            note_level(records, level, 0, layers::block);
         }
         expand_share<lone_level>(search, bitmap, own, parts * QUAD, step, level);
         __syncthreads();
@@ -52,20 +54,23 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
         *in_block(&own.stopped, threadIdx.x) = level;
         *in_block(&own.left, threadIdx.x) = left;
     }
-    if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, LAYER_BLOCK);  // of vertices without arcs, if any
+    // The last level may have vertices, but no arcs.
+    if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, layers::block);
 }
 
-// Whether the next level is likely to find far too much: for all blocks of a cluster. In line it costs all registers.
+// Count the parts of a level exactly. Returns whether it is likely to find far too much for the cluster. For all blocks
+// of a cluster. Not inlined, because that would cost registers in all levels.
 __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &own, unsigned level) {
     const unsigned lane = threadIdx.x % 32, size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     const unsigned parts = warp_sum(size), before = own.total;
-    cluster_sync();  // all have read what the next level changes, and what is of other blocks
+    cluster_sync();  // all blocks have read the sizes of others, which the next level changes
     return outgrows((float)parts, (float)before, (float)search.when.small);
 }
 
-// Run levels from this one on until there is a pause: for all blocks of a cluster. Returns the first level that has not
-// been expanded. The last warp of a block counts the parts of a level while that is expanded, which costs no time: so
-// one may be expanded that is not small, unless growth foretold it. Idle warps execute nothing, not to delay others.
+// Run levels until there is a pause. For all blocks of a cluster. Returns the first level that has not been expanded.
+// The last warp of a block counts the parts of a level while the block expands it, which costs no time. So a level that
+// is not small may be expanded, unless growth foretold it. Warps without arcs go straight to the barrier, because their
+// instructions would delay the others.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
@@ -76,7 +81,7 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
         if (counts || threadIdx.x - lane < arcs) {
             unsigned size = 0;
             if (counts && lane < CLUSTER_SIZE) {
-                if (lane == 0 && cluster_rank() == 0) note_level(records, level, 0, LAYER_CLUSTER);
+                if (lane == 0 && cluster_rank() == 0) note_level(records, level, 0, layers::cluster);
                 size = *in_block(&own.sizes[level], lane);
             }
             if (arcs <= blockDim.x)
@@ -100,9 +105,9 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
     return level;
 }
 
-// Run levels from this one on while they are small: for all blocks of one cluster. They begin with the source, queued
-// as one row, or if that is negative with the queue in global memory. Tells the first level that has not been expanded,
-// perhaps the one it began with, instead of vertices; leaves its frontier in global memory, unless it is to be pulled.
+// Run levels while they are small. For all blocks of one cluster. Begins with the source or, if `source` is negative,
+// with the queue in global memory. Reports the first level that has not been expanded in place of found vertices. Its
+// frontier goes to the queue in global memory, unless it must be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const edge_share &share, step_result &result) {
@@ -118,7 +123,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     }
     const cluster_bitmap bitmap = {search, visited};
     bitmap.load(source >= 0);
-    unsigned total = source < 0 ? queued : 1;  // the source counts as one
+    unsigned total = source < 0 ? queued : 1;  // the source counts as one part
     bool alone = false, grows = false;
     cluster_sync();
     take_frontier(search, bitmap, own, step, level, total, source);
@@ -128,7 +133,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
             if (cluster_rank() == 0) run_tiny_levels(search, bitmap, own, records, step + 1, level);
             cluster_sync();
             level = own.stopped, total = own.left, alone = false;
-            if (threadIdx.x == blockDim.x - 1) own.total = 0;  // growth stays as last seen
+            if (threadIdx.x == blockDim.x - 1) own.total = 0;  // so that `growth` keeps its value
         } else {
             level = run_together(search, bitmap, own, records, step + 1, level, total);
             total = own.total, alone = own.tiny_levels > TINY_LEVELS;
@@ -138,7 +143,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     bitmap.store();
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
-        if (total > 0) note_level(records, level, 0, LAYER_CLUSTER);  // who expands it notes it again
+        if (total > 0) note_level(records, level, 0, layers::cluster);  // the step that expands it notes it again
         result.found.sum.vertices = level;
     }
 }

@@ -1,9 +1,11 @@
-// apsp_fw: Floyd and Warshall's algorithm, one launch for each vertex that paths may lead through (CSE 6230).
+// apsp_fw: the Floyd-Warshall algorithm for all-pairs shortest paths (CSE 6230). Each launch allows paths
+// through one more vertex, k.
 //
-// A block has a piece of a row with as many elements as the block has threads; each thread has one element.
+// A block updates a piece of a row that has as many elements as the block has threads. Each thread updates
+// one element.
 //
-// Races. Row and column k are read while they might be written. But a path through k to or from k itself is not
-// shorter, so they do not change during the launch for k.
+// Races. Threads read row k and column k while other threads may write them. Both stay unchanged in the
+// launch for k, because a path from k or to k never gets shorter by passing through k.
 #include "min_plus.cuh"
 
 extern "C" __global__ void apsp_fw(int *matrix, int *via, int pitch, int k) {

@@ -1,23 +1,23 @@
-// apsp_fw_blocked: Floyd and Warshall's algorithm by tiles, three launches for each tile on the diagonal (CSE 6230, after
-// Venkataraman, Sahni and Mukhopadhyaya, and Katz and Kider).
+// apsp_fw_blocked: the Floyd-Warshall algorithm by tiles, with three launches for each tile on the diagonal
+// (CSE 6230, after Venkataraman, Sahni and Mukhopadhyaya, and Katz and Kider).
 //
-// 1. The pivot, the tile on the diagonal, gets the distances within its own vertices.
-// 2. The tiles in its row and column get the distances through these vertices. As the pivot is complete, that is
-// one product
-//    with it: a path that enters the pivot's vertices first, or leaves them last, at k goes on within them as short
-//    as can be. So a tile's own values are read as they were before the launch.
-// 3. All other tiles get theirs by the product of the tile in the pivot's column and the one in its row.
+// 1. apsp_fw_pivot computes the distances within the pivot, the tile on the diagonal.
+// 2. apsp_fw_cross lowers the other tiles of the pivot's row and column by paths through the pivot's
+// vertices. The pivot is final by then. So one product with the pivot is enough, and a tile may use its own
+// values from before the launch.
+// 3. apsp_fw_rest lowers every remaining tile by the product of two tiles: one in the pivot's column and one
+// in its row.
 //
-// Each tile is written by one block alone, after it has read all it needs of it.
+// Invariant. One block alone writes a tile, after the block has read all that it needs of the tile.
 #include "min_plus_tile.cuh"
 
 __device__ __forceinline__ size_t tile_at(int row, int column, int pitch) {
     return (static_cast<size_t>(row) * pitch + column) * TILE_SIZE;
 }
 
-// Paths by way of the tile's vertex k, which is row y of the threads that hold it, and a column x of others for
-// which x % VECTOR == i. They write their row and column to shared memory. With two alternating buffers that takes
-// one barrier.
+// Lowers the tile by paths through its vertex k. The threads whose element row y is row k write that row to
+// shared memory. The threads that hold column k write that column; i is k % VECTOR. Two alternating buffers
+// make one barrier per k enough.
 __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int first_k) {
     __shared__ __align__(16) int rows[2][TILE_SIZE];
     __shared__ int columns[2][TILE_SIZE];
@@ -40,8 +40,8 @@ __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int fi
         tile.relax_row(other, column[Tile::row(other)], from_k, first_k + k);
 }
 
-// Floyd and Warshall's algorithm within a tile. The loops over k are written so that y and i are compile-time
-// constants: registers cannot be indexed at run time.
+// Runs the Floyd-Warshall algorithm within a tile. The unrolled loops make y and i compile-time constants,
+// because registers cannot be indexed at run time.
 __device__ __forceinline__ void close_tile(Tile &tile, int first_k) {
 #pragma unroll
     for (int y = 0; y < ELEMENTS_Y; ++y)
@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_pivot(int 
     tile.store(matrix + place, via + place, pitch);
 }
 
-// Lowers a tile by the product of those where its row meets the pivot's column and its column the pivot's row.
+// Lowers the tile at (row, column) by the product of two tiles: (row, pivot) and (pivot, column).
 __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivot, int row, int column) {
     const size_t place = tile_at(row, column, pitch);
     Tile tile;
@@ -69,10 +69,11 @@ __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivo
     tile.store(matrix + place, via + place, pitch);
 }
 
-// The i-th tile of a row or column, not counting the pivot's.
+// Returns the index of the i-th tile of a row or column, skipping the pivot.
 __device__ __forceinline__ int other(int i, int pivot) { return i + (i >= pivot); }
 
-// A block for each other tile in the pivot's row, then one for each in its column.
+// The first half of the blocks takes the other tiles of the pivot's row. The second half takes those of its
+// column.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_cross(int *matrix, int *via, int pitch, int pivot) {
     const int others = gridDim.x / 2;
     if (blockIdx.x < others)
@@ -81,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_cross(int 
         lower(matrix, via, pitch, pivot, other(blockIdx.x - others, pivot), pivot);
 }
 
-// A block for each tile that is neither in the pivot's row nor in its column.
+// Each block takes one tile that lies neither in the pivot's row nor in the pivot's column.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_rest(int *matrix, int *via, int pitch, int pivot) {
     const int others = pitch / TILE_SIZE - 1;
     lower(matrix, via, pitch, pivot, other(blockIdx.x / others, pivot), other(blockIdx.x % others, pivot));

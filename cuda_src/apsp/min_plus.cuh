@@ -1,18 +1,19 @@
-// Matrices of distances: what all kernels of all-pairs shortest paths share.
+// Matrices of distances, for all kernels of all-pairs shortest paths.
 //
-// A matrix is stored by rows of `pitch` elements, a multiple of the tile. Elements beyond the graph's vertices are
-// INFINITY, so no path leads through them. With TRACKS, a macro of the host's, kernels record in `via` an
-// intermediate vertex of each pair whose distance they lower.
+// A matrix is stored by rows of `pitch` elements; `pitch` is a multiple of the tile size. Elements beyond the
+// graph's vertices are INFINITY_DISTANCE, so no path leads through them. The host defines the macro TRACKS.
+// If it is 1, a kernel that lowers the distance of a pair stores an intermediate vertex of the path in `via`.
 #pragma once
 
 #include "add_min.cuh"
 #include "graph.cuh"
 
-// Twice as much is an int: distances are added without a test whether there is a path.
+// The sum of two INFINITY_DISTANCE still fits an int, so kernels add distances without testing whether a path
+// exists.
 #define INFINITY_DISTANCE (0x3FFFFFFF)
 
-// Lowers `best` to a + b, the length of a path through vertex k. Only a shorter path is recorded. So the recorded
-// vertices give the path of each distance, through pairs whose distances were final before, without a cycle.
+// Lowers `best` to a + b, the length of a path through vertex k, and records k in `via`. Only a strictly
+// shorter path is recorded. So following `via` never runs into a cycle.
 __device__ __forceinline__ void relax(int &best, int &via, int a, int b, int k) {
 #if TRACKS
     if (a + b < best) {
@@ -24,7 +25,7 @@ __device__ __forceinline__ void relax(int &best, int &via, int a, int b, int k) 
 #endif
 }
 
-// One block a row, of the padded matrix: copies the weights, with the padding around them.
+// Copies the weights into the padded matrix. Each block fills one row.
 extern "C" __global__ void apsp_begin(const int *__restrict__ weights, int num_vertices, int *__restrict__ matrix,
                                       int *__restrict__ via, int pitch) {
     const size_t row = blockIdx.x;
@@ -35,8 +36,8 @@ extern "C" __global__ void apsp_begin(const int *__restrict__ weights, int num_v
     }
 }
 
-// One block a row: the second vertex of the shortest path of every pair. Each step goes to a vertex that is nearer to
-// the row's, by fewer arcs, until one arc is left.
+// Stores the second vertex of the shortest path of every pair. Each block fills one row. The loop goes from
+// an intermediate vertex to the one before it, until a single arc from the row's vertex is left.
 extern "C" __global__ void apsp_next_hops(const int *__restrict__ matrix, const int *__restrict__ via,
                                           int num_vertices, int *__restrict__ hops, int pitch) {
     const size_t row = blockIdx.x;

@@ -1,8 +1,10 @@
-// Min-plus products of tiles: C = min(C, A + B), where row i of A meets column j of B in their least sum.
+// Min-plus products of tiles: C = min(C, A * B), where element (i, j) of A * B is the least A[i][k] + B[k][j]
+// over all k.
 //
-// A block holds a tile of C of TILE_SIZE x TILE_SIZE in registers, each thread ELEMENTS_X x ELEMENTS_Y of it.
-// Pieces of A and B pass through shared memory, DEPTH columns of A and as many rows of B at a time. What a thread
-// reads there for one k is used in ELEMENTS_X * ELEMENTS_Y sums, so that arithmetic, not memory, is the limit.
+// A block holds a tile of C, TILE_SIZE x TILE_SIZE elements, in registers. Each thread holds ELEMENTS_Y x
+// ELEMENTS_X of them. The block copies A and B to shared memory in pieces: DEPTH columns of A and DEPTH rows
+// of B at a time. For each k a thread reads ELEMENTS_X + ELEMENTS_Y values there and computes ELEMENTS_X *
+// ELEMENTS_Y sums. So arithmetic limits the speed, not memory.
 #pragma once
 
 #include "min_plus.cuh"
@@ -10,13 +12,15 @@
 #define THREADS_X (TILE_SIZE / ELEMENTS_X)
 #define THREADS_Y (TILE_SIZE / ELEMENTS_Y)
 #define THREADS (THREADS_X * THREADS_Y)
-// Blocks with 512 threads together shall fit a multiprocessor, which leaves 128 registers per thread.
+// A multiprocessor shall hold enough blocks for at least 512 threads, which leaves each thread up to 128
+// registers.
 #define BLOCKS (THREADS < 512 ? 512 / THREADS : 1)
 #define VECTOR (ELEMENTS_X < 4 ? ELEMENTS_X : 4)
 #ifndef DEPTH
 #define DEPTH (TILE_SIZE < 32 ? TILE_SIZE : 32)
 #endif
-// Neighbouring threads of a column read neighbouring rows of A: four words more a row put these in different banks.
+// Threads of a warp read several rows of A at once. Four extra words per row put these rows in different
+// banks.
 #define LEFT_PITCH (DEPTH + 4)
 
 template <int kLength>
@@ -29,8 +33,8 @@ __device__ __forceinline__ Vector<kLength> load_vector(const int *from) {
     return *reinterpret_cast<const Vector<kLength> *>(from);
 }
 
-// The elements of a tile that a thread holds. Its rows are THREADS_Y apart; its columns come in runs of VECTOR, so
-// that the threads of a warp read and write whole cache lines.
+// The elements of a tile that one thread holds. Its rows are THREADS_Y apart. Its columns come in runs of
+// VECTOR, so that the threads of a warp read and write whole cache lines.
 struct Tile {
     int best[ELEMENTS_Y][ELEMENTS_X];
 #if TRACKS
@@ -75,8 +79,8 @@ struct Tile {
             }
     }
 
-    // Paths through vertex k: `to_k` is the distance from the row of element y to k, `from_k` those from k to its
-    // columns.
+    // Lowers element row y by paths through vertex k. `to_k` is the distance from the vertex of that row to
+    // k. `from_k` holds the distances from k to the vertices of the thread's columns.
     __device__ __forceinline__ void relax_row(int y, int to_k, const int (&from_k)[ELEMENTS_X], int k) {
 #pragma unroll
         for (int x = 0; x < ELEMENTS_X; ++x) {
@@ -89,7 +93,7 @@ struct Tile {
     }
 };
 
-// The elements of a thread's columns in a row in shared memory.
+// Reads the elements of the thread's columns from a row in shared memory.
 __device__ __forceinline__ void load_columns(int (&values)[ELEMENTS_X], const int *row) {
 #pragma unroll
     for (int x = 0; x < ELEMENTS_X; x += VECTOR) {
@@ -99,7 +103,7 @@ __device__ __forceinline__ void load_columns(int (&values)[ELEMENTS_X], const in
     }
 }
 
-// Copies `kRows` x `kColumns` elements to shared memory, four at a time, all threads of the block together.
+// Copies `kRows` x `kColumns` elements to shared memory, four per access. All threads of the block take part.
 template <int kRows, int kColumns, int kPitch>
 __device__ __forceinline__ void copy_piece(int (&piece)[kRows][kPitch], const int *from, int pitch) {
     constexpr int kVectors = kRows * kColumns / 4, kVectorsPerRow = kColumns / 4;
@@ -112,8 +116,9 @@ __device__ __forceinline__ void copy_piece(int (&piece)[kRows][kPitch], const in
     }
 }
 
-// Lowers a tile by the product of the tiles `left` and `right`, whose inner side are the vertices from first_k on. All
-// threads of the block must call it; its reads of global memory are complete when it returns.
+// Lowers a tile by the product of the tiles `left` and `right`. The columns of `left` and the rows of `right`
+// belong to the vertices from first_k on. All threads of the block must call it. All its reads of global
+// memory are complete when it returns.
 __device__ __forceinline__ void multiply(Tile &tile, const int *left, const int *right, int pitch, int first_k) {
     __shared__ __align__(16) int left_piece[TILE_SIZE][LEFT_PITCH];
     __shared__ __align__(16) int right_piece[DEPTH][TILE_SIZE];

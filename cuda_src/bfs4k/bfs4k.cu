@@ -1,29 +1,37 @@
 // bfs4k: two kernels and several ways to distribute work, chosen level by level (Busato and Bombieri 2014).
 //
-// Kernels. bfs4k_single_block runs levels in one block, the frontier in shared memory, until one is empty, too large
-// or has had a row for a child kernel. bfs4k_multi_block runs one level. The host picks the kernel by the size of the
-// frontier, whenever a launch has ended.
+// Kernels. bfs4k_single_block runs several levels in one block, with the frontier in shared memory. It stops
+// when a frontier is empty or has more than `limit` vertices, or after a level with child kernels.
+// bfs4k_multi_block runs one level. After each launch the host picks the next kernel by the size of the
+// frontier.
 //
-// Techniques. A level gives its rows to virtual warps, or their edges to threads (expand.cuh); rows of high
-// degree go to child kernels (child.cuh). Duplicates are dropped by hashing (hash.cuh), and prefix sums
-// place what has been found (output.cuh).
+// Techniques. A level assigns rows to virtual warps, or edges to threads (expand.cuh). Child kernels expand
+// rows of high degree (child.cuh). Hashing drops duplicates (hash.cuh). Prefix sums place the discovered
+// vertices in the queue (output.cuh).
 //
-// Child kernels. The parent does not wait for them. Those of a level end before the next launch begins, because a
-// launch ends only after its children. If one is refused, by the limit for a level or by the device, the parent
-// expands the row.
+// Child kernels. The parent does not wait for its child kernels. A launch ends only after its children, so
+// they end before the next launch begins. The limit per level or the device may refuse a child; then the
+// parent expands the row.
 //
-// Capacities. With duplicates a queue can need more than its V entries. What does not fit is dropped but counted.
-// When the host reads a size above the capacity, it rebuilds the queue from the level array.
+// Races. Threads read and write levels without atomics. A vertex may enter the queue more than once, which
+// costs only time (see visitor::visit).
+//
+// Capacities. With duplicates a queue can need more than its V entries. Vertices that do not fit are counted
+// but not stored. When the host reads a size above the capacity, it rebuilds the queue from the level array.
 #include "expand.cuh"
 #include "profile.cuh"
 #include "rebuild.cuh"
 
-// Stands in a queue for a vertex that a child kernel has taken.
-#define STRUCK (-1)
+namespace layers {
+enum { bfs4k_single_block };
+}
+
+// Replaces, in a queue, a vertex whose row a child kernel expands.
+constexpr int STRUCK = -1;
 
 // The queue in global memory, from which the multi-block kernel takes rows.
 struct global_frontier {
-    static constexpr bool OF_ALL_BLOCKS = true;  // rather than of a single one
+    static constexpr bool OF_ALL_BLOCKS = true;  // all blocks share this frontier
 
     int *queue;
 
@@ -41,15 +49,18 @@ extern "C" __global__ void bfs4k_begin(int *levels, int *queue, search_state *st
     *state = search_state{0, {1, 0, 0}, {0, 0}};
 }
 
-// One level. resident_threads is how many the device holds.
+// Runs one level. `resident_threads` is the number of threads that the device can hold at once.
 extern "C" __global__ void __launch_bounds__(1024)
     bfs4k_multi_block(const offset_t *row_offsets, const int *column_indices, int *levels, int *even_queue,
                       int *odd_queue, int capacity, search_state *state, unsigned long long *counters, int k1, int k3,
                       int k4, int k7, int child_degree, int hash_bytes, int resident_threads, int level, int size) {
     extern __shared__ unsigned long long hash_table[];
-    const search_context search = {row_offsets, column_indices, levels, even_queue,   odd_queue,  capacity, state,
-                                   counters,    k1,             k3,     k4,           k7,         child_degree,
-                                   hash_bytes,  level};
+    search_context search;
+    search.row_offsets = row_offsets, search.column_indices = column_indices;
+    search.levels = levels, search.state = state, search.counters = counters;
+    search.even_queue = even_queue, search.odd_queue = odd_queue, search.capacity = capacity;
+    search.k1 = k1, search.k3 = k3, search.k4 = k4, search.k7 = k7;
+    search.child_degree = child_degree, search.hash_bytes = hash_bytes, search.level = level;
     if (global_thread() == 0) {
         state->level = level + 1;
         *search.size(level + 2) = 0;
@@ -75,7 +86,8 @@ __global__ void __launch_bounds__(1024) bfs4k_child(search_context search, adjac
 }
 #endif
 
-// Levels in one block, while they have at most `limit` vertices.
+// Runs levels in one block, until a frontier is empty or has more than `limit` vertices, or child kernels
+// were launched.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     bfs4k_single_block(const offset_t *row_offsets, const int *column_indices, int *levels, int *even_queue,
                        int *odd_queue, int capacity, search_state *state, unsigned long long *counters, int k1,
@@ -84,9 +96,12 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     extern __shared__ unsigned long long dynamic[];  // hash table, then rows of even and of odd levels
     __shared__ int sizes[3];
     __shared__ bool has_child_row[3];
-    search_context search = {row_offsets, column_indices, levels, even_queue,   odd_queue,  capacity, state,
-                             counters,    k1,             k3,     k4,           k7,         child_degree,
-                             hash_bytes,  level};
+    search_context search;
+    search.row_offsets = row_offsets, search.column_indices = column_indices;
+    search.levels = levels, search.state = state, search.counters = counters;
+    search.even_queue = even_queue, search.odd_queue = odd_queue, search.capacity = capacity;
+    search.k1 = k1, search.k3 = k3, search.k4 = k4, search.k7 = k7;
+    search.child_degree = child_degree, search.hash_bytes = hash_bytes, search.level = level;
     auto frontier = [&](int level) {
         char *rows = reinterpret_cast<char *>(dynamic) + hash_bytes;
         rows += level % 2 * limit * (sizeof(offset_t) + sizeof(unsigned));
@@ -112,11 +127,12 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     for (; size > 0 && size <= limit && !children; ++search.level) {
         shared_frontier current = frontier(search.level);
         shared_frontier next = frontier(search.level + 1);
-        // Children append to the queue in global memory, so the size counter must be there as well.
+        // Child kernels append to the queue in global memory. So all new vertices of this level are counted
+        // in that queue's size.
         children = *current.has_child_row;
         if (children) next.size = search.size(search.level + 1);
         if (threadIdx.x == 0) {
-            note_level(records, search.level, size, LAYER_BFS4K_SINGLE_BLOCK);
+            note_level(records, search.level, size, layers::bfs4k_single_block);
             search.count(counted::single_block_levels);
             clear(search.level + 2);
         }
@@ -129,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         }
         expand(expansion, blockDim.x);
         __syncthreads();
-        size = *next.size;  // benign race: with children, which add to it now, the loop ends
+        size = *next.size;  // benign race: children may still add to it, but then the loop ends
     }
     if (threadIdx.x == 0) {
         if (!children) *search.size(search.level) = size;

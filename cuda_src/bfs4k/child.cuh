@@ -1,23 +1,25 @@
-// Launching child kernels: rows of high degree, each by a grid of its own (section 5.3 of the paper).
+// Launches child kernels: a grid of its own for each row of high degree (section 5.3 of the paper).
 //
-// Registers. Files with child kernels are compiled for linking (-rdc), which leaves fewer registers to a thread: before
-// compute capability 9.0 kernels of 1024 threads a block then spill 100 to 300 bytes, without it none.
+// Registers. Files with child kernels are compiled with -rdc, which leaves a thread fewer registers. Before
+// compute capability 9.0, kernels with 1024 threads per block then spill 100 to 300 bytes.
 #pragma once
 
 #include "search.cuh"
 
 #if CHILD_KERNELS
 
-// Bytes for hashing within the shared memory that a device-side launch can have without the host's opt-in.
-#define MAX_CHILD_HASH_BYTES (32 << 10)
-// Most child kernels of a level: fewer than may be pending. When an H200 (CUDA 13.0) had to refuse some, it hung
-// once in a few thousand searches.
-#define MAX_CHILDREN 2048
+// Largest hash table of a child kernel, in bytes. It fits the shared memory of a device-side launch without
+// the host's opt-in.
+constexpr int MAX_CHILD_HASH_BYTES = 32 << 10;
+// Most child kernels of a level. The number is below the device's limit of pending launches. When an H200
+// (CUDA 13.0) had to refuse launches, it hung once in a few thousand searches.
+constexpr int MAX_CHILDREN = 2048;
 
-// Expands a row, with k3 neighbours per thread.
+// Expands one row. Each thread visits about k3 neighbours.
 __global__ void bfs4k_child(search_context search, adjacency row);
 
-// Hand a row to a child kernel with the caller's block size; false if the level has too many or the device refuses.
+// Launches a child kernel for a row, with the caller's block size. Returns false if the level has too many
+// children or the device refuses.
 __device__ __forceinline__ bool launch_child(const search_context &search, const adjacency &row) {
     if (atomicAdd(&search.state->children[search.level % 2], 1) >= MAX_CHILDREN) {
         search.count(counted::refused);

@@ -1,16 +1,15 @@
-// How the rows of a frontier are distributed over the threads of a kernel (sections 5.2 to 5.4 and 5.6 of the
-// paper).
+// Distributes the rows of a frontier over the threads of a kernel (sections 5.2 to 5.4 and 5.6 of the paper).
 //
-// Frontier is the input of a kernel, which supplies rows; Found is its output, which takes vertices. All threads of
-// a warp must call these functions. Their loops have the same number of iterations in each lane, so that the lanes
-// meet in shuffles.
+// The type Frontier supplies the rows to expand; the type Found takes the discovered vertices. All threads of
+// a warp must call these functions together. Every lane runs the same number of iterations, because the lanes
+// exchange values by shuffles.
 #pragma once
 
 #include "child.cuh"
 #include "hash.cuh"
 #include "output.cuh"
 
-// The visit of neighbours by the lanes of a warp.
+// Visits neighbours with the lanes of a warp.
 template <class Found>
 struct visitor {
     const search_context &search;
@@ -18,10 +17,11 @@ struct visitor {
     Found &found;
     void *hash_table;
 
-    // Give the unreached neighbours their level, and put them into the next frontier. -1 means no neighbour.
+    // Gives unreached neighbours their level and puts them into the next frontier. -1 stands for no
+    // neighbour.
     //
-    // Races. Threads that find the same vertex unreached all write the same level, and the vertex is in the
-    // frontier more than once unless drop_duplicates removes it. That costs time only.
+    // Races. Several threads may find one vertex unreached; all of them store an equal level. The vertex is
+    // then in the frontier more than once, unless drop_duplicates removes the copies. Copies cost only time.
     __device__ __forceinline__ void visit(const int (&neighbours)[BATCH]) {
         if (warp.lane == 0) search.count(counted::warp_steps);
         int levels[BATCH];
@@ -34,12 +34,13 @@ struct visitor {
         if (!__any_sync(warp.mask, unreached)) return;
 #pragma unroll
         for (int k = 0; k < BATCH; ++k)
-            // benign race: all writers store the same value
+            // benign race: all writers store the same level
             if (unreached >> k & 1) search.levels[neighbours[k]] = search.level + 1;
         found.accept(search, warp, neighbours, drop_duplicates(search, warp, hash_table, neighbours, unreached));
     }
 
-    // Visit the neighbours at first, first + stride, ... before end. Bounds may differ from lane to lane.
+    // Visits the neighbours at the places first, first + stride, ... before end. Lanes may pass different
+    // bounds.
     __device__ __forceinline__ void visit_row(edge_t first, edge_t end, unsigned stride) {
         for (edge_t edge = first; __any_sync(warp.mask, edge < end); edge += BATCH * stride) {
             int neighbours[BATCH];
@@ -53,23 +54,24 @@ struct visitor {
     }
 };
 
-// Edge-discover: the edges of a warp's rows, one row per lane, are numbered consecutively, and each lane finds the
-// row of its edge.
+// Edge-discover. Each lane brings one row. The edges of all these rows are numbered consecutively, and each
+// lane finds the row to which its edge belongs.
 template <class Found>
 struct edge_discover {
     visitor<Found> &visit;
-    edge_t before, total;  // edges of the lanes before, and of all lanes
-    edge_t shift;          // from the number of an edge of the lane's row to its place in column_indices
+    edge_t before, total;  // edges in the rows of lower lanes, and of all lanes
+    edge_t shift;          // difference between an edge's place in column_indices and its number
 
     __device__ __forceinline__ edge_discover(visitor<Found> &visit, const adjacency &row) : visit(visit) {
         before = exclusive_sum(visit.warp, static_cast<edge_t>(row.degree), total);
         shift = row.begin - before;
     }
 
-    // EXT: when the last lane is in a row longer than a warp, all lanes process the rest of it without searching.
+    // With EXT, all lanes together finish a row that is longer than a warp, without searching for owners.
+    // This happens when the last lane's edge lies in such a row.
     __device__ __forceinline__ void run() {
         const warp_lanes &warp = visit.warp;
-        int owner = 0;        // lane to whose row the lane's edge belongs
+        int owner = 0;        // lane that brought the row of this lane's edge
         edge_t long_end = 0;  // where the latest long row ends
         for (edge_t first = 0; first < total;) {
             const bool searching = first >= long_end;
@@ -95,7 +97,7 @@ struct edge_discover {
     }
 
   private:
-    // The last lane whose row begins at an edge or before it. Its row has edges, unless the edge is past the end.
+    // Returns the last lane whose row begins at `edge` or before it.
     __device__ __forceinline__ int owner_of(edge_t edge) const {
         const warp_lanes &warp = visit.warp;
         int owner = 0;
@@ -108,7 +110,7 @@ struct edge_discover {
         return owner;
     }
 
-    // The end of a lane's row, or 0 if that is no longer than a warp.
+    // Returns the number at which the row of `lane` ends, or 0 if the row is no longer than a warp.
     __device__ __forceinline__ edge_t end_if_long(int lane) const {
         const warp_lanes &warp = visit.warp;
         const edge_t begin = __shfl_sync(warp.mask, before, lane);
@@ -118,18 +120,18 @@ struct edge_discover {
     }
 };
 
-// The rows of a frontier and their distribution over warps. A warp takes some consecutive rows, then others
-// `stride` further on.
+// Distributes the rows of a frontier over warps. A warp takes a run of consecutive rows, then the run
+// `stride` rows further on.
 template <class Frontier, class Found>
 struct expansion {
     visitor<Found> visit;
     Frontier &frontier;
     unsigned size;
 
-    // Hand rows of high degree to child kernels and remove them from the frontier: among `rows` rows from `begin`
-    // on, then from `begin` + stride on, and so on. This is done first, so that children and parent run
-    // concurrently. The single-block kernel does it before it expands; in other kernels each warp does it for its
-    // own rows.
+    // Launches child kernels for rows of high degree and removes these rows from the frontier. It looks at
+    // `rows` rows from `begin` on, then from `begin` + stride on, and so on. Launching first lets children
+    // and parent run concurrently. The single-block kernel calls this before it expands. In the multi-block
+    // kernel each warp calls it for its own rows.
     __device__ __forceinline__ void launch_children(unsigned begin, unsigned rows, unsigned stride) {
 #if CHILD_KERNELS
         for (unsigned first = begin; first < size; first += stride) {
@@ -142,7 +144,7 @@ struct expansion {
 #endif
     }
 
-    // A row for every `width` threads.
+    // Expands the frontier with one row per virtual warp of `width` threads.
     __device__ __forceinline__ void by_virtual_warps(unsigned width) {
         const warp_lanes &warp = visit.warp;
         const unsigned rows_of_block = (blockDim.x + width - 1) / width, stride = rows_of_block * gridDim.x;
@@ -158,8 +160,8 @@ struct expansion {
         }
     }
 
-    // The same for virtual warps that are whole warps: lanes read a row each, which is coalesced, and share them one
-    // after the other.
+    // Expands the frontier with whole warps. The lanes of a warp first read one row each, so that these reads
+    // are coalesced. Then the whole warp expands one of these rows after another.
     __device__ __forceinline__ void by_whole_warps() {
         const warp_lanes &warp = visit.warp;
         const unsigned begin = global_thread() - warp.lane;
@@ -175,11 +177,12 @@ struct expansion {
         }
     }
 
-    // A row per lane, but no more rows per warp than keep all warps busy; their edges are distributed.
+    // Expands the frontier edge by edge. A warp takes at most one row per lane, and fewer if that keeps more
+    // warps busy. Its lanes share the edges of these rows.
     __device__ __forceinline__ void by_edges() {
         const warp_lanes &warp = visit.warp;
         const unsigned warps_of_block = (blockDim.x + 31) / 32, warps = warps_of_block * gridDim.x;
-        const unsigned fewest_lanes = (blockDim.x - 1) % 32 + 1;  // of a warp of the block: its last
+        const unsigned fewest_lanes = (blockDim.x - 1) % 32 + 1;  // lanes of the block's last warp
         const unsigned rows = min((size + warps - 1) / warps, fewest_lanes);
         const unsigned begin = (blockIdx.x * warps_of_block + threadIdx.x / 32) * rows;
         if (Frontier::OF_ALL_BLOCKS) launch_children(begin, rows, warps * rows);
@@ -196,7 +199,7 @@ struct expansion {
     }
 };
 
-// Expand a frontier by the technique that suits its size, given how many threads can work on it concurrently.
+// Expands a frontier by a technique that fits its size and the number of threads that can run at once.
 template <class Frontier, class Found>
 __device__ __forceinline__ void expand(expansion<Frontier, Found> expansion, unsigned resident_threads) {
     const search_context &search = expansion.visit.search;

@@ -1,9 +1,9 @@
-// Duplicates among the vertices a block discovers at about the same time, detected in shared memory (section 6 of
-// the paper). Either method may miss some; neither ever drops all copies of a vertex.
+// Finds duplicates, in shared memory, among vertices that a block discovers at about the same time (section 6
+// of the paper). Either method may miss duplicates. Neither ever drops all copies of a vertex.
 //
-// Races. The tables are written and read without atomics, on purpose: `compute-sanitizer --tool racecheck` reports
-// them, for hash64 between warps of a block (a write of one and a write or read of another), for hash_warp between
-// lanes that write to the same entry in the same step. A race decides only which write is the last.
+// Races. Threads write and read the tables without atomics, on purpose. `compute-sanitizer --tool racecheck`
+// reports it: for hash64 between warps of a block, and for hash_warp between lanes that write one entry in
+// one step. A race only decides which store is the last.
 #pragma once
 
 #include "search.cuh"
@@ -11,16 +11,22 @@
 enum class hashing { none, hash64, hash_warp };
 constexpr hashing HASHING = hashing::HASH;
 
-// Sets of the calling thread's vertices, a bit for each.
+// Two sets of the calling thread's vertices: the duplicates, and those that met another vertex in the table.
+// Bit k stands for vertices[k].
 struct verdict {
     unsigned detected, conflicts;
 };
 
-// hash64: one table a block. A thread writes the vertex together with a tag of its own, as one 64-bit word, and
-// reads it back. The same vertex with another tag: another thread has it and wrote later, so this copy is dropped.
-// Another vertex: a conflict, and the copy is kept. The last writer of a vertex reads its own word or a conflict;
-// so a copy remains for any order of warps, and old entries do no harm. Aligned 64-bit words are written as a
-// whole, so a vertex is never read with the tag of another one.
+// hash64 has one table per block. A thread writes each vertex with its own tag as one 64-bit word, and reads
+// the word back.
+//
+// - If it reads the vertex with another tag, another thread has written the vertex later. This copy is
+// dropped.
+// - If it reads another vertex, this is a conflict. The copy is kept.
+//
+// The last writer of a vertex reads its own word or a conflict, so one copy always remains, and old entries
+// do no harm. An aligned 64-bit word is written as a whole, so a thread never reads a vertex with the tag of
+// another vertex.
 template <int N>
 __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsigned long long *table, int size,
                                           const int (&vertices)[N], unsigned candidates) {
@@ -29,7 +35,7 @@ __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsig
 #pragma unroll
     for (int k = 0; k < N; ++k)
         if (candidates >> k & 1)
-            // benign race: any of them may remain, for any reader
+            // benign race: any thread's word may remain, for any reader
             table[vertices[k] & (size - 1)] = static_cast<unsigned long long>(vertices[k]) << 32 | (tag + k);
     __syncwarp(warp.mask);
 #pragma unroll
@@ -44,10 +50,10 @@ __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsig
     return result;
 }
 
-// hash_warp: a table a warp, in two steps of 32 bits (Merrill, Garland and Grimshaw 2012, the paper's reference
-// 16). Lanes write their vertices and read them back; those that find their own then write their tags and read
-// these back. If the next call's vertices overwrote a tag that has not been read, the remaining copy would be lost.
-// The barrier at the end prevents this.
+// hash_warp has one table per warp and works in two steps of 32 bits (Merrill, Garland and Grimshaw 2012,
+// reference 16 of the paper). Lanes write their vertices and read them back. Lanes that find their own vertex
+// write their tags and read these back. The barrier at the end keeps the next call from overwriting a tag
+// that a lane has not read yet. Without it, all copies of a vertex could be dropped.
 template <int N>
 __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile int *table, int size,
                                              const int (&vertices)[N], unsigned candidates) {
@@ -55,7 +61,7 @@ __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile in
     verdict result = {0, 0};
 #pragma unroll
     for (int k = 0; k < N; ++k)
-        // benign race between stores: the last one remains
+        // benign race between stores: the last store remains
         if (candidates >> k & 1) table[vertices[k] & (size - 1)] = vertices[k];
     __syncwarp(warp.mask);
 #pragma unroll
@@ -65,7 +71,7 @@ __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile in
     __syncwarp(warp.mask);
 #pragma unroll
     for (int k = 0; k < N; ++k)
-        // benign race between stores: the last one remains
+        // benign race between stores: the last store remains
         if (found >> k & 1) table[vertices[k] & (size - 1)] = tag + k;
     __syncwarp(warp.mask);
 #pragma unroll
@@ -75,8 +81,8 @@ __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile in
     return result;
 }
 
-// For all threads of a warp. Of vertices[k] with bit k set in `candidates`, returns those to keep. `table` is the
-// block's, of hash_bytes bytes.
+// Returns which vertices to keep, among the vertices[k] whose bit k is set in `candidates`. All threads of a
+// warp must call it. `table` belongs to the block and has hash_bytes bytes.
 template <int N>
 __device__ __forceinline__ unsigned drop_duplicates(const search_context &search, const warp_lanes &warp, void *table,
                                                     const int (&vertices)[N], unsigned candidates) {

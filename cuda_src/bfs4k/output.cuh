@@ -1,21 +1,18 @@
-// Where discovered vertices are stored, and the prefix sums that give each its place (sections 5.1, 5.5 and 5.6 of
-// the paper). All functions are for all threads of a warp; finish() is for all threads of a block.
+// Stores the discovered vertices. Prefix sums give each its place in the queue (sections 5.1, 5.5 and 5.6 of
+// the paper). All threads of a warp must call these functions together, and all threads of a block must call
+// finish().
 #pragma once
 
 #include "prefix_sum.cuh"
 #include "search.cuh"
 
-// Neighbours that a thread inspects at a time: their latencies then overlap.
-#if WIDE_OFFSETS
-#define BATCH 2  // more would not fit in registers
-#else
-#define BATCH 4
-#endif
+// A thread inspects BATCH neighbours at a time, so that their latencies overlap. With 64-bit offsets more
+// than two would not fit in registers.
+constexpr int BATCH = WIDE_OFFSETS ? 2 : 4;
+constexpr int LOCAL_QUEUE = 16;  // vertices that a thread collects before its warp writes them to the queue
 
-// The host defines LOCAL_QUEUE, the vertices that a thread collects before its warp writes them to the queue.
-
-// Offset of the calling lane's `count` vertices among those of its warp, `total` in all. If no lane has more than
-// one, a ballot is enough.
+// Returns the offset of the calling lane's `count` vertices among those of its warp, and sets `total` to
+// their sum. If no lane has more than one vertex, a ballot is enough.
 __device__ __forceinline__ int offset_in_warp(const search_context &search, const warp_lanes &warp, int count,
                                               int &total) {
     if (BINARY_PREFIX_SUM && !__any_sync(warp.mask, count > 1)) {
@@ -28,23 +25,24 @@ __device__ __forceinline__ int offset_in_warp(const search_context &search, cons
     return exclusive_sum(warp, count, total);
 }
 
-// The same with places from the counter `size`: of a block's vertices in shared memory, or of all blocks' in global
-// memory.
+// Reserves `total` places for a warp by adding to the counter `size`. Returns the calling lane's first place,
+// which is `offset` after the warp's. The counter is either in shared memory for a block or in global memory
+// for all blocks.
 __device__ __forceinline__ int reserve(const warp_lanes &warp, int *size, int offset, int total) {
     int base = 0;
     if (warp.lane == 0) base = atomicAdd(size, total);
     return __shfl_sync(warp.mask, base, 0) + offset;
 }
 
-// The output of the multi-block and the child kernel. A thread gathers vertices in registers, until one of its warp
-// has no room for another batch; then the warp writes them to the next level's queue. At the end all warps of a
-// block write the rest together, with one global atomic.
+// The output of the multi-block and the child kernels. A thread gathers vertices in registers. When a thread
+// of the warp has no room for another batch, the warp writes all its vertices to the next queue. At the end
+// all warps of a block write their rest with one global atomic.
 struct local_queue {
     int entries[LOCAL_QUEUE];
     int size = 0;
 
-    // Keep vertices[k] for every bit k of `kept`. The loop over the entries keeps their indices constant, as needed
-    // for registers.
+    // Keeps vertices[k] for every bit k that is set in `kept`. The loop over all entries makes their indices
+    // compile-time constants, as registers require.
     __device__ __forceinline__ void accept(const search_context &search, const warp_lanes &warp,
                                            const int (&vertices)[BATCH], unsigned kept) {
 #pragma unroll
@@ -62,7 +60,8 @@ struct local_queue {
         size = 0;
     }
 
-    // The second level of the prefix sum: over the warps of the block.
+    // Writes the rest of all warps. This second level of the prefix sum adds up the sums of the block's
+    // warps.
     __device__ __forceinline__ void finish(const search_context &search, const warp_lanes &warp) {
         __shared__ int block_total, block_base;
         if (threadIdx.x == 0) block_total = 0;
@@ -77,8 +76,9 @@ struct local_queue {
     }
 
   private:
-    // Write the local queues from `position` on, which is `offset` after the warp's first place. Where it pays, the
-    // first `shortest` entries of all queues are interleaved: entry i of every lane, then entry i + 1.
+    // Writes the lane's entries to the queue from `position` on. `offset` is their distance from the warp's
+    // first place. If all lanes have enough entries, the first `shortest` of each lane are interleaved, so
+    // that the warp's stores are coalesced.
     __device__ __forceinline__ void write(const search_context &search, const warp_lanes &warp, int position,
                                           int offset) {
         int shortest = COALESCED_WRITES ? minimum(warp, size) : 0;
@@ -95,16 +95,16 @@ struct local_queue {
     }
 };
 
-// The output of the single-block kernel. The rows of the next frontier are read at once and kept in shared memory,
-// at most `limit` of them; its expansion needs nothing else. The vertices themselves go to the queue in global
-// memory, for the next kernel.
+// The output of the single-block kernel. A lane reads the rows of new vertices at once and keeps at most
+// `limit` of them in shared memory. The next level expands them from there. The vertices also go to the queue
+// in global memory, for the next launch.
 struct shared_frontier {
     static constexpr bool OF_ALL_BLOCKS = false;
 
     offset_t *begins;  // followed by as many degrees
     int limit;
     int *size;
-    bool *has_child_row;  // set if a row is for a child kernel, by any number of threads
+    bool *has_child_row;  // set by any thread whose row is for a child kernel
 
     __device__ __forceinline__ unsigned *degrees() const { return reinterpret_cast<unsigned *>(begins + limit); }
 

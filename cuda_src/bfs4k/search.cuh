@@ -1,20 +1,20 @@
-// What the parts of bfs4k share: a search, its counters, warps and rows.
+// Common parts of bfs4k: a search, its counters and its rows.
 #pragma once
 
 #include "graph.cuh"
 #include "warp.cuh"
 
-// State shared by launches and the host. The frontier of a level is sizes[level % 3] vertices, duplicates included,
-// in queue(level). A level adds to the size of the next one, which is 0 before, and clears that of the one after;
-// the same holds for the number of requested child kernels, children[level % 2], of the level itself and of the
-// next.
+// State shared by kernels and the host. The frontier of a level has sizes[level % 3] entries, duplicates
+// included, in queue(level). A level adds to the size of the next level, which was cleared before, and clears
+// the size of the level after the next. children[level % 2] counts the child kernels that a level requests. A
+// level adds to its own count and clears the count of the next level.
 struct search_state {
     int level;  // whose frontier is to be expanded next
     int sizes[3];
     int children[2];
 };
 
-// The counters of each level, if COUNTERS is 1; Bfs4k.counters has their meanings.
+// The counters of each level, kept if COUNTERS is 1. Bfs4k.counters explains them.
 namespace counted {
 enum counter {
     entries,
@@ -35,12 +35,12 @@ enum counter {
     coalesced_writes,
     edge_searches,
     extended_rows,
-    missed,  // left to the host
+    missed,  // vertices that no queue had room for, left to the host
     number  // of counters
 };
 }
 
-// Everything about a search that its functions need, and the level they expand.
+// A search and the level that it expands.
 struct search_context {
     const offset_t *row_offsets;
     const int *column_indices;
@@ -61,7 +61,7 @@ struct search_context {
     }
 };
 
-// The adjacency list of a vertex.
+// The adjacency list of a vertex: its place in column_indices and its length.
 struct adjacency {
     edge_t begin;
     unsigned degree;

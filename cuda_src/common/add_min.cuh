@@ -1,7 +1,7 @@
-// The one operation of all-pairs shortest paths.
+// The operation of all-pairs shortest paths.
 #pragma once
 
-// min(a + b, c): by an intrinsic function where there is one, which from compute capability 9.0 on is one instruction.
+// Returns min(a + b, c). From compute capability 9.0 on, the intrinsic function is one instruction.
 __device__ __forceinline__ int add_min(int a, int b, int c) {
 #if defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ >= 12
     return __viaddmin_s32(a, b, c);

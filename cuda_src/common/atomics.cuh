@@ -1,9 +1,9 @@
-// Relaxed accesses, for words that one thread may write while another writes or looks, where nothing orders the two.
-// Each is whole, all threads see one order of the values of a word, and nothing follows for other words. On
-// compute capability 9.0 these loads are the instruction of __ldcg, which PTX calls weak.
+// Relaxed accesses, for words that one thread may write while another thread reads or writes them. Each access is
+// indivisible, and all threads see the values of one word in one order. Relaxed accesses do not order other words. On
+// compute capability 9.0 these loads compile to the same instruction as __ldcg, which PTX calls weak.
 #pragma once
 
-// From global memory.
+// Load from global memory.
 __device__ __forceinline__ unsigned load_relaxed(const unsigned *word) {
     unsigned value;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
@@ -18,7 +18,7 @@ __device__ __forceinline__ int load_relaxed(const int *word) {
     return (int)load_relaxed(reinterpret_cast<const unsigned *>(word));
 }
 
-// To global memory, or to shared memory of any block of the cluster.
+// Store to global memory, or to shared memory of any block of the cluster.
 __device__ __forceinline__ void store_relaxed(unsigned *word, unsigned value) {
     asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
@@ -29,7 +29,7 @@ __device__ __forceinline__ void store_relaxed(int *word, int value) {
     store_relaxed(reinterpret_cast<unsigned *>(word), (unsigned)value);
 }
 
-// An addition in global memory whose sum the thread does not need.
+// Add to global memory, without a result, so that the thread waits for nothing.
 __device__ __forceinline__ void add_relaxed(unsigned long long *word, unsigned long long value) {
     asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }

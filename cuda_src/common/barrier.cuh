@@ -1,15 +1,13 @@
-// A barrier between the blocks of a grid, through global memory (Xiao and Feng 2009), for grids that are resident
-// as a whole.
+// A barrier of all blocks of a grid, through global memory (Xiao and Feng 2009). All blocks must be resident together.
 //
-// All blocks add to one word, together exactly 2^31: each adds one, the first block the rest. So its top bit flips
-// when the last block arrives, and all blocks wait for that. Nothing has to be reset: the barrier is ready for its
-// next use, in the same launch or in a later one, of any grid.
+// The blocks together add exactly 2^31 to one word: each adds one, and the first block adds the rest. So the top bit
+// flips when the last block arrives, and all blocks wait for that. Nothing has to be reset. The barrier is ready for
+// its next use, in this launch or a later one, by a grid of any size.
 //
-// A block that is not resident never arrives. To avoid a hang, a block gives up after max_polls polls, and so do
-// all others that wait.
+// A block that is not resident never arrives. Each waiting block therefore gives up after max_polls polls.
 //
-// Memory. What a block wrote before it arrived is seen by every block that has passed: all its threads meet in
-// __syncthreads() first, and one of them then arrives with release and polls with acquire for all.
+// Memory order: every block that has passed sees what any block wrote before it arrived. The threads of a block meet in
+// __syncthreads() first. Then one thread arrives with release, and polls with acquire, for all of them.
 #pragma once
 
 struct grid_barrier {
@@ -38,25 +36,25 @@ __device__ __forceinline__ unsigned long long load_acquire(const unsigned long l
     return value;
 }
 
-// The phase of the barrier. It cannot change before all blocks have arrived: read it before the first wait.
+// Returns the phase of the barrier. It changes when the last block arrives, so a block must read it before it arrives.
 __device__ __forceinline__ unsigned barrier_phase(const grid_barrier *barrier) {
     return load_acquire(&barrier->arrived) & BARRIER_PHASE;
 }
 
-// What the block of this rank adds.
+// Returns what the block of this rank adds.
 __device__ __forceinline__ unsigned arrival(unsigned rank, unsigned blocks) {
     return rank == 0 ? BARRIER_PHASE - (blocks - 1) : 1u;
 }
 
-// The barrier is to be zeroed before its first use, and after a wait that was given up.
-// All threads of the block must call it.
+// Arrive. For all threads of the block. The host must set the barrier to 0 before its first use, and after a wait that
+// gave up.
 __device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
     __syncthreads();
     if (threadIdx.x == 0) add_release(&barrier->arrived, arrival(blockIdx.x, gridDim.x));
 }
 
-// For the first thread of a block that has arrived: whether all blocks arrived. `phase` is the barrier's phase
-// before, and is updated for the next wait.
+// Wait, for the first thread of a block that has arrived. Returns false after max_polls polls. `phase` is the phase
+// before the arrival, and is updated for the next wait.
 __device__ __forceinline__ bool wait_at_barrier(const grid_barrier *barrier, unsigned &phase, unsigned max_polls) {
     for (unsigned polls = 0; barrier_phase(barrier) == phase; ++polls) {
         if (polls >= max_polls) return false;
@@ -66,7 +64,8 @@ __device__ __forceinline__ bool wait_at_barrier(const grid_barrier *barrier, uns
     return true;
 }
 
-// Arrive and wait, for all threads of all blocks. Returns to all threads of a block whether all blocks arrived.
+// Arrive and wait. For all threads of all blocks. Returns, alike for all threads of a block, whether all blocks
+// arrived.
 __device__ __forceinline__ bool wait_for_all_blocks(grid_barrier *barrier, unsigned max_polls) {
     unsigned phase = 0;
     if (threadIdx.x == 0) phase = barrier_phase(barrier);

@@ -1,15 +1,15 @@
-// Claiming neighbours, for searches whose queues hold every vertex once.
+// Claims of neighbours in the level array, for searches whose queues hold every vertex once.
 #pragma once
 
 #include "graph.cuh"
 
-// Neighbours of a vertex that are worked on at a time. Claiming one is a chain of dependent accesses, so several
-// chains are kept in flight.
+// Neighbours that a thread claims at a time. A claim is a chain of dependent accesses, so a thread keeps several chains
+// in flight.
 #define NEIGHBOURS_AT_A_TIME 4
 
-// Give the unreached neighbours of v, which is at this level, the next one, and call visit(neighbour) for those
-// that no other thread has claimed. With look_first only neighbours that are read as unreached are claimed: this
-// saves atomic operations, but adds an access to the chain.
+// Set the unreached neighbours of v to level + 1, where `level` is that of v. Call visit(neighbour) for those that this
+// thread has claimed. With look_first, a thread reads a neighbour's level before it claims. This saves atomics, but
+// adds an access to the chain.
 template <bool look_first, class Visit>
 __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, const int *column_indices, int *levels,
                                                  int v, int level, Visit visit) {
@@ -18,7 +18,7 @@ __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, co
         int neighbours[NEIGHBOURS_AT_A_TIME];
         bool claimed[NEIGHBOURS_AT_A_TIME];
 #pragma unroll
-        for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)  // past the end, repeat the last one to avoid a branch
+        for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)  // beyond the end, repeat the last one to avoid a branch
             neighbours[k] = __ldg(&column_indices[min(e + k, end - 1)]);
 #pragma unroll
         for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)

@@ -1,7 +1,7 @@
-// Numbers of vertices and edges reached, for host loops that decide by them.
+// Counts of the vertices and edges that a search has reached, by which host loops decide.
 //
-// They are not cleared during a search, so the host takes differences. The number of edges has 64 bits: it grows to
-// E.
+// Kernels only add to them, so the host computes the difference between two levels. The count of edges grows to the
+// number of all edges, so it has 64 bits.
 #pragma once
 
 struct search_counts {
@@ -15,8 +15,8 @@ struct search_counts {
     }
 };
 
-// Add the numbers reached by the threads of a block to those of the search, with one atomic per block and number.
-// All threads of the block must call it.
+// Add the counts of a block's threads to those of the search, with one global atomic per count. For all threads of the
+// block.
 __device__ __forceinline__ void add_block(search_counts *reached, unsigned vertices, unsigned long long edges) {
     __shared__ search_counts block;
     if (threadIdx.x == 0) block.edges = block.vertices = 0;

@@ -1,13 +1,13 @@
-// The two ways to get from one level to the next when the level array is the frontier.
+// Push and pull, for searches in which the level array is the frontier.
 #pragma once
 
 #include "graph.cuh"
 
-// Push: the unreached out-neighbours of v, a vertex at this level, get the next one. Of `width` threads that share
-// a vertex, each takes every width-th neighbour from its own lane on. The counter is unsigned because it may pass
-// 2^31 in its last step.
+// Push: set the unreached out-neighbours of v to level + 1, where `level` is that of v. `width` threads share v: each
+// takes every width-th neighbour, from its own lane on. The counter is unsigned because it may pass 2^31 in its last
+// step.
 //
-// Races. Several threads may find the same neighbour unreached and write its level; all write the same value.
+// Races: several threads may find the same neighbour unreached and write its level. All write the same value.
 __device__ __forceinline__ void expand(const offset_t *__restrict__ row_offsets,
                                        const int *__restrict__ column_indices, int v, int *levels, int *progress,
                                        int level, int lane = 0, int width = 1) {
@@ -21,9 +21,10 @@ __device__ __forceinline__ void expand(const offset_t *__restrict__ row_offsets,
     }
 }
 
-// Pull: whether an in-neighbour of v is at this level. Stops at the first.
+// Pull: returns whether an in-neighbour of v is at this level.
 //
-// Races. An in-neighbour's level may change from UNREACHED to level + 1 meanwhile; neither equals level.
+// Races: another thread may change an in-neighbour's level from UNREACHED to level + 1 meanwhile. Neither value equals
+// `level`, so the result is the same.
 __device__ __forceinline__ bool has_parent(const offset_t *__restrict__ column_offsets,
                                            const int *__restrict__ row_indices, int v, const int *levels,
                                            int level) {

@@ -1,9 +1,9 @@
-// Prefix sums of one value a thread, over a warp and over a block. scan.cuh has those of arrays.
+// Prefix sums of one value per thread, over a warp and over a block. scan.cuh has prefix sums of arrays.
 #pragma once
 
 #include "warp.cuh"
 
-// The sum over this lane and those before it. For all lanes of a warp.
+// Returns the sum over this lane and the lanes before it. For all lanes of a warp.
 template <class T>
 __device__ __forceinline__ T inclusive_sum(const warp_lanes &warp, T value) {
 #pragma unroll
@@ -14,7 +14,7 @@ __device__ __forceinline__ T inclusive_sum(const warp_lanes &warp, T value) {
     return value;
 }
 
-// The sum over the lanes before this one; `total` gets that over all. For all lanes of a warp.
+// Returns the sum over the lanes before this one. `total` becomes the sum over all lanes. For all lanes of a warp.
 template <class T>
 __device__ __forceinline__ T exclusive_sum(const warp_lanes &warp, T value, T &total) {
     const T sum = inclusive_sum(warp, value);
@@ -22,13 +22,13 @@ __device__ __forceinline__ T exclusive_sum(const warp_lanes &warp, T value, T &t
     return sum - value;
 }
 
-// The same for all lanes of a whole warp.
+// An exclusive_sum for whole warps.
 __device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
     return exclusive_sum(warp_lanes(threadIdx.x % 32), mine, total);
 }
 
-// Reserve places for each lane with one addition of the warp: reserve(total), which the first lane calls, returns the
-// first of all. For all lanes of a whole warp.
+// Reserve `mine` places for each lane with one addition per warp. The first lane calls reserve(total), which returns
+// the warp's first place. Returns the first place of this lane. For whole warps.
 template <class Reserve>
 __device__ __forceinline__ unsigned reserve_together(unsigned mine, Reserve reserve) {
     unsigned total, first = 0;
@@ -37,8 +37,8 @@ __device__ __forceinline__ unsigned reserve_together(unsigned mine, Reserve rese
     return __shfl_sync(ALL_LANES, first, 0) + before;
 }
 
-// Reserve places in a queue, up to 15 for each lane, with one addition of the warp. Lanes that ask are counted bit by
-// bit, which is quicker than to sum.
+// Reserve up to 15 places for each lane with one addition per warp. Returns the first place of this lane. Counting
+// lanes for each of the four bits of `parts` is faster than a prefix sum. For whole warps.
 __device__ __forceinline__ unsigned reserve_few(unsigned &size, unsigned parts) {
     const unsigned lane = threadIdx.x % 32, below = (1u << lane) - 1;
     unsigned before = 0, total = 0;
@@ -53,8 +53,8 @@ __device__ __forceinline__ unsigned reserve_few(unsigned &size, unsigned parts) 
     return __shfl_sync(ALL_LANES, first, 0) + before;
 }
 
-// The sum over the threads before this one; `total` gets that over all. For all threads of a block; has a barrier
-// within and at its end.
+// Returns the sum over the threads before this one. `total` becomes the sum over the block. For all threads of a block.
+// Ends with a barrier of the block, so that the next call may reuse the shared memory.
 __device__ __forceinline__ int exclusive_sum_of_block(int value, int &total) {
     __shared__ int warp_sums[MAX_WARPS];
     const warp_lanes warp = this_warp();

@@ -1,11 +1,11 @@
-// Records of levels, by kernels that run several of them in one launch.
+// Records of levels, for kernels that run several levels in one launch.
 #pragma once
 
-// The record made when a level begins. The time is that of the device's global timer.
+// A record of the moment when a level begins. The time is that of the device's global timer.
 struct level_record {
     unsigned long long nanoseconds;
     int frontier_size;
-    int layer;  // the layer that runs the level; the variant names them
+    int layer;  // the index of the layer that runs the level, among the variant's `layers`
 };
 
 __device__ __forceinline__ unsigned long long globaltimer() {
@@ -14,7 +14,7 @@ __device__ __forceinline__ unsigned long long globaltimer() {
     return now;
 }
 
-// To be called by one thread. Timed runs pass a null pointer and only test it.
+// Note the beginning of a level. For one thread. Timed runs pass a null pointer, so they only test it.
 __device__ __forceinline__ void note_level(level_record *records, int level, int frontier_size, int layer) {
     if (records != nullptr) records[level] = level_record{globaltimer(), frontier_size, layer};
 }

@@ -1,16 +1,16 @@
-// Queues of vertices that many threads append to: in global memory, or a block's own in shared memory.
+// Queues of vertices to which many threads append, in global memory or in a block's shared memory.
 #pragma once
 
-// The first min(*size, capacity) entries are there. An append to a full queue is counted but stores nothing, so an
-// overflow shows in the size. Sizes are unsigned numbers, since duplicates may take them past 2^31.
+// A queue holds its first min(*size, capacity) entries. An append to a full queue stores nothing, but is counted, so an
+// overflow shows in the size. Read the size as unsigned, because duplicates may take it past 2^31.
 struct vertex_queue {
     int *entries;
     unsigned capacity;
     int *size;
 };
 
-// Append a vertex; false if the queue is full. nvcc merges the increments of a warp's threads that append
-// together into a single atomic, in shared and in global memory alike.
+// Append a vertex. Returns false if the queue is full. nvcc merges the increments of a warp's threads that append
+// together into one atomic, in shared and in global memory.
 __device__ __forceinline__ bool append(const vertex_queue &queue, int vertex) {
     const unsigned position = atomicAdd(queue.size, 1);
     if (position >= queue.capacity) return false;
@@ -18,9 +18,9 @@ __device__ __forceinline__ bool append(const vertex_queue &queue, int vertex) {
     return true;
 }
 
-// Empty a block's queue into a global one, which costs a single atomic there. For all threads of the block:
-// appends before the call are flushed, appends after it go to an empty queue. Entries that the global queue has
-// no room for are counted in its size.
+// Move the entries of a block's queue to a global queue, with one atomic there. For all threads of the block. The call
+// has a barrier at its beginning and end, so it moves all entries appended before it, and none appended after it.
+// Entries for which the global queue has no room are counted in its size.
 __device__ __forceinline__ void flush(const vertex_queue &block_queue, const vertex_queue &global_queue) {
     __shared__ unsigned offset;
     __syncthreads();

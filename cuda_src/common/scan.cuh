@@ -1,20 +1,20 @@
 // Exclusive prefix sums: of a tile in shared memory by one block, and of an array of any length in global memory.
 //
-// The tile is scanned by the two sweeps of Blelloch (Harris, Sengupta and Owens, GPU Gems 3, ch. 39). Think of a
-// binary tree over the elements. Going up, every inner node gets the sum of its subtree, which is kept in the
-// place of the subtree's last element. Going down from a root of 0, a node hands its own value to the left child,
-// and that plus the left subtree's sum to the right one: each leaf ends with the sum of everything before it.
+// A tile is scanned by the two sweeps of Blelloch (Harris, Sengupta and Owens, GPU Gems 3, ch. 39). The elements are
+// the leaves of a binary tree. On the way up, every inner node gets the sum of its subtree, in the place of the
+// subtree's last element. On the way down, the root begins with 0. Each node gives its value to its left child, and its
+// value plus the left subtree's sum to its right child. So each leaf ends with the sum of all elements before it.
 //
-// Bank conflicts. Near the root the elements in use are 32, 64, ... apart and would all lie in one of the 32 banks
-// of shared memory. A word of padding after every 32 elements moves them to different ones; another after every 1024
-// does so in tiles longer than that.
+// Bank conflicts: near the root, the elements in use are 32, 64, ... apart, so all would lie in one bank of shared
+// memory. One word of padding after every 32 elements moves them to different banks. Another word after every 1024
+// elements does so in longer tiles.
 //
-// Arrays. scan_tiles scans every tile of the array alone and stores the tiles' sums; these are scanned in turn, as
-// an array TILE_SIZE times shorter, until one tile is left; add_tile_offsets then adds to every tile the sum of the
-// preceding ones. The host, bfsbench/variants/scan.py, issues these launches.
+// Arrays: scan_tiles scans each tile alone and stores the sums of tiles. The host scans these sums as a shorter array,
+// until one tile is left. add_tile_offsets then adds to every tile the sum of the preceding tiles. The host's loop is
+// in bfsbench/variants/scan.py.
 //
-// The includer defines TILE_SIZE, a power of two, and before including this SCAN_TYPE if elements are not of type
-// int. Blocks of any size scan tiles of any size.
+// The including file defines TILE_SIZE, a power of two. It defines SCAN_TYPE if elements are not of type int. Blocks of
+// any size scan tiles of any size.
 #pragma once
 
 #include "graph.cuh"
@@ -25,10 +25,10 @@
 
 #define PADDED(i) ((i) + (i) / 32 + (i) / 1024)
 
-// Scan PADDED(TILE_SIZE) words of shared memory, element i at PADDED(i), and return the sum of all elements. For all
-// threads of the block; begins and ends with a barrier.
+// Scan a tile of PADDED(TILE_SIZE) words in shared memory, with element i at PADDED(i). Returns the sum of all
+// elements. For all threads of the block. Begins and ends with a barrier.
 __device__ __forceinline__ SCAN_TYPE scan_tile(SCAN_TYPE *tile) {
-    // `stride` elements lie between neighbouring nodes of a depth of the tree; each thread takes pairs of them.
+    // Neighbouring nodes of one depth of the tree are `stride` elements apart. Each thread takes pairs of them.
     for (int stride = 1; stride < TILE_SIZE; stride *= 2) {
         __syncthreads();
         for (int left = (2 * threadIdx.x + 1) * stride - 1; left < TILE_SIZE; left += 2 * blockDim.x * stride)
@@ -50,13 +50,13 @@ __device__ __forceinline__ SCAN_TYPE scan_tile(SCAN_TYPE *tile) {
     return total;
 }
 
-// Scan every tile of an array in place. tile_sums gets an element for each tile.
+// Scan every tile of an array in place. tile_sums gets one element per tile.
 extern "C" __global__ void scan_tiles(SCAN_TYPE *array, SCAN_TYPE *tile_sums, int length) {
     __shared__ SCAN_TYPE tile[PADDED(TILE_SIZE)];
     const unsigned num_tiles = (length + TILE_SIZE - 1u) / TILE_SIZE;
     for (unsigned t = blockIdx.x; t < num_tiles; t += gridDim.x) {
         const unsigned first = t * TILE_SIZE;
-        // Past the end of the array the tile is filled with zeros.
+
         for (unsigned i = threadIdx.x; i < TILE_SIZE; i += blockDim.x)
             tile[PADDED(i)] = first + i < length ? array[first + i] : 0;
         const SCAN_TYPE sum = scan_tile(tile);
@@ -67,7 +67,7 @@ extern "C" __global__ void scan_tiles(SCAN_TYPE *array, SCAN_TYPE *tile_sums, in
     }
 }
 
-// Add to the elements of every tile the sum of the preceding tiles.
+// Add to the elements of each tile the sum of the preceding tiles.
 extern "C" __global__ void add_tile_offsets(SCAN_TYPE *array, const SCAN_TYPE *__restrict__ tile_offsets,
                                             int length) {
     for (unsigned i = global_thread(); i < length; i += grid_threads()) array[i] += tile_offsets[i / TILE_SIZE];

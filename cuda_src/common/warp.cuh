@@ -1,29 +1,29 @@
-// The calling thread's warp.
+// The calling thread's warp, and sums and minima over it.
 #pragma once
 
 #include "graph.cuh"
 
 struct warp_lanes {
-    int lane;       // the calling thread's
-    int lanes;      // how many there are
-    unsigned mask;  // a bit for each
+    int lane;       // of the calling thread
+    int lanes;      // the number of lanes
+    unsigned mask;  // one bit per lane
 
-    // The calling thread's warp. A block need not consist of whole warps: its last one may have fewer lanes.
+    // The calling thread's warp. The last warp of a block may have fewer than 32 lanes.
     __device__ __forceinline__ warp_lanes() {
         lane = threadIdx.x % WARP;
         lanes = min((unsigned)WARP, blockDim.x - (threadIdx.x - lane));
         mask = ALL_LANES >> (WARP - lanes);
     }
 
-    // A whole warp.
+    // A warp that is known to be whole.
     __device__ __forceinline__ explicit warp_lanes(int lane) : lane(lane), lanes(WARP), mask(ALL_LANES) {}
 };
 
 __device__ __forceinline__ warp_lanes this_warp() { return warp_lanes(); }
 
-// The least of the lanes' values. For all lanes of a warp.
+// Returns the least value of all lanes. For all lanes of a warp.
 __device__ __forceinline__ int minimum(const warp_lanes &warp, int value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // which has no instruction for it
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // no instruction for it
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
         const int other = __shfl_down_sync(warp.mask, value, distance);
         if (warp.lane + distance < warp.lanes) value = min(value, other);
@@ -34,7 +34,7 @@ __device__ __forceinline__ int minimum(const warp_lanes &warp, int value) {
 #endif
 }
 
-// The rest is for all lanes of a whole warp.
+// Sums over all lanes. For whole warps.
 
 __device__ __forceinline__ unsigned warp_sum(unsigned mine) {
 #if __CUDA_ARCH__ >= 800

@@ -1,23 +1,26 @@
-// Which of many candidates are to be expanded (Merrill, Garland and Grimshaw 2012): a lookup removes visited ones,
-// and two heuristics remove most of the duplicates among the rest.
+// Selects which of many candidates to expand (Merrill, Garland and Grimshaw 2012). A lookup drops vertices
+// that have been visited. Two heuristics drop most duplicates among the rest.
 //
-// The host defines ATOMIC_CLAIM and WARP_CULLING (0 or 1), WARP_TABLE_SIZE (entries of a warp's table) and HISTORY_SIZE
-// (entries; 0 for no history). Sizes are powers of two.
+// The host defines ATOMIC_CLAIM and WARP_CULLING (0 or 1), and HISTORY_SIZE (entries, a power of two; 0 for
+// no history).
 #pragma once
 
 #include "gather.cuh"
 
-// A vertex has been visited if its bit is set, or else if it has a level.
+constexpr int WARP_TABLE_SIZE = 128;  // entries of a warp's table, a power of two
+
+// The marks of visited vertices. A vertex has been visited if its bit is set or if it has a level.
 //
-// Races. Bits are set without atomics, by writing whole bytes, and read through caches that other multiprocessors
-// do not update: a bit may be lost or seen late, and then the level decides. Two threads may both find a vertex
-// without a level and write the same one; both keep the vertex, which costs time only, and does not happen with
-// ATOMIC_CLAIM. No vertex is lost: a bit is set by threads that have found or written a level.
+// Races. Threads set bits without atomics, by writing whole bytes. They read bits through caches that other
+// multiprocessors do not update. So a bit may be lost or seen late; then the level decides. Two threads may
+// both find a vertex without a level, store the same level and keep the vertex. That costs only time;
+// ATOMIC_CLAIM prevents it. No vertex is lost, because only a thread that has found or stored a level sets
+// its bit.
 struct visited_vertices {
     int *levels;
     unsigned char *bits;
 
-    // Of the vertices, keep those that have not been visited, give them a level, and make the others NONE.
+    // Replaces vertices that have been visited by NONE and gives the remaining vertices their level.
     template <bool look_at_bits, int n>
     __device__ __forceinline__ void visit(int (&vertices)[n], int level) const {
         int byte[n], found[n];
@@ -27,7 +30,7 @@ struct visited_vertices {
         for (int k = 0; k < n; ++k) {
             const bool has_bit = byte[k] >> (unsigned)vertices[k] % 8 & 1;
             if (has_bit) vertices[k] = NONE;
-            // benign race: with ATOMIC_CLAIM, a stale level is corrected by the claim
+            // benign race: if the level is stale, the claim of ATOMIC_CLAIM fails
             found[k] = vertices[k] != NONE ? __ldcg(&levels[vertices[k]]) : 0;
         }
 #pragma unroll
@@ -42,42 +45,44 @@ struct visited_vertices {
                 vertices[k] = NONE;
                 continue;  // the thread that has claimed it sets the bit
             }
-            // benign race: a bit that is lost is found in the levels
+            // benign race: if a bit gets lost, the vertex's level still says that it was visited
             if (look_at_bits) bits[v / 8] = static_cast<unsigned char>(byte[k] | 1 << v % 8);
         }
     }
 };
 
-// A block's tables of recent vertices, in shared memory.
+// A block's tables of recently seen vertices, in shared memory.
 struct duplicate_filter {
     int *warp_table;  // the warp's own
     int *history;     // the block's
 
-    // For all threads of the block, with shared memory for the tables of all warps and for the history.
+    // Clears the history. All threads of the block must call it, with memory for the tables of all warps and
+    // the history.
     __device__ __forceinline__ duplicate_filter(int *warp_tables, int *history)
         : warp_table(warp_tables + threadIdx.x / WARP * WARP_TABLE_SIZE), history(history) {
         for (int i = threadIdx.x; i < HISTORY_SIZE; i += blockDim.x) history[i] = NONE;
         __syncthreads();
     }
 
-    // The vertex, or NONE if another thread has, or had, the same one to expand. For all threads of a warp.
+    // Returns the vertex, or NONE if another thread has the same vertex or had it shortly before. All threads
+    // of a warp must call it.
     //
-    // Warp culling finds the duplicates within a warp: threads write their vertices to a hash table; those that find
-    // their own vertex there, possibly several with the same, write their numbers; one of each such group remains.
-    // Vertices overwritten in the table by others are kept.
+    // Warp culling finds duplicates within a warp. Lanes write their vertices to a hash table. Those that
+    // read their own vertex back write their lane numbers. Among lanes with the same vertex, the one whose
+    // number remains keeps it. A lane whose vertex was overwritten by another vertex also keeps its own.
     //
-    // History culling finds vertices that the block has expanded shortly before. An entry is written only by a
-    // thread that goes on to expand the vertex. Two warps may pass at the same time; then both expand it.
+    // History culling finds vertices that the block has recently expanded. Only a thread that goes on to
+    // expand a vertex writes it to the history. Two warps may pass at once; then both expand the vertex.
     __device__ __forceinline__ int filter(int vertex) const {
 #if WARP_CULLING
         {
             const warp_lanes warp = this_warp();
             int *entry = &warp_table[(unsigned)vertex % WARP_TABLE_SIZE];
-            if (vertex != NONE) *entry = vertex;  // benign race between stores: any may remain
+            if (vertex != NONE) *entry = vertex;  // benign race between stores: any store may remain
             __syncwarp(warp.mask);
             const bool contends = vertex != NONE && *entry == vertex;
             __syncwarp(warp.mask);
-            if (contends) *entry = warp.lane;  // benign race between stores: any may remain
+            if (contends) *entry = warp.lane;  // benign race between stores: any store may remain
             __syncwarp(warp.mask);
             if (contends && *entry != warp.lane) vertex = NONE;
             __syncwarp(warp.mask);
@@ -87,7 +92,7 @@ struct duplicate_filter {
         if (vertex != NONE) {
             int *entry = &history[vertex % HISTORY_SIZE];
             if (*entry == vertex) return NONE;
-            *entry = vertex;  // benign race: one of the two vertices is lost, which is harmless
+            *entry = vertex;  // benign race: the history may lose one of two vertices; a duplicate then passes
         }
 #endif
         return vertex;

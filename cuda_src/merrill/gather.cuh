@@ -1,27 +1,28 @@
-// Cooperative gathering of adjacency lists (Merrill, Garland and Grimshaw 2012): each thread of a block has one
-// list, and the block reads all of them with an even load.
+// Gathers adjacency lists cooperatively (Merrill, Garland and Grimshaw 2012). Each thread of a block brings
+// one list, and the block reads all lists with an even load.
 //
-// Lists of at least a block's number of neighbours are read by the whole block, one after the other. Of the rest,
-// those of at least a warp's number are read by the warp of the thread that brought them. The remaining lists are
-// concatenated by a prefix sum of the lengths: threads store the indices of their neighbours in that order in
-// shared memory, and then read one neighbour each.
+// - The whole block reads lists with at least as many neighbours as the block has threads, one list after
+// another.
+// - A warp reads the lists of its own threads that have at least WARP neighbours.
+// - A prefix sum concatenates all shorter lists. Threads store the indices of their neighbours in shared
+// memory. Then each thread reads the neighbours at some of these indices.
 //
-// The neighbours go to a sink, which has
-//     unsigned long long reserve(edge_t count)
-//         reserves room for count neighbours; called by one thread for several
-//     void put(unsigned long long place, unsigned stride, int (&neighbours)[BATCH])
-//         neighbour k belongs at place + k * stride; NONE where a list has ended. Called by any threads at any time.
+// The caller passes a sink for the neighbours, with two functions:
+// unsigned long long reserve(edge_t count)
+// reserves room for `count` neighbours; one thread calls it for several
+// void put(unsigned long long place, unsigned stride, int (&neighbours)[BATCH])
+// stores neighbour k at place + k * stride, unless it is NONE; any thread calls it at any time
 //
-// Blocks need not be a multiple of the warp size: the last warp works with the threads it has.
+// The size of a block need not be a multiple of the warp size: the last warp works with the threads it has.
 #pragma once
 
 #include "graph.cuh"
 #include "prefix_sum.cuh"
 
-// The host defines BATCH, the neighbours that a thread asks for at a time: their latencies then overlap.
-#define NONE (-1)
+constexpr int BATCH = 4;  // neighbours that a thread loads at once, so that their latencies overlap
+constexpr int NONE = -1;  // no neighbour
 
-// Read a list with `width` threads, of which the caller is number `rank`.
+// Reads a list with `width` threads. The caller is number `rank` of them.
 template <typename Sink>
 __device__ __forceinline__ void read_list(const int *column_indices, edge_t begin, edge_t end, unsigned rank,
                                           unsigned width, unsigned long long place, Sink &sink) {
@@ -34,7 +35,8 @@ __device__ __forceinline__ void read_list(const int *column_indices, edge_t begi
     }
 }
 
-// Threads whose list is long enough write their number to one word; whoever remains there has its list read.
+// Reads long lists with the whole block. Threads that have a long list store their number in one word. The
+// thread whose number remains has its list read in this round.
 template <typename Sink>
 __device__ __forceinline__ void gather_by_block(const int *column_indices, edge_t &begin, edge_t end, Sink &sink) {
     __shared__ unsigned winner;
@@ -60,7 +62,7 @@ __device__ __forceinline__ void gather_by_warp(const int *column_indices, edge_t
     const bool mine = end - begin >= WARP;
     unsigned waiting = __ballot_sync(warp.mask, mine);
     if (waiting == 0) return;
-    const int length = mine ? static_cast<int>(end - begin) : 0;  // less than a block's number of threads
+    const int length = mine ? static_cast<int>(end - begin) : 0;  // below the number of threads of a block
     const int sum = inclusive_sum(warp, length);
     unsigned long long place = warp.lane == warp.lanes - 1 ? sink.reserve(sum) : 0;
     place = __shfl_sync(warp.mask, place, warp.lanes - 1) + (sum - length);
@@ -74,14 +76,14 @@ __device__ __forceinline__ void gather_by_warp(const int *column_indices, edge_t
     if (mine) begin = end;
 }
 
-// `stage` is shared memory for BATCH entries a thread.
+// Reads all remaining lists. `stage` is shared memory for BATCH entries per thread.
 template <typename Sink>
 __device__ __forceinline__ void gather_by_scan(const int *column_indices, edge_t begin, edge_t end, edge_t *stage,
                                                Sink &sink) {
     __shared__ unsigned long long place;
     const unsigned capacity = BATCH * blockDim.x;
     int count;
-    unsigned position = exclusive_sum_of_block(static_cast<int>(end - begin), count);  // less than a warp's number each
+    unsigned position = exclusive_sum_of_block(static_cast<int>(end - begin), count);  // each below WARP
     const unsigned total = count;
     if (total == 0) return;
     if (threadIdx.x == 0) place = sink.reserve(total);
@@ -99,7 +101,7 @@ __device__ __forceinline__ void gather_by_scan(const int *column_indices, edge_t
     }
 }
 
-// Gather the list begin .. end - 1 of every thread of the block, possibly none.
+// Gathers the list begin .. end - 1 of every thread of the block. A list may be empty.
 template <typename Sink>
 __device__ __forceinline__ void gather(const int *column_indices, edge_t begin, edge_t end, edge_t *stage,
                                        Sink &sink) {

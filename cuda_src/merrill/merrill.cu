@@ -1,53 +1,55 @@
-// merrill: neighbours gathered cooperatively, places by prefix sums (Merrill, Garland and Grimshaw, Scalable GPU
-// Graph Traversal, PPoPP 2012; "Garland" in BFS-4K).
+// merrill: gathers neighbours cooperatively and places them by prefix sums (Merrill, Garland and Grimshaw,
+// Scalable GPU Graph Traversal, PPoPP 2012; "Garland" in BFS-4K).
 //
-// A level has two halves. Expansion turns vertices into the edges that leave them, that is, into candidates for the
-// next level; contraction keeps the unvisited candidates, and gives them their level. The
-// organisations differ in where a launch begins and what passes through global memory:
-//     expand_contract   takes a queue of vertices, leaves the next one; candidates are contracted once gathered
-//     contract_expand   takes a queue of candidates, leaves the next one; survivors are expanded at once
-//     contract, expand  two-phase: both queues, a launch each, so that every half is evenly loaded by itself
-//     hybrid            contract_expand while queues are short, then two-phase; both begin with candidates
-// gather.cuh has the gathering, culling.cuh the status lookup and the removal of duplicates.
+// A level has two halves. Expansion turns vertices into their neighbours: the candidates for the next level.
+// Contraction drops visited candidates and gives the rest their level. Four organisations combine the halves:
+// expand_contract   reads a queue of vertices; contracts candidates as it gathers them; writes vertices
+// contract_expand   reads a queue of candidates; expands the remaining vertices at once; writes candidates
+// contract, expand  "two-phase": one launch for each half, with both queues, so that each half is evenly
+// loaded
+// hybrid            contract_expand while queues are short, then two-phase; both start with candidates
+// gather.cuh gathers the lists. culling.cuh looks up visited vertices and removes duplicates.
 //
-// Queues. The queue of a level is sizes[level % 3] entries, vertices of that level or candidates for it, in
-// queue(level). A level grows the next one's size and clears that of the one after. Room in a queue is reserved for
-// many entries at a time, one atomic for a block's prefix sum, a warp's, or a list.
+// Queues. The queue of a level has sizes[level % 3] entries in queue(level): vertices of the level, or
+// candidates for it. A level adds to the size of the next queue and clears the size after that one. One
+// atomic reserves room for a whole list, or for a warp's or a block's prefix sum.
 //
-// Resident launches run levels one after another, with a barrier between blocks that are all resident. Their queues
-// are short, so they ask for levels at once instead of looking at the bitmap first.
+// Resident launches run several levels, with a barrier between blocks that are all resident. Their queues are
+// short, so they read levels at once and skip the bitmap.
 //
-// Races. See culling.cuh: a vertex may be in a queue more than once. All its copies get the same level.
+// Races. A vertex may be in a queue more than once. All of its copies get the same level (see culling.cuh).
 //
-// Capacities. With duplicates a queue may need more than its capacity. What does not fit is counted but not stored.
-// The host then discards the queue and has it rebuilt from the levels, without duplicates, which always fits.
+// Capacities. With duplicates a queue may overflow. Entries that do not fit are counted but not stored. The
+// host then discards the queue and has it rebuilt from the levels. Without duplicates the queue always fits.
 #include "barrier.cuh"
 #include "culling.cuh"
 #include "profile.cuh"
 
-// The host defines FOUND_PER_THREAD, the vertices that a block of expand_contract collects before it appends them to
-// the queue, by thread of the block.
+// Vertices per thread that a block of expand_contract collects before it appends them to the queue.
+constexpr int FOUND_PER_THREAD = 8;
+constexpr int QUEUED = -2;  // in refill_candidates: the level of vertices already in the queue
 
-// In refill_candidates: the level of vertices that are in the queue.
-#define QUEUED (-2)
+namespace layers {
+enum { resident_expand_contract, resident_contract_expand };
+}
 
 typedef unsigned long long count_t;
 
-// State shared by launches and the host.
+// State in global memory that kernels and the host share.
 struct search_state {
     count_t sizes[3];         // of the queues of levels modulo 3
     count_t vertex_sizes[2];  // two-phase: vertices of the levels modulo 2
-    int level;                // whose queue comes next, after a resident launch
-    int failed;               // a block gave up waiting for the others
+    int level;                // level of the next queue, after a resident launch
+    int failed;               // a block waited too long at the barrier
     grid_barrier barrier;
 };
 
-struct search {
+struct search_data {
     const offset_t *row_offsets;
     const int *column_indices;
     visited_vertices visited;
     int *even_queue, *odd_queue;
-    count_t capacity;  // entries of either
+    count_t capacity;  // entries of each queue
     int *vertex_queue;
     count_t vertex_capacity;
     search_state *state;
@@ -56,16 +58,20 @@ struct search {
     __device__ __forceinline__ count_t *size(int level) const { return &state->sizes[level % 3]; }
 };
 
-// The first parameters of all kernels, and the search constructed from them.
+// SEARCH_PARAMETERS are the first parameters of all kernels. SEARCH_OF_PARAMETERS makes a search_data of
+// them.
 #define SEARCH_PARAMETERS                                                                                          \
     const offset_t *row_offsets, const int *column_indices, int *levels, unsigned char *bits, int *even_queue,     \
         int *odd_queue, long long capacity, int *vertex_queue, int vertex_capacity, search_state *state
-#define SEARCH                                                                                                     \
-    {row_offsets, column_indices, {levels, bits}, even_queue, odd_queue, (count_t)capacity, vertex_queue,          \
-     (count_t)vertex_capacity, state}
+#define SEARCH_OF_PARAMETERS                                                                                       \
+    search_data search;                                                                                            \
+    search.row_offsets = row_offsets, search.column_indices = column_indices, search.state = state;                \
+    search.visited.levels = levels, search.visited.bits = bits;                                                    \
+    search.even_queue = even_queue, search.odd_queue = odd_queue, search.capacity = capacity;                      \
+    search.vertex_queue = vertex_queue, search.vertex_capacity = vertex_capacity
 
-// The dynamic shared memory: BATCH edges a thread; WARP_TABLE_SIZE words a warp, HISTORY_SIZE words; and in
-// expand_contract FOUND_PER_THREAD words a thread.
+// The dynamic shared memory of a block: BATCH edges per thread, WARP_TABLE_SIZE words per warp, and
+// HISTORY_SIZE words. expand_contract adds FOUND_PER_THREAD words per thread.
 struct workspace {
     edge_t *stage;
     int *warp_tables, *history, *found;
@@ -78,15 +84,16 @@ struct workspace {
     }
 };
 
-// The queue entries that a block takes at a time, of a queue of some size: one a thread, but when there are fewer
-// entries than threads they are spread over all blocks, down to a warp each.
+// Returns how many entries of a queue of `size` entries a block takes at a time. This is one entry per
+// thread. If the queue has fewer entries than the grid has threads, all blocks share them, in multiples of a
+// warp.
 __device__ __forceinline__ unsigned tile_size(count_t size) {
     if (size >= (count_t)gridDim.x * blockDim.x) return blockDim.x;
     const unsigned share = (unsigned)size / gridDim.x + 1;
     return min(blockDim.x, (share + WARP - 1) / WARP * WARP);
 }
 
-// Gathered candidates go to the next queue as they are.
+// A sink that appends gathered candidates to the next queue without contraction.
 struct candidate_sink {
     int *queue;
     count_t *size;
@@ -100,8 +107,8 @@ struct candidate_sink {
     }
 };
 
-// Gathered candidates are contracted at once, and the vertices that remain collected: in shared memory, or in the
-// next queue when that is full.
+// A sink that contracts gathered candidates at once. It collects the remaining vertices in shared memory, or
+// in the next queue if that memory is full.
 template <bool look_at_bits>
 struct vertex_sink {
     visited_vertices visited;
@@ -128,7 +135,7 @@ struct vertex_sink {
         const count_t place = atomicAdd(size, (count_t)1);
         if (place < capacity) queue[place] = vertex;
     }
-    // Move what was collected to the queue. For all threads of the block.
+    // Moves the collected vertices to the queue. All threads of the block must call it.
     __device__ __forceinline__ void flush() const {
         __shared__ count_t place;
         __syncthreads();
@@ -143,14 +150,14 @@ struct vertex_sink {
     }
 };
 
-// For one thread of a level's first launch: clear the counters that the next level will grow.
-__device__ __forceinline__ void begin_level(const search &search, int level) {
+// Clears the counters that the next level adds to. One thread calls it in the first launch of each level.
+__device__ __forceinline__ void begin_level(const search_data &search, int level) {
     *search.size(level + 2) = 0;
     search.state->vertex_sizes[(level + 1) % 2] = 0;
 }
 
 template <bool look_at_bits>
-__device__ __forceinline__ void expand_contract_level(const search &search, const workspace &workspace,
+__device__ __forceinline__ void expand_contract_level(const search_data &search, const workspace &workspace,
                                                       const duplicate_filter &duplicates, int level, count_t size) {
     __shared__ int found_size;
     const vertex_sink<look_at_bits> sink = {search.visited,          level + 1,
@@ -160,7 +167,8 @@ __device__ __forceinline__ void expand_contract_level(const search &search, cons
     const int *queue = search.queue(level);
     const unsigned tile = tile_size(size);
     if (threadIdx.x == 0) found_size = 0;
-    // Here and below the bounds depend on the block alone, so that all its threads meet at the barriers.
+    // The bounds of this loop, and of the loops of later kernels, are equal for all threads of a block. So
+    // all of them meet at the barriers.
     for (count_t first = (count_t)blockIdx.x * tile; first < size; first += (count_t)gridDim.x * tile) {
         const bool has_entry = threadIdx.x < tile && first + threadIdx.x < size;
         const int v = duplicates.filter(has_entry ? __ldcg(&queue[first + threadIdx.x]) : NONE);
@@ -172,7 +180,7 @@ __device__ __forceinline__ void expand_contract_level(const search &search, cons
 }
 
 template <bool look_at_bits>
-__device__ __forceinline__ void contract_expand_level(const search &search, const workspace &workspace,
+__device__ __forceinline__ void contract_expand_level(const search_data &search, const workspace &workspace,
                                                       const duplicate_filter &duplicates, int level, count_t size) {
     const candidate_sink sink = {search.queue(level + 1), search.size(level + 1), search.capacity};
     const int *queue = search.queue(level);
@@ -200,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     extern __shared__ edge_t memory[];
     const workspace workspace(memory);
     const duplicate_filter duplicates(workspace.warp_tables, workspace.history);
-    const search search = SEARCH;
+    SEARCH_OF_PARAMETERS;
     if (global_thread() == 0) begin_level(search, level);
     expand_contract_level<BITMAP>(search, workspace, duplicates, level, *search.size(level));
 }
@@ -210,19 +218,19 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     extern __shared__ edge_t memory[];
     const workspace workspace(memory);
     const duplicate_filter duplicates(workspace.warp_tables, workspace.history);
-    const search search = SEARCH;
+    SEARCH_OF_PARAMETERS;
     if (global_thread() == 0) begin_level(search, level);
     contract_expand_level<BITMAP>(search, workspace, duplicates, level, *search.size(level));
 }
 
-// The first half of a two-phase level. A thread takes BATCH candidates.
+// The first half of a two-phase level: contraction. Each thread takes BATCH candidates at a time.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     contract(SEARCH_PARAMETERS, int level) {
     extern __shared__ edge_t memory[];
     __shared__ count_t place;
     const workspace workspace(memory);
     const duplicate_filter duplicates(workspace.warp_tables, workspace.history);
-    const search search = SEARCH;
+    SEARCH_OF_PARAMETERS;
     const int *queue = search.queue(level);
     const count_t size = *search.size(level);
     const unsigned tile = BATCH * blockDim.x;
@@ -254,12 +262,12 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// The second half.
+// The second half of a two-phase level: expansion.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     expand(SEARCH_PARAMETERS, int level) {
     extern __shared__ edge_t memory[];
     const workspace workspace(memory);
-    const search search = SEARCH;
+    SEARCH_OF_PARAMETERS;
     const candidate_sink sink = {search.queue(level + 1), search.size(level + 1), search.capacity};
     const count_t size = min(state->vertex_sizes[level % 2], search.vertex_capacity);
     const unsigned tile = tile_size(size);
@@ -272,10 +280,10 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// Run levels while their queues have 1 .. at_most entries, which fit the memory.
+// Runs levels while their queues have 1 .. at_most entries. A queue of at_most entries fits its memory.
 template <int layer>
-__device__ __forceinline__ void run_levels(const search &search, edge_t *memory, level_record *records, int at_most,
-                                           int max_polls, int level) {
+__device__ __forceinline__ void run_levels(const search_data &search, edge_t *memory, level_record *records,
+                                           int at_most, int max_polls, int level) {
     const workspace workspace(memory);
     const duplicate_filter duplicates(workspace.warp_tables, workspace.history);
     count_t size = *search.size(level);
@@ -284,7 +292,7 @@ __device__ __forceinline__ void run_levels(const search &search, edge_t *memory,
             begin_level(search, level);
             note_level(records, level, static_cast<int>(size), layer);
         }
-        if (layer == LAYER_RESIDENT_EXPAND_CONTRACT)
+        if (layer == layers::resident_expand_contract)
             expand_contract_level<false>(search, workspace, duplicates, level, size);
         else
             contract_expand_level<false>(search, workspace, duplicates, level, size);
@@ -301,24 +309,26 @@ __device__ __forceinline__ void run_levels(const search &search, edge_t *memory,
 extern "C" __global__ void __launch_bounds__(1024, 1)
     resident_expand_contract(SEARCH_PARAMETERS, level_record *records, int at_most, int max_polls, int level) {
     extern __shared__ edge_t memory[];
-    run_levels<LAYER_RESIDENT_EXPAND_CONTRACT>(SEARCH, memory, records, at_most, max_polls, level);
+    SEARCH_OF_PARAMETERS;
+    run_levels<layers::resident_expand_contract>(search, memory, records, at_most, max_polls, level);
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     resident_contract_expand(SEARCH_PARAMETERS, level_record *records, int at_most, int max_polls, int level) {
     extern __shared__ edge_t memory[];
-    run_levels<LAYER_RESIDENT_CONTRACT_EXPAND>(SEARCH, memory, records, at_most, max_polls, level);
+    SEARCH_OF_PARAMETERS;
+    run_levels<layers::resident_contract_expand>(search, memory, records, at_most, max_polls, level);
 }
 
-// Rebuild the queue of vertices of a level. The host has cleared its size.
+// Rebuilds the queue of the vertices of a level. The host has set its size to 0.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     refill_vertices(SEARCH_PARAMETERS, int num_vertices, int level) {
-    const search search = SEARCH;
+    SEARCH_OF_PARAMETERS;
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads())
         if (levels[v] == level) search.queue(level)[atomicAdd(search.size(level), (count_t)1)] = v;
 }
 
-// Takes gathered candidates that have not been taken before.
+// A sink that claims each gathered candidate, so that the queue gets it once.
 struct claiming_sink {
     int *levels;
     int *queue;
@@ -333,15 +343,16 @@ struct claiming_sink {
     }
 };
 
-// Rebuild the queue of candidates for a level from the vertices of the one before. The host has cleared its size.
+// Rebuilds the queue of candidates for a level from the vertices of the level before. The host has set its
+// size to 0.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     refill_candidates(SEARCH_PARAMETERS, int num_vertices, int level) {
     extern __shared__ edge_t memory[];
-    const search search = SEARCH;
+    SEARCH_OF_PARAMETERS;
     const claiming_sink sink = {levels, search.queue(level), search.size(level)};
     for (unsigned first = blockIdx.x * blockDim.x; first < num_vertices; first += grid_threads()) {
         const unsigned v = first + threadIdx.x;
-        const bool expands = v < num_vertices && levels[v] == level - 1;  // benign race: no claim is of that level
+        const bool expands = v < num_vertices && levels[v] == level - 1;  // benign race: no claim stores this level
         const edge_t begin = expands ? row_offsets[v] : 0, end = expands ? row_offsets[v + 1] : 0;
         gather(column_indices, begin, end, memory, sink);
     }

@@ -1,19 +1,20 @@
-// The levels of a step in the parts that a block has in its shared memory. See resident_parts.cu.
+// Runs the levels of a step for the parts that a block holds in shared memory. See resident_parts.cu.
 //
-// The frontier is bits. A level sets the bit of each neighbour that it finds, reached or not, and the thread that has
-// these 32 bits in the next level takes those that are new: so nothing is claimed, counted or queued, and a level is
-// three dependent accesses to shared memory (bits, row, bit of a neighbour) and a barrier. Bits are set in one of two
-// bitmaps while those in the other are taken.
+// The frontier is a bitmap of local ids. A level sets the bit of every neighbour of the frontier, reached or
+// not. In the next level, each thread takes the new bits among the words that it is responsible for. So
+// nothing is claimed, counted or queued. A level costs a barrier and three dependent accesses to shared
+// memory: bits, row, and bit of a neighbour. Of two bitmaps, threads take bits from one and set bits in the
+// other.
 //
-// What a level takes is the longest chain of these: of the thread that has most new bits. So rows are two words
-// without an offset, the last id a link where there are more, and vertices that are close to each other are dealt out
-// to words.
+// The thread with the most new bits determines the time of a level. Two measures keep its chain of accesses
+// short. A row is two words without an offset, and its last id links to more ids. Vertices that are close to
+// each other have their bits in different words.
 #pragma once
 
 #include "block_memory.cuh"
 
-// The host defines GROUPS_A_THREAD, the most groups of local ids that a thread has.
-#define HALF (PLACES / 2)  // of a group: what a thread reads at a time
+// The host defines GROUPS_A_THREAD, the most groups of local ids for which a thread is responsible.
+constexpr int HALF = PLACES / 2;  // ghosts of a group that a thread reads at a time
 
 struct block_levels {
     const partition &parts;
@@ -24,9 +25,9 @@ struct block_levels {
     int *place_levels;
     stopwatch watch;
     int step = 0;
-    int level = 0;     // all up to this are right
-    unsigned now = 0;  // which bits have been found at the level at hand
-    bool busy = false;  // vertices of the block's parts are at this level
+    int level = 0;     // vertices up to this level have their right levels
+    unsigned now = 0;  // which of the two bitmaps holds the current frontier
+    bool busy = false;  // some vertex in the block's parts is at this level
 
     __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
     __device__ __forceinline__ unsigned *bitmap_of(int step) const {
@@ -36,7 +37,8 @@ struct block_levels {
         return others.at_level + (size_t)(step % 2) * (parts.num_places / PLACES);
     }
 
-    // Read what others tell of the ghosts of all parts. True if one of the thread's is at this level.
+    // Reads the state of the ghosts of all parts. Returns true if one of the ghosts that this thread reads is
+    // at the current level.
     __device__ __forceinline__ bool read_all_ghosts() const {
         bool any = false;
         unsigned i = threadIdx.x;
@@ -49,8 +51,8 @@ struct block_levels {
         return any;
     }
 
-    // Read that of HALF ghosts of a part, one half of a group. Ghosts that are neighbours in the order of places are
-    // read by threads that are neighbours. True if one is at this level.
+    // Reads the state of half a group: HALF ghosts of a part. Neighbouring threads read ghosts with
+    // neighbouring places. Returns true if one of these ghosts is at the current level.
     __device__ __forceinline__ bool read_ghosts(unsigned slot, unsigned i) const {
         const part &shape = own.slots[slot].shape;
         const unsigned groups = padded(shape.ghosts) / PLACES, half = i >= groups, group = half ? i - groups : i;
@@ -76,7 +78,7 @@ struct block_levels {
         return frontier != 0;
     }
 
-    // Read what was told of a part's own vertices.
+    // Reads the stored state of a part's own vertices from global memory.
     __device__ __forceinline__ void read_own(unsigned slot) const {
         const unsigned first = slot * layout.slot_groups;
         const unsigned long long *at_level = at_level_of(step) + own.slots[slot].shape.first_place / PLACES;
@@ -86,7 +88,7 @@ struct block_levels {
         }
     }
 
-    // Run the levels of a step, and tell others.
+    // Runs the levels of a step, then stores the state of own vertices for other blocks.
     __device__ __forceinline__ void run_levels() {
         const long long began = watch.now();
         if (busy) find_levels();
@@ -94,7 +96,7 @@ struct block_levels {
         if (busy) watch.most(counted::level_cycles, step, began);
     }
 
-    // Each thread has its groups of ids in all levels.
+    // Runs `hops` levels. Each thread is responsible for the same groups of ids in all of them.
     __device__ __forceinline__ void find_levels() {
         const unsigned groups = layout.groups(), first = threadIdx.x;
         unsigned reached[GROUPS_A_THREAD];
@@ -132,7 +134,8 @@ struct block_levels {
         __syncthreads();
     }
 
-    // Set the bits of the neighbours of vertices of a group, and note their level if they are own ones.
+    // Sets the bits of the neighbours of new vertices of a group. Stores the level of these vertices if they
+    // are own vertices.
     __device__ __forceinline__ void expand(unsigned first, unsigned fresh, unsigned *next, int home, int level) const {
         while (fresh != 0) {
             const unsigned bit = 31 - __clz(fresh);
@@ -148,7 +151,7 @@ struct block_levels {
         }
     }
 
-    // A quad as two words.
+    // A quad of four local ids, in two words.
     struct row {
         unsigned low, high;
 
@@ -160,8 +163,9 @@ struct block_levels {
         return {both.x, both.y};
     }
 
-    // Set the bits of the neighbours in a quad. That of a next quad's id is set as well, which does nothing: no
-    // vertex has it, and if it is taken for one, then a level after the neighbours in that quad were found.
+    // Sets the bits of the four ids of a quad. The fourth id may link to a next quad; then its bit is set,
+    // too. That is harmless, because no vertex has this id. If a level takes the bit for a vertex, it finds
+    // only neighbours that were found before.
     __device__ __forceinline__ static void set_bits(row r, unsigned *next) {
         atomicOr(&next[(r.low & 0xffff) / 32], 1u << (r.low & 31));
         atomicOr(&next[r.low >> 21], 1u << (r.low >> 16 & 31));
@@ -169,8 +173,8 @@ struct block_levels {
         atomicOr(&next[r.high >> 21 & 0x3ff], 1u << (r.high >> 16 & 31));
     }
 
-    // Tell of own vertices. Those that the last level has found get their level, and parts that read them become
-    // active; the next step expands them.
+    // Stores the state of own vertices for other blocks. Vertices that the last level found get their level
+    // here, and parts that read them become active. The next step expands these vertices.
     __device__ __forceinline__ void end_levels() const {
         bool any = false;
         for (unsigned s = 0; s < layout.slots; ++s) {
@@ -192,7 +196,8 @@ struct block_levels {
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
     }
 
-    // Make parts active that read own vertices.
+    // Makes the parts active that read a vertex of the part in this slot. `readers` has a bit for each of
+    // them.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)
             wake(own.slots[slot].readers[__ffs(left) - 1], bitmap_of(step + 1), parts.number);

@@ -1,12 +1,12 @@
-// What a block of the search by parts has in shared memory. See resident_parts.cu.
+// The shared memory of a block. See resident_parts.cu.
 #pragma once
 
 #include "atomics.cuh"
 #include "barrier.cuh"
 #include "parts.cuh"
 
-// The host defines SLOTS, the most parts that a block holds in shared memory.
-#define FEW 64  // parts that wait in shared memory
+constexpr int SLOTS = 16;  // most parts that a block holds in shared memory
+constexpr int FEW = 64;    // entries of a part_list in shared memory
 
 namespace counted {
 enum { parts, loads, loads_ahead, wait_cycles, read_cycles, load_cycles, level_cycles, number };
@@ -14,10 +14,11 @@ enum { parts, loads, loads_ahead, wait_cycles, read_cycles, load_cycles, level_c
 
 struct search_state {
     grid_barrier barrier;
-    int failed;  // a block gave up waiting for the others
+    int failed;  // a block waited too long at the barrier
 };
 
-// The parts of a graph. `part_at` is by group of places, `vertices` by place, `readers` by part.
+// The parts into which a graph is divided (parts.cuh). `part_at` is indexed by group of places, `vertices` by
+// place, and `readers` by part.
 struct partition {
     const part *parts;
     const quad *quads;
@@ -31,33 +32,41 @@ struct partition {
     int hops;
 };
 
-// What the blocks tell each other. Of even and odd steps: by group of places, bits of the vertices that had been
-// reached before the step's first level, and of those at that level. By step modulo three: bits of the parts that are
-// active, then of those that may be soon.
+// What blocks tell each other, in global memory.
+//
+// `at_level` has one copy for even steps and one for odd steps. For each group of 32 places, it holds bits of
+// the vertices reached before the step's first level. Other bits stand for the vertices at that level.
+// `bitmaps` has three copies, by step modulo 3. Each holds bits of the parts that are active, then of parts
+// that may become active soon.
 struct exchange {
     unsigned long long *at_level;
     unsigned *bitmaps;
 };
 
-// How a block's memory is divided: slots of so many groups of local ids, and words of the bitmap of active parts.
+// The sizes of the arrays in a block's shared memory. A block has `slots` slots for parts, each with
+// `slot_groups` groups of local ids. A bitmap of parts has `bitmap_words` words.
 struct slot_layout {
     unsigned slots, slot_groups, bitmap_words;
 
     __device__ __forceinline__ unsigned groups() const { return slots * slot_groups; }
 };
 
-// By id in the block, which is a local id and the first of the slot: rows; readers of own vertices; and behind these
-// the places of ghosts, in their order. By group of PLACES ids: bits of vertices that have been reached, and that the
-// levels find in turn; the place of the first vertex, or NO_PLACE if they are ghosts.
+// Arrays in a block's shared memory. An id in the block is a local id plus the first id of the part's slot.
 //
-// Bits of parts, the same in all blocks: those with something to do in this step (`active`), and those that run,
-// which is a step longer; those that some block has, and those that one ever had; those to be dealt out at once
-// (`fresh`), which of them are dealt out `again`, and those to be dealt out after the step (`soon`).
+// By id: `quads` holds rows. `words` holds the readers of own vertices and, after these, the places of
+// ghosts.
+// By group of PLACES ids: `reached` and `found` hold bits of vertices. `homes` holds the place of the group's
+// first vertex, or NO_PLACE for ghosts.
+//
+// The other arrays are bits of parts, and equal in all blocks. `active`: parts with work in this step.
+// `running`: active parts, and those active one step before. `held`: parts that some block holds. `known`:
+// parts that some block has held at any time. `fresh`: parts to deal out now. `again`: fresh parts that were
+// known. `soon`: parts to deal out after the step.
 struct block_memory {
     quad *quads;
     unsigned *words;
     unsigned *reached;
-    unsigned *found;  // of even levels, then of odd ones
+    unsigned *found;  // bits of new vertices, for two alternating levels
     int *homes;
     unsigned *active, *running, *held, *known, *fresh, *again, *soon;
 };
@@ -80,7 +89,7 @@ __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &l
     return in;
 }
 
-// Make a part active, or all.
+// Sets the bit of one part, or of all parts if `part` is ALL_PARTS.
 __device__ __forceinline__ void wake(int part, unsigned *bitmap, int number) {
     if (part != ALL_PARTS) {
         atomicOr(&bitmap[part / 32], 1u << part % 32);
@@ -89,7 +98,7 @@ __device__ __forceinline__ void wake(int part, unsigned *bitmap, int number) {
     for (int i = 0; i < number; i += 32) atomicOr(&bitmap[i / 32], number - i < 32 ? (1u << (number - i)) - 1 : ~0u);
 }
 
-// A list of parts: the first ones in shared memory.
+// A list of parts. The first FEW entries lie in shared memory, the rest in global memory.
 struct part_list {
     int few[FEW];
     int *more;
@@ -107,15 +116,15 @@ struct part_list {
     }
 };
 
-// Room for a part. It holds one that runs, or one that may be active soon.
+// Room in shared memory for one part, which runs or may become active soon.
 struct part_slot {
     int number;      // of the part, or NO_PART
-    bool active;     // it has something to do in this step
+    bool active;     // the part has work in this step
     bool runs;
     bool to_load;
-    bool was_known;  // what has been told of its own vertices is to be read as well
-    bool is_read;    // what others tell of its ghosts has been read in this step
-    bool is_announced;  // to its readers
+    bool was_known;  // the state of its own vertices must be read as well
+    bool is_read;    // the state of its ghosts has been read in this step
+    bool is_announced;  // its readers have been told that they may become active
     unsigned woken;  // readers that have been made active in this step
     part shape;
     int readers[READERS];
@@ -127,7 +136,8 @@ struct part_slot {
         active = runs = to_load = false, is_read = true;
     }
 
-    // For a step at whose beginning its ghosts have been read. It ends if it does not run any longer.
+    // Updates the slot for a step, after its ghosts have been read. A part that stops running leaves the
+    // slot.
     __device__ __forceinline__ void become(bool is_active, bool runs_now) {
         if (runs && !runs_now) number = NO_PART, to_load = false;
         is_read = true;
@@ -135,16 +145,16 @@ struct part_slot {
     }
 };
 
-// What the threads of a block share.
+// The state that the threads of a block share.
 struct block_state {
     part_slot slots[SLOTS];
-    part_list waiting, later;  // parts that run, without a slot
-    part_list ahead;           // parts that may be active soon, without a slot
+    part_list waiting, later;  // parts that run, but have no slot in this round or the next
+    part_list ahead;           // parts that may become active soon, but have no slot
     int loads;                 // parts to load
-    int seen[2];               // of even and of odd steps
+    int seen[2];               // bits of what threads have seen, for even and odd steps
     bool failed;
 
-    static constexpr int WAS_KNOWN = 1 << 30;  // beside a part in a list
+    static constexpr int WAS_KNOWN = 1 << 30;  // a flag beside the part's number in a list
     static constexpr int ANY = 1, FRESH = 2, SOON = 4, CHANGED = 8, BUSY = 16, AHEAD = 32;  // bits of seen
 
     __device__ void clear(int *more, int number) {
@@ -163,7 +173,8 @@ struct block_state {
     }
 };
 
-// Cycles of a profiled search's phases, the most of any block, at the first level of a step.
+// Measures the cycles of a search's phases when COUNTERS is 1. It keeps the most of any block, at the first
+// level of each step.
 struct stopwatch {
     unsigned long long *counts;
     int hops;

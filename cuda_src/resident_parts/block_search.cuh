@@ -1,17 +1,17 @@
-// A block's share of a step. See resident_parts.cu.
+// What a block does in a step, which is K levels between two barriers. See resident_parts.cu.
 #pragma once
 
 #include "block_slots.cuh"
 #include "profile.cuh"
 
 struct block_search : block_slots {
-    bool crowded = false;    // the block runs more parts than have room
-    bool changes = false;    // slots may be given to parts that wait
-    bool some_soon = false;   // parts are to be dealt out that may be active soon
-    bool some_ahead = false;  // the block had such parts without a slot
+    bool crowded = false;    // the block runs more parts than it has slots for
+    bool changes = false;    // slots may be given to waiting parts
+    bool some_soon = false;   // some parts that may become active soon are to be dealt out
+    bool some_ahead = false;  // some of the block's parts of this kind had no slot
 
-    // Begin a step: read the ghosts of the parts that the block has, and which parts are active; deal out those that
-    // nobody has. False if no part is active.
+    // Begins a step. It reads the ghosts of the block's parts and which parts are active. It deals out
+    // running parts that no block holds. Returns false if no part is active.
     __device__ __forceinline__ bool begin_step() {
         const unsigned thread = threadIdx.x, words = layout.bitmap_words;
         const unsigned *bitmap = bitmap_of(step);
@@ -49,8 +49,9 @@ struct block_search : block_slots {
         return seen & block_state::ANY;
     }
 
-    // What becomes of 32 parts, of which these are active and these may be soon. A part runs for one step more, so
-    // that what it has found stands in both copies of what blocks tell each other. Returns bits of block_state::seen.
+    // Updates the bits of 32 parts, given which of them are active and which may be active soon. A part runs
+    // one step longer than it is active, so that both copies of `at_level` get all that it has found. Returns
+    // bits of block_state::seen.
     __device__ __forceinline__ int classify(unsigned w, unsigned active, unsigned soon) const {
         const unsigned running = active | in.active[w], ended = in.running[w] & ~running;
         const unsigned held = in.held[w] & ~ended, known = in.known[w], fresh = running & ~held;
@@ -61,7 +62,7 @@ struct block_search : block_slots {
         return (active ? block_state::ANY : 0) | (fresh ? block_state::FRESH : 0) | (ahead ? block_state::SOON : 0);
     }
 
-    // The levels of a step, in more than one round if not all parts that run have room.
+    // Runs the levels of a step. If the block runs more parts than it has slots, it takes several rounds.
     __device__ __forceinline__ void run_step(long long began) {
         crowded = false;
         for (;;) {
@@ -78,7 +79,8 @@ struct block_search : block_slots {
         }
     }
 
-    // After a step, while others run: take parts that may become active, and load them if there is room.
+    // Takes parts that may become active, and loads them if there is room. The block does this after its
+    // step, while other blocks still run.
     __device__ __forceinline__ void look_ahead() {
         if (!some_soon && !some_ahead) return;
         if (threadIdx.x < WARP) {
@@ -90,7 +92,7 @@ struct block_search : block_slots {
         if (own.loads > 0) load_parts();
     }
 
-    // By one thread.
+    // Gives free slots to parts that may become active soon (the list `ahead`). One thread calls it.
     __device__ __forceinline__ void fill_ahead() {
         own.loads = 0;
         for (unsigned s = 0; s < layout.slots && !crowded; ++s)
@@ -99,7 +101,7 @@ struct block_search : block_slots {
         watch.add(counted::loads_ahead, step - 1, own.loads);
     }
 
-    // Parts that read one which has just become active may be active soon.
+    // Announces the readers of each part that has just become active: they may be active soon.
     __device__ __forceinline__ void announce() {
         if (threadIdx.x >= READERS) return;
         for (unsigned s = 0; s < layout.slots; ++s) {

@@ -1,16 +1,16 @@
-// Which parts a block has in its shared memory, and how they come there. See resident_parts.cu.
+// Gives parts to the slots in a block's shared memory and loads them. See resident_parts.cu.
 #pragma once
 
 #include "block_levels.cuh"
 #include "prefix_sum.cuh"
 
-#define COPIES_AT_A_TIME 8  // of 16 bytes that a thread loads of a part
+constexpr int COPIES_AT_A_TIME = 8;  // accesses of 16 bytes that a thread has in flight while it loads a part
 
 struct block_slots : block_levels {
-    unsigned dealt = 0;  // parts, modulo the blocks: what the first warp knows
+    unsigned dealt = 0;  // number of parts dealt out so far, modulo the blocks; only the first warp has it
 
-    // Deal out parts, those of a bitmap, to blocks in turn; all blocks do it alike. Those for this block come into a
-    // list. By the first warp.
+    // Deals out the parts of a bitmap to the blocks in turn. All blocks compute this alike. The parts for
+    // this block go to `list`. The first warp calls it.
     __device__ __forceinline__ void deal(const unsigned *bitmap, part_list &list) {
         for (unsigned base = 0; base < layout.bitmap_words; base += WARP) {
             const unsigned w = base + threadIdx.x;
@@ -26,7 +26,7 @@ struct block_slots : block_levels {
         }
     }
 
-    // Give slots to parts that wait, load these, and read their ghosts.
+    // Gives slots to waiting parts, loads these parts, and reads the state of their ghosts.
     __device__ __forceinline__ void change_parts() {
         const long long began = watch.now();
         if (threadIdx.x == 0) fill_slots();
@@ -48,7 +48,7 @@ struct block_slots : block_levels {
         return bitmap[p / 32] >> p % 32 & 1;
     }
 
-    // A slot without a part, or else without one that runs; or -1.
+    // Returns an empty slot, or else a slot whose part does not run, or else -1.
     __device__ __forceinline__ int free_slot() const {
         int slot = -1;
         for (unsigned s = 0; s < layout.slots; ++s) {
@@ -58,7 +58,8 @@ struct block_slots : block_levels {
         return slot;
     }
 
-    // By one thread.
+    // Gives slots to waiting parts. First, parts of the list `ahead` that run by now join the waiting ones.
+    // One thread calls it.
     __device__ __forceinline__ void fill_slots() {
         part_list &ahead = own.ahead;
         int kept = 0;
@@ -75,7 +76,7 @@ struct block_slots : block_levels {
             const int slot = free_slot();
             if (slot < 0) break;
             const int entry = own.waiting.pop();
-            if (!has(in.running, entry)) continue;  // it has ended while it waited
+            if (!has(in.running, entry)) continue;  // the part stopped running while it waited
             if (own.slots[slot].number != part_slot::NO_PART) ahead.push(own.slots[slot].number);
             own.take(own.slots[slot], entry);
             own.slots[slot].runs = true, own.slots[slot].active = has(in.active, entry);
@@ -83,7 +84,8 @@ struct block_slots : block_levels {
         watch.add(counted::loads, step, own.loads);
     }
 
-    // Load the parts that are in slots for the first time.
+    // Loads the parts that are new in their slots. If others have stored the state of their own vertices,
+    // reads that, too.
     __device__ __forceinline__ void load_parts() {
         for (unsigned s = 0; s < layout.slots; ++s)
             if (own.slots[s].to_load) load(s);
@@ -94,7 +96,7 @@ struct block_slots : block_levels {
         if (threadIdx.x < layout.slots) own.slots[threadIdx.x].to_load = false;
     }
 
-    // Load a part into a slot. Local ids become ids in the block.
+    // Loads a part into a slot. Adding the slot's first id turns local ids into ids in the block.
     __device__ __forceinline__ void load(unsigned slot) {
         const int number = own.slots[slot].number;
         const part shape = parts.parts[number];
@@ -130,8 +132,8 @@ struct block_slots : block_levels {
         if (threadIdx.x == 0) own.slots[slot].shape = shape;
     }
 
-    // Have all parts that the block runs wait for the next round, or step if there is none. What they have found is
-    // in global memory.
+    // Empties the slots of the parts that the block runs. These parts wait for the next round, or for the
+    // next step if this was the last round. Their results are in global memory.
     __device__ __forceinline__ void set_aside() {
         __syncthreads();
         for (unsigned g = threadIdx.x; g < 2 * layout.groups(); g += blockDim.x) in.found[g] = 0;

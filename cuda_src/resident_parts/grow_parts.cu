@@ -1,50 +1,53 @@
-// grow_parts: parts of a graph, grown from seeds.
+// grow_parts: divides a graph into parts that grow from seeds.
 //
-// All seeds grow at once, a level at a time, until they meet: each part is what is nearest to its seed, a Voronoi cell of
-// the graph. Then the cells' boundaries grow inwards in the same way, and the vertex that is reached last in each is a
-// better seed: after some such rounds (Lloyd 1982) cells are round and about equal. A cell that is too large gets a
-// second seed, the vertex that it reached last; a small one loses its own.
+// All seeds grow at once, level by level, until they meet. So a part holds the vertices nearest to its seed:
+// it is a Voronoi cell of the graph. Then each part grows inwards from its boundary. The vertex that it
+// reaches last lies near its centre and becomes the next seed. After several such rounds (Lloyd 1982) parts
+// are round and of similar size. Too large a part gets a second seed, the vertex it reached last. Too small a
+// part loses its seed.
 //
-// In the end the last growth inwards gives the order of the vertices of a part, the boundary first: so what others
-// read of it lies together. A part that is still too large is cut, and vertices in components without a seed are taken
-// in the order of their ids. Nothing else relies on how good parts are.
+// The last growth inwards gives the order of a part's vertices, boundary first. So the vertices that other
+// parts read lie together. The host cuts parts that are still too large. Vertices of components without a
+// seed are taken in no particular order. Only speed depends on the quality of the parts.
 //
-// Races. Claims are atomic. `last` of a label is one of those that are stored in the last level that stores any.
+// Races. Threads claim vertices by compare-and-swap. Several threads store `last` of a label; any vertex of
+// the last level will do.
 #include "barrier.cuh"
 #include "parts.cuh"
 
-#define NO_LABEL (-1)
+constexpr int NO_LABEL = -1;
 
 struct growth {
     grid_barrier barrier;
-    int failed;    // a block gave up waiting for the others
-    int found[3];  // vertices that a level has found, modulo three; at first the last of them are the seeds
-    int number;    // of seeds
+    int failed;    // a block waited too long at the barrier
+    int found[3];  // number of vertices that a level finds, by level modulo 3; found[2] begins with the seeds
+    int number;    // number of seeds
     int unlabelled;
 };
 
-// Call visit(neighbour) for those of v along arcs of both directions.
+// Calls visit(w) for every neighbour w of v, along arcs of both directions.
 template <class Visit>
 __device__ __forceinline__ void neighbours(const graph_rows &graph, int v, Visit visit) {
     for (edge_t e = graph.row_offsets[v], end = graph.row_offsets[v + 1]; e < end; ++e) visit(graph.column_indices[e]);
-    if (graph.row_offsets == graph.column_offsets) return;  // both directions are the same
+    if (graph.row_offsets == graph.column_offsets) return;  // the graph is symmetric
     for (edge_t e = graph.column_offsets[v], end = graph.column_offsets[v + 1]; e < end; ++e)
         visit(graph.row_indices[e]);
 }
 
-// What a growth has: of all vertices their label, or none, and their number among those of that label; the vertices in
-// the order in which they were found; of all labels the vertex found last, and the number of vertices.
+// The state of a growth. By vertex: its label, or NO_LABEL, and its rank among the vertices of that label.
+// `queue` holds vertices in the order in which they are found. By label: the vertex found last and the number
+// of vertices.
 struct labelling {
     int *labels, *ranks, *queue, *last, *sizes;
 
     __device__ __forceinline__ void append(int v, int label, unsigned place) const {
         ranks[v] = atomicAdd(&sizes[label], 1);
-        last[label] = v;  // benign race: any of a level's vertices will do
+        last[label] = v;  // benign race: any vertex of the last level will do
         queue[place] = v;
     }
 };
 
-// The seeds of the first growth: one vertex drawn from each range of ids.
+// Draws the seeds of the first growth: one random vertex from each range of ids.
 extern "C" __global__ void draw_seeds(int *seeds, int number, int num_vertices) {
     for (unsigned i = global_thread(); i < number; i += grid_threads()) {
         const long long first = (long long)num_vertices * i / number, end = (long long)num_vertices * (i + 1) / number;
@@ -52,7 +55,7 @@ extern "C" __global__ void draw_seeds(int *seeds, int number, int num_vertices) 
     }
 }
 
-// Begin a growth from seeds. Labels are set to none before.
+// Begins a growth from seeds. The host has set all labels to NO_LABEL.
 extern "C" __global__ void plant(labelling to, const int *seeds, growth *state, int number) {
     for (unsigned i = global_thread(); i < number; i += grid_threads()) {
         to.labels[seeds[i]] = i;
@@ -62,7 +65,7 @@ extern "C" __global__ void plant(labelling to, const int *seeds, growth *state, 
     if (global_thread() == 0) state->found[0] = state->found[1] = 0, state->found[2] = number;
 }
 
-// Begin a growth inwards from the boundaries of parts.
+// Begins a growth inwards, from vertices with a neighbour of another label.
 extern "C" __global__ void find_boundary(graph_rows graph, const int *labels, labelling to, growth *state,
                                          int num_vertices) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -74,7 +77,7 @@ extern "C" __global__ void find_boundary(graph_rows graph, const int *labels, la
     }
 }
 
-// Grow until nothing is left that can be reached. The blocks are all resident.
+// Grows until nothing new can be reached. All blocks must be resident.
 extern "C" __global__ void grow(graph_rows graph, labelling to, growth *state, unsigned max_polls) {
     __shared__ unsigned size;
     unsigned begin = 0, end = 0;
@@ -99,7 +102,8 @@ extern "C" __global__ void grow(graph_rows graph, labelling to, growth *state, u
     }
 }
 
-// The seeds of the next growth, from the vertices that the last one and that inwards have reached last.
+// Chooses the seeds of the next growth. `outwards` and `inwards` give the vertices that these two growths
+// reached last.
 extern "C" __global__ void choose_seeds(labelling outwards, labelling inwards, int *seeds, growth *state, int least,
                                         int most, int number) {
     for (unsigned i = global_thread(); i < number; i += grid_threads()) {
@@ -111,8 +115,8 @@ extern "C" __global__ void choose_seeds(labelling outwards, labelling inwards, i
     }
 }
 
-// Give a rank to what no boundary was grown to: whole components with a seed, and those without, whose label is then
-// `number`.
+// Ranks the vertices that the growth inwards did not reach. They lie in whole components with one label, or
+// in components without a seed. Vertices without a label get the label `number`.
 extern "C" __global__ void rank_rest(labelling outwards, labelling inwards, growth *state, int num_vertices,
                                      int number) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -127,8 +131,8 @@ extern "C" __global__ void rank_rest(labelling outwards, labelling inwards, grow
     }
 }
 
-// Give each vertex its place. The vertices of a label, in the order of their ranks, make parts of `most` each and one of
-// the rest; of the last label, of which there are as many as the state says, parts of `few`.
+// Gives each vertex its place. The vertices of a label, in order of rank, form parts of `most` vertices each
+// and one part of the rest. Vertices with the label `number` have no seed and form parts of `few` vertices.
 extern "C" __global__ void give_places(labelling labels, const int *first_places, const growth *state, int *places,
                                        int *vertices, int num_vertices, int most, int few, int number) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {

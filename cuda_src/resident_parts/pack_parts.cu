@@ -1,38 +1,40 @@
-// pack_parts: parts of a graph, packed as blocks load them.
+// pack_parts: packs the parts of a graph into the form that blocks load.
 //
-// A block packs a part. It finds the ghosts hop by hop along arcs that lead to the part, in a hash table in shared
-// memory that gives them numbers in the order of their distance, and then in that of their places. The rows are then
-// those of the graph without what is not local, and without ghosts K hops away, which can only begin a path of K arcs
-// to an own vertex. First `measure` counts, for a K at a time, then `pack` writes.
+// One block packs a part. A ghost of a part is a vertex outside from which at most K arcs lead to a vertex
+// that the part owns. The block finds ghosts hop by hop along in-arcs and keeps them in a hash table in
+// shared memory. Then it numbers the ghosts by place. Each packed row keeps only arcs to local vertices. Arcs
+// to ghosts exactly K hops away are dropped, because a path of K arcs never enters them. The kernel `measure`
+// counts for each K up to `hops`; then `pack` writes.
 #include "parts.cuh"
 
-#define EMPTY 0xffffffffu  // key of the hash table
-#define TOO_MANY 0x7fffffff  // ghosts
-#define FAR 0x8000u  // with the number of a ghost to which no arc is needed
+constexpr unsigned EMPTY = 0xffffffff;  // key of the hash table
+constexpr int TOO_MANY = 0x7fffffff;  // more ghosts than the table has room for
+constexpr unsigned FAR = 0x8000;  // flag beside the number of a ghost to which no arc is needed
 
 struct placing {
     const int *places;    // of vertices
     const int *vertices;  // at places
 };
 
-// The ghosts of one part, in shared memory. The host defines TABLE = 1 << TABLE_BITS and MAX_GHOSTS, three quarters
-// of it, so that a block of threads that are too late still finds an empty key.
+// The ghosts of one part, in shared memory. The host defines TABLE = 1 << TABLE_BITS. MAX_GHOSTS is three
+// quarters of it. So even after overflow each thread of the block finds an empty key.
 struct ghost_table {
     unsigned keys[TABLE];  // places
     unsigned short numbers[TABLE];
     int places[TABLE];
-    unsigned found;  // may exceed what there is room for
-    unsigned quads;  // of long rows
+    unsigned found;  // number of ghosts; may exceed the room
+    unsigned quads;  // quads of long rows
 
     __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
 
-    // All threads of a block find in-neighbours that are not own, hop by hop. ghosts[k], if given, gets the number of
-    // those up to k hops away. Returns that of one hop less than all, or TOO_MANY if there is no room.
+    // Finds the ghosts of a part, hop by hop. All threads of a block must call it. If `ghosts` is given,
+    // ghosts[k] gets the number of ghosts up to k hops away. Returns the number of ghosts up to hops - 1 hops
+    // away, or TOO_MANY if the table is full.
     __device__ unsigned find(const graph_rows &graph, const placing &at, const part &cell, int hops, int *ghosts) {
         for (unsigned i = threadIdx.x; i < TABLE; i += blockDim.x) keys[i] = EMPTY;
         if (threadIdx.x == 0) found = quads = 0;
         __syncthreads();
-        unsigned begin = 0, end = 0;  // of the ghosts that the last hop has found
+        unsigned begin = 0, end = 0;  // the ghosts that the last hop has found
         for (int hop = 1; hop <= hops; ++hop) {
             if (hop == 1)
                 for (unsigned i = threadIdx.x; i < padded(cell.own); i += blockDim.x)
@@ -61,7 +63,7 @@ struct ghost_table {
         }
     }
 
-    // False if there is no room.
+    // Adds a ghost. Returns false if there is no room.
     __device__ __forceinline__ bool insert(unsigned place) {
         if (*(volatile unsigned *)&found > MAX_GHOSTS) return false;
         for (unsigned i = slot(place);; i = (i + 1) % TABLE) {
@@ -76,8 +78,9 @@ struct ghost_table {
         }
     }
 
-    // Number all ghosts in the order of their places, so that a block reads those of one owner together. Ghosts found
-    // before `near` are those to which arcs are needed. For all threads of a block.
+    // Numbers all ghosts in order of their places, so that a block reads the ghosts of one owner together.
+    // Marks ghosts numbered from `near` on as FAR, because no arc to them is needed. All threads of a block
+    // must call it.
     __device__ void sort(unsigned near) {
         unsigned all = 2;
         while (all < found) all *= 2;
@@ -101,21 +104,22 @@ struct ghost_table {
         __syncthreads();
     }
 
-    // Where in the table the key of a ghost is, or an empty one.
+    // Returns the index of a ghost's key in the table, or of an empty key.
     __device__ __forceinline__ unsigned index_of(unsigned place) const {
         unsigned i = slot(place);
         while (keys[i] != place && keys[i] != EMPTY) i = (i + 1) % TABLE;
         return i;
     }
 
-    // The number of a ghost; or FAR, for a place of which it is not known whether there is a ghost.
+    // Returns the number of the ghost at a place, with the flag FAR if no arc to it is needed. Returns FAR
+    // alone if the place is not a ghost.
     __device__ __forceinline__ unsigned number(unsigned place) const {
         const unsigned i = index_of(place);
         return keys[i] == EMPTY ? FAR : numbers[i];
     }
 };
 
-// Rows of a part whose ghosts have been found and sorted.
+// The rows of a part, once its ghosts have been found and sorted.
 struct local_rows {
     const graph_rows &graph;
     const placing &at;
@@ -125,18 +129,19 @@ struct local_rows {
     __device__ __forceinline__ unsigned first_ghost() const { return padded(own.own); }
     __device__ __forceinline__ unsigned vertices() const { return first_ghost() + padded(ghosts.found); }
 
-    // The place of a ghost, or NO_PLACE: they may be fewer than their groups have room for.
+    // Returns the place of a ghost, or NO_PLACE for the unused numbers of the last group.
     __device__ __forceinline__ int ghost_place(unsigned number) const {
         return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
     }
-    // The place of a local vertex, or NO_PLACE.
+    // Returns the place of a local vertex, or NO_PLACE.
     __device__ __forceinline__ int place(unsigned local) const {
         if (local < first_ghost()) return own.first_place + local;
         const unsigned id = local - first_ghost(), groups = padded(ghosts.found) / PLACES;
         return ghost_place(id % PLACES * groups + id / PLACES);
     }
 
-    // Call visit(local id) for the local out-neighbours of a local vertex; only of those that exist.
+    // Calls visit(id) for every local out-neighbour of a local vertex. Does nothing if no vertex has this
+    // local id.
     template <class Visit>
     __device__ __forceinline__ void row(unsigned local, Visit visit) const {
         const int from = place(local), v = from == NO_PLACE ? NO_VERTEX : at.vertices[from];
@@ -155,8 +160,8 @@ struct local_rows {
     }
 };
 
-// Number of ghosts up to each number of hops, at most `hops`, of all parts in turn; and, unless it is null, of quads
-// of long rows.
+// Stores, for each part, the number of ghosts up to 0, 1, ..., `hops` hops away. If `long_quads` is not null,
+// also stores the number of quads of long rows.
 extern "C" __global__ void __launch_bounds__(1024)
     measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
     extern __shared__ ghost_table table[];
@@ -180,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
 }
 
-// Have the owner of a ghost tell part p of it.
+// Registers part p as a reader of the ghost at `place`, so that the ghost's owner tells p about it.
 __device__ __forceinline__ void add_reader(int *readers, unsigned *read_by, const int *part_at, unsigned place, int p) {
     int *known = readers + (size_t)part_at[place / PLACES] * READERS;
     int reader = 1;
@@ -193,7 +198,8 @@ __device__ __forceinline__ void add_reader(int *readers, unsigned *read_by, cons
     atomicOr(&read_by[place], 1u << reader);
 }
 
-// Pack all parts, with ghosts up to so many hops away: the rows of all ids, and the places of ghosts.
+// Packs all parts, with ghosts up to `hops` hops away: rows of all local ids, places of ghosts, and readers
+// of own vertices.
 extern "C" __global__ void __launch_bounds__(1024)
     pack(graph_rows graph, placing at, const part *parts, int num_parts, const int *part_at, quad *quads,
          unsigned *words, unsigned *read_by, int *readers, int hops) {
@@ -217,7 +223,7 @@ extern "C" __global__ void __launch_bounds__(1024)
                 unsigned n = 0;
                 for (unsigned i = 0; i < more; ++i) own[first + i] = {{self, self, self, self}};
                 rows.row(local, [&](unsigned id) {
-                    const unsigned i = min(n / 3, more);  // the last quad has four ids
+                    const unsigned i = min(n / 3, more);  // the row's last quad has four ids
                     (i == 0 ? row : own[first + i - 1]).ids[n - 3 * i] = (unsigned short)id, ++n;
                 });
                 row.ids[3] = (unsigned short)(first | IN_NEXT_QUAD);
@@ -238,7 +244,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
 }
 
-// Copy the readers of own vertices to where a block loads them from.
+// Copies the readers of own vertices to the array from which blocks load them.
 extern "C" __global__ void copy_readers(const part *parts, int num_parts, const unsigned *read_by, unsigned *words) {
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x)
         for (unsigned i = threadIdx.x; i < padded(parts[p].own); i += blockDim.x)

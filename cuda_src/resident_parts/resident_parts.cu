@@ -1,37 +1,46 @@
-// resident_parts: several levels between two barriers, in parts of the graph that lie in shared memory.
+// resident_parts: runs several levels between two barriers, on parts of the graph in shared memory. The
+// search and its idea are our own.
 //
-// The graph has been cut into parts (grow_parts.cu), each with its ghosts: the vertices from which at most K arcs
-// lead to an own vertex (pack_parts.cu). A step runs K levels. Each block does so by itself for the parts that it
-// has, in its shared memory, and tells of their own vertices; then all blocks meet, and read what others tell of
-// their ghosts.
+// The graph has been divided into parts (grow_parts.cu). A ghost of a part is a vertex outside from which at
+// most K arcs lead to a vertex that the part owns (pack_parts.cu). A step runs K levels. Each block runs them
+// alone, in shared memory, for the parts that it holds. Then it stores the state of the vertices that these
+// parts own. All blocks meet at a barrier and read the state of their ghosts.
 //
-// Why it is exact. Let all levels up to L be right, and let v, which a part owns, have a level t with L < t <= L + K.
-// The last t - L arcs of a shortest path to v begin at a vertex of level L. That is at most K arcs from v, and the
-// vertices after it fewer, so all of them are local: the part finds each of them no later than at its level. Nothing
-// is found earlier either, since whatever is found is at the end of a path of that length. So own vertices get their
-// levels. A ghost may get too high a level, as its path may lead through vertices that are not local; so ghosts are
-// read anew in every step: whether they were reached before L, and whether they are at L.
+// Why this is exact. Let all levels up to L be right. Let a part own v, at level t with L < t <= L + K. The
+// last t - L arcs of a shortest path to v begin at a vertex of level L. That vertex is at most K arcs from v,
+// and later vertices of the path are closer. So all of them are local, and the part finds each of them at its
+// level. Nothing is found too early, because every vertex found ends a path of that length. So own vertices
+// get their right levels. A ghost may get too high a level, because its path may lead through vertices that
+// are not local. So every step reads the ghosts anew: were they reached before L, and are they at L?
 //
-// Active parts. A part has something to do in a step if one of its local vertices is at level L. Its owner knows for
-// which parts that is so, the readers of the vertex, and sets their bits in the next bitmap. All blocks read the
-// bitmap and deal out in turn the parts that nobody has, so all know which they are and nothing has to be claimed. As
-// a front passes, parts become active about in the order in which they end: so all blocks have about equally many. A
-// block gives a part up when it is no longer active; if it has more than have room, it runs them one after the other
-// in every step.
+// Active parts. A part is active in a step if one of its local vertices is at level L. The owner of the
+// vertex knows which parts read it and sets their bits in the next bitmap. All blocks read the bitmap. They
+// deal out the active parts that no block holds in turn, so they agree without claiming. As a front passes,
+// parts become active in about the order in which they stop, so blocks get similar numbers of parts. A block
+// gives up a part that is no longer active. If a block has more parts than slots, it runs them in several
+// rounds per step.
 //
-// Parts ahead. To load a part takes as long as ten levels. So a part that becomes active announces its readers in a
-// second bitmap: those that nobody ever had are dealt out as well, and a block loads them when it has arrived at the
-// barrier, while others still run. Only a part that nobody announced in time is loaded while all others wait.
+// Parts ahead. Loading a part takes as long as ten levels. So a part that becomes active announces its
+// readers in a second bitmap. Announced parts that no block has ever held are dealt out, too. A block loads
+// them after it has arrived at the barrier, while other blocks still run. Only parts that were not announced
+// in time are loaded while other blocks wait.
 //
-// The search ends when no part is active. Then levels go from places to vertices.
+// The search ends when no part is active. Then levels are copied from places to vertices.
 //
-// Memory. What blocks tell each other has a copy for even steps and one for odd ones: in a step one is read, the
-// other is written, and the barrier is between. A part that is not active any more runs for one step more, so both
-// copies have all that it has found. Bitmaps are three: one is read, one is written, one is cleared. All of these are
-// relaxed accesses.
+// Capacities. A block has `slots` slots in shared memory and up to FEW entries of each list of parts. Further
+// entries go to global memory, with room for all parts. The host makes parts that fit a slot.
+//
+// Races. Blocks exchange state by relaxed accesses. The state of vertices has a copy for even steps and one
+// for odd steps. A step reads one copy and writes the other, and the barrier separates steps. A part that is
+// no longer active runs one step more, so that both copies get all it has found. Of the three bitmaps, a step
+// reads one, writes one, and clears one.
 #include "block_search.cuh"
 
-// Mark the parts that read the source as active, and give it its level. By the first warp of one block.
+namespace layers {
+enum { parts };
+}
+
+// Gives the source level 0 and makes the parts that read it active. The first warp of one block calls it.
 __device__ __forceinline__ void begin_at(const partition &parts, const exchange &others, int *place_levels, int source) {
     const int place = parts.places[source], p = parts.part_at[place / PLACES];
     const unsigned lane = threadIdx.x, readers = parts.words[parts.parts[p].first + place - parts.parts[p].first_place];
@@ -42,7 +51,7 @@ __device__ __forceinline__ void begin_at(const partition &parts, const exchange 
     if (readers >> lane & 1) wake(parts.readers[p * READERS + lane], others.bitmaps, parts.number);
 }
 
-// Levels from places to vertices; all places are left unreached, for the next search.
+// Copies levels from places to vertices, and resets the places and the exchanged state for the next search.
 __device__ __forceinline__ void finish(const partition &parts, const exchange &others, int *place_levels, int *levels) {
     for (unsigned i = global_thread(); i < parts.num_places; i += grid_threads()) {
         const int v = parts.vertices[i];
@@ -51,7 +60,7 @@ __device__ __forceinline__ void finish(const partition &parts, const exchange &o
         place_levels[i] = UNREACHED;
     }
     for (unsigned i = global_thread(); i < parts.num_places / PLACES * 2; i += grid_threads())
-        store_relaxed(&others.at_level[i], 0ull);  // blocks behind may still look at it, for nothing
+        store_relaxed(&others.at_level[i], 0ull);  // a late block may still read it, without effect
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
@@ -87,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
         began = search.watch.now();
         search.level = step * parts.hops;
         if (!search.begin_step()) break;
-        if (global_thread() == 0) note_level(records, search.level, 1, LAYER_PARTS);
+        if (global_thread() == 0) note_level(records, search.level, 1, layers::parts);
         search.run_step(began);
     }
     finish(parts, others, place_levels, levels);

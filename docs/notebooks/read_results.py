@@ -36,7 +36,7 @@ slowdown = ms / ms.min()
 # The tables of `bfsbench report` are there as well.
 
 # %%
-from bfsbench.report import select, tables
+from bfsbench.reports import select, tables
 
 (best,) = tables(select(rows, variants=["adaptive", "luo", "push"]), ["best"])
 best.frame().head()

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bfsbench.bench.results import read_results
-from bfsbench.listing import shown_path, source_of
-from bfsbench.report.rows import COLD, EMULATED, fastest, kinds
+from bfsbench.reports.rows import COLD, EMULATED, fastest, kinds
+from bfsbench.rows.results import read_results
+from bfsbench.tools.listing import shown_path, source_of
 from bfsbench.variants import all_variants
 
 if TYPE_CHECKING:
@@ -82,12 +82,15 @@ def _section(variant: type[Variant], compared: Ratios) -> Iterator[str]:
     yield f"## {variant.name} {{ #{variant.name} }}\n"
     yield f"{variant.summary[0].upper()}{variant.summary[1:]}.{f' Also called {names}.' if names else ''}\n"
     yield "| | |\n|---|---|"
-    yield f"| source | {'; '.join(variant.origin)} |"
-    yield f"| {'program' if variant.host else 'kernel'} | `{shown_path(source_of(variant))}` |"
-    yield f"| layout | {', '.join(variant.layout)} |"
-    yield f"| frontier | {variant.frontier} |"
-    yield f"| parallel unit | {variant.parallel_unit} |"
-    yield f"| work | {variant.work} |\n"
+    facts = {
+        "source": "; ".join(variant.origin),
+        "program" if variant.host else "kernel": f"`{shown_path(source_of(variant))}`",
+        "layout": ", ".join(variant.layout),
+        "frontier": variant.frontier,
+        "parallel unit": variant.parallel_unit,
+        "work": variant.work,
+    }
+    yield "".join(f"| {name} | {fact} |\n" for name, fact in facts.items() if fact)
     for paragraph in inspect.cleandoc(variant.__doc__ or "").split("\n\n"):
         yield paragraph.replace("``", "`") + "\n"
     yield from _results(compared.get(variant.name, {}))

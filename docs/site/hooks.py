@@ -19,6 +19,9 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 import gallery  # noqa: E402  (it is beside this file, which MkDocs loads by its path)
 
+from bfsbench.bench.options import DEFAULTS, OPTIONS  # noqa: E402
+from bfsbench.support.errors import spelt  # noqa: E402
+
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.pages import Page
@@ -29,11 +32,7 @@ PLACED = ("SECURITY.md", "CHANGELOG.md", "results/README.md", "bfsbench/emulator
 FOLDERS = ("results/h200", "results/h200/reproduce", "cuda_src")
 """Folders whose pages, and the pictures of all pages, are shown as well."""
 
-QUOTED = ("results/h200/reproduce/pmpp-trace.md", "docs/site/explain.md")
-"""Files that commands have made; ``<!-- table: TITLE -->`` quotes their sections by the headings."""
-
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
-_QUOTE = re.compile(r"<!-- table: (.+?) -->")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -51,9 +50,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Quote tables of the trace, and lead links of the repository to pages of the site."""
-    markdown = _QUOTE.sub(lambda match: _table(match[1]), markdown)
+    """List the options, and lead links of the repository to pages of the site."""
+    markdown = markdown.replace("<!-- options -->", _options())
     return _LINK.sub(lambda match: _link(match, page.file.src_uri, files), markdown)
+
+
+def _options() -> str:
+    """The measuring options as a table, from their declarations."""
+    cells = [
+        (f"`{name}`", f"`{DEFAULTS[name]!r}`", spelt(option.help, str)) for name, option in OPTIONS.items()
+    ]
+    rows = (" | ".join(row).join(("| ", " |")) for row in (("option", "default", "meaning"), *cells))
+    head, *body = rows
+    return "\n".join((head, "|---|---|---|", *body))
 
 
 def _notebook(path: Path) -> str:
@@ -77,16 +86,6 @@ def _placed() -> list[str]:
         for file in (*(ROOT / folder).glob(pattern), *(ROOT / folder).glob("*.png")):
             found.append(file.relative_to(ROOT).as_posix())
     return sorted(found)
-
-
-def _table(title: str) -> str:
-    """The section with this heading. Raises ValueError if there is none."""
-    for file in QUOTED:
-        for section in (ROOT / file).read_text(encoding="utf-8").split("\n## ")[1:]:
-            heading, _, body = section.partition("\n")
-            if heading == title:
-                return body.strip()
-    raise ValueError(f"no section '{title}' in {' or '.join(QUOTED)}")
 
 
 def _link(match: re.Match[str], source: str, files: Files) -> str:

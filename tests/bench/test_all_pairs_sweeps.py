@@ -1,29 +1,27 @@
 """All-pairs shortest paths as a user meets them: run, report, tune, path, and the Python API."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import bfsbench
-from bfsbench.bench.results import read_results, read_rows
-from bfsbench.bench.runner import Method
-from bfsbench.bench.sampling import Sampling
+from bfsbench.bench.options import Method
 from bfsbench.bench.session import Session
-from bfsbench.cli import main
-from bfsbench.errors import UsageError
-from bfsbench.families import apsp
-from bfsbench.graphs.matrix import INFINITY
-from bfsbench.report import tables
+from bfsbench.programs.families.apsp import problem as apsp
+from bfsbench.programs.families.apsp.matrix import INFINITY
+from bfsbench.reports import tables
+from bfsbench.rows.results import read_results, read_rows
+from bfsbench.support.errors import UsageError
+from tests.commands import invoke, refused
 
+WEIGHTED = ("apsp_fw", "apsp_min_plus", "apsp_fw_blocked", "cpu_floyd_warshall")
 GRAPH = "weighted_random(n=40,density=20)"
 
 
 def cli(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments)
+    return invoke(*arguments)
 
 
 def run(out: Path, *arguments: str) -> Result:
@@ -31,15 +29,14 @@ def run(out: Path, *arguments: str) -> Result:
     return cli("run", "--dataset", GRAPH, *measuring, *arguments)
 
 
-def refused(result: Result) -> str:
-    assert result.exit_code == 2
-    (line,) = result.stderr.splitlines()
-    return line
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "r.csv"
 
 
-def test_a_family_is_run_and_reported(tmp_path: Path) -> None:
-    out = tmp_path / "r.csv"
-    result = run(out, "--family", "apsp", "--block", "32,64")
+def test_a_family_is_run_and_reported(out: Path) -> None:
+    names = "apsp_fw,apsp_min_plus,apsp_fw_blocked,cpu_floyd_warshall"
+    result = run(out, "--family", "apsp", "--variant", names, "--block", "32,64")
     assert result.exit_code == 0, result.stderr
     rows = read_rows(out)
     points = {(row["variant"], row["block"]) for row in rows}
@@ -88,8 +85,7 @@ def test_the_family_follows_from_the_variants(tmp_path: Path) -> None:
         (("--variant", "apsp_fw", "--dataset", "path(n=40000)"), "40,000 vertices: all-pairs shortest paths"),
     ],
 )
-def test_what_cannot_be_asked(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    out = tmp_path / "r.csv"
+def test_what_cannot_be_asked(out: Path, arguments: tuple[str, ...], message: str) -> None:
     assert message in refused(run(out, *arguments))
     assert not out.exists()
 
@@ -105,8 +101,7 @@ def test_a_dry_run_refuses_graphs_of_too_many_vertices(tmp_path: Path) -> None:
     assert run(tmp_path / "r.csv", *words).exit_code == 0
 
 
-def test_a_block_that_is_too_large_is_a_row(tmp_path: Path) -> None:
-    out = tmp_path / "r.csv"
+def test_a_block_that_is_too_large_is_a_row(out: Path) -> None:
     result = run(out, "--variant", "apsp_fw_blocked", "--tile-size", "128", "--elements-x", "1")
     assert result.exit_code == 1
     (row,) = read_rows(out)
@@ -114,32 +109,29 @@ def test_a_block_that_is_too_large_is_a_row(tmp_path: Path) -> None:
     assert "8,192 threads a block" in row["reason"]
 
 
-def test_next_hops_are_timed_apart_and_resumed(tmp_path: Path) -> None:
-    out = tmp_path / "r.csv"
-    assert run(out, "--family", "apsp", "--parents").exit_code == 0
+def test_next_hops_are_timed_apart_and_resumed(out: Path) -> None:
+    assert run(out, "--variant", ",".join(WEIGHTED), "--parents").exit_code == 0
     assert all(float(row["parents_ms"]) > 0 for row in read_rows(out))
-    again = run(out, "--family", "apsp", "--parents", "--resume")
+    again = run(out, "--variant", ",".join(WEIGHTED), "--parents", "--resume")
     assert again.exit_code == 0 and "nothing left to do" in again.stderr
 
 
 def test_wrong_distances_are_a_wrong_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bfsbench.bench.point import Point
+    from bfsbench.rows.point import Point
 
     point = Point(
         f"{GRAPH.removesuffix(')')},seed=1):directed", None, "cpu_floyd_warshall", "host", None, None
     )
-    right = Session(None).measure(point, Method(Sampling.of(1), 60, parents=True))
+    right = Session(None).measure([point], Method(1, 60, parents=True))[0]
     assert right["status"] == "ok" and float(right["parents_ms"]) > 0
-    monkeypatch.setattr(
-        apsp.problem, "reference_distances", lambda graph, rows: np.zeros((len(rows), 40), np.int32)
-    )
-    row = Session(None).measure(point, Method(Sampling.of(1), 60))
+    monkeypatch.setattr(apsp, "reference_distances", lambda graph, rows: np.zeros((len(rows), 40), np.int32))
+    row = Session(None).measure([point], Method(1, 60))[0]
     assert row["status"] == "wrong" and "distances differ" in row["reason"]
 
 
 def test_rows_of_a_large_graph_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apsp.distances, "WHOLE_UP_TO", 50)
-    monkeypatch.setattr(apsp.distances, "ROWS_SAMPLED", 6)
+    monkeypatch.setattr(apsp, "WHOLE_UP_TO", 50)
+    monkeypatch.setattr(apsp, "ROWS_SAMPLED", 6)
     graph = bfsbench.generate("weighted_random", n=90, density=10)
     problem = apsp.AllPairs(graph)
     assert len(set(problem.rows)) == 6 and {0, 89} <= set(problem.rows)

@@ -1,19 +1,26 @@
 """The syntax of sweep axes."""
 
-from __future__ import annotations
-
+import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.bench import axes
-from bfsbench.errors import UsageError
+from bfsbench.support.errors import UsageError
 
 
 def test_lists_and_ranges_mix_and_lose_repeats() -> None:
     assert axes.blocks("32,64:256:x2,64:128:+32,100") == [32, 64, 128, 256, 96, 100]
     assert axes.blocks("auto,64") == [None, 64]
     assert axes.grids("auto,4:6:1") == [None, 4, 5, 6]
+
+
+def test_values_from_python_stay_as_they_are() -> None:
+    assert axes.blocks([64, np.int64(256), "auto", "32:128:x2"]) == [64, 256, None, 32, 128]
+    assert axes.expand([0.5, 8, "8", "x,y"]) == [0.5, 8, "8", "x", "y"]
+    assert axes.expand(np.arange(2)) == [0, 1]
+    for wrong in (0.5, [64, None], []):
+        with pytest.raises(UsageError, match=r"is not a whole number|at least one value"):
+            axes.blocks(wrong)
 
 
 def test_a_range_stops_at_its_last_value() -> None:
@@ -52,7 +59,7 @@ def test_malformed_axes_say_what_is_wrong(text: str, says: str) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-4", "x", "1.5", "none"])
 def test_blocks_are_positive_whole_numbers(text: str) -> None:
-    with pytest.raises(UsageError, match="--block"):
+    with pytest.raises(UsageError, match=r"^block: "):
         axes.blocks(text)
 
 

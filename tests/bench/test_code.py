@@ -1,7 +1,5 @@
 """Rows say which code they measured, and other code is measured again."""
 
-from __future__ import annotations
-
 import csv
 import os
 import subprocess
@@ -10,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.code import code_hash
-from bfsbench.bench.results import COLUMNS
+from bfsbench.rows.code import code_hash
+from bfsbench.rows.results import COLUMNS
 from bfsbench.variants import find
 
 KERNEL = """// mine: frontier_numbers.
@@ -31,16 +29,7 @@ class Mine(LevelKernelVariant):
     """A search."""
 
     name = "mine"
-    summary = frontier = parallel_unit = work = "as frontier_numbers"
-    origin = ("nowhere",)
-    layout = ("CSR",)
-
-    def arguments(self):
-        graph = self.graph
-        return (graph.row_offsets, graph.column_indices, self.num_vertices, self.level_array)
-
-    def work_items(self):
-        return self.num_vertices
+    summary = "as frontier_numbers"
 '''
 HEADER = '#include "neighbours.cuh"\n'
 

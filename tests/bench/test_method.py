@@ -1,12 +1,21 @@
 """How points are sampled, from the words of the command line to rows."""
 
-from __future__ import annotations
-
+import itertools
+import re
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.results import read_rows
+from bfsbench.bench.options import Method
+from bfsbench.bench.session import Session
+from bfsbench.graphs.load import load
+from bfsbench.programs.families.bfs.searches import SearchVariant
+from bfsbench.rows.point import Point
+from bfsbench.rows.results import read_rows
+from bfsbench.support.errors import WrongResultError
+from bfsbench.variants.cpu_queue import CpuQueue
 from tests.bench.test_run import LATTICE, SMALL, run, run_faulty
 
 
@@ -17,7 +26,7 @@ def test_points_take_turns_and_rows_say_how_they_were_measured(tmp_path: Path) -
     rows = read_rows(tmp_path / "r.csv")
     assert [row["variant"] for row in rows] == ["cpu_queue", "frontier_numbers", "dies"] * 2
     for row in rows:
-        assert row["method"] == "cold warmup=2 shuffled:5"
+        assert row["method"].startswith("cold warmup=2 shuffled:5")
         if row["variant"] == "dies":
             assert row["status"] == "crash" and row["search_ms"] == ""
             continue
@@ -34,9 +43,139 @@ def test_points_take_turns_and_rows_say_how_they_were_measured(tmp_path: Path) -
     assert "has rows measured 'cold warmup=2 shuffled:5', not 'as usual'" in warm.stderr
 
 
+def test_a_search_from_another_source_precedes_each_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources: list[int] = []
+    session = Session(None)
+    session.use(load("kronecker(scale=8,edge_factor=8)"))
+    variant = session.build("cpu_queue", None, None, {})
+    assert isinstance(variant, SearchVariant)
+    search = variant.traverse
+    monkeypatch.setattr(variant, "traverse", lambda source: (sources.append(source), search(source)))
+    problem = session.problem("bfs", 3)
+    timing = session.time(variant, problem, Method(4, warmup=2))
+    assert len(timing.search_ms) == 4
+    first, second = sources[2], sources[4]
+    assert sources == [3, 3, first, 3, second, 3, first, 3, second, 3] and len({3, first, second}) == 3
+    session.close()
+
+
+class Searched(list[int]):
+    """A session whose program records the sources that it searches from; ``fails`` may raise."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, fails: Callable[[int], None] = lambda source: None):
+        search = CpuQueue.traverse
+
+        def traverse(variant: CpuQueue, source: int) -> None:
+            self.append(source)
+            fails(source)
+            search(variant, source)
+
+        monkeypatch.setattr(CpuQueue, "traverse", traverse)
+
+
+def points(*sources: int) -> list[Point]:
+    return [Point(GRAPH, source, "cpu_queue", "host", None, None) for source in sources]
+
+
+GRAPH = "kronecker(scale=8,edge_factor=8):symmetrised"
+
+
+def test_sources_alternate(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = Searched(monkeypatch)
+    with closing(Session(None)) as session:
+        begun: list[int] = []
+        rows = session.measure(points(3, 5, 7), Method(4, warmup=2, parents=True), begun.append)
+    assert sources == [3, 5, 7] * 6 + [3, 5, 7], "two untimed, four timed, and one for parents"
+    assert begun[3:] == [0, *[0, 1, 2] * 9], "each point is announced before its reference and each search"
+    for row, source in zip(rows, "357", strict=True):
+        assert (row["source"], row["method"]) == (source, "warmup=2 sources=alternating")
+        assert row["search_ms_samples"].count(";") == 3 and float(row["parents_ms"]) > 0
+
+
+def test_a_source_that_needs_more_samples_than_others_never_follows_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sources = Searched(monkeypatch)
+    quiet = iter([*[False, True] * 3, *[False] * 4])
+    monkeypatch.setattr(
+        "bfsbench.bench.measure.enough",
+        lambda method, taken: len(taken) >= (3 if next(quiet, True) else 1) and len(taken) > 0,
+    )
+    with closing(Session(None)) as session:
+        rows = session.measure(points(3, 5), Method(1))
+    assert len({row["search_ms_samples"].count(";") for row in rows}) == 2
+    assert all(one != other for one, other in itertools.pairwise(sources)), sources
+
+
+def test_a_point_that_fails_is_left_out_of_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(source: int) -> None:
+        if source == 5:
+            raise WrongResultError("as planned")
+
+    Searched(monkeypatch, fails)
+    with closing(Session(None)) as session:
+        (row,) = session.measure(points(3, 5, 7), Method(2))
+    assert (row["source"], row["status"], row["reason"]) == ("5", "wrong", "as planned")
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "rule"),
+    [("dies", "crash", "alternating"), ("errs", "wrong", "alternating"), ("hangs", "timeout", "interposed")],
+)
+def test_a_source_that_fails_costs_its_own_row(tmp_path: Path, how: str, status: str, rule: str) -> None:
+    """The others begin again, after a timeout one by one."""
+    words = ("--dataset", LATTICE, "--variant", "unlucky", "--failure", how, "--source", "0:4:+1")
+    run_faulty(*words, "--repeats", "3", "--timeout", "3", cwd=tmp_path, check=1)
+    rows = {row["source"]: row for row in read_rows(tmp_path / "r.csv")}
+    assert rows.pop("2")["status"] == status
+    assert {source: (row["status"], row["method"]) for source, row in rows.items()} == dict.fromkeys(
+        "0134", ("ok", f"sources={rule}")
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "rules"),
+    [
+        (("--source", "0,1,2"), ["alternating"] * 3),
+        (("--source", "0,1,2", "--order", "interleaved"), ["alternating"] * 3),
+        (("--source", "0,1,2", "--order", "shuffled:1"), ["interposed"] * 3),
+        (("--source", "4"), ["interposed"]),
+        (("--source", "4", "--variant", "push"), ["repeated"]),
+        (("--dataset", "path(n=1)", "--source", "0"), ["repeated"]),
+        (("--dataset", "star(n=30,arcs=in)", "--source", "0"), ["interposed"]),
+        (("--source", "0,1", "--variant", "push"), ["alternating"] * 2),
+    ],
+)
+def test_rows_name_the_rule_of_their_sources(
+    tmp_path: Path, words: tuple[str, ...], rules: list[str]
+) -> None:
+    given = {
+        "--dataset": LATTICE,
+        "--variant": "cpu_queue",
+        **dict(zip(words[::2], words[1::2], strict=True)),
+    }
+    usual = [*itertools.chain(*given.items()), "--repeats", "2"]
+    run(*usual, cwd=tmp_path)
+    rows = read_rows(tmp_path / "r.csv")
+    assert [row["method"].split()[-1] for row in rows] == [f"sources={rule}" for rule in rules]
+    run(*usual, "--resume", cwd=tmp_path)
+    assert read_rows(tmp_path / "r.csv") == rows
+
+
+def test_resuming_does_not_add_to_rows_of_the_former_rule(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--repeats", "1")
+    run(*words, "--source", "0,1", cwd=tmp_path)
+    path = tmp_path / "r.csv"
+    run(*words, "--source", "0:2:+1", "--resume", cwd=tmp_path)
+    assert [row["method"] for row in read_rows(path)] == ["sources=alternating"] * 2 + ["sources=interposed"]
+    path.write_text(re.sub("sources=[a-z]+", "", path.read_text()))
+    done = run(*words, "--source", "0:3:+1", "--resume", cwd=tmp_path, check=2)
+    assert "has rows of searches repeated from one source; now sources alternate" in done.stderr
+
+
 def test_samples_are_as_many_as_noise_and_time_ask_for(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--energy")
     run(*words, "--max-noise", "0.000001", "--max-samples", "9", cwd=tmp_path)
     (row,) = read_rows(tmp_path / "r.csv")
-    assert row["search_ms_samples"].count(";") == 8 and row["method"] == "max_noise=1e-06%"
+    assert row["search_ms_samples"].count(";") == 8 and row["method"] == "max_noise=1e-06% sources=interposed"
     assert row["energy_j"] == "" and "energy: unknown, this device has no counter" in row["warnings"]

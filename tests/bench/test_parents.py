@@ -1,25 +1,20 @@
 """Breadth-first trees: derived on every backend, accepted when right, rejected by each rule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import bfsbench
 from bfsbench.backends import open_device
-from bfsbench.bench.point import Point
-from bfsbench.bench.runner import Method
-from bfsbench.bench.sampling import Sampling
+from bfsbench.bench.options import Method
 from bfsbench.bench.session import Session
-from bfsbench.errors import NoPathError, UsageError
-from bfsbench.families.base import Paths
-from bfsbench.families.bfs import parents as trees
-from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.parents import (
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.base import Paths
+from bfsbench.programs.families.bfs import parents as trees
+from bfsbench.programs.families.bfs.parents import (
     NO_PARENT,
     WrongParentsError,
     check_parents,
@@ -27,8 +22,9 @@ from bfsbench.families.bfs.parents import (
     parents_on_host,
     path,
 )
-from bfsbench.graphs.convert import build_graph
-from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.rows.point import Point
+from bfsbench.support.errors import NoPathError, UsageError
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import DeviceGraph
 from tests.bench.trees import Array, below_the_source, depth_first_tree, descendants, fit_parents, searches
@@ -228,14 +224,14 @@ def test_a_wrong_tree_is_a_wrong_row(monkeypatch: pytest.MonkeyPatch) -> None:
 
     point = Point("path(n=5):symmetrised", 0, "cpu_queue", "host", None, None)
     session = Session(None)
-    right = session.measure(point, Method(Sampling.of(1), 60, parents=True))
+    right = session.measure([point], Method(1, 60, parents=True))[0]
     assert right["status"] == "ok" and float(right["parents_ms"]) > 0
     monkeypatch.setattr(trees, "parents_on_host", loops)
-    row = session.measure(point, Method(Sampling.of(1), 60, parents=True))
+    row = session.measure([point], Method(1, 60, parents=True))[0]
     assert row["status"] == "wrong" and "parents_ms" not in row
     assert (
         row["reason"]
         == "the parents break rule 1: following parents from vertex 1 does not end at the source 0"
     )
-    assert session.measure(point, Method(Sampling.of(1), 60))["parents_ms"] == ""
+    assert session.measure([point], Method(1, 60))[0]["parents_ms"] == ""
     session.close()

@@ -1,7 +1,5 @@
 """Level profiles against the levels."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import subprocess
@@ -12,12 +10,12 @@ import numpy as np
 import pytest
 
 from bfsbench.backends.base import Device
-from bfsbench.bench.profile import COLUMNS
-from bfsbench.bench.results import ResultWriter, axes_of, read_rows
-from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.profile import LevelSizes, parse_counters, profile
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.bfs.profile import LevelSizes, parse_counters, profile
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.rows.columns import PROFILE_COLUMNS as COLUMNS
+from bfsbench.rows.results import ResultWriter, axes_of, read_rows
 from bfsbench.variants import all_variants, find
 from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
 from tests.shapes import SHAPES
@@ -106,18 +104,8 @@ def test_counters_stand_beside_what_a_level_cost(tmp_path: Path) -> None:
     layers = [range(0, 1), range(1, 41), range(41, 81), range(81, 82)]
     edges = [(u, v) for near, far in itertools.pairwise(layers) for u in near for v in far]
     (tmp_path / "layers.txt").write_text("".join(f"{u} {v}\n" for u, v in edges))
-    words = [
-        "--dataset",
-        "layers.txt:directed",
-        "--variant",
-        "bfs4k",
-        "--source",
-        "0",
-        "--k4",
-        "0",
-        "--profile",
-    ]
-    command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--out", "r.csv", *words]
+    words = "--dataset layers.txt:directed --variant bfs4k --source 0 --k4 0 --profile"
+    command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--out", "r.csv", *words.split()]
     hashes = ["--hash", "none,hash64,hash_warp"]
     subprocess.run([*command, *hashes], cwd=tmp_path, check=True, env=os.environ, capture_output=True)
     found: dict[str, list[dict[str, int]]] = {}

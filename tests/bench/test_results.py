@@ -1,16 +1,18 @@
 """The result file: after a killed writer, when resuming, and errors of readers."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from bfsbench.bench.results import ADDED, COLUMNS, ResultWriter, read_results, read_rows
-from bfsbench.errors import InputError, UsageError
+from bfsbench.rows.results import ADDED, COLUMNS, ResultWriter, read_results, read_rows
+from bfsbench.support.errors import InputError, UsageError
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "r.csv"
 
 
 def make_row(**values: str) -> dict[str, str]:
@@ -33,8 +35,7 @@ def test_rows_come_back_as_written(tmp_path: Path) -> None:
     assert read_rows(tmp_path / "new" / "r.csv") == [row]
 
 
-def test_an_existing_file_needs_resume(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
+def test_an_existing_file_needs_resume(path: Path) -> None:
     write(path, make_row())
     with pytest.raises(UsageError, match="add --resume"):
         ResultWriter(path, resume=False)
@@ -42,20 +43,18 @@ def test_an_existing_file_needs_resume(tmp_path: Path) -> None:
     assert [row["graph"] for row in read_rows(path)] == ["g:directed", "second"]
 
 
-def test_a_file_without_rows_is_as_good_as_none(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
+def test_a_file_without_rows_is_as_good_as_none(path: Path) -> None:
     write(path)
     write(path, make_row())
     assert len(read_rows(path)) == 1
 
 
 def test_an_interrupt_while_the_first_row_is_written_keeps_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(_file: int) -> None:
         raise KeyboardInterrupt
 
-    path = tmp_path / "r.csv"
     writer = ResultWriter(path, resume=False)
     monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
@@ -117,8 +116,7 @@ def test_a_file_of_two_names_is_not_rewritten_under_one(tmp_path: Path) -> None:
     assert path.samefile(second) and len(read_rows(path)) == 2
 
 
-def test_no_other_run_comes_between_while_rows_are_dropped(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
+def test_no_other_run_comes_between_while_rows_are_dropped(path: Path) -> None:
     write(path, make_row(), make_row(graph="failed", status="crash"))
     writer = ResultWriter(path, resume=True)
     replace = Path.replace
@@ -142,11 +140,10 @@ def test_no_other_run_comes_between_while_rows_are_dropped(tmp_path: Path) -> No
     assert [row["graph"] for row in read_rows(path)] == ["g:directed", "again"]
 
 
-def test_rows_go_where_the_name_is_when_another_run_replaces_the_file(tmp_path: Path) -> None:
+def test_rows_go_where_the_name_is_when_another_run_replaces_the_file(path: Path) -> None:
     """The file is replaced between opening and locking: rows written to the old one would be lost."""
     import filelock
 
-    path = tmp_path / "r.csv"
     write(path, make_row(), make_row(graph="failed", status="crash"))
     take = filelock.lock_descriptor
     others = [drop_failed]
@@ -171,8 +168,7 @@ def test_what_a_killed_rewriting_left_is_removed(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == [".r.csv.mine", "r.csv"]
 
 
-def test_a_file_with_a_byte_order_mark_is_continued(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
+def test_a_file_with_a_byte_order_mark_is_continued(path: Path) -> None:
     write(path, make_row(source="5"))
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes() + b"killed he")
     write(path, make_row(source="7"), resume=True)
@@ -206,8 +202,7 @@ def test_unwritable_places_are_one_line(tmp_path: Path) -> None:
         ResultWriter(tmp_path, resume=False)
 
 
-def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "r.csv"
+def test_a_full_disk_leaves_no_half_row(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = ResultWriter(path, resume=False)
     writer.append(make_row())
     real = os.write
@@ -219,8 +214,7 @@ def test_a_full_disk_leaves_no_half_row(tmp_path: Path, monkeypatch: pytest.Monk
     assert read_rows(path) == [make_row()]
 
 
-def test_reading_checks_columns_and_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
+def test_reading_checks_columns_and_numbers(tmp_path: Path, path: Path) -> None:
     write(path, make_row(search_ms="fast"))
     with pytest.raises(InputError, match="search_ms is not numeric"):
         read_results([path])
@@ -269,8 +263,7 @@ def test_files_from_before_a_column_was_added_are_continued(tmp_path: Path) -> N
     assert (tmp_path / "r.csv").read_text().startswith(",".join(COLUMNS) + "\n")
 
 
-def test_a_row_as_long_as_the_header_of_its_own_file(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
+def test_a_row_as_long_as_the_header_of_its_own_file(path: Path) -> None:
     write_old(path, unfinished=",".join("1" for _ in COLUMNS) + "\n")
     with pytest.raises(
         InputError,
@@ -279,8 +272,7 @@ def test_a_row_as_long_as_the_header_of_its_own_file(tmp_path: Path) -> None:
         read_rows(path)
 
 
-def test_rows_that_are_there_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
+def test_rows_that_are_there_are_read_when_they_are_asked_for(path: Path) -> None:
     rows = [make_row(source=str(i), reason=f'"{i}", ü', host=f"node{i}") for i in range(5)]
     write(path, *rows)
     writer = ResultWriter(path, resume=True)
@@ -292,8 +284,7 @@ def test_rows_that_are_there_are_read_when_they_are_asked_for(tmp_path: Path) ->
     writer.close()
 
 
-def test_rows_keep_their_bytes_when_others_are_dropped(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
+def test_rows_keep_their_bytes_when_others_are_dropped(path: Path) -> None:
     write(path, make_row(), make_row(status="crash"), make_row(graph="third"))
     lines = path.read_bytes().replace(b"g:directed", b'"g:directed"').splitlines(keepends=True)
     path.write_bytes(b"".join(lines))
@@ -303,8 +294,7 @@ def test_rows_keep_their_bytes_when_others_are_dropped(tmp_path: Path) -> None:
     assert path.read_bytes() == b"".join([lines[0], lines[1], lines[3]])
 
 
-def test_a_row_of_several_lines_is_not_torn(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
+def test_a_row_of_several_lines_is_not_torn(path: Path) -> None:
     write(path, make_row(reason="two\nlines"), make_row(status="crash"))
     before = path.read_bytes()
     writer = ResultWriter(path, resume=True)
@@ -315,13 +305,12 @@ def test_a_row_of_several_lines_is_not_torn(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("complete", [True, False])
-def test_the_parser_and_the_strict_reader_agree(tmp_path: Path, complete: bool) -> None:
+def test_the_parser_and_the_strict_reader_agree(path: Path, complete: bool) -> None:
     """Rows whose last column is empty take the strict reader; the result is the same."""
     rows = [
         make_row(taken_at="now" if complete else "", block=block, grid="132", compute_capability="9.0")
         for block in ("32", "", "064")
     ]
-    path = tmp_path / "r.csv"
     write(path, *rows)
     frame = read_results([path])
     assert frame["grid"].tolist() == ["132"] * 3
@@ -332,8 +321,7 @@ def test_the_parser_and_the_strict_reader_agree(tmp_path: Path, complete: bool) 
 
 @pytest.mark.parametrize("ragged", ["too,long" + "," * len(COLUMNS), "too,short"])
 @pytest.mark.parametrize("place", [1, 2])
-def test_ragged_rows_are_named_wherever_they_stand(tmp_path: Path, ragged: str, place: int) -> None:
-    path = tmp_path / "r.csv"
+def test_ragged_rows_are_named_wherever_they_stand(path: Path, ragged: str, place: int) -> None:
     write(path, make_row(taken_at="now"))
     lines = path.read_text().splitlines()
     lines.insert(place, ragged)
@@ -344,9 +332,8 @@ def test_ragged_rows_are_named_wherever_they_stand(tmp_path: Path, ragged: str, 
         ResultWriter(path, resume=True)
 
 
-def test_rows_that_were_appended_stay_when_others_are_dropped(tmp_path: Path) -> None:
+def test_rows_that_were_appended_stay_when_others_are_dropped(path: Path) -> None:
     """And rows that were known before are read unchanged."""
-    path = tmp_path / "r.csv"
     write(path, *(make_row(source=str(i), host=f"node{i}") for i in range(4)))
     writer = ResultWriter(path, resume=True)
     known = list(writer.rows)

@@ -1,7 +1,6 @@
 """``bfsbench run`` as a user runs it: its arguments, files and exit codes."""
 
-from __future__ import annotations
-
+import json
 import os
 import random
 import signal
@@ -12,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.results import AXES, axes_of, read_rows
+from bfsbench.rows.results import AXES, axes_of, read_rows
 from tests.commands import Completed, bfsbench, bfsbench_with
 from tests.parameters import some
+from tests.waiting import wait_until
 
 FAULTY = Path(__file__).parent.parent / "faulty"
 SMALL = "kronecker(scale=6,edge_factor=4,seed=1)"
@@ -78,6 +78,24 @@ def test_resuming_completes_a_sweep_and_repeats_nothing(tmp_path: Path) -> None:
     assert read_rows(tmp_path / "r.csv") == rows
 
 
+def test_a_dry_run_counts_what_resuming_would_measure(tmp_path: Path) -> None:
+    words = ("--variant", "push,pull", "--block", "32,64", "--sources", "2", "--knobs", "auto", "--dataset")
+    run(*words, LATTICE, cwd=tmp_path)
+    before = (tmp_path / "r.csv").read_bytes()
+    done = run(*words, LATTICE, "--resume", "--dry-run", cwd=tmp_path)
+    assert "0 points, each" in done.stdout
+    more = run(*words, f"{LATTICE},kronecker(scale=30)", "--resume", "--dry-run", cwd=tmp_path)
+    assert "8 points, each" in more.stdout and "lattice" not in more.stdout.partition("peak")[0]
+    assert (tmp_path / "r.csv").read_bytes() == before
+
+
+def test_a_dry_run_counts_failed_points_that_are_tried_again(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "raises,push", "--resume")
+    run_faulty(*words, cwd=tmp_path, check=1)
+    assert "0 points, each" in run_faulty(*words, "--dry-run", cwd=tmp_path).stdout
+    assert "1 point, each" in run_faulty(*words, "--dry-run", "--retry-failed", cwd=tmp_path).stdout
+
+
 def test_resuming_on_another_device_is_refused(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "push")
     run(*words, cwd=tmp_path)
@@ -89,16 +107,8 @@ def test_resuming_on_another_device_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", some(range(4), 0))
 def test_a_killed_sweep_resumes_to_the_rows_of_an_uninterrupted_one(tmp_path: Path, seed: int) -> None:
-    words = [
-        "--dataset",
-        LATTICE,
-        "--variant",
-        "push,pull,edge,simple",
-        "--block",
-        "32:256:x2",
-        "--repeats",
-        "2",
-    ]
+    swept = "--variant push,pull,edge,simple --block 32:256:x2 --repeats 2"
+    words = ["--dataset", LATTICE, *swept.split()]
     command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--out", "r.csv", *words]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
     time.sleep(random.Random(seed).uniform(0.3, 3.5))
@@ -166,7 +176,7 @@ def test_failed_rows_carry_their_axes_and_provenance(tmp_path: Path) -> None:
         (("--dataset", "lattice(rows=0)"), "rows"),
         (("--dataset", "lattice(rowz=4)"), "rowz"),
         (("--dataset", LATTICE + ":sideways"), "sideways"),
-        (("--dataset", LATTICE, "--out", "/dev/null/r.csv"), "cannot write /dev/null/r.csv"),
+        (("--dataset", LATTICE, "--out", "/dev/null/r.csv"), "; choose another place by --out"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
@@ -206,7 +216,7 @@ def test_a_list_of_graphs_may_be_longer_than_the_name_of_a_file(tmp_path: Path) 
 
 def test_the_default_result_file_has_the_time_in_its_name(tmp_path: Path) -> None:
     bfsbench("run", "--backend", "cpu", "--dataset", LATTICE, "--variant", "cpu_queue", cwd=tmp_path)
-    (file,) = (tmp_path / "results").iterdir()
+    (file,) = (tmp_path / "results").glob("*.csv")
     assert file.name.startswith("run-") and len(read_rows(file)) == 1
 
 
@@ -218,7 +228,7 @@ def test_help_is_short_and_names_knobs_on_request(tmp_path: Path) -> None:
     assert titles[0] == "What:" and titles[-1] == "Others:" and len(titles) == 8
     every = " ".join(bfsbench("run", "--help-knobs", cwd=tmp_path).stdout.split())
     assert "1, 2, 4, 8, 16, 32; default 16" in every
-    assert "(1 .. 1e+09; default 14)" in every and "(0 .. 1e+12; default 14.0)" in every
+    assert "(1 .. 1e+09; default 14)" in every and "(0 .. 1e+12; default 2.0)" in every
     some = bfsbench("run", "--help-knobs", "hong,pull", cwd=tmp_path).stdout
     assert some.startswith("virtual_warp:\n  --w-sz LIST")
     assert some.endswith("pull has no knobs.\n") and "--k1" not in some
@@ -308,20 +318,11 @@ def test_a_sweep_that_never_begins_leaves_no_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["bad.mtx"]
 
 
-def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "bfsbench",
-        "run",
-        "--backend",
-        "cpu",
-        "--out",
-        "r.csv",
-        "--dataset",
-        LATTICE,
-    ]
-    command += ["--dataset", LATTICE, "--variant", "push,hangs", "--timeout", "60"]
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
+    measuring = ("--backend", "cpu", "--out", "r.csv", "--timeout", "60")
+    command = [sys.executable, "-m", "bfsbench", "run", *measuring]
+    command += ["--dataset", LATTICE, "--variant", "push,hangs"]
     environment = os.environ | {"BFSBENCH_VARIANTS": str(FAULTY)}
     process = subprocess.Popen(
         command,
@@ -334,10 +335,15 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
     while not (tmp_path / "r.csv").exists() or len(read_rows(tmp_path / "r.csv")) < 1:
         time.sleep(0.1)
         assert process.poll() is None
-    process.send_signal(signal.SIGINT)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for pid in children if number == signal.SIGTERM else ():  # as Slurm does to every process of a job
+        os.kill(int(pid), number)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert errors.strip().splitlines()[-1] == "bfsbench: interrupted: continue with --resume --out r.csv"
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
+    assert {row["status"] for row in read_rows(tmp_path / "r.csv")} == {"ok"}
 
 
 @pytest.mark.parametrize(
@@ -383,6 +389,25 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         )
     assert done.returncode == 1
     assert done.stderr == "bfsbench: cannot write the output: No space left on device\n"
+
+
+def test_a_quiet_sweep_prints_errors_only(tmp_path: Path) -> None:
+    done = run("--dataset", LATTICE, "--variant", "push", "--quiet", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("", "") and len(read_rows(tmp_path / "r.csv")) == 1
+    assert "r.csv exists" in run("--dataset", LATTICE, "--quiet", cwd=tmp_path, check=2).stderr
+
+
+def test_a_sweep_prints_its_events_as_lines_of_json(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "push,cpu_queue", "--json")
+    done = run(*words, cwd=tmp_path)
+    begin, batch, *points = map(json.loads, done.stdout.splitlines())
+    assert begin == {"event": "begin", "points": 2, "backend": "cpu"}
+    assert batch == {"event": "batch", "points": 2, "held": 0}
+    rows = read_rows(tmp_path / "r.csv")
+    for point, row in zip(points, rows, strict=True):
+        assert {name: point.get(name, "") for name in row} == row and point["event"] == "point"
+    again = run(*words, "--resume", cwd=tmp_path).stdout.splitlines()
+    assert json.loads(again[-1]) == {"event": "batch", "points": 2, "held": 2}
 
 
 def test_a_dry_run_does_not_make_the_graph(tmp_path: Path) -> None:

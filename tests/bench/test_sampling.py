@@ -1,7 +1,5 @@
 """How many samples are taken, and the warnings about them; with artificial clocks and devices."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -12,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from bfsbench.bench.advice import advise
 from bfsbench.bench.measure import Energy, measure_energy
-from bfsbench.bench.runner import LONGEST_TIMEOUT_S, Method, Order
-from bfsbench.bench.sampling import REST_S, RETAKEN, Sample, Samples, Sampling, State, noise, take
-from bfsbench.errors import UsageError
+from bfsbench.bench.options import LONGEST_TIMEOUT_S, Method, Turns
+from bfsbench.bench.sampling import REST_S, RETAKEN, Sample, Samples, State, advise, enough, noise
+from bfsbench.support.errors import UsageError
 
 COOL = State(1980)
 HOT = State(1980, "software thermal; power cap")
@@ -47,30 +44,28 @@ class Made:
         raise AssertionError("cold caches were not requested")
 
 
-def taken(times: Iterable[float], sampling: Sampling, machine: Made | None = None) -> Samples:
+def taken(times: Iterable[float], method: Method, machine: Made | None = None) -> Samples:
     """Samples that take these times, in ms."""
-    source = iter(times)
-
-    def one() -> Sample:
+    source, device, samples = iter(times), machine or Made(), Samples()
+    while not enough(method, samples.search_ms):
         milliseconds = next(source)
-        return Sample(milliseconds, milliseconds)
-
-    return take(one, sampling, machine or Made(), rest=lambda seconds: None)
+        samples.add(Sample(milliseconds, milliseconds), device.state(), method, rest=lambda seconds: None)
+    return samples
 
 
 def test_five_samples_are_usual() -> None:
-    assert taken(itertools.count(1), Sampling()).search_ms == [1, 2, 3, 4, 5]
-    assert taken(itertools.count(1), Sampling.of(2)).search_ms == [1, 2]
+    assert taken(itertools.count(1), Method()).search_ms == [1, 2, 3, 4, 5]
+    assert taken(itertools.count(1), Method(2)).search_ms == [1, 2]
 
 
 def test_quiet_samples_are_few_and_noisy_ones_many() -> None:
-    sampling = Sampling.of(max_noise_percent=1)
-    assert len(taken(itertools.repeat(2.0), sampling).kept) == 6, "fewer have no interval"
+    method = Method(max_noise=1)
+    assert len(taken(itertools.repeat(2.0), method).kept) == 6, "fewer have no interval"
     noisy = random.Random(1)
-    many = taken(iter(lambda: noisy.gauss(100, 10), None), sampling)
-    assert 6 < len(many.kept) < sampling.max_samples
+    many = taken(iter(lambda: noisy.gauss(100, 10), None), method)
+    assert 6 < len(many.kept) < method.most
     assert noise(many.search_ms) <= 0.01 < noise(many.search_ms[:-1])
-    endless = taken(itertools.cycle([1.0, 9.0]), Sampling.of(max_noise_percent=1, max_samples=40))
+    endless = taken(itertools.cycle([1.0, 9.0]), Method(max_noise=1, max_samples=40))
     assert len(endless.kept) == 40
 
 
@@ -90,20 +85,22 @@ def test_the_interval_is_between_sorted_samples(count: int, reach: float) -> Non
 
 
 def test_samples_go_on_for_some_time() -> None:
-    assert len(taken(itertools.repeat(100.0), Sampling.of(min_time_s=1.25)).kept) == 13
-    assert len(taken(itertools.repeat(1e4), Sampling.of(3, min_time_s=1.25)).kept) == 3
+    assert len(taken(itertools.repeat(100.0), Method(min_time=1.25)).kept) == 13
+    assert len(taken(itertools.repeat(1e4), Method(3, min_time=1.25)).kept) == 3
 
 
 def test_samples_of_a_throttled_device_are_taken_again() -> None:
     machine = Made([COOL, HOT, HOT, COOL])
-    samples = taken(itertools.count(1), Sampling.of(3), machine)
+    samples = taken(itertools.count(1), Method(3), machine)
     assert samples.search_ms == [1, 4, 5] and samples.discarded == 2
     assert "throttled: 2 samples were taken again" in advise(samples, Made())
 
 
 def test_a_device_that_only_throttles_is_given_up_and_told() -> None:
     rested: list[float] = []
-    samples = take(lambda: Sample(1, 1), Sampling.of(3), Made([HOT]), rest=rested.append)
+    samples = Samples()
+    while not enough(Method(3), samples.search_ms):
+        samples.add(Sample(1, 1), HOT, Method(3), rest=rested.append)
     assert samples.discarded == len(rested) == 3 * RETAKEN and set(rested) == {REST_S}
     (warning,) = advise(samples, Made())
     assert warning.startswith("throttled: 3 samples are of a slowed GPU (software thermal, power cap)")
@@ -123,7 +120,7 @@ def test_a_device_that_only_throttles_is_given_up_and_told() -> None:
     ],
 )
 def test_what_is_said_about_samples(times: Sequence[float], machine: Made, says: str) -> None:
-    warnings = advise(taken(times, Sampling(), machine), machine)
+    warnings = advise(taken(times, Method(), machine), machine)
     assert len(warnings) == bool(says)
     assert says in "".join(warnings)
 
@@ -181,52 +178,49 @@ def test_energy_that_nothing_counts_is_not_told(energy: float | None) -> None:
         ({"warmup": 0}, "warmup must be at least 1"),
         ({"repeats": 1.5}, "repeats must be a whole number, not 1.5"),
         ({"warmup": 1.5}, "warmup must be a whole number, not 1.5"),
-        ({"min_samples": 1.5, "min_time_s": 1.0}, "min_samples must be a whole number, not 1.5"),
-        ({"min_samples": 3}, "go with --max-noise or --min-time"),
-        ({"max_samples": 3}, "go with --max-noise or --min-time"),
-        (
-            {"min_time_s": 1.0, "min_samples": 9, "max_samples": 3},
-            "--max-samples 3 is less than --min-samples 9",
-        ),
-        ({"max_noise_percent": 1.0, "max_samples": 5}, "--max-noise needs 6 samples"),
-        ({"max_noise_percent": 0.0}, "must not be negative"),
+        ({"min_samples": 1.5, "min_time": 1.0}, "min_samples must be a whole number, not 1.5"),
+        ({"min_samples": 3}, "go with max_noise or min_time"),
+        ({"max_samples": 3}, "go with max_noise or min_time"),
+        ({"min_time": 1.0, "min_samples": 9, "max_samples": 3}, "max_samples 3 is less than min_samples 9"),
+        ({"max_noise": 1.0, "max_samples": 5}, "max_noise needs 6 samples, more than max_samples 5"),
+        ({"max_noise": 0.0}, "max_noise must be a positive number, not 0.0"),
     ],
 )
 def test_numbers_that_contradict_each_other(words: dict[str, float], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        Sampling.of(**words)
+        Method(**words)
 
 
 def test_samples_have_to_fit_into_the_time_of_a_point() -> None:
     with pytest.raises(
-        UsageError, match="--min-time 60: samples for so many seconds do not fit into --timeout 60"
+        UsageError, match="min_time 60: samples for so many seconds do not fit into timeout 60"
     ):
-        Method(Sampling.of(min_time_s=60), 60)
+        Method(min_time=60, timeout=60)
 
 
 @pytest.mark.parametrize("limit", [0, -1, math.nan, math.inf, "60", None])
 def test_a_point_has_a_positive_time(limit: Any) -> None:
     with pytest.raises(UsageError, match="timeout must be a positive number, not "):
-        Method(Sampling.of(), limit)
+        Method(timeout=limit)
 
 
 def test_times_beyond_what_clocks_count_are_cut() -> None:
-    assert Method(Sampling.of(), 1e300).limit_s == LONGEST_TIMEOUT_S
+    assert Method(timeout=1e300).limit_s == LONGEST_TIMEOUT_S
 
 
-@pytest.mark.parametrize("numbers", [{"min_time_s": math.nan}, {"max_noise_percent": math.nan}])
+@pytest.mark.parametrize("numbers", [{"min_time": math.nan}, {"max_noise": math.nan}])
 def test_what_is_no_number_is_refused(numbers: dict[str, float]) -> None:
-    with pytest.raises(UsageError, match="--min-time must not be negative, and --max-noise must be positive"):
-        Sampling.of(**numbers)
+    with pytest.raises(UsageError, match=r"must be a .*number.*, not nan"):
+        Method(**numbers)
 
 
 @pytest.mark.parametrize("text", ["sequential", "interleaved", "shuffled", "shuffled:7"])
 def test_orders_by_their_words(text: str) -> None:
-    order = Order.of(text)
-    assert Order.of(order.words or "sequential") == order
+    turns = Turns.of(text)
+    assert Turns.of("".join(turns.words) or "sequential") == turns
 
 
 @pytest.mark.parametrize("text", ["", "random", "shuffled:", "shuffled:x", "interleaved:3"])
 def test_other_orders_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="none of sequential, interleaved and shuffled"):
-        Order.of(text)
+        Method(order=text)

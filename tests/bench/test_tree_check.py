@@ -1,18 +1,21 @@
 """Trees checked on the device: what the host accepts and nothing else, and each rule broken."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.backends.base import Device
-from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.parents import NO_PARENT, WrongParentsError, check_parents, levels_of_tree
-from bfsbench.families.bfs.tree_check import Tree, TreeCheck
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
+from bfsbench.programs.families.bfs.parents import (
+    NO_PARENT,
+    Tree,
+    TreeCheck,
+    WrongParentsError,
+    check_parents,
+    levels_of_tree,
+)
+from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.variants.base import DeviceGraph
 from tests.bench.trees import Array, depth_first_tree, searches
 from tests.shapes import SHAPES, SOURCES, edge_list

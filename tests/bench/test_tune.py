@@ -1,36 +1,39 @@
 """Tuning: the configurations chosen and measured, when it stops, and that resuming repeats nothing."""
 
-from __future__ import annotations
-
+import contextlib
 import importlib.util
 import itertools
 import re
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from bfsbench.backends.base import Limits
-from bfsbench.bench.plan import Axes, check_axes, plan
-from bfsbench.bench.point import Point
-from bfsbench.bench.results import axes_of, read_rows
+from bfsbench.bench.plan import Axes, Batches, Setting, SourceChoice, _until, check_axes, plan
 from bfsbench.bench.tune import (
     Budget,
     Space,
     Strategy,
     Took,
+    Tuning,
     best,
     by_optuna,
     exhaustive,
     one_axis_at_a_time,
     require_optuna,
+    restarted,
     tune,
     with_launches,
 )
-from bfsbench.errors import ToolchainError
+from bfsbench.graphs.load import load, resolve
+from bfsbench.rows.point import Point
+from bfsbench.rows.results import axes_of, read_rows
+from bfsbench.support.errors import ToolchainError
 from bfsbench.variants import find
 from tests.bench.test_run import FAULTY, LATTICE, SMALL, run
 from tests.commands import bfsbench, bfsbench_with
@@ -109,6 +112,49 @@ def test_axes_that_do_not_depend_on_each_other_take_a_round() -> None:
     (_, milliseconds) = best(took) or ((), None)
     sides = [len(axis.values) - 1 for axis in space.axes]
     assert milliseconds == 1 and sum(sides) < len(took) <= 2 * sum(sides) + 1
+
+
+def test_restarts_spend_the_budget_and_then_end() -> None:
+    space = virtual_warp()
+    once = [axes_of(row) for row in tuned(space, one_axis_at_a_time(space))]
+    more = [axes_of(row) for row in tuned(space, restarted(space, 0), points=len(once) + 9)]
+    assert more[: len(once)] == once and len(set(more)) == len(once) + 9
+    every = tuned(space, restarted(space, 0))
+    assert len({axes_of(row) for row in every}) == len(every) == space.size
+
+
+def test_settings_are_compared_from_one_source_and_the_fastest_measured_from_all() -> None:
+    named = resolve("path(n=9)")
+    axes = Axes([find("virtual_warp")], [None], [64])
+    work = Tuning(named, axes, SourceChoice((2, 3, 4), 0, 0), "restarts", points=4, compared_from=1)
+    bench, questions = Bench(), work.ask(Setting({named.locator: load("path(n=9)")}, "cpu", LIMITS))
+    batch = next(questions.batches)
+    with contextlib.suppress(StopIteration):
+        while True:
+            batch = questions.batches.send([bench.make_row(point) for point in batch])
+    assert [row["source"] for row in bench.rows] == ["2", "2", "2", "2", "3", "4"]
+    fastest = min(bench.rows[:4], key=lambda row: float(row["search_ms"]))
+    assert {row["knobs"] for row in bench.rows[4:]} == {fastest["knobs"]}
+    assert questions.total == 6
+
+
+def test_no_point_begins_after_the_deadline() -> None:
+    points = [Point(GRAPH, source, "push", "cpu", None, 64, ()) for source in range(20)]
+    asked: list[Point] = []
+
+    def batches() -> Batches:
+        yield points
+
+    for deadline in (time.monotonic() + 1e3, time.monotonic()):
+        limited = _until(batches(), deadline)
+        batch = next(limited, None)
+        while batch is not None:
+            asked += batch
+            try:
+                batch = limited.send([point.axes() for point in batch])
+            except StopIteration:
+                batch = None
+    assert asked == points
 
 
 def test_optuna_begins_where_run_would() -> None:
@@ -223,6 +269,12 @@ def test_from_the_command_line_to_rows_and_back(tmp_path: Path) -> None:
     assert line[:2] == ["bfsbench", "run"]
     bfsbench(*line[1:], "--out", "r.csv", "--resume", cwd=tmp_path)
     assert read_rows(tmp_path / "r.csv") == rows, "the line names points that were measured"
+
+
+def test_an_emulated_best_time_is_marked(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "push", "--backend", "cpu", "--points", "1", "--out", "r.csv")
+    done = bfsbench("tune", *words, cwd=tmp_path)
+    assert re.search(r"^[\d.]+ ms emulated on the CPU, which says nothing of a GPU:$", done.stdout, re.M)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])

@@ -1,7 +1,5 @@
 """Every timed run is verified, and no variant can affect the input of the next one."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,19 +8,17 @@ import numpy as np
 import pytest
 
 from bfsbench.backends.base import Buffer, Device
-from bfsbench.bench.machine_state import Machine
 from bfsbench.bench.measure import time_runs
-from bfsbench.bench.runner import Method
-from bfsbench.bench.sampling import Sampling
-from bfsbench.bench.session import Session
-from bfsbench.errors import WrongResultError
-from bfsbench.families.apsp import AllPairs
-from bfsbench.families.bfs import Search
-from bfsbench.families.bfs import parents as trees
+from bfsbench.bench.options import Method
+from bfsbench.bench.session import Machine, Session
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
 from bfsbench.programs import POISON, DeviceGraph, ExpectedAnswer, KernelSetup
+from bfsbench.programs.families.apsp.problem import AllPairs
+from bfsbench.programs.families.bfs import parents as trees
+from bfsbench.programs.families.bfs.search import Search
+from bfsbench.support.errors import WrongResultError
 from bfsbench.variants.apsp_fw import ApspFw
 from bfsbench.variants.cpu_floyd_warshall import CpuFloydWarshall
 from bfsbench.variants.cpu_queue import CpuQueue
@@ -69,13 +65,13 @@ def test_a_search_that_does_not_search_every_time(device: Device, works: set[int
     search = Numbers(KernelSetup(DeviceGraph(device, GRAPH), None, 64, {}))
     search.works = frozenset(works)
     with pytest.raises(WrongResultError, match=f"levels differ; vertex 0 has {POISON}"):
-        time_runs(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
+        time_runs(search, [Search(GRAPH, 1).run(search)], Method(REPEATS), Machine(None))
 
 
 def test_a_search_that_does(device: Device) -> None:
     search = Numbers(KernelSetup(DeviceGraph(device, GRAPH), None, 64, {}))
     search.works = frozenset(range(1 + LAST))
-    timing = time_runs(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
+    (timing,) = time_runs(search, [Search(GRAPH, 1).run(search)], Method(REPEATS), Machine(None))
     assert len(timing.search_ms) == len(timing.wall_ms) == REPEATS and search.run == LAST
 
 
@@ -95,7 +91,7 @@ class Once(CpuQueue):
 def test_a_host_program_that_searches_once() -> None:
     search = Once(GRAPH, {})
     with pytest.raises(WrongResultError, match=f"vertex 0 has {POISON}"):
-        time_runs(search, Search(GRAPH, 1).run(search), Sampling.of(REPEATS), Machine(None))
+        time_runs(search, [Search(GRAPH, 1).run(search)], Method(REPEATS), Machine(None))
 
 
 class PairsOnce(ApspFw):
@@ -133,7 +129,7 @@ def test_distances_that_are_found_once(device: Device) -> None:
         HostPairsOnce(MATRIX, {}),
     ):
         with pytest.raises(WrongResultError, match="distances differ"):
-            time_runs(pairs, problem.run(pairs), Sampling.of(REPEATS), Machine(None))
+            time_runs(pairs, [problem.run(pairs)], Method(REPEATS), Machine(None))
 
 
 def test_next_hops_that_are_found_once(device: Device) -> None:
@@ -204,7 +200,7 @@ def test_the_next_point_has_a_graph_that_nobody_wrote_into(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``lies`` returns a wrong answer, ``vandal`` writes to the graph; both run between correct searches."""
-    from bfsbench.bench.results import read_rows
+    from bfsbench.rows.results import read_rows
 
     words = ("--dataset", "path(n=9)", "--source", "0", "--repeats", "1")
     run_faulty(*words, "--variant", "vandal,push,lies,pull", cwd=tmp_path, check=1)
@@ -215,8 +211,8 @@ def test_the_next_point_has_a_graph_that_nobody_wrote_into(
 
 def test_a_wrong_answer_costs_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a wrong answer the next point runs in another process."""
-    from bfsbench.bench.point import Point
     from bfsbench.bench.worker import Worker
+    from bfsbench.rows.point import Point
 
     monkeypatch.setenv("BFSBENCH_VARIANTS", str(Path(__file__).parent.parent / "faulty"))
     worker = Worker("cpu")
@@ -228,7 +224,7 @@ def test_a_wrong_answer_costs_the_process(tmp_path: Path, monkeypatch: pytest.Mo
         worker.start()
         assert worker._process is not None
         processes.append(worker._process.pid)
-        worker.measure(point, Method(Sampling.of(1), 60))
+        worker.measure([point], Method(1, 60))
     worker.close()
     assert processes[0] == processes[1] != processes[2]
     assert os.getpid() not in processes
@@ -244,7 +240,7 @@ def test_a_session_of_its_own_renews_the_graph(device: Device) -> None:
         if wrong:
             search.graph.edge_sources.fill(0, count=GRAPH.num_edges)
             with pytest.raises(WrongResultError, match="a kernel wrote into the graph: edge_sources"):
-                session.time(search, problem, Sampling.of(1))
+                session.time(search, problem, Method(1))
         else:
-            session.time(search, problem, Sampling.of(1))
+            session.time(search, problem, Method(1))
     session.close()

@@ -1,7 +1,5 @@
 """The worker process: the cost of losing it."""
 
-from __future__ import annotations
-
 import errno
 import multiprocessing
 import os
@@ -11,22 +9,21 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.backends.base import Limits
 from bfsbench.bench import messages
-from bfsbench.bench.frames import DamagedError, Pipe, frame
-from bfsbench.bench.point import Point
-from bfsbench.bench.results import axes_of, read_rows
-from bfsbench.bench.runner import Method, Order
-from bfsbench.bench.sampling import Sampling
+from bfsbench.bench.messages import DamagedError, Pipe, frame
+from bfsbench.bench.options import Method
 from bfsbench.bench.worker import Failure, Worker
-from bfsbench.errors import BfsbenchError, ToolchainError, UsageError
+from bfsbench.rows.point import Point
+from bfsbench.rows.results import axes_of, read_rows
+from bfsbench.support.errors import BfsbenchError, ToolchainError, UsageError
 from tests.commands import bfsbench
 
 POINT = Point("lattice(rows=9,columns=7,seed=1):symmetrised", 0, "cpu_queue", "host", None, None)
@@ -48,12 +45,12 @@ def kill(worker: Worker, how: int = signal.SIGKILL) -> None:
 
 @pytest.mark.parametrize(("how", "name"), [(signal.SIGKILL, "SIGKILL"), (signal.SIGRTMIN + 5, "signal 39")])
 def test_a_worker_lost_between_points_costs_one_of_them(worker: Worker, how: int, name: str) -> None:
-    first = worker.measure(POINT, Method(Sampling.of(1), 60))
+    first = worker.measure([POINT], Method(1, 60))[POINT]
     assert isinstance(first, dict) and first["status"] == "ok"
     kill(worker, how)
-    lost = worker.measure(POINT, Method(Sampling.of(1), 60))
+    lost = worker.measure([POINT], Method(1, 60))[POINT]
     assert lost == Failure("crash", f"the worker process was killed by {name}")
-    again = worker.measure(POINT, Method(Sampling.of(1), 60))
+    again = worker.measure([POINT], Method(1, 60))[POINT]
     assert isinstance(again, dict) and again["status"] == "ok"
 
 
@@ -95,6 +92,7 @@ MEDDLING = {
     "earlier_request": ("crash", "the worker process answered request"),
     "other_question": ("crash", "the worker process gave the answer to another question"),
     "other_row": ("crash", "the worker process gave the answer to another question"),
+    "other_point": ("crash", "the worker process named a point that it was not given"),
     "flipped_bit": ("crash", "the worker process sent a damaged message"),
     "cut_and_ended": ("crash", "the worker process ended within a message"),
     "cut_and_stopped": ("timeout", "not finished within 3 s"),
@@ -172,7 +170,7 @@ def test_a_message_that_nobody_takes_is_given_up(pipes: tuple[Pipe, Pipe]) -> No
 
 @given(cut=st.integers(0, 10_000), flipped=st.integers(0, 100_000), junk=st.binary(max_size=60))
 def test_no_damage_passes_for_a_message(cut: int, flipped: int, junk: bytes) -> None:
-    whole = frame(3, messages.encode(messages.Row({"graph": "g", "status": "ok"})))
+    whole = frame(3, messages.encode(messages.Rows([{"graph": "g", "status": "ok"}])))
     damaged = bytearray(whole)
     damaged[flipped // 8 % len(whole)] ^= 1 << flipped % 8
     for data in (whole[: cut % len(whole)], bytes(damaged), junk + whole if junk else b"\0" + whole):
@@ -195,27 +193,33 @@ def test_reading_an_answer_gives_an_answer_or_says_that_it_is_none(payload: byte
 
 def test_messages_arrive_as_they_were() -> None:
     point = Point("g", 3, "adaptive", "cuda", None, 128, (("A", 1), ("B", 0.5), ("C", "x")))
-    sampling = Sampling.of(max_noise_percent=1, min_time_s=0.5, cold=True)
-    method = Method(sampling, 60.0, parents=True, order=Order.of("shuffled:3"))
-    for request in (messages.Measure(point, method), messages.Profile(point, {"status": "ok"})):
+    method = Method(max_noise=1, min_time=0.5, cold=True, parents=True, order="shuffled:3", tls=None)
+    for request in (messages.Measure([point], method), messages.Profile(point, {"status": "ok"})):
         assert messages.decode_request(messages.encode(request)) == request
     limits = Limits(32, 1024, 2**31 - 1, 132, 2048, 49152, 232448, 233472, 2**37)
     for answer in (
         messages.Ready(None),
         messages.Ready(messages.DeviceInfo("cuda", {"gpu": "H200"}, limits)),
-        messages.Row({"status": "ok"}),
+        messages.Step(3),
+        messages.Rows([{"status": "ok"}]),
         messages.Levels([{"level": "0"}]),
-        messages.Failed(Failure("timeout", "why", fatal=True)),
+        Failure("timeout", "why", fatal=True),
     ):
         assert messages.decode_answer(messages.encode(answer)) == answer
 
 
-def test_a_row_is_of_the_point_that_it_names() -> None:
+def test_rows_are_of_the_points_that_they_name() -> None:
     whole = POINT.axes() | {"status": "ok"}
-    assert messages.Row(whole).is_of(POINT)
-    for missing in whole:
-        assert not messages.Row({name: whole[name] for name in whole if name != missing}).is_of(POINT)
-        assert not messages.Row(whole | {missing: "x"}).is_of(POINT) or missing == "status"
+    other = replace(POINT, source=1)
+    assert messages.Rows([whole]).of([POINT]) == {POINT: whole}
+    failed = POINT.axes() | {"status": "wrong"}
+    assert messages.Rows([failed]).of([POINT, other]) == {POINT: failed}
+    without = [{name: whole[name] for name in whole if name != missing} for missing in whole]
+    for rows in ([], [whole | {"source": "7"}], *([row] for row in without)):
+        with pytest.raises(DamagedError):
+            messages.Rows(rows).of([POINT])
+    with pytest.raises(DamagedError):
+        messages.Rows([whole]).of([POINT, other])
 
 
 def test_an_error_at_the_start_keeps_its_exit_code() -> None:

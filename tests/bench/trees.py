@@ -1,16 +1,13 @@
 """Searches drawn at random, with their trees, and what tests damage in them."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
-from hypothesis import assume
-from hypothesis import strategies as st
+from hypothesis import assume, strategies as st
 
-from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.parents import NO_PARENT
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.bfs.parents import NO_PARENT
+from bfsbench.programs.families.bfs.search import reference_levels
 from tests.shapes import edge_list
 
 Array = npt.NDArray[np.int32]

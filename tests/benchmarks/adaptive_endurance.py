@@ -9,8 +9,6 @@ and a Kronecker graph, searched again and again. All levels are compared with th
 search. The exit code is 1 if any search went wrong, and every failure is printed.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import sys
@@ -26,17 +24,16 @@ import numpy as np
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.bench.point import KnobValue
-from bfsbench.errors import WrongResultError
-from bfsbench.families.bfs.levels import Levels, reference_levels
-from bfsbench.families.bfs.search import Search
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import GENERATORS, Parameters, generate
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
+from bfsbench.programs.families.bfs.search import Levels, Search, reference_levels
+from bfsbench.rows.point import KnobValue
+from bfsbench.support.errors import WrongResultError
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup
-from bfsbench.variants.short_rows import LONGEST_ROW
+from bfsbench.variants.prepared_rows import LONGEST_ROW
 
 Random = np.random.Generator
 SETTINGS_PER_GRAPH = 2

@@ -7,8 +7,6 @@ each build that does not compile and each kernel that spills registers; the exit
 compile.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile
@@ -18,9 +16,9 @@ from pathlib import Path
 
 import click
 
-from bfsbench.errors import ToolchainError
-from bfsbench.paths import CUDA_SRC
-from bfsbench.toolchain import LOWEST_COMPUTE_CAPABILITY, find_nvcc
+from bfsbench.support.errors import ToolchainError
+from bfsbench.support.paths import CUDA_SRC
+from bfsbench.support.toolchain import LOWEST_COMPUTE_CAPABILITY, find_nvcc
 from tests.benchmarks.kernel_builds import Build, all_builds, compile_cubin
 
 ARCHITECTURES = ("{}.{}".format(*LOWEST_COMPUTE_CAPABILITY), "8.0", "8.9", "9.0", "10.0", "12.0")

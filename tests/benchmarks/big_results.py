@@ -12,8 +12,6 @@ rewritten. Before, with Python's csv module and a dictionary a row, the table of
 and 6 GB.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import itertools
@@ -26,8 +24,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bfsbench.bench.columns import COLUMNS
-from bfsbench.bench.provenance import host_columns
+from bfsbench.rows.columns import COLUMNS
+from bfsbench.rows.provenance import host_columns
 
 COMMANDS = {
     "text": ("report", "{file}"),

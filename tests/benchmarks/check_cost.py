@@ -8,8 +8,6 @@ reference is not.
     python tests/benchmarks/check_cost.py cuda 'kronecker(scale=20,edge_factor=48)' USA-road-d.FLA
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time
@@ -18,14 +16,14 @@ from collections.abc import Callable
 from tabulate import tabulate
 
 import bfsbench
-from bfsbench.bench.sampling import Sampling
+from bfsbench.bench.options import Method
+from bfsbench.bench.plan import choose_sources
 from bfsbench.bench.session import Session
-from bfsbench.bench.sources import choose_sources
-from bfsbench.errors import BfsbenchError
-from bfsbench.families.base import Problem
-from bfsbench.families.bfs import Search, check_levels
 from bfsbench.graphs.graph import Graph
 from bfsbench.programs import HostClock, Variant
+from bfsbench.programs.families.base import Problem
+from bfsbench.programs.families.bfs.search import Search, check_levels
+from bfsbench.support.errors import BfsbenchError
 
 REPEATS = 5
 ROUNDS = 5
@@ -67,7 +65,7 @@ def costs(session: Session, graph: Graph, variant: type[Variant]) -> tuple[float
         block = None if variant.host else variant.own_block({}) or variant.usual_block
         return session.build(variant.name, None, block, variant.knob_values({}))
 
-    ways = (lambda: as_before(build(), problem), lambda: session.time(build(), problem, Sampling.of(REPEATS)))
+    ways = (lambda: as_before(build(), problem), lambda: session.time(build(), problem, Method(REPEATS)))
     rounds = [[took_ms(way) for way in ways] for _ in range(1 + ROUNDS)][1:]
     before, now = (statistics.median(column) for column in zip(*rounds, strict=True))
     return before, now

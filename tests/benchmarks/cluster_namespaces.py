@@ -9,8 +9,6 @@ down, all its processes killed), and with the scheduler killed and the sweep res
 there must be a row for each point, once; a killed worker may cost one of them. Needs root and iproute2.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -23,7 +21,7 @@ from pathlib import Path
 
 import psutil
 
-from bfsbench.bench.results import axes_of, read_rows
+from bfsbench.rows.results import axes_of, read_rows
 
 HOSTS = {"head": "10.213.7.1", "alpha": "10.213.7.2", "beta": "10.213.7.3", "user": "10.213.7.4"}
 BRIDGE = "bfsbench0"

@@ -19,22 +19,17 @@ from typing import NamedTuple
 import numpy as np
 
 from bfsbench.backends.cpu import CpuDevice
-from bfsbench.bench.point import Point
 from bfsbench.emulator import Hardware
-from bfsbench.errors import LaunchError
-from bfsbench.explain import count
-from bfsbench.explain.counters import hardware
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
+from bfsbench.rows.point import Point
+from bfsbench.support.errors import LaunchError
+from bfsbench.tools.explain.counters import count, hardware
 from bfsbench.variants import find, find_family
 from tests.benchmarks.watch_cost import VARIANTS, counted_launches
 
-GRAPHS = (
-    "p2p-Gnutella31",
-    "lattice(rows=60,columns=60):symmetrised",
-    "kronecker(scale=13,edge_factor=16)",
-)
+GRAPHS = ("p2p-Gnutella31", "lattice(rows=60,columns=60):symmetrised", "kronecker(scale=13,edge_factor=16)")
 BLOCK = 256
 
 

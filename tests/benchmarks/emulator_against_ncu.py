@@ -12,8 +12,6 @@ of loads beyond one for each request, is free of polls; of kernels that poll it 
 requests and sectors.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -22,10 +20,10 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from bfsbench.bench.point import Point, knob_values
-from bfsbench.explain import count
-from bfsbench.explain.counters import Counters
 from bfsbench.graphs.load import load
+from bfsbench.rows.counters import Counters
+from bfsbench.rows.point import Point, knob_values
+from bfsbench.tools.explain.counters import count
 from bfsbench.variants import find
 
 _GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"

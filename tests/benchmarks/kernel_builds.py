@@ -1,40 +1,46 @@
-"""All builds of the project's kernels, for the scripts that compile all of them."""
+"""All builds of the project's kernels, for the scripts that compile all of them.
+
+    python tests/benchmarks/kernel_builds.py
+
+Prints the builds of the package that Python imports, as JSON. The macros of a build come from that package's
+own host loops, which are constructed on a device that compiles nothing. A class is found by its name in
+whichever module declares it, so that this script lists builds of commits with different modules.
+"""
 
 from __future__ import annotations
 
+import importlib
+import json
+import re
 import subprocess
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from bfsbench.toolchain import find_nvcc
-from bfsbench.variants import all_variants
-from bfsbench.variants.base import KernelProgram, KernelVariant
-from bfsbench.variants.short_rows import RECORD
+import numpy as np
 
-_MACROS: Mapping[str, Mapping[str, tuple[int, ...]]] = {
-    "adaptive": {
-        "CLUSTER_SIZE": (16, 1, 2, 4, 8),
-        "SHORT_ROWS": (0, 1),
-        "MANY_VERTICES": (0, 1),
-    },  # their defaults depend on the graph
-    "bfs4k": {"CHILD_KERNELS": (1, 0)},
-    "apsp_fw": {"TRACKS": (0, 1)},
-    "apsp_fw_blocked": {"TRACKS": (0, 1)},
-    "apsp_min_plus": {"TRACKS": (0, 1)},
-    "resident_parts": {"BLOCK": (512, 384), "GROUPS_A_THREAD": (2,)},
-}
-"""Values of macros that host loops define, the usual one first."""
-_OTHER_FILES: Mapping[str, Mapping[str, int]] = {
-    "grow_parts": {},
-    "likely_parents": {"LONG_ROW": 1024},
-    "pack_parts": {"TABLE_BITS": 13, "TABLE": 8192, "MAX_GHOSTS": 6144},
-    "parents": {"NO_PARENT": -1},
-    "probe": {"CHAINS": 32},
-    "short_rows": {"RECORD": RECORD, "RECORDS": 2},
-    "tree_check": {"NO_PARENT": -1},
-}
-"""Kernel files that are not of a variant's name, and the macros they need."""
+import bfsbench
+
+PACKAGE = Path(bfsbench.__file__).parent
+_VERTICES, _DEGREE = 1 << 13, 8
+_LIMITS = SimpleNamespace(
+    warp_size=32,
+    memory=1 << 30,
+    max_threads_per_block=1024,
+    max_grid=2**31 - 1,
+    num_multiprocessors=132,
+    max_threads_per_multiprocessor=2048,
+    max_blocks_per_multiprocessor=32,
+    blocks_per_cluster=16,
+    shared_memory_per_block=48 << 10,
+    shared_memory_per_block_optin=227 << 10,
+    shared_memory_per_multiprocessor=228 << 10,
+    reserved_shared_memory=1 << 10,
+)
+"""Limits of an H200."""
 
 
 @dataclass(frozen=True)
@@ -43,62 +49,141 @@ class Build:
 
     file: str
     """Its name without ``.cu``."""
+    setting: str
+    """What differs from the defaults, such as ``TILE_SIZE=64``, and ``wide`` for 64-bit offsets."""
     macros: tuple[tuple[str, int | float | str], ...]
     child_kernels: bool = False
 
     def __str__(self) -> str:
-        return " ".join([self.file, *(f"{name}={value}" for name, value in self.macros)])
+        return f"{self.file} {self.setting}".strip()
 
 
-def all_builds() -> Iterator[Build]:
-    """Each file with its usual macros, and with every other value of each; narrow and wide offsets."""
-    for name, variant in all_variants().items():
-        if not issubclass(variant, KernelProgram):
-            continue
-        axes: dict[str, tuple[int | float | str, ...]] = {
-            knob.name: (knob.default, *(value for value in knob.choices if value != knob.default))
-            for knob in variant.knobs
-            if knob.compile_time
-        }
-        if issubclass(variant, KernelVariant) and variant.counters:
-            axes["COUNTERS"] = (0, 1)
-        for file in variant.source_files():
-            if file.stem == name:
-                axes |= {macro: (value,) for macro, value in _fixed(variant).items()}
-                yield from _builds(name, {**axes, **_MACROS.get(name, {})}, variant.child_kernels)
-    for name, macros in _OTHER_FILES.items():
-        yield from _builds(name, {macro: (value,) for macro, value in macros.items()})
+class _ModuleAsked(Exception):  # noqa: N818
+    """A host loop asks its device for a module."""
+
+    def __init__(self, source: Path, defines: dict[str, Any], **_options: Any) -> None:
+        self.source, self.defines = source, defines
 
 
-def _fixed(variant: type[KernelProgram]) -> dict[str, int]:
-    """Macros that are the same in all builds of a variant."""
-    layers = variant.layer_numbers() if issubclass(variant, KernelVariant) else {}
-    return {**variant.constants, **layers}
+class _Device:
+    """A device that allocates and compiles nothing."""
+
+    limits = _LIMITS
+
+    def module(self, source: Path, defines: dict[str, Any], **options: Any) -> None:
+        raise _ModuleAsked(source, defines, **options)
+
+    def empty(self, *_arguments: object) -> None: ...
+    def signal(self, *_arguments: object) -> None: ...
+    def upload(self, *_arguments: object) -> None: ...
+    def synchronize(self) -> None: ...
 
 
-def _builds(
-    file: str, axes: Mapping[str, tuple[int | float | str, ...]], child_kernels: bool = False
-) -> Iterator[Build]:
-    usual = {name: values[0] for name, values in axes.items()}
-    changes = [{name: value} for name, values in axes.items() for value in values[1:]]
-    for wide in (0, 1):
-        for change in ({}, *changes):
-            if wide and change.get("SHORT_ROWS"):
-                continue  # not for such graphs
-            widths = {"WIDE_OFFSETS": wide}
-            if file == "adaptive":
-                widths |= {"CLUSTER_PARTS": 2048 >> wide}
-            yield Build(file, tuple({**usual, **change, **widths}.items()), child_kernels)
+class _Graph:
+    """A regular graph on that device, with rows that fit records (``--short-rows 1``)."""
+
+    def __init__(self, wide: bool) -> None:
+        offsets = np.arange(_VERTICES + 1, dtype=np.int64 if wide else np.int32) * _DEGREE
+        arrays = {"row_offsets": offsets, "column_offsets": offsets}
+        self.device, self.column_offsets = _Device(), offsets
+        self.host_graph = SimpleNamespace(**arrays, num_vertices=_VERTICES, num_edges=int(offsets[-1]))
+
+    def once(self, make: Callable[[_Graph], Any]) -> Any:
+        return make(self)
+
+
+class NotDeclaredError(Exception):
+    """The package lacks a declaration."""
+
+
+@cache
+def declared(declaration: str) -> Any:
+    """What the package declares so, for example ``def all_variants``. Raises NotDeclaredError."""
+    pattern = re.compile(rf"^{re.escape(declaration)}\b", re.MULTILINE)
+    for file in sorted(PACKAGE.rglob("*.py")):
+        if pattern.search(file.read_text()):
+            words = [PACKAGE.name, *file.relative_to(PACKAGE).with_suffix("").parts]
+            module = importlib.import_module(".".join(words).removesuffix(".__init__"))
+            return getattr(module, re.split(r"\W", declaration)[1])
+    raise NotDeclaredError(f"no module of {PACKAGE} has '{declaration}'")
+
+
+_HELPERS: dict[str, Callable[[Any, _Graph], Any]] = {
+    "class ExpectedAnswer": lambda made, graph: made(graph.device, np.zeros(1, np.int32)),
+    "class TreeCheck": lambda made, graph: made(graph.device, 1, None, None, 1, False),
+    "class DeviceParents": lambda made, graph: made(graph, np.zeros(1, np.int32)),
+    "class Growing": lambda made, graph: made(graph, 4096),
+    "class _Packing": lambda made, graph: made(graph, SimpleNamespace(sizes=np.ones(1))),
+    "def likely_parents_first": lambda made, graph: made(graph),
+    "def with_records": lambda made, graph: made(graph),
+    "def kernel(device": lambda made, graph: made(graph.device, ""),
+}
+"""Host code that asks for the kernel files which are not a variant's own."""
+
+
+def listed() -> Iterator[Build]:
+    """The package's builds: each file at the defaults and with every other value of each choice, for narrow
+    and for wide offsets. Builds of different settings can have equal macros."""
+    for wide in (False, True):
+        graph, suffix = _Graph(wide), " wide" if wide else ""
+        for variant in declared("def all_variants")().values():
+            if hasattr(variant, "source_files") and variant.name in {f.stem for f in variant.source_files()}:
+                for setting, macros in _macros(variant, graph):
+                    yield Build(variant.name, setting + suffix, _items(macros), variant.child_kernels)
+        for declaration, ask in _HELPERS.items():
+            try:
+                ask(declared(declaration), graph)
+            except _ModuleAsked as asked:
+                yield Build(asked.source.stem, suffix, _items(asked.defines))
+            except NotDeclaredError:
+                continue  # by this commit
+
+
+def _items(macros: dict[str, Any]) -> tuple[tuple[str, int | float | str], ...]:
+    return tuple(sorted(macros.items()))
+
+
+def _macros(variant: Any, graph: _Graph) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The settings of a variant, with the macros that its host loop defines for each."""
+    changes: list[tuple[str, dict[str, Any], dict[str, Any]]] = [("", {}, {})]
+    for knob in variant.knobs:
+        others = (value for value in knob.choices or (knob.minimum, knob.maximum) if value != knob.default)
+        changes += [(f"{knob.name}={value}", {knob.name: value}, {}) for value in others]
+    changes.append(("block=384", {}, {"block": 384}))
+    changes += [(name, {}, {name: True}) for name in ("tracks", "counter_buffer") if _has(variant, name)]
+    for setting, knobs, given in changes:
+        block = given.pop("block", variant.usual_block)
+        values = variant.knob_values(knobs)
+        program = variant(SimpleNamespace(graph=graph, grid=None, block=block, knobs=values))
+        vars(program).update(given)
+        try:
+            yield setting, program.defines()
+        except declared("class LaunchError"):
+            continue  # records of short rows have no place beside a tree or wide offsets
+
+
+def _has(variant: Any, name: str) -> bool:
+    return bool(variant.counters) if name == "counter_buffer" else hasattr(variant, name)
+
+
+def all_builds() -> list[Build]:
+    """The builds of the package that is imported here, without those that repeat another's macros."""
+    found: dict[object, Build] = {}
+    for build in listed():
+        found.setdefault((build.file, build.macros), build)
+    return list(found.values())
 
 
 def compile_cubin(build: Build, cuda_src: Path, arch: str, target: Path) -> str:
     """Compile for an architecture (``sm_90``). Returns what nvcc and ptxas printed.
 
-    Raises RuntimeError with that if they fail.
+    Raises RuntimeError with that if they fail, and for a file that is not there.
     """
-    source = next(cuda_src.rglob(f"{build.file}.cu"))
+    source = next(cuda_src.rglob(f"{build.file}.cu"), None)
+    if source is None:
+        raise RuntimeError(f"{build}: there is no {build.file}.cu")
     command = [
-        str(find_nvcc()),
+        str(declared("def find_nvcc")()),
         "-cubin",
         f"-arch={arch}",
         "-std=c++17",
@@ -115,3 +200,7 @@ def compile_cubin(build: Build, cuda_src: Path, arch: str, target: Path) -> str:
     if done.returncode:
         raise RuntimeError(f"{build} for {arch}: {done.stderr.strip()}")
     return done.stderr
+
+
+if __name__ == "__main__":
+    print(json.dumps([asdict(build) for build in listed()]))

@@ -34,15 +34,15 @@ import pytest
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.measure import sample
-from bfsbench.bench.sources import choose_sources
-from bfsbench.errors import BfsbenchError
-from bfsbench.families.bfs.search import Search
-from bfsbench.families.bfs.searches import KernelVariant
+from bfsbench.bench.plan import choose_sources
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelSetup
+from bfsbench.programs.families.bfs.search import Search
+from bfsbench.programs.families.bfs.searches import KernelVariant
+from bfsbench.support.errors import BfsbenchError
 from bfsbench.variants import find
-from tests.benchmarks.machine_code import sources_at
+from tests.benchmarks.machine_code import checkout
 from tests.kernel_folders import kernels_from
 
 COLUMNS = ("version", "kernels", "knobs", "graph", "source", "gpu", "search_ms", "search_ms_samples")
@@ -70,7 +70,7 @@ class Version:
     def folder(self, work: Path) -> Path:
         """The kernels' folder; of a commit, unpacked below ``work``."""
         given = Path(self.kernels)
-        return given.resolve() if given.is_dir() else sources_at(self.kernels, work / self.name)
+        return given.resolve() if given.is_dir() else checkout(self.kernels, work / self.name) / "cuda_src"
 
 
 @dataclass

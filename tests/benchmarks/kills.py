@@ -14,11 +14,9 @@ that compilers and conversions are hit. After each kill
 in the end each point has one row, with a time, each profile is whole and there once, and the cache has no
 temporary file. Options behind ``--`` go to ``bfsbench run``.
 
-So far there have been 1,032 kills; none lost or doubled a row. One came while the worker process was being
+So far there have been 1,146 kills; none lost or doubled a row. One came while the worker process was being
 started, and Python's multiprocessing printed a traceback in the orphan.
 """
-
-from __future__ import annotations
 
 import argparse
 import csv
@@ -34,7 +32,7 @@ from pathlib import Path
 
 import psutil
 
-from bfsbench.bench.results import axes_of, read_rows
+from bfsbench.rows.results import axes_of, read_rows
 
 SOURCES = 32
 POINTS = 2 * SOURCES

@@ -24,18 +24,17 @@ import click
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.bench.point import knob_values
-from bfsbench.bench.profile import COLUMNS, profile_rows
-from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, read_rows
-from bfsbench.families.bfs.levels import reference_levels
-from bfsbench.families.bfs.profile import LevelCost, level_rows, profile
-from bfsbench.families.bfs.searches import KernelVariant
 from bfsbench.graphs.graph import Graph
-from bfsbench.graphs.kinds import family_of_graph
-from bfsbench.graphs.load import load
-from bfsbench.probe.ceilings import Ceilings, read_ceilings
+from bfsbench.graphs.load import kind_of_graph, load
 from bfsbench.programs import DeviceGraph, KernelSetup
-from bfsbench.report.levels import read_levels
+from bfsbench.programs.families.bfs.profile import LevelCost, level_rows, profile
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.programs.families.bfs.searches import KernelVariant
+from bfsbench.reports.levels import read_levels
+from bfsbench.rows.ceilings import Ceilings, read_ceilings
+from bfsbench.rows.columns import PROFILE_COLUMNS as COLUMNS, profile_rows
+from bfsbench.rows.point import knob_values
+from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter, read_rows
 from bfsbench.variants import find
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def lines(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Itera
         inner = inner.assign(ratio=inner["time_us"] / inner["expected"])
         worst = inner.loc[inner["ratio"].idxmax()]
         yield {
-            "class": family_of_graph(name),
+            "class": kind_of_graph(name),
             "graph": name,
             "levels": len(inner),
             "above": int((inner["ratio"] > FACTOR).sum()),
@@ -179,7 +178,7 @@ def table(rows: Path, ceilings: Path, out: Path) -> None:
     """Write what levels cost and should cost, a line for each graph."""
     import pandas as pd
 
-    from bfsbench.bench.results import read_results
+    from bfsbench.rows.results import read_results
 
     found = list(lines(read_results([rows]), read_levels([rows]), read_ceilings(ceilings)))
     pd.DataFrame(found).to_csv(out, index=False, lineterminator="\n")

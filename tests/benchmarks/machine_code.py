@@ -1,17 +1,17 @@
 """Which kernels' machine code differs between two commits.
 
-    python tests/benchmarks/machine_code.py OLD [NEW] [--arch sm_90] [--file NAME]... [--jobs N]
+    python -m tests.benchmarks.machine_code OLD [NEW] [--arch sm_90] [--file NAME]... [--jobs N]
 
-OLD and NEW are commits; NEW is the working tree if left out. All kernel files are compiled from both, with
-every value of every compile-time knob, with narrow and with wide offsets, by the nvcc that is found.
-Macros are those that the working tree's variants define. Prints a line for each build in which a kernel's
-instructions, constants or shared memory differ; the exit code is then 1.
+OLD and NEW are commits; NEW is the working tree if left out. All kernel files are compiled from both by the
+nvcc that is found, with every value of every compile-time knob, with narrow and with wide offsets. The macros
+of each side are those that its own package defines for the setting (kernel_builds.py). Prints a line for each
+build in which a kernel's instructions, constants or shared memory differ; the exit code is then 1.
 """
-
-from __future__ import annotations
 
 import hashlib
 import io
+import json
+import os
 import subprocess
 import sys
 import tarfile
@@ -22,24 +22,36 @@ from pathlib import Path
 import click
 from elftools.elf.elffile import ELFFile
 
-from bfsbench.paths import CUDA_SRC
-from tests.benchmarks.kernel_builds import Build, all_builds, compile_cubin
+from tests.benchmarks.kernel_builds import Build, compile_cubin
 
+_ROOT = Path(__file__).parents[2]
 _CODE = (".text.", ".rodata", ".nv.constant2", ".nv.constant3", ".nv.global.init", ".nv.shared.")
 """Prefixes of the sections with a kernel's instructions and constants, or its shared memory."""
 
 
-def sources_at(commit: str | None, folder: Path) -> Path:
-    """The kernels' folder at a commit, unpacked; that of the working tree for None."""
+def checkout(commit: str | None, folder: Path) -> Path:
+    """The project at a commit, unpacked into a folder; the working tree for None."""
     if commit is None:
-        return CUDA_SRC
-    command = ["git", "-C", str(CUDA_SRC.parent), "archive", commit, "cuda_src"]
+        return _ROOT
+    command = ["git", "-C", str(_ROOT), "archive", commit, "bfsbench", "cuda_src", "datasets.toml"]
     done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode:
         raise click.ClickException(f"git has no {commit}: {done.stderr.decode().strip()}")
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
         archive.extractall(folder, filter="data")
-    return folder / "cuda_src"
+    return folder
+
+
+def builds_of(root: Path) -> dict[tuple[str, str], Build]:
+    """The builds of a checkout's package by file and setting."""
+    command = [sys.executable, str(_ROOT / "tests/benchmarks/kernel_builds.py")]
+    path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+    environment = os.environ | {"PYTHONPATH": path}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise click.ClickException(f"cannot list the builds of {root}: {done.stderr.strip()}")
+    builds = (Build(**one | {"macros": tuple(map(tuple, one["macros"]))}) for one in json.loads(done.stdout))
+    return {(build.file, build.setting): build for build in builds}
 
 
 def machine_code(build: Build, cuda_src: Path, arch: str) -> dict[str, str]:
@@ -55,15 +67,20 @@ def machine_code(build: Build, cuda_src: Path, arch: str) -> dict[str, str]:
             }
 
 
-def difference(build: Build, sides: tuple[Path, Path], arch: str) -> str:
-    """What differs between two source folders, in a line; empty if nothing does."""
+def difference(old: Build | None, new: Build | None, roots: tuple[Path, Path], arch: str) -> str:
+    """What differs between the builds of one setting, in a line; empty if nothing does."""
+    if old is None or new is None:
+        return f"{old or new}: only in {'NEW' if old is None else 'OLD'}"
     try:
-        old, new = (machine_code(build, side, arch) for side in sides)
-    except (RuntimeError, StopIteration) as error:
-        return f"{build}: {str(error) or 'not in both'}"
-    names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    changes = (f"{name} ({old.get(name, 'absent')} -> {new.get(name, 'absent')})" for name in names)
-    return f"{build}: {'; '.join(changes)}" if names else ""
+        before, after = (
+            machine_code(build, root / "cuda_src", arch)
+            for build, root in zip((old, new), roots, strict=True)
+        )
+    except RuntimeError as error:
+        return f"{new}: {error}"
+    names = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    changes = (f"{name} ({before.get(name, 'absent')} -> {after.get(name, 'absent')})" for name in names)
+    return f"{new}: {'; '.join(changes)}" if names else ""
 
 
 @click.command(help=__doc__)
@@ -73,15 +90,20 @@ def difference(build: Build, sides: tuple[Path, Path], arch: str) -> str:
 @click.option("--file", "files", multiple=True, help="Only this kernel file.")
 @click.option("--jobs", default=1, show_default=True)
 def main(old: str, new: str | None, arch: str, files: tuple[str, ...], jobs: int) -> None:
-    builds = [build for build in all_builds() if not files or build.file in files]
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(jobs) as pool:
-        sides = sources_at(old, Path(work, "old")), sources_at(new, Path(work, "new"))
+        roots = checkout(old, Path(work, "old")), checkout(new, Path(work, "new"))
+        before, after = map(builds_of, roots)
+        pairs = {}  # settings with equal macros are compared once
+        for key in {**before, **after}:
+            if not files or key[0] in files:
+                pair = before.get(key), after.get(key)
+                pairs.setdefault((key[0], *(build and build.macros for build in pair)), pair)
         differing = 0
-        for line in pool.map(lambda build: difference(build, sides, arch), builds):
+        for line in pool.map(lambda pair: difference(*pair, roots, arch), pairs.values()):
             differing += bool(line)
             if line:
                 print(line, flush=True)
-    print(f"{len(builds)} builds compared, {differing} differ")
+    print(f"{len(pairs)} builds compared, {differing} differ")
     sys.exit(differing > 0)
 
 

@@ -9,8 +9,6 @@ first: its time, and the share of each kind of level in it, are in OUT.csv besid
 (regime, graph, source, knobs, blocks, metric, unit, value).
 """
 
-from __future__ import annotations
-
 import csv
 import subprocess
 import sys
@@ -24,13 +22,13 @@ import click
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.bench.point import KnobValue
-from bfsbench.bench.sources import choose_sources
-from bfsbench.families.bfs.profile import profile
-from bfsbench.families.bfs.search import Search
+from bfsbench.bench.plan import choose_sources
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceClock, DeviceGraph, KernelSetup
+from bfsbench.programs.families.bfs.profile import profile
+from bfsbench.programs.families.bfs.search import Search
+from bfsbench.rows.point import KnobValue
 from bfsbench.variants.adaptive import Adaptive
 
 PLAIN = ":self_loops=drop:duplicates=drop:symmetrised"

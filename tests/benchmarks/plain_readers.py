@@ -1,7 +1,5 @@
 """Slow readers of all formats, written after their descriptions, to compare the fast reader with."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -82,7 +80,9 @@ def read_edge_lines(text: bytes) -> Pairs | NamedPairs:
     leading = lines[: lines.index(rows[0])]
     konect = re.match(rb"\s*%\s*bip\b", b"\n".join(leading))
     require(konect is None, "a bipartite file of KONECT")
-    rows = rows[1:] if dialect.headings else rows
+    if dialect.headings:
+        headings = rows.pop(0).decode("utf-8", "backslashreplace")
+        require(not dialect.has_number(headings), "headings of columns contain no numbers")
     require(bool(rows), "there are no edges")
     if not dialect.plain:
         return _words(rows, dialect)

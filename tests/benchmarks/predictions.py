@@ -1,36 +1,39 @@
 """Predicted times held against measured ones, on every graph of a result file that is small enough.
 
-    python tests/benchmarks/predictions.py ROWS.csv CEILINGS.csv [--most-steps N] [--out TABLE.csv]
+    python -m tests.benchmarks.predictions ROWS.csv CEILINGS.csv [--most-steps N] [--out TABLE.csv]
 
 Of each graph, variant and source one row of ROWS.csv is taken: that of a block of 256 threads, or else the
 first. The search is run on the emulator, its counters make a prediction, and the table has both. Searches
 whose vertices and edges times levels are more than N are left out.
 """
 
-from __future__ import annotations
-
 import csv
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pandas as pd
 
-from bfsbench.bench.point import Point, knob_values
-from bfsbench.bench.results import read_rows
-from bfsbench.errors import BfsbenchError
-from bfsbench.explain import count
-from bfsbench.explain.prediction import predict
 from bfsbench.graphs.load import load
-from bfsbench.probe.ceilings import Ceilings, read_ceilings
+from bfsbench.reports.predictions import baseline, trust
+from bfsbench.rows import provenance
+from bfsbench.rows.ceilings import Ceilings, read_ceilings
+from bfsbench.rows.code import code_of
+from bfsbench.rows.point import Point, knob_values
+from bfsbench.rows.results import read_rows
+from bfsbench.support.errors import BfsbenchError
+from bfsbench.tools.explain.counters import count
+from bfsbench.tools.explain.tables import predict
 from bfsbench.variants import find
 
 USUAL_BLOCK = "256"
 COLUMNS = (
     *("graph", "source", "variant", "block", "knobs", "measured_ms", "predicted_ms", "ratio", "bound"),
     *("launches_ms", "latency_ms", "throughput_ms", "contention_ms"),
+    *("commit", "code", "measured_commit", "measured_code"),
 )
+"""``commit`` and ``code``, the hash of kernels and host code, are of the search that was counted;
+``measured_commit`` and ``measured_code`` are of the row that was measured."""
 
 
 def chosen(path: Path, most: float) -> list[dict[str, str]]:
@@ -63,16 +66,21 @@ def predicted(row: dict[str, str], ceilings: Ceilings) -> dict[str, object]:
         "ratio": round(found.search_ms / measured, 3),
         "bound": found.bound,
         **{name: round(getattr(found, name), 4) for name in names},
+        **{"commit": provenance.commit(), "code": code_of(point)},
+        **{"measured_commit": row["commit"], "measured_code": row["code"]},
     }
 
 
 def quality(table: pd.DataFrame) -> Iterator[str]:
-    """Rank correlation and median error, over all lines and by graph."""
-    for name, lines in [("all", table), *table.groupby("graph")]:
-        rank = lines["predicted_ms"].corr(lines["measured_ms"], method="spearman")
-        error = lines["ratio"].map(lambda ratio: abs(math.log(ratio))).median()
-        factor = math.exp(error)
-        yield f"{name}: {len(lines)} searches, rank correlation {rank:.3f}, median factor {factor:.2f}"
+    """How well the times are predicted, and how well by each variant's mean alone."""
+    for name, found in (("predictions", trust(table)), ("the variant's mean", baseline(table))):
+        yield (
+            f"{name}: {found.searches} searches, rank correlation {found.rank:.3f}, "
+            f"bias {found.bias:.2f}, median factor {found.factor:.2f}"
+        )
+        for graph, rank in found.rank_by_graph.items():
+            factor = found.factor_by_graph[graph]
+            yield f"  {graph}: rank correlation {rank:.3f}, median factor without bias {factor:.2f}"
 
 
 @click.command()

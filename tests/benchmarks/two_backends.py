@@ -7,8 +7,6 @@ beside them the ratio of the halves of PyCUDA's own repeats: what noise alone ma
 Both are installed, and there is a toolkit.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from statistics import geometric_mean, median
@@ -22,10 +20,10 @@ from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.measure import sample
 from bfsbench.bench.plan import Axes, plan
-from bfsbench.families.base import Problem, Run
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import Clock, DeviceGraph, KernelProgram, KernelSetup
+from bfsbench.programs.families.base import Problem, Run
 from bfsbench.variants import find, find_family
 
 REPEATS = 25

@@ -6,8 +6,6 @@ turns.
     python tests/benchmarks/watch_cost.py [VARIANT...] [--graph GRAPH]...
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time
@@ -19,10 +17,10 @@ import numpy as np
 
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator.kernel import Launch
-from bfsbench.errors import BfsbenchError
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
+from bfsbench.support.errors import BfsbenchError
 from bfsbench.variants import all_variants, find, find_family
 
 VARIANTS = [

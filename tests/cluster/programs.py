@@ -1,7 +1,5 @@
 """Starting the programs of a cluster in tests, and waiting for their end."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket
@@ -15,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from bfsbench.bench.results import read_rows
+from bfsbench.rows.results import read_rows
 
 FAULTY = Path(__file__).parent.parent / "faulty"
 LATTICE = "lattice(rows=9,columns=7)"

@@ -1,7 +1,5 @@
 """Workers as jobs of a batch system, whose commands are replaced by scripts that start a job at once."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -11,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from bfsbench.bench.results import read_rows
 from bfsbench.cluster import jobs, launch
 from bfsbench.cluster.address import QUEUES, Jobs
 from bfsbench.cluster.certificates import make
-from bfsbench.errors import InputError, UsageError
+from bfsbench.rows.results import read_rows
+from bfsbench.support.errors import InputError, UsageError
 
 SETTINGS = """
 n_workers = 3
@@ -141,10 +139,7 @@ for job; do kill -- -$(cat "$BATCH/job-$job.pid"); done
 
 @pytest.mark.parametrize(
     ("queue", "tls"),
-    [
-        ("slurm", True),
-        *(pytest.param(queue, False, marks=pytest.mark.exhaustive) for queue in QUEUES),
-    ],
+    [("slurm", True), *(pytest.param(queue, False, marks=pytest.mark.exhaustive) for queue in QUEUES)],
 )
 @pytest.mark.exhaustive
 def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(
@@ -166,6 +161,8 @@ def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(
     if tls:
         make(tmp_path / "tls")
         where += ["--tls", "tls"]
+    else:
+        where += ["--insecure"]
     done = subprocess.run(
         [sys.executable, "-m", "bfsbench", "run", *where, *words],
         cwd=tmp_path,
@@ -185,7 +182,7 @@ def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(
 
 def test_a_machine_without_the_batch_system_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "gpus.toml").write_text("n_workers = 1\n")
-    where = ["--dataset", "lattice(rows=9,columns=7)", "--cluster", "slurm:gpus.toml"]
+    where = ["--dataset", "lattice(rows=9,columns=7)", "--cluster", "slurm:gpus.toml", "--insecure"]
     done = subprocess.run(
         [sys.executable, "-m", "bfsbench", "run", *where, "--variant", "cpu_queue"],
         cwd=tmp_path,

@@ -1,22 +1,19 @@
 """The parts of a cluster that need no workers: addresses, shares, Slurm's settings, and where processes
 start."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from bfsbench.bench.point import Point
 from bfsbench.cluster import jobs, launch
 from bfsbench.cluster.address import Jobs, Local, Place, Running, host_and_port, is_loopback, parse
-from bfsbench.cluster.shares import Shares
-from bfsbench.errors import ToolchainError, UsageError
+from bfsbench.cluster.dispatch import Shares, _spread
+from bfsbench.rows.point import Point
+from bfsbench.support.errors import OptionError, ToolchainError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -67,14 +64,29 @@ def test_an_address_may_be_copied_from_what_dask_prints() -> None:
         ("tcp://no-such-host.invalid:8786", False),
     ],
 )
-def test_what_others_can_reach_without_a_certificate_is_warned_of(address: str, alone: bool) -> None:
+def test_what_others_can_reach_without_a_certificate_is_refused_or_warned_of(
+    address: str, alone: bool
+) -> None:
+    told: list[str] = []
     assert is_loopback(address) == alone
-    assert bool(launch.exposure(address)) != alone
-    assert launch.exposure(address.replace("tcp", "tls")) == ""
+    launch.require_access_control(address.replace("tcp", "tls"), False, told.append)
+    if alone:
+        launch.require_access_control(address, False, told.append)
+        assert told == []
+        return
+    with pytest.raises(OptionError, match=r"has no TLS: whoever reaches it .* or accept it by insecure"):
+        launch.require_access_control(address, False, told.append)
+    launch.require_access_control(address, True, told.append)
+    (line,) = told
+    assert line.startswith(f"warning: {address} has no TLS")
 
 
 def points(counts: dict[str, int]) -> list[Point]:
     return [Point(graph, i, "push", "cpu", None, 32) for graph, n in counts.items() for i in range(n)]
+
+
+def groups(counts: dict[str, int]) -> list[tuple[Point, ...]]:
+    return [(point,) for point in points(counts)]
 
 
 @given(
@@ -84,28 +96,29 @@ def points(counts: dict[str, int]) -> list[Point]:
 def test_every_point_is_taken_once_whatever_is_given_back(
     counts: dict[str, int], moves: list[tuple[int, bool]]
 ) -> None:
-    shares = Shares(points(counts), dict.fromkeys(counts, 1))
+    shares = Shares(groups(counts), dict.fromkeys(counts, 1))
     taken: list[Point] = []
     for worker, returns in moves:
-        point = shares.take(str(worker))
-        if point is not None and returns:
+        group = shares.take(str(worker))
+        if group is not None and returns:
             shares.leave(str(worker))
-            shares.give_back(point)
-        elif point is not None:
-            taken.append(point)
-    while point := shares.take("last"):
-        taken.append(point)
+            shares.give_back(group)
+        elif group is not None:
+            taken += group
+    while group := shares.take("last"):
+        taken += group
     assert not shares
     assert sorted(taken, key=repr) == sorted(points(counts), key=repr)
 
 
 @given(st.dictionaries(st.sampled_from("abcde"), st.integers(1, 9), min_size=1), st.integers(1, 4))
 def test_a_worker_stays_with_a_graph_while_it_has_points(counts: dict[str, int], workers: int) -> None:
-    shares = Shares(points(counts), {"a": 1, "b": 100, "c": 10, "d": 0, "e": 5})
+    shares = Shares(groups(counts), {"a": 1, "b": 100, "c": 10, "d": 0, "e": 5})
     left = dict(counts)
     on: dict[int, str] = {}
     turn = 0
-    while point := shares.take(str(turn)):
+    while group := shares.take(str(turn)):
+        (point,) = group
         if left.get(on.get(turn, ""), 0):
             assert point.graph == on[turn]
         on[turn] = point.graph
@@ -114,12 +127,32 @@ def test_a_worker_stays_with_a_graph_while_it_has_points(counts: dict[str, int],
     assert not any(left.values())
 
 
-def graph_of(point: Point | None) -> str:
-    return point.graph if point else ""
+def graph_of(group: tuple[Point, ...] | None) -> str:
+    return group[0].graph if group else ""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "workers", "found"),
+    [
+        ([8], 2, [4, 4]),
+        ([3], 4, [3]),
+        ([5], 4, [2, 3]),
+        ([4, 4], 2, [4, 4]),
+        ([8, 1], 4, [4, 4, 1]),
+        ([], 2, []),
+    ],
+)
+def test_sources_are_split_only_between_workers_that_would_idle(
+    sizes: list[int], workers: int, found: list[int]
+) -> None:
+    given = [points({name: size}) for name, size in zip("ab", sizes, strict=False)]
+    spread = [*_spread(given, workers)]
+    assert [len(group) for group in spread] == found
+    assert [point for group in spread for point in group] == [point for group in given for point in group]
 
 
 def test_workers_spread_over_graphs_and_share_the_last() -> None:
-    shares = Shares(points({"small": 3, "large": 3}), {"small": 9, "large": 10})
+    shares = Shares(groups({"small": 3, "large": 3}), {"small": 9, "large": 10})
     assert [graph_of(shares.take(worker)) for worker in "AB"] == ["large", "small"]
     assert [graph_of(shares.take("A")) for _ in range(3)] == ["large", "large", "small"]
     assert [graph_of(shares.take(worker)) for worker in "BA"] == ["small", ""]

@@ -1,7 +1,5 @@
 """``bfsbench run --cluster`` as a user runs it, with processes killed under it."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -17,14 +15,12 @@ import dask
 import distributed
 import psutil
 import pytest
-from click.testing import CliRunner
 
 import bfsbench
-from bfsbench.bench import profile
-from bfsbench.bench.results import COLUMNS, axes_of, read_rows
-from bfsbench.cli import main
 from bfsbench.cluster import launch
 from bfsbench.cluster.address import FORMS, host_and_port
+from bfsbench.rows.columns import PROFILE_COLUMNS
+from bfsbench.rows.results import COLUMNS, axes_of, read_rows
 from tests.cluster.programs import (
     BFSBENCH,
     LATTICE,
@@ -38,6 +34,7 @@ from tests.cluster.programs import (
     start,
     wait_for_rows,
 )
+from tests.commands import invoke
 
 __all__ = ["start"]
 
@@ -66,7 +63,7 @@ def test_the_rows_are_those_of_one_process(start: Start, tmp_path: Path) -> None
     assert len(rows_in(tmp_path / "spread.csv")) == 36
     alone, spread = (tmp_path / f"{name}.levels.csv" for name in ("alone", "spread"))
     same = ("level", "frontier_size")
-    assert facts(alone, profile.COLUMNS, same) == facts(spread, profile.COLUMNS, same)
+    assert facts(alone, PROFILE_COLUMNS, same) == facts(spread, PROFILE_COLUMNS, same)
 
 
 def facts(path: Path, columns: Sequence[str], names: Sequence[str]) -> list[tuple[object, ...]]:
@@ -187,7 +184,7 @@ def test_workers_end_with_their_scheduler_and_when_told(
     address, head = scheduler
     with distributed.Client(host_and_port(address), set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
-    examined = CliRunner().invoke(main, ["doctor", "--cluster", address])
+    examined = invoke("doctor", "--cluster", address)
     assert examined.stdout.endswith("All 2 workers can run and are alike.\n"), examined.output
     told, other = (start(*BFSBENCH, "worker", address, "--workers", "1") for _ in range(2))
     with distributed.Client(host_and_port(address), set_as_default=False) as client:
@@ -215,7 +212,7 @@ def test_workers_that_wait_for_a_scheduler_end_when_told(start: Start) -> None:
 
 def test_workers_without_a_scheduler_say_so() -> None:
     with dask.config.set({"distributed.comm.timeouts.connect": "0.5s"}):
-        done = CliRunner().invoke(main, ["worker", "dask://127.0.0.1:1", "--workers", "1"])
+        done = invoke("worker", "dask://127.0.0.1:1", "--workers", "1")
     assert done.exit_code == 2
     assert done.stderr.strip().endswith(
         "no scheduler answers at tcp://127.0.0.1:1: start one with 'dask scheduler', "
@@ -228,7 +225,7 @@ def test_workers_without_a_scheduler_say_so() -> None:
     [
         (("--cluster", "here"), f"'here' is not {FORMS}"),
         (("--cluster", "dask://127.0.0.1:1"), "no scheduler answers at tcp://127.0.0.1:1"),
-        (("--cluster", "slurm:no.toml"), "cannot read no.toml: No such file"),
+        (("--cluster", "slurm:no.toml", "--insecure"), "cannot read no.toml: No such file"),
         (("--mixed-devices",), "--mixed-devices goes with --cluster"),
         (("--tls", "no"), "--tls goes with --cluster"),
         (("--cluster", "local", "--tls", "no"), "/no/ca.pem: No such file"),
@@ -239,7 +236,7 @@ def test_mistakes_are_one_line(
 ) -> None:
     monkeypatch.setattr(launch, "CONNECT_LIMIT_S", 0.5)
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(main, [*RUN[3:], "--variant", "push", "--out", "r.csv", *words])
+    done = invoke(*RUN[3:], "--variant", "push", "--out", "r.csv", *words)
     assert done.exit_code == 2
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

@@ -1,7 +1,5 @@
 """Access to a cluster, with and without certificates."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
@@ -14,15 +12,17 @@ from pathlib import Path
 
 import psutil
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from distributed.comm import connect
 
-from bfsbench.bench.results import read_rows
-from bfsbench.cli import main
-from bfsbench.cluster import launch
+from bfsbench.cluster import jobs, launch
+from bfsbench.cluster.address import QUEUES
 from bfsbench.cluster.certificates import Certificates, make
-from bfsbench.errors import InputError, ToolchainError
+from bfsbench.rows.results import read_rows
+from bfsbench.support.errors import InputError, ToolchainError
 from tests.cluster.programs import BFSBENCH, RUN, Start, family, finished, free_port, start, wait_for_rows
+from tests.commands import invoke
+from tests.waiting import wait_until
 
 __all__ = ["start"]
 
@@ -71,7 +71,7 @@ async def reach(address: str, **shown: object) -> None:
 def test_a_sweep_with_certificates_and_others_without(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = CliRunner().invoke(main, ["certificates", str(tmp_path / "tls")]).stdout
+    said = invoke("certificates", tmp_path / "tls").stdout
     port = free_port()
     for line in (line.split() for line in said.splitlines() if line.startswith("  ")):
         line = [word.replace("HOST:8786", f"127.0.0.1:{port}") for word in line]
@@ -86,9 +86,7 @@ def test_a_sweep_with_certificates_and_others_without(
     assert [row["status"] for row in read_rows(tmp_path / "r.csv")] == ["ok", "ok"]
 
     where = ["--cluster", f"dask://127.0.0.1:{port}"]
-    examined = CliRunner().invoke(
-        main, ["doctor", *where, "--tls", str(tmp_path / "tls"), "--format", "json"]
-    )
+    examined = invoke("doctor", *where, "--tls", tmp_path / "tls", "--format", "json")
     assert len(json.loads(examined.stdout)["workers"]) == 1, examined.output
     monkeypatch.setattr(launch, "CONNECT_LIMIT_S", 1)
     monkeypatch.chdir(tmp_path)
@@ -98,14 +96,14 @@ def test_a_sweep_with_certificates_and_others_without(
         (["--tls", "other"], "or it has other certificates"),
     ):
         for command in (["run", "--dataset", "soc-Epinions1", "--variant", "cpu_queue"], ["doctor"]):
-            refused = CliRunner().invoke(main, [*command, *where, *more])
+            refused = invoke(*command, *where, *more)
             assert refused.exit_code == 2, refused.output
             *_waits, line = refused.stderr.splitlines()
             assert line.startswith("bfsbench: no scheduler answers at t") and line.endswith(hint)
 
 
 def certificates(*words: str) -> Result:
-    return CliRunner().invoke(main, ["certificates", *words])
+    return invoke("certificates", *words)
 
 
 def test_certificates_are_the_user_s_alone_and_never_overwritten(tmp_path: Path) -> None:
@@ -167,21 +165,77 @@ def test_a_folder_that_cannot_serve_is_one_line(tmp_path: Path, monkeypatch: pyt
     made.certificate.write_text("nonsense")
     with pytest.raises(InputError, match="tls does not hold certificates"):
         Certificates.of(made.folder).security()
-    alone = CliRunner().invoke(main, ["doctor", "--tls", str(tmp_path)])
+    alone = invoke("doctor", "--tls", tmp_path)
     assert (alone.exit_code, alone.stderr) == (2, "bfsbench: --tls goes with --cluster\n")
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(ToolchainError, match="pip install cryptography"):
         make(tmp_path / "more")
 
 
-def test_a_worker_warns_of_a_scheduler_that_anybody_can_reach(
+def test_workers_of_a_scheduler_on_this_machine_listen_on_loopback_alone(start: Start) -> None:
+    port = free_port()
+    words = ("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+    start(sys.executable, "-m", "dask", *words)
+    worker = start(*BFSBENCH, "worker", f"dask://127.0.0.1:{port}", "--workers", "1")
+    wait_until(lambda: len(listening(worker)) >= 2, 60)  # a nanny and a worker
+    assert {address for address, _port in listening(worker)} == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@pytest.mark.parametrize(
+    "command", [("run", "--dataset", "path(n=4)", "--variant", "cpu_queue", "--out", "r.csv"), ("doctor",)]
+)
+def test_jobs_without_certificates_are_refused_before_a_port_is_opened(
+    queue: str, command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(*_: object) -> None:
+        raise InputError("jobs were started")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jobs, "start", started)
+    no = invoke(*command, "--cluster", queue)
+    what = f"the scheduler for {queue} has no TLS: whoever reaches it or its workers can run code as you"
+    assert no.exit_code == 2 and no.stderr.startswith(f"bfsbench: {what}")
+    assert no.stderr.endswith("or accept it by --insecure\n")
+    assert "jobs were started" in invoke(*command, "--cluster", queue, "--insecure").stderr
+
+
+def test_a_scheduler_that_others_can_reach_is_refused_by_sweeps_and_doctor(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    port = free_port()
+    start(sys.executable, "-m", "dask", "scheduler", "--port", str(port), "--no-dashboard")
+    where = ["--cluster", f"dask://127.0.0.1:{port}"]
+    sweep = ["run", "--dataset", "path(n=4)", "--variant", "cpu_queue", "--out", "r.csv"]
+    for command in (sweep, ["doctor"]):
+        no = invoke(*command, *where)
+        assert no.exit_code == 2 and "has no TLS" in no.stderr and "--insecure" in no.stderr
+
+
+def test_the_doctor_s_cluster_listens_on_loopback_alone(start: Start) -> None:
+    examining = start(*BFSBENCH, "doctor", "--cluster", "local:1")
+    found: list[tuple[str, int]] = []
+    while examining.poll() is None:
+        found = max(found, listening(examining), key=len)
+    assert len(found) >= 4  # a scheduler and its dashboard, a nanny, a worker
+    assert {address for address, _port in found} == {"127.0.0.1"}
+
+
+def test_a_worker_refuses_a_scheduler_that_anybody_can_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def serve(address: str, *_others: object) -> None:
         assert address == "tcp://192.0.2.1:8786"
 
     monkeypatch.setattr(launch, "serve", serve)
-    done = CliRunner().invoke(main, ["worker", "dask://192.0.2.1:8786", "--workers", "1"])
+    words = ["worker", "dask://192.0.2.1:8786", "--workers", "1"]
+    no = invoke(*words)
+    assert no.exit_code == 2
+    (line,) = no.stderr.splitlines()
+    who = "tcp://192.0.2.1:8786 has no TLS: whoever reaches it or its workers can run code as you"
+    assert line.startswith(f"bfsbench: {who}") and line.endswith("or accept it by --insecure")
+    done = invoke(*words, "--insecure")
     assert done.exit_code == 0
     (line,) = done.stderr.splitlines()
-    assert line.startswith("warning: tcp://192.0.2.1:8786 has no TLS: whoever reaches it can run code")
+    assert line.startswith(f"warning: {who}")

@@ -1,19 +1,16 @@
 """The lines printed while waiting for a cluster."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
 
 import pytest
 
-from bfsbench.cluster import members, waiting
+from bfsbench.cluster import launch as waiting, members
 from bfsbench.cluster.address import Jobs, Local, Running
-from bfsbench.cluster.launch import require_dask
+from bfsbench.cluster.launch import Wait, require_dask
 from bfsbench.cluster.runner import Cluster
 from bfsbench.cluster.tasks import Equipment
-from bfsbench.cluster.waiting import Wait
 from tests.cluster.programs import BFSBENCH, Start, finished, free_port, start
 
 __all__ = ["start"]

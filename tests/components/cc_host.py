@@ -11,10 +11,6 @@ from bfsbench.variants.base import POISON, HostProgram
 class HostComponents(HostProgram, ComponentsVariant):
     name = "cc_host"
     summary = "labels spread along all arcs at once, in NumPy"
-    origin = ("folklore",)
-    layout = ("COO",)
-    parallel_unit = "none"
-    work = "O(DE)"
 
     def prepare(self) -> None:
         self.label = np.empty(self.graph.num_vertices, np.int32)

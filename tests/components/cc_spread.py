@@ -12,10 +12,6 @@ class SpreadComponents(KernelProgram, ComponentsVariant):
     name = "cc_spread"
     aliases = ("spread",)
     summary = "labels spread along all arcs until a launch changes nothing"
-    origin = ("folklore",)
-    layout = ("COO",)
-    parallel_unit = "a thread per arc"
-    work = "O(DE)"
     knobs = (Knob("BOTH_WAYS", 1, "whether a label spreads to the tail as well", (0, 1), compile_time=True),)
 
     def prepare(self) -> None:

@@ -9,9 +9,9 @@ from abc import abstractmethod
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.errors import UsageError, WrongResultError
-from bfsbench.families.base import Column, Family, Figure, Problem
 from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.base import Column, Family, Figure, Problem, Run
+from bfsbench.support.errors import UsageError, WrongResultError
 from bfsbench.variants.base import Variant
 
 Labels = npt.NDArray[np.int32]
@@ -77,29 +77,18 @@ class Components(Problem):
         _, first, vertex = np.unique(component, return_index=True, return_inverse=True)
         self.labels = first[vertex].astype(np.int32)
 
-    def run(self, variant: Variant) -> ComponentsRun:
+    def run(self, variant: Variant) -> Run:
         if not isinstance(variant, ComponentsVariant):
             raise UsageError(f"variant {variant.name} finds no components")
-        return ComponentsRun(variant, self.labels)
+
+        def check() -> None:
+            wrong = np.flatnonzero(variant.labels() != self.labels)
+            if len(wrong):
+                raise WrongResultError(f"{len(wrong)} of {len(self.labels)} labels differ")
+
+        return Run(variant.poison, variant.reset, variant.solve, variant.labels, check)
 
     def columns(self, milliseconds: float) -> dict[str, str]:
         shape = "one" if self.count == 1 else "apart" if self.count == self.graph.num_vertices else "several"
         rate = f"{self.graph.num_edges / milliseconds / 1e3:.3f}"
         return {"components": str(self.count), "shape": shape, "arcs_us": rate}
-
-
-class ComponentsRun:
-    """See :class:`bfsbench.families.base.Run`."""
-
-    def __init__(self, variant: ComponentsVariant, expected: Labels) -> None:
-        self._variant = variant
-        self._expected = expected
-        self.poison = variant.poison
-        self.reset = variant.reset
-        self.solve = variant.solve
-        self.answer = variant.labels
-
-    def check(self) -> None:
-        wrong = np.flatnonzero(self._variant.labels() != self._expected)
-        if len(wrong):
-            raise WrongResultError(f"{len(wrong)} of {len(self._expected)} labels differ")

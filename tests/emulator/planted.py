@@ -4,8 +4,6 @@
 seeds it took to find it, the seconds that took, and what was found first.
 """
 
-from __future__ import annotations
-
 import csv
 import shutil
 import sys
@@ -17,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bfsbench import checks
 from bfsbench.bench.plan import Axes
-from bfsbench.paths import CUDA_SRC
+from bfsbench.graphs.load import resolve
+from bfsbench.support.paths import CUDA_SRC
+from bfsbench.tools import check as checks
 from bfsbench.variants import find
 from tests.kernel_folders import kernels_from
 
@@ -58,7 +57,7 @@ class Fault:
     def check(self) -> tuple[int, checks.Report]:
         """The first of ever longer checks that finds something, or the last one; and its seeds."""
         variant = find(self.variant)
-        graphs = (self.graph,) if self.graph else checks.usual_graphs(variant, self.axes())
+        graphs = [resolve(self.graph)] if self.graph else checks.usual_graphs(variant, self.axes())
         for seeds in SEEDS:
             report = checks.check(variant, self.axes(), graphs, seeds, lambda: None)
             if not report.clean:

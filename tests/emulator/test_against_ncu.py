@@ -1,17 +1,15 @@
 """What was counted on an H200 is what the emulator counts."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bfsbench.bench.point import Point
-from bfsbench.explain import count
 from bfsbench.graphs.load import load
-from bfsbench.paths import CUDA_SRC
+from bfsbench.rows.point import Point
+from bfsbench.support.paths import CUDA_SRC
+from bfsbench.tools.explain.counters import count
 from tests.benchmarks.emulator_against_ncu import compared
 
 COUNTED = CUDA_SRC.parent / "results" / "h200" / "emulator"

@@ -1,20 +1,17 @@
 """What warps cost is counted exactly as one counts it by hand, and lanes run in lockstep."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from bfsbench.emulator import Count, Emulator, Hardware, LevelCount, counting
-from bfsbench.errors import KernelError
+from bfsbench.emulator import Count, Emulator, Hardware, PhaseCount, watch
 from bfsbench.graphs.load import load
 from bfsbench.programs import KernelProgram
 from bfsbench.variants import find
 from tests.benchmarks.count_cost import costs
-from tests.emulator.conftest import KERNELS
+from tests.emulator.conftest import KERNELS, fails
 
 COUNTED = KERNELS / "counted.cu"
 _SOURCE = COUNTED.read_text().splitlines()
@@ -160,12 +157,11 @@ def test_waiting_for_another_block_is_no_work() -> None:
 
 
 def test_a_wait_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST_POLLS", 10_000)
+    monkeypatch.setattr(watch, "MOST_POLLS", 10_000)
     with Emulator(counted=True) as device:
         flag, y = (device.upload(np.zeros(2, np.int32)) for _ in range(2))
         device.module(COUNTED, {}).kernel("waiting").bind(flag, y, block=1)(1)
-        with pytest.raises(KernelError, match="the launch has no end: all its threads wait"):
-            device.synchronize()
+        fails(device, "the launch has no end: all its threads wait")
 
 
 def test_a_load_may_find_what_was_there_before_another_multiprocessor_stored() -> None:
@@ -232,9 +228,9 @@ def test_what_a_warp_has_had_lately() -> None:
     assert (of.steps, of.far, of.near) == (6, 3, 2)  # five loads and a store
 
 
-def levels_of(device: Emulator) -> tuple[list[Count], list[LevelCount]]:
+def phases_of(device: Emulator) -> tuple[list[Count], list[PhaseCount]]:
     notes, y = device.empty(8, np.int64), device.empty(64, np.int32)
-    device.note_levels_in(notes)
+    device.note_phases_in(notes)
     device.module(COUNTED, {}).kernel("levels").bind(notes, y, block=64)(1)
     device.synchronize()
     return device.counts()
@@ -242,12 +238,12 @@ def levels_of(device: Emulator) -> tuple[list[Count], list[LevelCount]]:
 
 def test_levels_that_a_kernel_notes() -> None:
     with Emulator(counted=True) as device:
-        counts, levels = levels_of(device)
-    stores = {of.level: of.executions for of in counts if mark_of(of) == "as often as the level says"}
+        counts, phases = phases_of(device)
+    stores = {of.phase: of.executions for of in counts if mark_of(of) == "as often as the level says"}
     assert stores == {3: 2 * 3, 4: 2 * 4, 5: 2 * 5}
-    noted = [of for of in levels if of.level is not None]
-    assert [(of.level, of.steps, of.barriers) for of in noted] == [(3, 4, 1), (4, 5, 1), (5, 6, 1)]
-    assert {(of.launch, of.kernel, of.blocks, of.threads) for of in levels} == {(0, "levels", 1, 64)}
+    noted = [of for of in phases if of.phase is not None]
+    assert [(of.phase, of.steps, of.barriers) for of in noted] == [(3, 4, 1), (4, 5, 1), (5, 6, 1)]
+    assert {(of.launch, of.kernel, of.blocks, of.threads) for of in phases} == {(0, "levels", 1, 64)}
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -282,8 +278,7 @@ def test_faults_of_threads_that_share_a_stack(name: str, message: str) -> None:
         errors = device.module(KERNELS / "errors.cu", {})
         arguments = (out, 100_000) if name == "recurse" else (out,)
         errors.kernel(name).bind(*arguments, block=32)(1)
-        with pytest.raises(KernelError, match=message):
-            device.synchronize()
+        fails(device, message)
         assert device.stacks_in_use() == 0
         errors.kernel("recurse").bind(out, 3, block=32)(2)  # the device goes on
         device.synchronize()

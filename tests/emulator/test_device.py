@@ -1,15 +1,16 @@
-"""Buffers, signals, events and limits of the emulated device."""
+"""Buffers, signals, events and limits of the emulated device, which is also one of the backends."""
 
-from __future__ import annotations
-
+import platform
 import time
 
 import numpy as np
 import pytest
 
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
 from bfsbench.emulator import Emulator
-from bfsbench.errors import DeviceError, DeviceOutOfMemoryError, KernelError
-from tests.emulator.conftest import KERNELS
+from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError
+from tests.emulator.conftest import KERNELS, fails, run_kernel
 
 
 def test_buffers(device: Emulator) -> None:
@@ -107,14 +108,30 @@ def test_portable_fibers(seed: int) -> None:
     out = device.empty(100, np.int32)
     for name, message in [("recurse", "stack overflow"), ("wild", "illegal memory access")]:
         errors.kernel(name).bind(out, 100_000 if name == "recurse" else 0, block=32)(3)
-        with pytest.raises(KernelError, match=message):
-            device.synchronize()
+        fails(device, message)
         assert device.stacks_in_use() == 0
-    device.module(KERNELS / "block.cu", {}).kernel("counts").bind(out, block=128)(1)
+    run_kernel(device, "block:counts", out, block=128)
     assert (out.download() == 5050).all()
     sums, barrier = device.upload(np.zeros(4, np.int32)), device.upload(np.zeros(2, np.uint32))
-    kernel = device.module(KERNELS / "spins.cu", {}).kernel("volatile_barrier")
-    kernel.bind(barrier, sums, 3, block=64)(6)
+    run_kernel(device, "spins:volatile_barrier", barrier, sums, 3, block=64, blocks=6)
     assert sums.download().tolist() == [384] * 3 + [0]
     assert device.stacks_in_use() == 0
+    device.close()
+
+
+def test_it_is_a_device_and_says_that_it_is_emulated() -> None:
+    device: Device = open_device("cpu")
+    assert device.backend == "cpu"
+    gpu = device.describe()["gpu"]
+    assert gpu.startswith("emulated on ")
+    assert len(gpu) > len("emulated on ") or not platform.machine()
+    assert set(device.describe()) == {"gpu", "gpu_bus_id", "compute_capability", "driver", "cuda"}
+    assert device.telemetry() == {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
+    assert device.limits.shared_memory_per_block < device.limits.shared_memory_per_block_optin
+    device.close()
+
+
+def test_a_seeded_schedule_is_part_of_its_name() -> None:
+    device = open_device("cpu", schedule_seed=3)
+    assert device.describe()["gpu"].endswith(", schedule 3")
     device.close()

@@ -1,13 +1,11 @@
 """Broken kernels are reported with their kernel, block and thread, and leave the device usable."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from bfsbench.emulator import Emulator
-from bfsbench.errors import DeviceError, KernelError, LaunchError, ToolchainError
-from tests.emulator.conftest import KERNELS
+from bfsbench.support.errors import DeviceError, KernelError, LaunchError, ToolchainError
+from tests.emulator.conftest import KERNELS, fails, run_kernel
 
 BROKEN = [
     (
@@ -40,7 +38,7 @@ def assert_usable(device: Emulator) -> None:
     """A healthy kernel still runs, and the failed one has left nothing behind."""
     assert device.stacks_in_use() == 0
     out = device.empty(100, np.int32)
-    device.module(KERNELS / "block.cu", {}).kernel("counts").bind(out, block=128)(1)
+    run_kernel(device, "block:counts", out, block=128)
     assert (out.download() == 5050).all()
 
 
@@ -51,18 +49,14 @@ def test_misused_barriers_and_collectives(device: Emulator, name: str, block: in
     for _ in range(3):
         launch(20)
         place = rf"kernel '{name}', block \(\d+,0,0\), thread \(\d+,0,0\): "
-        with pytest.raises(KernelError, match=place + f".*({message})"):
-            device.synchronize()
+        fails(device, place + f".*({message})")
         assert_usable(device)
 
 
 def test_trap(device: Emulator) -> None:
     launch = device.module(KERNELS / "errors.cu", {}).kernel("trap").bind(block=64, scalars=1)
     launch(4, 1)
-    with pytest.raises(
-        KernelError, match=r"^kernel 'trap', block \(2,0,0\), thread \(5,0,0\): __trap was called$"
-    ):
-        device.synchronize()
+    fails(device, r"^kernel 'trap', block \(2,0,0\), thread \(5,0,0\): __trap was called$")
     launch(4, 0)
     device.synchronize()
     assert_usable(device)
@@ -74,10 +68,7 @@ def test_assert_and_printf(device: Emulator, capfd: pytest.CaptureFixture[str]) 
     checked(1, 32)
     device.synchronize()
     checked(1, 31)
-    with pytest.raises(
-        KernelError, match=r"thread \(31,0,0\): assertion 'threadIdx\.x < .*' failed, .*asserts\.cu:5"
-    ):
-        device.synchronize()
+    fails(device, r"thread \(31,0,0\): assertion 'threadIdx\.x < .*' failed, .*asserts\.cu:5")
     module.kernel("speak").bind(42, block=32)(2)
     device.synchronize()
     assert sorted(capfd.readouterr().out.split("\n"))[1:] == ["block 0 of 2 says 42", "block 1 of 2 says 42"]
@@ -85,7 +76,7 @@ def test_assert_and_printf(device: Emulator, capfd: pytest.CaptureFixture[str]) 
 
 def test_illegal_address(device: Emulator) -> None:
     out = device.empty(64, np.int32)
-    device.module(KERNELS / "errors.cu", {}).kernel("wild").bind(out, 0, block=32)(1)
+    run_kernel(device, "errors:wild", out, 0, block=32)
     with pytest.raises(
         KernelError, match=r"'wild', block \(0,0,0\), thread \(3,0,0\): illegal memory access"
     ):
@@ -101,8 +92,7 @@ def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> No
     module = device.module(KERNELS / "errors.cu", {})
     module.kernel("write_at").bind(out, np.int64(place), value, block=32)(2)
     where = rf"^kernel 'write_at' wrote element {place} of a buffer of 10 elements \(40 bytes\)$"
-    with pytest.raises(KernelError, match=where):
-        device.synchronize()
+    fails(device, where)
     assert not out.download().any() and not other.download().any()
     module.kernel("write_at").bind(out, np.int64(9), 3, block=32)(2)
     assert out.download().tolist() == [0] * 9 + [3]
@@ -124,16 +114,14 @@ def test_stack_overflow(device: Emulator) -> None:
     launch(2, 50)
     assert (out.download()[:32] == 50 * 51 // 2).all()
     launch(2, 100_000)
-    with pytest.raises(KernelError, match=r"'recurse', .*: stack overflow \(\d+ KiB a thread\)"):
-        device.synchronize()
+    fails(device, r"'recurse', .*: stack overflow \(\d+ KiB a thread\)")
     assert_usable(device)
 
 
 def test_division_by_zero(device: Emulator) -> None:
     out = device.empty(64, np.int32)
-    device.module(KERNELS / "errors.cu", {}).kernel("divide").bind(out, 0, block=32)(1)
-    with pytest.raises(KernelError, match="integer division by zero"):
-        device.synchronize()
+    run_kernel(device, "errors:divide", out, 0, block=32)
+    fails(device, "integer division by zero")
     assert_usable(device)
 
 
@@ -145,24 +133,17 @@ def test_grid_barrier_that_cannot_complete(device: Emulator) -> None:
     launch(resident, -1)
     device.synchronize()
     launch(resident + 1, -1)
-    with pytest.raises(
-        KernelError, match=f"grid barrier .*; 1 blocks could not start: the device holds {resident}"
-    ):
-        device.synchronize()
+    fails(device, f"grid barrier .*; 1 blocks could not start: the device holds {resident}")
     launch(8, 3)
-    with pytest.raises(
-        KernelError, match=r"deadlock: 256 threads wait at a grid barrier \(line 14 of asserts.cu\)"
-    ):
-        device.synchronize()
+    fails(device, r"deadlock: 256 threads wait at a grid barrier \(line 14 of asserts.cu\)")
     assert_usable(device)
 
 
 def test_shared_memory_of_a_block_that_has_left() -> None:
     device = Emulator(workers=1)
     out = device.empty(8, np.int32)
-    device.module(KERNELS / "clusters.cu", {}).kernel("leaves_early").bind(out, block=32)(4)
-    with pytest.raises(KernelError, match=r"map_shared_rank\(0\): that block has already exited"):
-        device.synchronize()
+    run_kernel(device, "clusters:leaves_early", out, block=32, blocks=4)
+    fails(device, r"map_shared_rank\(0\): that block has already exited")
     assert_usable(device)
     device.close()
 

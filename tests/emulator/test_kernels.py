@@ -1,7 +1,5 @@
 """Results of emulated kernels against CUDA's specification."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from bfsbench.emulator import Emulator
-from tests.emulator.conftest import KERNELS
+from tests.emulator.conftest import KERNELS, run_kernel
 
 Array = npt.NDArray[Any]
 
@@ -60,8 +58,7 @@ def test_bit_intrinsics(device: Emulator) -> None:
     inputs = [0, 1, 2**31, FULL, 0x12345678, *map(int, RNG.integers(0, 2**32, 40))]
     n = len(inputs)
     out = device.empty(14 * n, np.uint32)
-    kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("bits")
-    kernel.bind(device.upload(words(*inputs)), out, n, block=32)(2)
+    run_kernel(device, "arithmetic:bits", device.upload(words(*inputs)), out, n, block=32, blocks=2)
     expected = [expected_bits(inputs[i], inputs[(i + 1) % n], inputs[(i + 2) % n] & 63) for i in range(n)]
     assert out.download().reshape(n, 14).tolist() == expected
 
@@ -70,8 +67,7 @@ def test_integer_intrinsics(device: Emulator) -> None:
     values = [0, 1, -1, 7, -8, 2**23, -(2**24) - 3, 2**31 - 1, -(2**31), 123456789]
     n = len(values)
     out = device.empty(10 * n, np.int32)
-    kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("integers")
-    kernel.bind(device.upload(np.array(values, np.int32)), out, n, block=32)(1)
+    run_kernel(device, "arithmetic:integers", device.upload(np.array(values, np.int32)), out, n, block=32)
     found = out.download().view(np.uint32).reshape(n, 10).tolist()
     for x, y, row in zip(values, values[1:] + values[:1], found, strict=True):
         u, v = x % 2**32, y % 2**32
@@ -83,8 +79,7 @@ def test_integer_intrinsics(device: Emulator) -> None:
 
 def test_fast_functions_of_float(device: Emulator) -> None:
     out = device.empty(4, np.int32)
-    kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("floats")
-    kernel.bind(device.upload(np.array([0, 1], np.float32)), out, block=1)(1)
+    run_kernel(device, "arithmetic:floats", device.upload(np.array([0, 1], np.float32)), out, block=1)
     assert out.download().tolist() == [1, 10, 3, 0]
 
 
@@ -118,8 +113,7 @@ def test_every_device_has_its_own_globals() -> None:
 def test_scalar_arguments(device: Emulator) -> None:
     out = device.empty(5, np.float64)
     arguments = (np.int64(2**40), np.uint32(2**32 - 1), np.float32(0.25), np.float64(-0.5))
-    kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("parameters")
-    kernel.bind(*arguments, -7, out, block=1)(1)
+    run_kernel(device, "arithmetic:parameters", *arguments, -7, out, block=1)
     assert out.download().tolist() == [2.0**40, 2.0**32 - 1, 0.25, -0.5, -7.0]
 
 
@@ -135,8 +129,7 @@ def test_tuples_are_structs(device: Emulator) -> None:
 def test_shuffles(device: Emulator, width: int, delta: int) -> None:
     x = RNG.integers(-(2**50), 2**50, 32)
     out = device.empty(5 * 32, np.int64)
-    kernel = device.module(KERNELS / "warp.cu", {}).kernel("shuffles")
-    kernel.bind(device.upload(x), out, width, delta, block=32)(1)
+    run_kernel(device, "warp:shuffles", device.upload(x), out, width, delta, block=32)
     lane = np.arange(32)
     first, offset = lane // width * width, lane % width
     indexed = first + delta % width
@@ -151,7 +144,7 @@ def test_shuffles(device: Emulator, width: int, delta: int) -> None:
 def test_votes_and_reductions(device: Emulator) -> None:
     x = RNG.integers(0, 8, 32).astype(np.int32)
     out = device.empty(12 * 32, np.uint32)
-    device.module(KERNELS / "warp.cu", {}).kernel("votes").bind(device.upload(x), out, block=32)(1)
+    run_kernel(device, "warp:votes", device.upload(x), out, block=32)
 
     def mask(chosen: Array) -> int:
         return sum(1 << int(lane) for lane in np.flatnonzero(chosen))
@@ -180,7 +173,7 @@ def test_votes_and_reductions(device: Emulator) -> None:
 def test_tiles_run_independently(device: Emulator) -> None:
     rounds = np.array([0, 1, 7, 2, 5, 3, 9, 4, 6, 8, 1, 0, 2, 3, 4, 5], np.int32)
     out = device.empty(3 * 64, np.int32)
-    device.module(KERNELS / "warp.cu", {}).kernel("tiles").bind(device.upload(rounds), out, block=64)(1)
+    run_kernel(device, "warp:tiles", device.upload(rounds), out, block=64)
     sums, ballots, rest = out.download().reshape(3, 16, 4)
     assert (sums == np.array([[sum(r + r % 4 for r in range(n))] * 4 for n in rounds])).all()
     assert (ballots == 0b1101).all()
@@ -191,7 +184,7 @@ def test_tiles_run_independently(device: Emulator) -> None:
 
 def test_parts_of_a_warp_in_different_collectives(device: Emulator) -> None:
     out = device.upload(np.full(32, -1, np.int32))
-    device.module(KERNELS / "warp.cu", {}).kernel("halves").bind(out, block=32)(1)
+    run_kernel(device, "warp:halves", out, block=32)
     lane = np.arange(32)
     ballot = np.uint32(0xAAAA0000).astype(np.int32)
     expected = np.where(lane < 16, (lane ^ 1) + 2, ballot) + 24 * 1000
@@ -201,7 +194,7 @@ def test_parts_of_a_warp_in_different_collectives(device: Emulator) -> None:
 def test_warp_scan(device: Emulator) -> None:
     x = RNG.integers(0, 100, 96 * 5).astype(np.int32)
     out = device.empty(x.size, np.int32)
-    device.module(KERNELS / "warp.cu", {}).kernel("scan").bind(device.upload(x), out, x.size, block=96)(5)
+    run_kernel(device, "warp:scan", device.upload(x), out, x.size, block=96, blocks=5)
     per_warp = x.reshape(-1, 32)
     assert (out.download().reshape(-1, 32) == np.cumsum(per_warp, axis=1) - per_warp).all()
 
@@ -209,7 +202,7 @@ def test_warp_scan(device: Emulator) -> None:
 def test_coalesced_append(device: Emulator) -> None:
     count, out = device.signal(), device.upload(np.full(100, -1, np.int32))
     count.fill(0)
-    device.module(KERNELS / "warp.cu", {}).kernel("aggregate").bind(count, out, 200, block=64)(4)
+    run_kernel(device, "warp:aggregate", count, out, 200, block=64, blocks=4)
     assert count.read() == 67
     assert sorted(out.download()[:67].tolist()) == list(range(0, 200, 3))
 
@@ -219,7 +212,7 @@ def test_atomics(device: Emulator) -> None:
     u = device.upload(words(FULL, 0, 0, 0, 0, FULL, 0))
     q, f = device.upload(np.zeros(3, np.uint64)), device.upload(np.zeros(1, np.float32))
     threads = 40 * 64
-    device.module(KERNELS / "atomics.cu", {}).kernel("all_atomics").bind(i, u, q, f, block=64)(40)
+    run_kernel(device, "atomics:all_atomics", i, u, q, f, block=64, blocks=40)
     last = threads - 1
     assert i.download().tolist() == [threads, -2 * threads, 100 - last, last - 100, 7, 1, threads, threads]
     down = [0, *range(9, -1, -1)][1 + (threads - 1) % 10]
@@ -232,7 +225,7 @@ def test_claims_are_exclusive(device: Emulator) -> None:
     n = 1500
     owner, list_, count = device.upload(np.full(n, -1, np.int32)), device.empty(n, np.int32), device.signal()
     count.fill(0)
-    device.module(KERNELS / "atomics.cu", {}).kernel("claim").bind(owner, list_, count, n, block=128)(16)
+    run_kernel(device, "atomics:claim", owner, list_, count, n, block=128, blocks=16)
     assert count.read() == n
     assert sorted(list_.download().tolist()) == list(range(n))
 
@@ -255,18 +248,18 @@ def test_shared_memory_and_barriers(device: Emulator) -> None:
 
 def test_barriers_that_vote(device: Emulator) -> None:
     out = device.empty(100, np.int32)
-    device.module(KERNELS / "block.cu", {}).kernel("counts").bind(out, block=128)(1)
+    run_kernel(device, "block:counts", out, block=128)
     assert (out.download() == 50 + 1000 + 4000).all()
 
 
 def test_indices(device: Emulator) -> None:
     out = device.empty(3 * 70, np.int32)
-    device.module(KERNELS / "block.cu", {}).kernel("indices").bind(out, block=70)(3)
+    run_kernel(device, "block:indices", out, block=70, blocks=3)
     expected = np.arange(3)[:, None] * 10000 + np.arange(70)
     assert (out.download().reshape(3, 70) == expected).all()
 
 
 def test_shared_memory_starts_as_garbage(device: Emulator) -> None:
     out = device.empty(50, np.uint32)
-    device.module(KERNELS / "block.cu", {}).kernel("garbage").bind(out, block=32)(50)
+    run_kernel(device, "block:garbage", out, block=32, blocks=50)
     assert (out.download() == 0xCDCDCDCD).all()

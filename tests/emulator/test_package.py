@@ -1,7 +1,5 @@
 """The emulator by itself: used by kernels that have nothing to do with graphs."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from pathlib import Path
@@ -11,12 +9,12 @@ import pytest
 
 import bfsbench.emulator
 from bfsbench.emulator import Emulator, Hardware, diagnose
-from bfsbench.errors import DeviceOutOfMemoryError, LaunchError
+from bfsbench.support.errors import DeviceOutOfMemoryError, LaunchError
 from tests.emulator.conftest import KERNELS
 
 VECTORS = KERNELS / "vectors.cu"
 OTHERS = {*sys.stdlib_module_names, "numpy", "elftools"}
-MAY_IMPORT = {"emulator", "errors", "machine", "paths", "storage", "toolchain"}
+MAY_IMPORT = {"emulator", "kernels", "support"}
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -1,16 +1,14 @@
 """Inline PTX does on the CPU what it says, memory order included; the unknown is refused with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bfsbench.emulator import Emulator
-from bfsbench.emulator.source_text import SourceText
 from bfsbench.emulator.translate import translate
-from bfsbench.errors import ToolchainError
+from bfsbench.kernels.source import SourceText
+from bfsbench.support.errors import ToolchainError
 from tests.emulator.conftest import KERNELS
 
 PTX = KERNELS / "ptx.cu"

@@ -1,18 +1,16 @@
-"""The text translation, on its own and through the compiler."""
-
-from __future__ import annotations
+"""The text translation: by itself and through the compiler, of loops that nvcc unrolls, and basic blocks."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from bfsbench.emulator import Emulator
-from bfsbench.emulator.source_text import SourceText, split_at_commas
+from bfsbench.emulator import Count, Emulator, library
+from bfsbench.emulator.library import BLOCK, without_idle_blocks
 from bfsbench.emulator.translate import translate
-from bfsbench.errors import LaunchError, ToolchainError
+from bfsbench.kernels.source import SourceText, split_at_commas
+from bfsbench.support.errors import LaunchError, ToolchainError
 from tests.emulator.conftest import KERNELS
 
 
@@ -224,3 +222,157 @@ def test_what_is_defined_nowhere_is_located(tmp_path: Path, declaration: str, ca
     message = r"kernel\.cu:3: error: 'twice' is declared, but defined nowhere$"
     with Emulator() as device, pytest.raises(ToolchainError, match=message):
         device.module(write(tmp_path, text), {})
+
+
+KERNEL = """
+__device__ int sum_of(const int *x) { int sum = 0; for (int i = 0; i < 3; i += 2) sum += x[i]; return sum; }
+__device__ int first_of(const int *x) { return x[0]; }
+extern "C" __global__ void kernel(const int *__restrict__ x, int *y, int begin, int end, int step) {
+    if (end > begin) LOOP
+    else y[0] = 1;
+}
+"""
+
+DIVIDED = (
+    "for (int e = begin; e < end; ++e) y[e] = 1;",
+    "for (unsigned e = begin; e != end; e++) { if (x[e]) continue; y[e] = 1; }",
+    "for (int e = x[begin]; e < x[begin + 1]; ++e) y[e] = first_of(x);",
+    "for (int e = begin; e < min(begin, end); e += step) if (y[e]) y[e] = 1; else y[e] = 2;",
+)
+WHOLE = {
+    "a bound that may change": "for (int e = begin; e < y[0]; ++e) y[e] = 1;",
+    "a bound from a call": "for (int e = begin; e < first_of(x); ++e) y[e] = 1;",
+    "two conditions": "for (int e = begin; e < end && e < 9; ++e) y[e] = 1;",
+    "another step": "for (int e = begin; e < end; e += 2 * step) y[e] = 1;",
+    "another exit": "for (int e = begin; e < end; ++e) if (y[e]) break;",
+    "an inner loop": "for (int e = begin; e < end; ++e) while (y[e] < 3) ++y[e];",
+    "an inner loop in a function": "for (int e = begin; e < end; ++e) y[e] = sum_of(x);",
+    "a barrier": "for (int e = begin; e < end; ++e) __syncwarp();",
+    "a pragma": "\n#pragma unroll 1\nfor (int e = begin; e < end; ++e) y[e] = 1;",
+    "no variable of its own": "for (; begin < end; ++begin) y[begin] = 1;",
+}
+
+
+def translated(tmp_path: Path, loop: str) -> str:
+    source = tmp_path / "loops.cu"
+    source.write_text(KERNEL.replace("LOOP", loop))
+    return translate(source, unrolls=True).text
+
+
+@pytest.mark.parametrize("loop", DIVIDED)
+def test_a_loop_that_counts_to_a_known_bound_is_divided(tmp_path: Path, loop: str) -> None:
+    text = translated(tmp_path, loop)
+    assert text.count("++emu_part < ") == 1
+    (line,) = [line for line in text.splitlines() if "emu_part" in line]
+    assert line.count("{") == line.count("}")
+    assert text.splitlines()[text.splitlines().index(line) + 1].strip() == "else y[0] = 1;"
+
+
+@pytest.mark.parametrize("loop", WHOLE.values(), ids=WHOLE)
+def test_any_other_loop_stays_whole(tmp_path: Path, loop: str) -> None:
+    assert loop in translated(tmp_path, loop)
+
+
+@pytest.mark.parametrize(
+    ("body", "parts"),
+    [("sum |= x[e];", 4), ("{ y[e] = 1; }", 2), ("if (x[e]) sum = 1;", 2), ("sum += first_of(x);", 2)],
+)
+def test_a_body_that_only_computes_is_unrolled_twice(tmp_path: Path, body: str, parts: int) -> None:
+    text = translated(tmp_path, f"{{ int sum = 0; for (int e = begin; e < end; ++e) {body} y[0] = sum; }}")
+    assert f"++emu_part < {parts}" in text
+
+
+@pytest.mark.parametrize("result", ["true", "0"])
+def test_returning_a_constant_from_a_loop_is_marked(tmp_path: Path, result: str) -> None:
+    text = translated(
+        tmp_path, f"{{ auto f = [&] {{ while (begin < end) return {result}; return 1; }}; y[0] = f(); }}"
+    )
+    assert text.count(f"{{ ::emu::part(); return {result}; }}") == 1
+    assert text.count("::emu::part") == 1
+
+
+def test_only_builds_that_count_divide_loops(tmp_path: Path) -> None:
+    source = tmp_path / "loops.cu"
+    source.write_text(KERNEL.replace("LOOP", DIVIDED[0]))
+    assert DIVIDED[0] in translate(source).text
+
+
+LOOP = """\
+\t.type\tkernel, @function
+kernel:
+\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # first
+\tje\t.L3
+\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # forward
+.L2:
+\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # target
+\tcall\t*__tsan_read4@GOTPCREL(%rip)
+\tje\t.L4
+\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # branch
+.L4:
+\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # source
+\tjne\t.L2
+.L3:
+\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # last
+\tret
+\t.size\tkernel, .-kernel
+"""
+
+
+def kept(assembly: str) -> list[str]:
+    """The remarks behind the calls at blocks that are left."""
+    lines = without_idle_blocks(assembly).splitlines()
+    return [line.partition("# ")[2] for line in lines if BLOCK in line]
+
+
+def test_calls_next_to_backward_jumps_are_kept() -> None:
+    assert kept(LOOP) == ["first", "target", "source"]
+    assert len(LOOP.splitlines()) - len(without_idle_blocks(LOOP).splitlines()) == 3
+
+
+def test_an_access_tells_where_a_lane_jumps_from() -> None:
+    accessed = LOOP.replace("# source", "# source\n\tcall\t*__tsan_write4@GOTPCREL(%rip)")
+    assert kept(accessed) == ["first", "target"]
+
+
+def test_leaving_a_loop_asks_where_a_lane_is() -> None:
+    assert "branch" in kept(LOOP.replace("# branch", "# branch\n\tcall\t*_ZN3emu4partEv@GOTPCREL(%rip)"))
+
+
+ALL = ["first", "forward", "target", "branch", "source", "last"]
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("\tje\t.L3", "\tjmp\t*%rax"),  # anywhere
+        ("\tje\t.L3", "\tjmp\tother"),  # another function
+        ("\tcall\t*__tsan_read4@GOTPCREL(%rip)", "\tcall\tkernel"),  # a watched one
+        (".L2:\n", ".L2:\n\tje\t.L3\n"),  # two ways on from the target
+        ("\tjne\t.L2", ".L5:\n\tjne\t.L2\n\tje\t.L5"),  # two ways to the source
+    ],
+)
+def test_all_calls_are_kept_where_jumps_are_not_plain(line: str, instead: str) -> None:
+    assert kept(LOOP.replace(line, instead)) == ALL
+
+
+def test_a_function_that_another_one_calls_is_asked_where_it_ends() -> None:
+    caller = LOOP.replace("kernel", "caller").replace("__tsan_read4@GOTPCREL(%rip)", "kernel")
+    assert kept(LOOP + caller) == ["first", "target", "source", "last", *ALL]
+
+
+def counts_of_loops() -> list[tuple[Count, ...]]:
+    found = []
+    with Emulator(counted=True) as device:
+        x, y = (device.upload(np.arange(64, dtype=np.int32)) for _ in range(2))
+        module = device.module(KERNELS / "counted.cu", {})
+        for name in ("divergent", "unrolled", "deep_stacks"):
+            module.kernel(name).bind(x, y, block=64)(2)
+            device.synchronize()
+            found.append(tuple(device.counts()[0]))
+    return found
+
+
+def test_counts_are_the_same_without_these_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = counts_of_loops()
+    monkeypatch.setattr(library, "without_idle_blocks", lambda assembly: assembly)
+    assert counts_of_loops() == counts

@@ -1,21 +1,20 @@
-"""Blocks that wait for each other, kernels that launch kernels, and clusters."""
+"""Blocks that wait for each other, child kernels, clusters, and seeded schedules that expose races."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from bfsbench.emulator import Emulator
-from bfsbench.errors import LaunchError, ToolchainError
-from tests.emulator.conftest import KERNELS
+from bfsbench.support.errors import LaunchError, ToolchainError
+from tests.emulator.conftest import KERNELS, run_kernel
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 7, 32])
 def test_hand_written_barrier_between_blocks(device: Emulator, blocks: int) -> None:
     rounds = 5
     barrier, sums = device.upload(np.zeros(2, np.uint32)), device.upload(np.zeros(rounds + 1, np.int32))
-    kernel = device.module(KERNELS / "spins.cu", {}).kernel("volatile_barrier")
-    kernel.bind(barrier, sums, rounds, block=64)(blocks)
+    run_kernel(device, "spins:volatile_barrier", barrier, sums, rounds, block=64, blocks=blocks)
     assert sums.download().tolist() == [64 * blocks] * rounds + [0]
 
 
@@ -23,8 +22,7 @@ def test_hand_written_barrier_between_blocks(device: Emulator, blocks: int) -> N
 def test_grid_sync(device: Emulator, blocks: int) -> None:
     rounds = 4
     sums = device.upload(np.zeros(rounds + 1, np.int32))
-    kernel = device.module(KERNELS / "spins.cu", {}).kernel("grid_sync")
-    kernel.bind(sums, rounds, block=96)(blocks)
+    run_kernel(device, "spins:grid_sync", sums, rounds, block=96, blocks=blocks)
     assert sums.download().tolist() == [96 * blocks] * rounds + [0]
 
 
@@ -41,8 +39,7 @@ def test_spin_lock_between_all_threads(device: Emulator) -> None:
     words = device.signal(2)
     words.fill(0)
     pointer = device.upload(np.zeros(2, np.int32))
-    kernel = device.module(KERNELS / "polling.cu", {}).kernel("spin_lock")
-    kernel.bind(words, pointer, block=64)(8)
+    run_kernel(device, "polling:spin_lock", words, pointer, block=64, blocks=8)
     assert pointer.download()[0] == 512
     assert words.read() == 0
 
@@ -110,7 +107,7 @@ def test_clusters_reach_each_others_shared_memory(device: Emulator, size: int) -
 
 def test_split_cluster_barrier(device: Emulator) -> None:
     out = device.empty(12, np.int32)
-    device.module(KERNELS / "clusters.cu", {}).kernel("split_barrier").bind(out, block=32)(12)
+    run_kernel(device, "clusters:split_barrier", out, block=32, blocks=12)
     expected = [sum(b // 4 * 4 + (b + r) % 4 + r for r in range(5)) for b in range(12)]
     assert out.download().tolist() == expected
 
@@ -122,3 +119,65 @@ def test_grid_must_be_a_multiple_of_the_cluster(device: Emulator) -> None:
         launch(6)
     with pytest.raises(LaunchError, match="32 blocks a cluster, the limit is 16"):
         device.module(KERNELS / "clusters.cu", {"SIZE": 32}).kernel("exchange").bind(out, block=64, shared=16)
+
+
+SEEDS = range(1, 51)
+
+
+def missing_barrier(device: Emulator) -> bool:
+    out = device.empty(4 * 256, np.int32)
+    run_kernel(device, "races:missing_barrier", out, block=256, blocks=4)
+    return bool((out.download().reshape(4, 256)[:, 1:] == np.arange(255)).all())
+
+
+def assumed_block_order(device: Emulator) -> bool:
+    cells = device.upload(np.zeros(65, np.int32))
+    run_kernel(device, "races:assumed_block_order", cells, block=32, blocks=64)
+    return int(cells.download()[64]) == 64
+
+
+def check_then_act(device: Emulator) -> bool:
+    words = device.signal(2)
+    words.fill(0)
+    winners = device.upload(np.zeros(1, np.int32))
+    run_kernel(device, "races:check_then_act", words, winners, block=64)
+    return int(winners.download()[0]) == 1
+
+
+RACES = [missing_barrier, assumed_block_order, check_then_act]
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_plain_order_hides_races(race: Callable[[Emulator], bool]) -> None:
+    device = Emulator(workers=1)
+    assert race(device)
+    device.close()
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_most_seeds_expose_races(race: Callable[[Emulator], bool]) -> None:
+    exposed = 0
+    for seed in SEEDS:
+        device = Emulator(seed=seed)
+        exposed += not race(device)
+        device.close()
+    assert exposed > len(SEEDS) // 2
+
+
+def order_of_claims(device: Emulator) -> list[int]:
+    owner, order = device.upload(np.full(500, -1, np.int32)), device.empty(500, np.int32)
+    count = device.signal()
+    count.fill(0)
+    run_kernel(device, "atomics:claim", owner, order, count, 500, block=64, blocks=8)
+    cells = [int(cell) for cell in order.download()]
+    device.close()
+    return cells
+
+
+def test_equal_seeds_give_equal_runs() -> None:
+    assert order_of_claims(Emulator(seed=5)) == order_of_claims(Emulator(seed=5))
+    assert order_of_claims(Emulator(seed=5)) != order_of_claims(Emulator(seed=6))
+
+
+def test_one_core_and_seed_zero_is_repeatable() -> None:
+    assert order_of_claims(Emulator(workers=1)) == order_of_claims(Emulator(workers=1))

@@ -1,6 +1,4 @@
-"""A watching build finds faults at their exact place, and none in correct kernels."""
-
-from __future__ import annotations
+"""A watching build finds faults at their exact place, also among child kernels, and none in correct ones."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,8 +7,8 @@ import numpy as np
 import pytest
 
 from bfsbench.emulator import Emulator, Finding
-from bfsbench.errors import KernelError
-from tests.emulator.conftest import KERNELS
+from bfsbench.support.errors import KernelError
+from tests.emulator.conftest import KERNELS, fails
 
 WATCHED = KERNELS / "watched.cu"
 IDIOMS = KERNELS / "idioms.cu"
@@ -64,6 +62,20 @@ def test_races_are_found_with_both_lines(name: str, fault: dict[str, str], marks
     assert ("race", frozenset(map(line_of, marks))) in found
 
 
+def test_a_wrong_mask_is_one_finding_and_hides_no_missing_barrier() -> None:
+    wrong = {"MEET_WARP": "__syncwarp(~(1u<<threadIdx.x))"}
+    found = run("neighbour_in_warp", wrong, 1, *SHAPES["neighbour_in_warp"])
+    mask, other = (one for one in found if one.fault == "wrong mask")
+    assert mask.count == other.count == 3 * 32
+    lines = WATCHED.read_text().splitlines()
+    for one in (mask, other):
+        assert one.actor.line and lines[one.actor.line.number - 1].strip() == "MEET_WARP;"
+    assert str(mask).startswith(
+        "wrong mask in kernel 'neighbour_in_warp' on a mask that lacks its own lane: "
+    )
+    assert ("race", frozenset(map(line_of, ("own lane", "next lane")))) in found_lines(found)
+
+
 def test_a_flag_that_is_looked_at_like_any_word_is_raced_for() -> None:
     found = [found_lines(run("hand_over", {"LOOK(flag)": "(flag)"}, seed, 3, 32)) for seed in range(1, 5)]
     assert any(fault == "race" for faults in found for fault, _ in faults)
@@ -74,8 +86,7 @@ def test_reads_outside_a_buffer(place: int) -> None:
     with Emulator(watched=True) as device:
         x, out = device.upload(np.zeros(10, np.int32)), device.signal()
         device.module(WATCHED, {}).kernel("read_at").bind(x, place, out, block=32)(1)
-        with pytest.raises(KernelError, match=r"thread \(7,0,0\): reads 4 bytes"):
-            device.synchronize()
+        fails(device, r"thread \(7,0,0\): reads 4 bytes")
         (finding,) = device.findings()
     assert (finding.fault, finding.actor.thread) == ("out of bounds", 7)
     assert [line.number for line in finding.lines if line] == [line_of("read there")]
@@ -93,8 +104,7 @@ def test_use_after_free() -> None:
         device.synchronize()
         del x
         launch(1)
-        with pytest.raises(KernelError, match="reads memory that has been freed"):
-            device.synchronize()
+        fails(device, "reads memory that has been freed")
         expected = {("use after free", frozenset({line_of("read through it")}))}
         assert found_lines(device.findings()) == expected
 
@@ -126,8 +136,7 @@ def test_the_end_of_a_variable_in_shared_memory(name: str, place: int, mark: str
         device.synchronize()
         assert device.findings() == []
         kernel.bind(place, out, block=32, shared=shared)(1)
-        with pytest.raises(KernelError, match=r"outside the variables in shared memory|outside of an array"):
-            device.synchronize()
+        fails(device, r"outside the variables in shared memory|outside of an array")
         assert found_lines(device.findings()) == {("out of bounds", frozenset({line_of(mark)}))}
 
 
@@ -151,8 +160,7 @@ def test_a_launch_without_end_says_who_polls_what() -> None:
     with Emulator(watched=True) as device:
         flag, out = device.upload(np.zeros(2, np.int32)), device.empty(64, np.int32)
         device.module(WATCHED, {}).kernel("polls").bind(flag, out, block=64)(1)
-        with pytest.raises(KernelError, match="the launch has no end"):
-            device.synchronize()
+        fails(device, "the launch has no end")
         (finding,) = device.findings()
         assert (finding.fault, finding.actor.thread) == ("endless", 5)
         assert finding.where == "element 0 of a buffer of 2 elements of 4 bytes"
@@ -170,8 +178,7 @@ def test_a_long_launch_has_an_end() -> None:
 def test_a_launch_without_end_names_the_shared_memory_of_other_blocks() -> None:
     with Emulator(watched=True) as device:
         device.module(WATCHED, {}).kernel("polls_shared").bind(block=32)(2)
-        with pytest.raises(KernelError, match="the launch has no end"):
-            device.synchronize()
+        fails(device, "the launch has no end")
         assert {finding.where for finding in device.findings()} == {"byte 0 of shared memory"}
 
 
@@ -252,3 +259,55 @@ def test_traces_say_who_wrote_what() -> None:
     ]
     assert [(a.buffer, a.index, a.before) for a in reads] == [(x.pointer.value, 5, 5)] * 2
     assert all(a.line and a.line.number == line_of("read there") for a in accesses)
+
+
+FAMILY = KERNELS / "family.cu"
+MEET = {"MEET": "__syncthreads()"}
+
+
+def found(name: str, defines: dict[str, str], *arguments: int, blocks: int = 1) -> list[Finding]:
+    with Emulator(watched=True) as device:
+        data = device.upload(np.zeros(4, np.int32))
+        module = device.module(FAMILY, {**MEET, **defines}, child_kernels=True)
+        module.kernel(name).bind(data, *arguments, block=64)(blocks)
+        device.synchronize()
+        return device.findings()
+
+
+@pytest.mark.parametrize(
+    ("name", "defines", "blocks"),
+    [
+        ("parent", {}, 1),
+        ("parent", {"STREAM": "cudaStreamTailLaunch", "AFTER(word)": "if(threadIdx.x==5)word=1"}, 1),
+        ("siblings", {"STREAM": "nullptr"}, 1),
+        ("blocks", {}, 1),
+    ],
+)
+def test_children_in_order(name: str, defines: dict[str, str], blocks: int) -> None:
+    assert found(name, defines, blocks=blocks) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "defines", "blocks"),
+    [
+        ("parent", {"MEET": ""}, 1),
+        ("parent", {"AFTER(word)": "if(threadIdx.x==0)word=1"}, 1),
+        ("siblings", {}, 1),
+        ("blocks", {"STREAM": "nullptr"}, 2),
+    ],
+)
+def test_children_race_with_what_runs_beside_them(name: str, defines: dict[str, str], blocks: int) -> None:
+    races = found(name, defines, blocks=blocks)
+    assert {race.fault for race in races} == {"race"}
+    text = FAMILY.read_text().splitlines()
+    lines = {text[line.number - 1] for race in races for line in race.lines if line}
+    assert any(line.endswith("// child") for line in lines)
+
+
+def test_a_launch_that_is_refused_and_not_asked_for_is_lost() -> None:
+    assert found("refused", {}, 1) == []
+    (lost,) = found("refused", {}, 0)
+    assert lost.fault == "lost launch"
+    assert lost.where == "a child kernel, refused with error 9"
+    assert lost.actor.line is not None
+    assert lost.actor.line.text().endswith("// refused")

@@ -1,7 +1,5 @@
 """Programs are got at their commit, changed as declared, built, kept, and noted."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path
@@ -9,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bfsbench.entries import build
-from bfsbench.entries.declaration import Entry, read
-from bfsbench.errors import BfsbenchError, ToolchainError, UsageError
-from tests.entries.toy_entries import HEAD
+from bfsbench.entries.declaration import Entry
+from bfsbench.support.errors import BfsbenchError, ToolchainError, UsageError
+from tests.entries.toy_entries import HEAD, entry_in
 
 MAIN = '#include <stdio.h>\n#include "number.h"\nint main(void) { printf("%d\\n", NUMBER); return 0; }\n'
 
@@ -46,9 +44,7 @@ def entry_of(
     call = f'[call]\ncommand = ["{{built}}/main"]\n[clock]\nheld_by = "theirs"\n{table}{run}{more}'
     file = folder / f"{name}.toml"
     file.write_text(HEAD.format(name=name) + call)
-    entry = read(file)
-    assert entry is not None
-    return entry
+    return entry_in(file)
 
 
 def printed(entry: Entry) -> str:

@@ -1,16 +1,24 @@
-"""Files of entries: what is read, what is refused, and what is missing for one to run."""
-
-from __future__ import annotations
+"""Entries: their files, their points in sweeps and in tuning, and the searches of those of this package."""
 
 from pathlib import Path
 
 import pytest
 
+from bfsbench.bench.measure import time_runs
+from bfsbench.bench.options import Method
+from bfsbench.bench.plan import Axes, plan
+from bfsbench.bench.session import Machine
+from bfsbench.bench.tune import Space
 from bfsbench.entries.declaration import read
 from bfsbench.entries.find import SHIPPED, declarations_in, entry_variants
-from bfsbench.entries.variant import variant_of
-from bfsbench.errors import InputError
-from tests.entries.toy_entries import HEAD
+from bfsbench.entries.variant import EntryVariant, variant_of
+from bfsbench.graphs.load import load
+from bfsbench.programs.families.bfs.search import Search
+from bfsbench.reports import tables
+from bfsbench.reports.provenance import footnotes
+from bfsbench.support.errors import InputError
+from tests.entries.toy_entries import HEAD, entry_in
+from tests.report.result_rows import frame, row
 
 GOOD = HEAD.format(name="mine") + '[call]\npython = "a:b"\n[clock]\nheld_by = "ours"\n'
 LONGEST = 30
@@ -71,8 +79,7 @@ def test_other_files_and_broken_ones_hide_no_entry(tmp_path: Path, monkeypatch: 
 
 def test_what_is_missing_is_said_with_the_command_that_gets_it(tmp_path: Path) -> None:
     def missing(text: str) -> str:
-        entry = read(written(tmp_path, text))
-        assert entry is not None
+        entry = entry_in(written(tmp_path, text))
         return variant_of(entry).missing()
 
     assert missing(GOOD) == ""
@@ -88,6 +95,65 @@ def test_what_is_missing_is_said_with_the_command_that_gets_it(tmp_path: Path) -
 
 @pytest.mark.parametrize("file", declarations_in(SHIPPED), ids=lambda file: file.stem)
 def test_what_is_shipped(file: Path) -> None:
-    entry = read(file)
-    assert entry is not None and entry.name == file.stem
+    assert entry_in(file).name == file.stem
     assert len(file.read_text().splitlines()) <= LONGEST
+
+
+def entry(folder: Path, device: str) -> type[EntryVariant]:
+    file = folder / "mine.toml"
+    call = f'[call]\ncommand = ["mine", "{{graph}}"]\ndevice = "{device}"\n[clock]\nheld_by = "theirs"\n'
+    file.write_text(HEAD.format(name="mine") + call)
+    found = entry_in(file)
+    return variant_of(found)
+
+
+@pytest.mark.parametrize(("device", "backend"), [("cpu", "host"), ("gpu", "cuda")])
+def test_one_point_a_source_without_grid_and_block(tmp_path: Path, device: str, backend: str) -> None:
+    variant = entry(tmp_path, device)
+    axes = Axes([variant], [None, 64], [128, 256])
+    points = plan(axes, {"path(n=4)": [0, 3]}, {}, "cuda")
+    assert [point.source for point in points] == [0, 3]
+    told = points[0].axes()
+    assert (told["backend"], told["grid"], told["block"], told["knobs"]) == (backend, "", "", "")
+    space = Space.of(Axes([variant], [None], [None]), "path(n=4)", {}, "cuda")
+    assert (space.size, space.backend, space.axes) == (1, backend, ())
+
+
+def test_notes_on_entries_stand_below_tables_that_name_them(tmp_path: Path) -> None:
+    facts = {
+        "program": "mine commit 0123456789ab (MIT)",
+        "clock": "theirs",
+        "covers": "initialisation=no transfers=no conversion=no",
+        "host_mib": 80.5,
+        "device_mib": 1200.0,
+    }
+    mine = [
+        row(variant="mine", grid="", block="", source=source, preprocess_ms=ms, **facts)
+        for source, ms in ((0, 3.25), (1, 1500.0))
+    ]
+    made = frame(tmp_path, [*mine, row(variant="push", source=0)])
+    (note,) = footnotes(made[made["variant"] == "mine"].to_dict("records"))
+    assert note == (
+        "mine, another's program: mine commit 0123456789ab (MIT), timed by its own clock, nothing beside the "
+        "search included, initialisation and transfers and conversion not; memory on the host up to "
+        "80.5 MiB; on the GPU up to 1,200 MiB."
+    )
+    notes = {table.name: table.notes for table in tables(made)}
+    assert note in notes["best"] and note not in notes["provenance"]
+
+
+GRAPH = "uniform(n=300,m=700,directed=1)"
+"""With loops, arcs that are there twice, and vertices without arcs."""
+
+
+@pytest.mark.parametrize("file", declarations_in(SHIPPED), ids=lambda file: file.stem)
+def test_searches(file: Path) -> None:
+    entry = entry_in(file)
+    if reason := variant_of(entry).missing():
+        assert "is not installed: run" in reason or "are not installed: run" in reason
+        pytest.skip(reason)
+    graph = load(GRAPH)
+    for source in (0, 150, 299):
+        variant = variant_of(entry)(graph, {})
+        timing = time_runs(variant, [Search(graph, source).run(variant)], Method(2), Machine(None))[0]
+        assert min(timing.search_ms) > 0

@@ -1,7 +1,5 @@
 """``bfsbench entry`` and what users do with entries afterwards, through the command line."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -14,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from bfsbench import variants
-from bfsbench.entries.declaration import read
 from tests.commands import bfsbench as run
-from tests.entries.toy_entries import LINE, compile_toys, declare, marked_processes
+from tests.entries.toy_entries import LINE, compile_toys, declare, entry_in, marked_processes
 
 KINDS = ("command", "library", "python")
 
 
-def bfsbench(*words: str, own: Path, check: int = 0, folder: Path | None = None) -> str:
+def bfsbench(*words: str, own: Path, check: int | None = 0, folder: Path | None = None) -> str:
     """Both outputs of a command for which ``own`` holds the user's entries, and ``folder`` others."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BFSBENCH_ENTRIES", str(own))
@@ -196,8 +193,7 @@ def test_a_new_entry_for_a_gpu(tmp_path: Path, kind: str, suffixes: list[str]) -
     said = bfsbench("entry", *words, own=tmp_path)
     wrote = [Path(line.removeprefix("wrote ")) for line in said.splitlines() if line.startswith("wrote")]
     assert [file.suffix for file in wrote] == suffixes
-    entry = read(wrote[0])
-    assert entry is not None and entry.call.device == "gpu"
+    assert entry_in(wrote[0]).call.device == "gpu"
     assert all("NAME" not in file.read_text() for file in wrote)
 
 

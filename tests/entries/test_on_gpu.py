@@ -1,7 +1,5 @@
 """Python entries over CuPy arrays, timed by device events; without a GPU, over a stand-in for CuPy."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -10,8 +8,8 @@ import pytest
 
 from bfsbench.entries import new
 from bfsbench.entries.find import SHIPPED
-from bfsbench.errors import WrongResultError
 from bfsbench.graphs.load import load
+from bfsbench.support.errors import WrongResultError
 from tests.entries.test_cheats import timed
 from tests.entries.toy_entries import HEAD, LINE, TOYS
 

@@ -1,19 +1,25 @@
 """Entries for tests: programs that answer well, and programs that cheat."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess
 from pathlib import Path
 
 from bfsbench.entries.build import c_compiler
-from bfsbench.entries.process import MARK
+from bfsbench.entries.declaration import Entry, read
+from bfsbench.support.descendants import MARK
 
 TOYS = Path(__file__).parent / "toys"
 NUM_VERTICES = 40
 LINE = f"path(n={NUM_VERTICES})"
 HEAD = 'name = "{name}"\nsummary = "a toy"\nauthors = "us"\nlicence = "MIT"\nsource = "here"\n'
+
+
+def entry_in(file: Path) -> Entry:
+    """The entry that a TOML file declares."""
+    entry = read(file)
+    assert entry is not None
+    return entry
 
 
 def compile_toys(folder: Path) -> None:

@@ -1,21 +1,20 @@
 """Tables and verdicts follow from the rows."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from bfsbench.bench.results import COLUMNS, ResultWriter
 from bfsbench.experiments.claims import findings, verdict_of
-from bfsbench.experiments.declaration import Experiment, read_experiment
-from bfsbench.experiments.drawings.growth import crossing
+from bfsbench.experiments.declaration import Claim, Experiment, read_experiment
+from bfsbench.experiments.drawings import crossing
 from bfsbench.experiments.outcome import Outcome, read_outcome
 from bfsbench.experiments.series import every_series, rivals, series_called
 from bfsbench.experiments.tables import ours_for, significant, tables
-from bfsbench.report.formats import render
+from bfsbench.reports.table import render
+from tests.report.result_rows import emulated_row, host_row, row as result_row, write
 
 TEXT = """
 title = "t"
@@ -61,30 +60,12 @@ line = [812.5, "out-of-time", 4, 3.0]
 LINE = "path(n=4):symmetrised"
 
 
-def row(graph: str, variant: str, samples: str, knobs: str = "", backend: str = "cuda") -> dict[str, str]:
-    times = [float(sample) for sample in samples.split(";")]
-    host = variant == "cpu_queue"
-    return dict.fromkeys(COLUMNS, "") | {
-        "graph": graph,
-        "source": "0",
-        "variant": variant,
-        "backend": "host" if host else backend,
-        "grid": "" if host else "auto",
-        "block": "" if host else "256",
-        "knobs": knobs,
-        "family": "bfs",
-        "status": "ok",
-        "search_ms": str(min(times)),
-        "search_ms_median": str(sorted(times)[len(times) // 2]),
-        "search_ms_max": str(max(times)),
-        "num_vertices": "4",
-        "num_edges": "6",
-        "mteps": "1",
-        "graph_checksum": "c",
-        "gpu": "" if host else "G",
-        "host": "h",
-        "host_cpu": "p",
-    }
+def row(graph: str, variant: str, samples: str, knobs: str = "", backend: str = "cuda") -> dict[str, Any]:
+    """A row of ``variant`` with these samples; ``cpu_queue`` is a program of the host."""
+    times = sorted(float(sample) for sample in samples.split(";"))
+    spread = {"search_ms_median": times[len(times) // 2], "search_ms_max": times[-1]}
+    made = host_row if variant == "cpu_queue" else emulated_row if backend == "cpu" else result_row
+    return made(times[0], graph=graph, variant=variant, knobs=knobs, **spread)
 
 
 @pytest.fixture
@@ -94,13 +75,8 @@ def experiment(tmp_path: Path) -> Experiment:
     return read_experiment(tmp_path / "mine.toml")
 
 
-def outcome_of(experiment: Experiment, folder: Path, *rows: dict[str, str]) -> Outcome:
-    path = folder / "rows.csv"
-    path.unlink(missing_ok=True)
-    writer = ResultWriter(path, resume=False)
-    writer.append(*rows)
-    writer.close()
-    return read_outcome(experiment, [path], {})
+def outcome_of(experiment: Experiment, folder: Path, *rows: dict[str, Any]) -> Outcome:
+    return read_outcome(experiment, [write(folder / "rows.csv", rows)], {})
 
 
 def test_rows_of_other_graphs_and_variants_are_left_out(experiment: Experiment, tmp_path: Path) -> None:
@@ -140,12 +116,13 @@ def test_series_select_by_variant_and_knobs(experiment: Experiment) -> None:
     assert len(series_called(experiment, "hong").select(rows)) == 2
     four = series_called(experiment, "virtual_warp W_SZ=4")
     assert list(four.select(rows)["knobs"]) == ["W_SZ=4"]
-    (others,) = rivals(experiment, four, ["others"])
+    every = Claim(text="", series="", versus=["others"])
+    (others,) = rivals(experiment, four, every)
     assert list(others.select(rows)["knobs"]) == ["W_SZ=16"]
     assert four.select(rows.iloc[:0]).empty
     names = [series.title for series in every_series(experiment)]
     assert names == ["frontier_numbers", "cpu_queue", "virtual_warp"]
-    against = rivals(experiment, series_called(experiment, "push"), ["others"])
+    against = rivals(experiment, series_called(experiment, "push"), every)
     assert [series.title for series in against] == ["virtual_warp"], "host programs are named, not meant"
 
 
@@ -182,7 +159,7 @@ def test_a_claim_about_times_is_held_against_the_samples(
     found = findings(outcome)
     assert verdict_of(found) == verdict
     assert f"push {float(ours.split(';')[0]):g} ms" in found[0].evidence
-    factor = found[0].evidence.rpartition(": ")[2].partition(" ")[0]
+    factor = found[0].evidence.partition(";")[0].rpartition(": ")[2].partition(" ")[0]
     assert float(factor) >= 1, "told in the direction in which it is more than once"
 
 

@@ -1,7 +1,5 @@
 """Pictures of experiments: which there are, and that they are made from the rows."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

@@ -1,14 +1,12 @@
 """``bfsbench reproduce`` driven as a user drives it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.results import AXES, read_rows
 from bfsbench.experiments import bundled
+from bfsbench.rows.results import AXES, read_rows
 from tests.commands import Completed, bfsbench
 from tests.parameters import some
 

@@ -1,15 +1,12 @@
 """Traces and mazes agree with the searches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from bfsbench.errors import UsageError
-from bfsbench.experiments.maze import routed
-from bfsbench.experiments.trace import ITEMS, commits, trace
-from bfsbench.families.bfs import reference_levels
+from bfsbench.experiments.trace import ITEMS, commits, routed, trace
 from bfsbench.graphs.load import load
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.support.errors import UsageError
 
 
 @pytest.mark.parametrize("source", range(9))

@@ -1,7 +1,5 @@
 """A program that writes into the pipe of its process, as a wild pointer or a fork may."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -11,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bfsbench.bench import messages
-from bfsbench.bench.frames import frame
+from bfsbench.bench.messages import frame
 from bfsbench.variants.base import Knob
 from bfsbench.variants.cpu_queue import CpuQueue
 
-ROW = messages.encode(messages.Row({"status": "ok", "search_ms": "0.001"}))
+ROW = messages.encode(messages.Rows([{"status": "ok", "search_ms": "0.001"}]))
 LEVELS = messages.encode(messages.Levels([]))
 
 
@@ -38,6 +36,7 @@ def written(how: str) -> bytes:
         "earlier_request": frame(number - 1, ROW),
         "other_question": frame(number, LEVELS),
         "other_row": whole,
+        "other_point": frame(number, messages.encode(messages.Step(1))),
         "flipped_bit": whole[:-1] + bytes([whole[-1] ^ 1]),
         "cut_and_ended": whole[:-3],
         "cut_and_stopped": whole[:-3],
@@ -65,7 +64,7 @@ class Meddles(CpuQueue):
             "in what way",
             choices=(
                 *("junk", "pickle", "framed_pickle", "other_request", "earlier_request", "other_question"),
-                *("other_row", "flipped_bit", "cut_and_ended", "cut_and_stopped", "endless"),
+                *("other_row", "other_point", "flipped_bit", "cut_and_ended", "cut_and_stopped", "endless"),
                 *("forked", "forked_and_stayed"),
             ),
         ),

@@ -1,7 +1,5 @@
 """A server, a catalogue of small graphs served by it, and a cache of each test's own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A local file server with configurable failures, and a small graph to serve."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import http.server

@@ -1,7 +1,5 @@
 """Fetching in processes of their own: killed and interrupted ones, and two at a time."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Graphs by name, by path, and by a generator's specification."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Callable
@@ -11,37 +9,66 @@ import numpy as np
 import pytest
 from fetch_server import MATRIX, SNAP, gzipped
 
-from bfsbench.errors import InputError, UsageError
 from bfsbench.graphs import files
 from bfsbench.graphs.load import load, resolve
+from bfsbench.support.errors import InputError, UsageError
 
 pytestmark = pytest.mark.usefixtures("home")
 
 
-def test_bundled_graphs_work_without_a_network() -> None:
-    graph = load("epinions")
-    assert (graph.full_name, graph.num_vertices, graph.num_edges) == (
-        "soc-Epinions1:directed",
-        75_879,
-        508_837,
-    )
+@pytest.mark.parametrize(
+    ("name", "full_name", "num_vertices", "num_edges"),
+    [
+        ("epinions", "soc-Epinions1:directed", 75_879, 508_837),
+        ("New-York", "USA-road-d.NY:symmetrised", 264_346, 730_100),
+        ("pmpp:symmetrised", "pmpp-example:symmetrised", 9, 30),
+        ("g.txt:orientation=each_once", "g.txt:orientation=each_once:symmetrised", 5, 12),
+    ],
+)
+def test_bundled_graphs_and_files_of_the_working_folder_by_name(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    full_name: str,
+    num_vertices: int,
+    num_edges: int,
+) -> None:
+    (tmp_path / "g.txt").write_bytes(SNAP)
+    monkeypatch.chdir(tmp_path)
+    graph = load(name)
+    assert (graph.full_name, graph.num_vertices, graph.num_edges) == (full_name, num_vertices, num_edges)
 
 
-def test_a_bundled_road_network_is_undirected() -> None:
-    graph = load("New-York")
-    assert graph.full_name == "USA-road-d.NY:symmetrised"
-    assert (graph.num_vertices, graph.num_edges) == (264_346, 730_100)
-
-
-def test_a_directed_graph_can_be_symmetrised() -> None:
-    graph = load("pmpp:symmetrised")
-    assert graph.full_name == "pmpp-example:symmetrised"
-    assert graph.num_edges == 30
-
-
-def test_an_undirected_graph_cannot_be_directed() -> None:
-    with pytest.raises(UsageError, match=r"USA-road-d\.NY is undirected"):
-        resolve("USA-road-d.NY:directed")
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("pmpp:colour=red", "unknown option 'colour'"),
+        ("pmpp:ids=some", "option ids: 'some' is not one of compact, keep"),
+        (
+            "pmpp:ids=keep:sideways",
+            "'sideways' in 'pmpp:ids=keep:sideways' is no direction: choose from directed",
+        ),
+        ("USA-road-d.NY:directed", r"USA-road-d\.NY is undirected"),
+        ("soc-Epinion", "unknown dataset 'soc-Epinion': did you mean soc-Epinions1"),
+        ("kroneker(scale=4)", "unknown generator 'kroneker': did you mean kronecker"),
+        ("kronecker(scal=4)", "unknown parameter 'scal'"),
+        ("kronecker(scale=four)", "scale must be an integer"),
+        ("kronecker(scale=4", "does not name a generated graph"),
+        ("./none.txt", r"cannot read none\.txt: No such file"),
+        ("./g.txt:format=snapp", "option format: 'snapp' is not one of snap, dimacs9"),
+        ("pmpp:directed:symmetrised", "has two values of its"),
+        ("pmpp:ids=keep:directed:ids=keep", "has two values of its"),
+        ("pmpp:shrink=0.5:shrink=0.4", "has two values of its"),
+    ],
+)
+def test_a_mistake_in_a_name_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str
+) -> None:
+    (tmp_path / "g.txt").write_bytes(SNAP)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=says) as caught:
+        resolve(text)
+    assert "\n" not in str(caught.value)
 
 
 def test_symmetrising_what_is_undirected_makes_no_second_copy(home: Path) -> None:
@@ -56,32 +83,11 @@ def test_options_are_part_of_the_name() -> None:
     assert load(graph.locator).checksum == graph.checksum
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("pmpp:colour=red", "unknown option 'colour'"),
-        ("pmpp:ids=some", "option ids: 'some' is not one of compact, keep"),
-        (
-            "pmpp:ids=keep:sideways",
-            "'sideways' in 'pmpp:ids=keep:sideways' is no direction: choose from directed",
-        ),
-    ],
-)
-def test_unknown_options_are_refused(text: str, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
-        resolve(text)
-
-
 def test_a_graph_that_is_not_here_says_how_to_get_it() -> None:
     assert resolve("wikitalk").full_name == "wiki-Talk:directed"
     with pytest.raises(UsageError) as caught:
         load("wikitalk")
     assert str(caught.value) == "dataset wiki-Talk is not here yet: run 'bfsbench fetch wiki-Talk'"
-
-
-def test_an_unknown_name_brings_near_misses() -> None:
-    with pytest.raises(UsageError, match="unknown dataset 'soc-Epinion': did you mean soc-Epinions1"):
-        resolve("soc-Epinion")
 
 
 def test_a_specification_is_canonical_and_leads_back_to_the_same_graph() -> None:
@@ -105,21 +111,6 @@ def test_the_direction_of_generated_graphs_is_known_beforehand(spec: str, direct
 
 
 @pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("kroneker(scale=4)", "unknown generator 'kroneker': did you mean kronecker"),
-        ("kronecker(scal=4)", "unknown parameter 'scal'"),
-        ("kronecker(scale=four)", "scale must be an integer"),
-        ("kronecker(scale=4", "does not name a generated graph"),
-    ],
-)
-def test_mistakes_in_a_specification_are_one_line(spec: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message) as caught:
-        resolve(spec)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("name", "content"),
     [("g.txt", SNAP), ("g.txt.gz", gzipped(SNAP)), ("g.mtx", MATRIX)],
     ids=["text", "packed", "matrix"],
@@ -140,32 +131,6 @@ def test_the_header_tells_that_a_matrix_is_undirected(tmp_path: Path) -> None:
     assert resolve(str(path)).direction == "symmetrised"
     with pytest.raises(UsageError, match="is undirected"):
         resolve(f"{path}:directed")
-
-
-def test_an_orientation_can_be_given(tmp_path: Path) -> None:
-    path = tmp_path / "g.txt"
-    path.write_bytes(SNAP)
-    graph = load(f"{path}:orientation=each_once")
-    assert (graph.direction, graph.num_edges) == ("symmetrised", 12)
-
-
-def test_a_file_in_the_working_folder_needs_no_separator(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "g.txt").write_bytes(SNAP)
-    monkeypatch.chdir(tmp_path)
-    assert load("g.txt").num_vertices == 5
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=f"cannot read {tmp_path}/none.txt: No such file"):
-        resolve(f"{tmp_path}/none.txt")
-
-
-def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "g.txt").write_bytes(SNAP)
-    with pytest.raises(UsageError, match="option format: 'snapp' is not one of snap, dimacs9"):
-        resolve(f"{tmp_path}/g.txt:format=snapp")
 
 
 def test_a_changed_file_is_converted_again(tmp_path: Path) -> None:
@@ -215,11 +180,3 @@ def test_what_follows_a_name_may_stand_in_any_order(tmp_path: Path, suffixes: tu
     assert (
         resolve(":".join([str(path), *suffixes])).full_name == "g.txt:self_loops=drop:shrink=0.9:symmetrised"
     )
-
-
-@pytest.mark.parametrize(
-    "twice", ["directed:symmetrised", "ids=keep:directed:ids=keep", "shrink=0.5:shrink=0.4"]
-)
-def test_what_follows_a_name_is_said_once(twice: str) -> None:
-    with pytest.raises(UsageError, match="has two values of its"):
-        resolve(f"soc-Epinions1:{twice}")

@@ -1,19 +1,22 @@
 """Parameters are checked against their declarations, and specifications read back as they were written."""
 
-from __future__ import annotations
-
 import re
 from typing import NoReturn
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from bfsbench.errors import UsageError
-from bfsbench.graphs.generators import GENERATORS, Value, canonical_spec, generate, parse_spec
-from bfsbench.graphs.generators import recommended_source as source_of
+from bfsbench.graphs.generators import (
+    GENERATORS,
+    Value,
+    canonical_spec,
+    generate,
+    parse_spec,
+    recommended_source as source_of,
+)
 from bfsbench.graphs.graph import MAX_VERTICES
+from bfsbench.support.errors import UsageError
 
 REFUSED: list[tuple[str, dict[str, object], str]] = [
     ("kronecer", {}, "unknown generator 'kronecer': did you mean kronecker?"),

@@ -1,7 +1,5 @@
 """The same specification gives the same graph, whatever the machine and the number of threads."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np
@@ -27,6 +25,8 @@ DIGESTS = {
     "forest_fire(n=500,f=0.5,b=0.1,s=10,seed=2)": "6aa1485f47d06afa",
     "lattice(rows=30,columns=40,seed=1)": "e11bca20841a29bd",
     "lattice(rows=7,columns=8,depth=9,keep=0.3,seed=4)": "e2165a2ecd3d95ea",
+    "roads(rows=30,columns=40,seed=1)": "bb6fc2e8808faa23",
+    "roads(rows=7,columns=8,segments=9,keep=0.3,seed=4)": "ac7d9d1ad3af0569",
     "maze(rows=30,columns=40,seed=1)": "88ab147ec3c8f662",
     "luo_grid(n=5000)": "501899446de32cd4",
     "luo_grid(n=5000,form=triangular2d)": "ac090783fcf84924",

@@ -1,19 +1,17 @@
 """Each family of graphs has the structure that its source describes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from bfsbench.graphs.generators import generate, recommended_source
+from bfsbench.graphs.catalogue import Catalogue
+from bfsbench.graphs.generators import GENERATORS, generate, recommended_source
 from bfsbench.graphs.generators.lattice import open_cells
 from bfsbench.graphs.graph import EdgeList
 
@@ -227,6 +225,27 @@ def test_a_lattice_keeps_its_share() -> None:
     assert degrees(edges).mean() == pytest.approx(2.8, abs=0.02)
 
 
+@given(rows=st.integers(1, 9), columns=st.integers(1, 9), segments=st.integers(1, 5))
+def test_roads_are_paths_between_junctions(rows: int, columns: int, segments: int) -> None:
+    edges = generate("roads", rows=rows, columns=columns, segments=segments, keep=1)
+    roads = rows * (columns - 1) + (rows - 1) * columns
+    assert edges.num_vertices == rows * columns + roads * (segments - 1)
+    assert len(edges.sources) == roads * segments
+    assert np.all(degrees(edges)[rows * columns :] == 2)
+    cut = generate("roads", rows=rows, columns=columns, segments=segments, keep=0)
+    assert len(cut.sources) == roads * (segments - 1)
+    assert repeated(edges) == repeated(cut) == 0
+
+
+def test_generated_roads_are_as_large_and_as_sparse_as_those_of_europe() -> None:
+    europe = Catalogue.load().get("europe_osm")
+    vertices, edges = GENERATORS["roads"].counts({"rows": 2697, "columns": 2697})
+    assert vertices == pytest.approx(europe.num_vertices, rel=0.01)
+    assert edges == pytest.approx(europe.num_edges, rel=0.01)
+    small = generate("roads", rows=300, columns=300)
+    assert degrees(small).mean() == pytest.approx(2 * edges / vertices, abs=0.02)
+
+
 @given(n=st.integers(1, 3000), form=st.sampled_from(["grid3d", "triangular2d"]))
 @example(n=126, form="grid3d")
 def test_luo_grids_are_connected_and_of_degree_six(n: int, form: str) -> None:
@@ -263,10 +282,7 @@ def test_luo_scale_free_degrees(n: int) -> None:
 
 
 @given(
-    nodes=st.integers(1, 60),
-    density=st.floats(0, 100),
-    degree=st.floats(10, 100),
-    seed=st.integers(0, 99),
+    nodes=st.integers(1, 60), density=st.floats(0, 100), degree=st.floats(10, 100), seed=st.integers(0, 99)
 )
 def test_dense_digraphs_are_strongly_connected_within_their_degree(
     nodes: int, density: float, degree: float, seed: int

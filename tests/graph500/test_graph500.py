@@ -1,7 +1,5 @@
 """``bfsbench reproduce graph500`` as a user runs it: sources, times, checks, statistics, refusals."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from pathlib import Path
@@ -9,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bfsbench.bench.results import read_rows
-from bfsbench.families.base import Paths
-from bfsbench.families.bfs import Levels, reference_levels
-from bfsbench.families.bfs.parents import DeviceParents, parents_on_host
-from bfsbench.graph500 import benchmark, searches
-from bfsbench.graph500.statistics import Outcome, harmonic, spread
+from bfsbench.experiments.graph500 import benchmark, benchmark as searches
+from bfsbench.experiments.graph500.benchmark import Graph500Outcome, harmonic, spread
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.base import Paths
+from bfsbench.programs.families.bfs.parents import DeviceParents, parents_on_host
+from bfsbench.programs.families.bfs.search import Levels, reference_levels
+from bfsbench.rows.results import read_rows
 from bfsbench.variants.adaptive import Adaptive
 from tests.commands import Completed, bfsbench
 
@@ -77,7 +75,8 @@ def test_the_search_of_one_launch_leaves_trees(tmp_path: Path, monkeypatch: pyte
     graph500("--scale", "8", "--tiny-parts", "8", cwd=tmp_path)
     rows = read_rows(tmp_path / "graph500-8-adaptive.csv")
     assert all("TREE=1" in row["knobs"] and "TINY_PARTS=8" in row["knobs"] for row in rows)
-    assert "TREE=1" in bfsbench("report", "graph500-8-adaptive.csv", "--table", "best", cwd=tmp_path).stdout
+    best = ("report", "graph500-8-adaptive.csv", "--table", "best", "--format", "csv")
+    assert "TREE=1" in bfsbench(*best, cwd=tmp_path).stdout
 
 
 def test_finding_parents_is_inside_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +177,7 @@ def test_statistics_are_those_of_the_specification() -> None:
     assert mean == pytest.approx(12 / 7)
     squares = (1 - 7 / 12) ** 2 + (1 / 2 - 7 / 12) ** 2 + (1 / 4 - 7 / 12) ** 2
     assert deviation == pytest.approx(squares**0.5 / 2 * (12 / 7) ** 2)
-    outcome = Outcome(8, 1.0, 2.0, [0.5, 1.0], [100, 300], [3.0, 3.0])
+    outcome = Graph500Outcome(8, 1.0, 2.0, [0.5, 1.0], [100, 300], [3.0, 3.0])
     assert outcome.teps == [200, 300]
     found = report_of("\n".join(outcome.lines()))
     assert (found["bfs mean_time"], found["bfs stddev_time"]) == (0.75, pytest.approx(0.353553))

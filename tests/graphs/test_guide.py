@@ -1,7 +1,5 @@
 """docs/graphs.md: its files are written, and its commands and Python are run as printed."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess
@@ -10,11 +8,10 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from click.testing import CliRunner
 
-from bfsbench.cli import main
+from bfsbench.graphs.catalogue import FormatName
 from bfsbench.graphs.formats import FORMATS
-from bfsbench.graphs.recipe import FormatName
+from tests.commands import invoke
 
 GUIDE = Path(__file__).parents[2] / "docs" / "graphs.md"
 BLOCK = re.compile(r"(?:^`([\w.]+)`[^\n]*:\n)?^```(\w*)\n(.*?)^```$", re.M | re.S)
@@ -25,7 +22,7 @@ def run_shell(line: str) -> str:
     words = shlex.split(line)
     if words[0] != "bfsbench":
         return subprocess.run(words, check=True, capture_output=True, text=True).stdout
-    done = CliRunner().invoke(main, words[1:])
+    done = invoke(*words[1:])
     assert done.exit_code == 0, f"{line}: {done.output}"
     return done.stdout
 

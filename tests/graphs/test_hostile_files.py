@@ -1,9 +1,10 @@
-"""Malicious archives and texts: each is refused in one line, or read correctly."""
+"""Malicious and malformed archives and texts: each is refused in one line, or read correctly."""
 
-from __future__ import annotations
-
+import gzip
 import io
 import os
+import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Iterator
@@ -14,12 +15,12 @@ import pandas
 import pytest
 import scipy.sparse
 
-from bfsbench.errors import InputError, NotEnoughMemoryError
 from bfsbench.graphs import blocks, memory
 from bfsbench.graphs.blocks import Block, Layout, parse_blocks
+from bfsbench.graphs.catalogue import FormatName, Recipe
 from bfsbench.graphs.formats import first_look, read_edges, sniff_format
 from bfsbench.graphs.load import load
-from bfsbench.graphs.recipe import Recipe
+from bfsbench.support.errors import InputError, NotEnoughMemoryError
 from tests.graphs.texts import Edge, dimacs9, metis, mtx, pairs, put, snap
 
 EDGES = [(0, 1), (3, 1), (1, 2), (2, 0), (0, 3)]
@@ -43,6 +44,59 @@ def member(name: str, content: bytes = b"", **fields: object) -> bytes:
 
 
 GRAPH = member("g.txt", snap(EDGES).encode())
+
+
+@pytest.mark.parametrize("first", ["1 two", "-1 2", "1.0 2.0", "two 1", "source target 3"])
+def test_a_first_line_with_a_number_is_no_line_of_headings(tmp_path: Path, first: str) -> None:
+    said = complaint(put(tmp_path / "g.el", f"# comment\n{first}\n0 1\n1 2\n"))
+    assert said == f"g.el:2: '{first}' is no edge, and headings of columns contain no numbers"
+
+
+PAGES = (
+    "<!DOCTYPE html>\n<html><body>Log in</body></html>\n1 2\n",
+    "\n  <html>\n1 2\n",
+    "<?xml version='1.0'?>\n1 2\n",
+    "<head> <title>\n1 2\n",
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("form", ["snap", "csv", "dimacs9", "metis", "mtx", None])
+def test_a_page_of_the_web_is_no_graph(tmp_path: Path, page: str, form: FormatName | None) -> None:
+    path = put(tmp_path / "g.txt", page)
+    with pytest.raises(InputError, match=r"g\.txt: it is a page in HTML or XML, not a graph"):
+        read_edges(path, Recipe(format=form))
+
+
+def test_a_packed_file_that_unpacks_to_far_more_than_a_graph(tmp_path: Path) -> None:
+    path, begun = tmp_path / "g.el.gz", time.monotonic()
+    with gzip.open(path, "wb") as file:
+        for _ in range(100):
+            file.write(b"0 1\n" * (1 << 19))
+    with pytest.raises(InputError, match=r"g\.el\.gz: .* of it unpack to .* MiB"):
+        read_edges(path, Recipe())
+    assert time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_file_with_more_edges_than_fit_is_refused_by_its_first_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    lines = b"".join(b"%d %d\n" % (v * 7919 % 99991, v * 104729 % 99991) for v in range(400_000)) * 8
+    path = put(tmp_path / f"g.el{suffix}", gzip.compress(lines, 1) if suffix else lines)
+    monkeypatch.setattr("bfsbench.graphs.memory.available_memory", lambda: 50 << 20)
+    read: list[float] = []
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"by its first blocks: about .* edges need about .* of memory"
+    ):
+        read_edges(path, Recipe(), lambda done, size: read.append(done / size))
+    assert max(read, default=0) < 0.5
+
+
+def test_a_line_of_megabytes_is_no_edge(tmp_path: Path) -> None:
+    path, begun = put(tmp_path / "g.txt", b"1 " * (20 << 20)), time.monotonic()
+    assert complaint(path).startswith("g.txt: a line is longer than 1")
+    assert time.monotonic() - begun < 5
 
 
 class TestTars:
@@ -219,3 +273,14 @@ def test_what_ends_never_or_once_is_no_graph(tmp_path: Path) -> None:
     for path in tmp_path.iterdir():
         with pytest.raises(InputError, match="it is a pipe or a device, and graphs are read several times"):
             load(str(path))
+
+
+SCRIPT = Path(__file__).parents[1] / "benchmarks" / "malformed_files.py"
+
+
+@pytest.mark.parametrize("files", [300, pytest.param(10_000, marks=pytest.mark.exhaustive)])
+def test_malformed_files_are_read_rightly_or_refused_with_one_line(files: int) -> None:
+    command = [sys.executable, str(SCRIPT), "--files", str(files), "--seed", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == f"{files:,} files, 0 broke a rule"

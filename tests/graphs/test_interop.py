@@ -1,7 +1,5 @@
 """Graphs made of other libraries' objects equal those of the same file, and convert back unchanged."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -12,14 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from bfsbench.errors import InputError, UsageError
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.interop import as_graph
 from bfsbench.graphs.load import load
-from bfsbench.graphs.matrix import weight_matrix
+from bfsbench.programs.families.apsp.matrix import weight_matrix
+from bfsbench.support.errors import InputError, UsageError
 from tests.graphs.texts import put, snap
 
 EDGES = [(0, 1), (0, 2), (1, 2), (2, 0), (3, 1)]

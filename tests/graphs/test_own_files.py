@@ -1,7 +1,5 @@
 """Users' graph files: CSV and similar, names, weights, files of other libraries."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 from pathlib import Path
@@ -15,12 +13,12 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 
-from bfsbench.errors import UsageError
+from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.formats import read_edges, sniff_format
 from bfsbench.graphs.graph import EdgeList
 from bfsbench.graphs.load import load
-from bfsbench.graphs.matrix import weight_matrix
-from bfsbench.graphs.recipe import Recipe
+from bfsbench.programs.families.apsp.matrix import weight_matrix
+from bfsbench.support.errors import UsageError
 from tests.commands import bfsbench
 from tests.graphs.texts import Edge, pairs, put
 

@@ -1,7 +1,5 @@
 """Graphs written in every format read back the same, whatever is in them."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable
@@ -12,13 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
+from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.formats import read_edges
 from bfsbench.graphs.graph import EdgeList, Graph
-from bfsbench.graphs.recipe import Recipe
 
 Arc = tuple[int, int, int]
 SIZE = 12

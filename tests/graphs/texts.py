@@ -1,7 +1,5 @@
 """Edges written in each text format, and files packed in each way, as inputs for tests of readers."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,8 +1,7 @@
 """The lab: every kernel fails as handed out, passes when solved, and the commands behave as documented."""
 
-from __future__ import annotations
-
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -14,9 +13,8 @@ from click.testing import CliRunner
 from bfsbench.cli.check import command as check
 from bfsbench.cli.lab import command as lab
 from bfsbench.emulator import Access
-from bfsbench.lab import HERE, exercises, find, hand_out
-from bfsbench.lab.costs import atomics, longest, reads, sectors
-from bfsbench.lab.grading import grade
+from bfsbench.tools.lab import HERE, exercises, find, hand_out
+from bfsbench.tools.lab.grading import atomics, grade, improvement, longest, reads, sectors
 
 SOLUTIONS = {
     one["name"]: one
@@ -41,6 +39,11 @@ def fails_until_solved(name: str, folder: Path) -> None:
     solved = hand_out(exercise, folder / "after")
     solve(name, solved.parent)
     assert grade(exercise, solved).problems == ()
+    if exercise.cost:
+        found = re.fullmatch(r"([0-9,]+) .*, ([0-9,]+) as handed out", improvement(exercise, solved))
+        assert found
+        after, before = (int(number.replace(",", "")) for number in found.groups())
+        assert after <= exercise.most < before
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -77,7 +80,9 @@ def test_a_student_copies_a_kernel_and_has_it_graded(tmp_path: Path, monkeypatch
     assert ".cu:" not in failed.stdout  # the line is for the student to find
     solve("lost_update", Path("lost_update"))
     passed = CliRunner().invoke(check, ["lost_update"])
-    assert (passed.exit_code, passed.stdout.splitlines()[-1]) == (0, "lost_update: passed")
+    assert passed.exit_code == 0
+    now = r"lost_update: passed\n  0 of 6 runs have a fault; as handed out: "
+    assert re.fullmatch(now + r"wrong or no answer in [1-6], race in [1-6]\n", passed.stdout)
 
 
 def test_a_declared_race_does_not_pass_where_none_is_needed(tmp_path: Path) -> None:
@@ -127,3 +132,44 @@ def test_costs_of_made_up_accesses() -> None:
     )
     updates = [access(0, 0, "update", 5), access(0, 0, "update", 9), access(0, 0, "write", 5)]
     assert atomics(updates, {1}, 9) == 1
+
+
+def with_body(name: str, folder: Path, body: str) -> Path:
+    """The kernel of an exercise, handed out, whose body is replaced."""
+    kernel = hand_out(find(name), folder)
+    text = kernel.read_text()
+    kernel.write_text("#include <cstdlib>\n" + text[: text.index("{", text.index("__global__"))] + body)
+    return kernel
+
+
+def test_a_kernel_that_ends_the_process_has_not_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with_body("lost_update", tmp_path / "ada" / "lost_update", "{ std::_Exit(0); }\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "bfsbench", "check", "ada/lost_update"], capture_output=True, text=True
+    )
+    assert done.returncode == 1, done.stdout
+    assert "lost_update: not yet: the kernel stops" in done.stdout
+    result = CliRunner().invoke(lab, ["--class", str(tmp_path), "--format", "json"])
+    (ada,) = json.loads(result.output)["class"]["rows"]
+    assert (ada["passed"], ada["lost_update"]) == (0, "not yet")
+
+
+@pytest.mark.parametrize("name", ["double_claim", "full_queue", "lost_update"])
+def test_a_serial_kernel_has_not_passed(name: str, tmp_path: Path) -> None:
+    serial = """{
+    if (global_thread() != 0) return;
+    const int size = sizes[level % 3];
+    sizes[(level + 2) % 3] = 0;
+    for (int i = 0; i < size; ++i)
+        for (offset_t e = row_offsets[queue[i]]; e < row_offsets[queue[i] + 1]; ++e)
+            if (levels[column_indices[e]] == UNREACHED) {
+                levels[column_indices[e]] = level + 1;
+                next_queue[sizes[(level + 1) % 3]++] = column_indices[e];
+            }
+}
+"""
+    (problem,) = grade(find(name), with_body(name, tmp_path / name, serial)).problems
+    assert "by one thread in a launch" in problem

@@ -1,23 +1,25 @@
 """``bfsbench probe`` and the files it writes."""
 
-from __future__ import annotations
-
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from bfsbench.bench.provenance import commit
-from bfsbench.bench.results import result_files
-from bfsbench.cli import main
-from bfsbench.errors import InputError
-from bfsbench.probe import PROBES
-from bfsbench.probe.ceilings import COLUMNS, Ceilings, read_ceilings
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
+from bfsbench.rows.ceilings import COLUMNS, Ceilings, read_ceilings
+from bfsbench.rows.provenance import commit
+from bfsbench.rows.results import result_files
+from bfsbench.support.errors import InputError
+from bfsbench.tools.probe import PROBES, Probe, ProbeError, run_probe
+from tests.commands import invoke
+from tests.parameters import some
 
 
 def probe(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["probe", "--backend", "cpu", *map(str, arguments)])
+    return invoke("probe", "--backend", "cpu", *arguments)
 
 
 def write(path: Path, *rows: dict[str, object]) -> Path:
@@ -130,3 +132,44 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
     (tmp_path / "ceilings.csv").write_text("a,b\n")
     with pytest.raises(InputError, match="is not a file of ceilings"):
         read_ceilings(tmp_path / "ceilings.csv")
+
+
+@pytest.fixture(params=some([0, 1], 0), ids=lambda seed: f"seed{seed}")
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    opened = open_device("cpu", request.param)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
+def test_every_run_is_verified(probe: Probe, device: Device) -> None:
+    figures = list(run_probe(probe, device))
+    assert len(figures) == len(probe.small)
+    for figure in figures:
+        assert figure.value == (max if probe.is_rate else min)(figure.samples)
+        assert min(figure.samples) > 0
+
+
+@pytest.mark.parametrize(
+    "name", ["copy", "random_reads", "random_bit_tests", "dependent_loads", "add_min", "add_min_intrinsic"]
+)
+def test_work_that_was_not_done_is_noticed(name: str, device: Device) -> None:
+    trial = PROBES[name].trial(device, PROBES[name].small[0])
+    with pytest.raises(ProbeError, match="cannot be trusted"):
+        trial.verify()
+
+
+@pytest.mark.parametrize("bits", [5, 8, 11])
+def test_sizes_of_even_and_odd_exponents(bits: int, device: Device) -> None:
+    for name in ("random_reads", "random_bit_tests", "random_atomics", "dependent_loads"):
+        trial = PROBES[name].trial(device, bits + 5 if name == "random_bit_tests" else bits)
+        for _ in range(3):
+            trial.run()
+            trial.verify()
+
+
+def test_figures_are_work_over_time_or_time_over_work() -> None:
+    assert PROBES["copy"].in_unit(work=4.25e9, milliseconds=1.0) == pytest.approx(4250)
+    assert PROBES["random_reads"].in_unit(work=3e8, milliseconds=2.0) == pytest.approx(150)
+    assert PROBES["dependent_loads"].in_unit(work=1000, milliseconds=0.033) == pytest.approx(33)
+    assert PROBES["barrier"].in_unit(work=1000, milliseconds=1.8) == pytest.approx(1.8)

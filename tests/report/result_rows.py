@@ -1,15 +1,13 @@
 """Artificial result rows for tests, written and read back as a sweep's rows are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from bfsbench.bench.results import SCHEMA_VERSION, ResultWriter, read_results
-from bfsbench.report import Table
+from bfsbench.reports import Table
+from bfsbench.rows.results import SCHEMA_VERSION, ResultWriter, read_results
 
 EDGES_TRAVERSED = 1000
 
@@ -53,7 +51,8 @@ def failed_row(
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
-    """A result file of these rows."""
+    """A result file of these rows, in the place of one that is there."""
+    path.unlink(missing_ok=True)
     writer = ResultWriter(path, resume=False)
     writer.append(*rows)
     writer.close()

@@ -1,7 +1,5 @@
 """``bfsbench report`` as a user drives it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -14,26 +12,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from result_rows import emulated_row, failed_row, host_row, row, write
 
-from bfsbench.bench.columns import PROFILE_COLUMNS
-from bfsbench.bench.results import COLUMNS
-from bfsbench.cli import main
+from bfsbench.rows.columns import PROFILE_COLUMNS
+from bfsbench.rows.results import COLUMNS
+from tests.commands import invoke, refused
 
 HEADERS = ",".join(COLUMNS) + "\n"
 
 
 def report(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["report", *map(str, arguments)])
-
-
-def refused(result: Result) -> str:
-    """The error line of a request that fails."""
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    return line.removeprefix("bfsbench: ")
+    return invoke("report", *arguments)
 
 
 @pytest.fixture
@@ -53,6 +43,14 @@ def test_all_tables_are_shown(results: Path) -> None:
     assert max(map(len, result.stdout.splitlines())) <= 100
 
 
+def test_a_picture_has_the_width_of_a_column(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bars.pdf"
+    assert report(results, "--backend", "cuda", "--out", out, "--width", "84mm").exit_code == 0
+    assert b"/MediaBox [ 0 0 238.11" in out.read_bytes()
+    assert "84px is not a length" in refused(report(results, "--out", out, "--width", "84px"))
+    assert "--width goes with --format png" in refused(report(results, "--width", "3in"))
+
+
 def test_chosen_tables_in_the_order_asked_for(results: Path) -> None:
     made = json.loads(report(results, "--table", "failures,datasets", "--format", "json").stdout)
     assert list(made) == ["failures", "datasets"]
@@ -60,9 +58,7 @@ def test_chosen_tables_in_the_order_asked_for(results: Path) -> None:
 
 def test_json_of_everything(results: Path) -> None:
     made = json.loads(report(results, "--format", "json").stdout)
-    assert list(made) == [
-        *("datasets", "best", "best_emulated", "heatmap", "failures", "provenance"),
-    ]
+    assert list(made) == [*("datasets", "best", "best_emulated", "heatmap", "failures", "provenance")]
     assert {line["backend"] for line in made["best"]["rows"]} == {"cuda", "host"}
 
 
@@ -114,10 +110,8 @@ def test_filters_reach_the_tables(results: Path) -> None:
 
 def test_unknown_table(results: Path) -> None:
     line = refused(report(results, "--table", "bets"))
-    assert (
-        line
-        == "unknown table 'bets': there are datasets, ranking, best, levels, heatmap, failures, provenance"
-    )
+    known = "datasets, ranking, matrix, best, levels, heatmap, failures, provenance"
+    assert line == f"unknown table 'bets': there are {known}"
 
 
 def test_the_newest_file_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +247,7 @@ def test_a_picture_asked_for_that_would_be_empty_is_an_error(results: Path, tmp_
     [
         (("--format", "png"), "name their folder with --out"),
         (("--format", "svg", "--plot", "pie"), "unknown plot 'pie': there are bars"),
-        (("--plot", "bars"), "--plot goes with --format png or svg, not text"),
+        (("--plot", "bars"), "--plot goes with --format png or svg or pdf, not text"),
         (("--format", "html", "--table", "best"), "--table does not go with --format html"),
     ],
 )
@@ -344,3 +338,9 @@ def _read(leader: int) -> bytes:
         return os.read(leader, 1 << 16)
     except OSError:  # as Linux says that the other end is closed
         return b""
+
+
+@pytest.mark.parametrize("style", ["text", "markdown", "latex"])
+def test_tables_for_people_have_no_emulated_times(style: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.csv", [emulated_row(777.0)])
+    assert "777" not in report(path, "--table", "best", "--format", style).stdout

@@ -1,7 +1,5 @@
 """``bfsbench compare`` as a user drives it, and the rules behind it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -13,28 +11,18 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
-from hypothesis import given
-from hypothesis import strategies as st
+from click.testing import Result
+from hypothesis import given, strategies as st
 from result_rows import emulated_row, failed_row, host_row, row, write
 
-from bfsbench.bench.results import COLUMNS
-from bfsbench.cli import main
-from bfsbench.compare.points import FASTER, SLOWER, Compared, compare
-from bfsbench.compare.sides import Side, of_frame
-from bfsbench.errors import InputError
+from bfsbench.reports.comparison.points import FASTER, SLOWER, Compared, Side, compare, of_frame, read_side
+from bfsbench.rows.results import COLUMNS
+from bfsbench.support.errors import InputError
+from tests.commands import invoke, refused
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["compare", *map(str, arguments)])
-
-
-def refused(result: Result) -> str:
-    """The error line of a request that fails."""
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    return line.removeprefix("bfsbench: ")
+    return invoke("compare", *arguments)
 
 
 def timed(*samples: float, **changes: Any) -> dict[str, Any]:
@@ -359,3 +347,31 @@ def test_a_larger_threshold_never_finds_more(
 ) -> None:
     if compared(first, second, threshold + more).verdict in (FASTER, SLOWER):
         assert compared(first, second, threshold).verdict in (FASTER, SLOWER)
+
+
+def test_the_same_code_is_never_slower(tmp_path: Path) -> None:
+    for name, ms, code in (("a", 1.0, "c1"), ("b", 2.0, "c1"), ("other", 2.0, "c2")):
+        write(tmp_path / f"{name}.csv", [steady(ms, code=code)])
+    same = run(tmp_path / "a.csv", tmp_path / "b.csv", "--format", "json")
+    assert (same.exit_code, verdicts(same)) == (0, {"pull": "machine differs"})
+    changed = run(tmp_path / "a.csv", tmp_path / "other.csv", "--format", "json")
+    assert (changed.exit_code, verdicts(changed)) == (1, {"pull": "slower"})
+
+
+@pytest.mark.parametrize(("commit", "exit_code"), [("0123456789ab", 0), ("0123456789ab+dirty", 1), ("", 1)])
+def test_rows_without_a_hash_measured_the_same_code_at_one_commit(
+    tmp_path: Path, commit: str, exit_code: int
+) -> None:
+    for name, ms in (("a", 1.0), ("b", 2.0)):
+        write(tmp_path / f"{name}.csv", [steady(ms, code="", commit=commit)])
+    assert run(tmp_path / "a.csv", tmp_path / "b.csv").exit_code == exit_code
+
+
+def test_a_comparison_states_its_power(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", [steady(1.0, graph=f"g{number}") for number in range(25)])
+    found = compare(read_side(str(path)), read_side(str(path)), 0.05)
+    one, three, five = (found.detects["cuda"][runs] for runs in (1, 3, 5))
+    assert 0.05 < five < three < one < 0.2
+    assert f"least {100 * one:.2g} % with 1, {100 * three:.2g} % with 3" in " ".join(
+        run(path, path).stdout.split()
+    )

@@ -1,7 +1,5 @@
 """Every format holds the table's cells and can be read back."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -9,13 +7,10 @@ import re
 
 import click
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from bfsbench.errors import UsageError
-from bfsbench.report.formats import render
-from bfsbench.report.table import Cell, Table
-from bfsbench.report.terminal import WIDTH
+from bfsbench.reports.table import WIDTH, Cell, Table, render
+from bfsbench.support.errors import UsageError
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=12)
 CELLS = st.none() | TEXT | st.integers(-(10**12), 10**12) | st.floats(allow_nan=False, allow_infinity=False)

@@ -1,7 +1,5 @@
 """Malicious rows: every command and format reports the error, or escapes the text."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -11,10 +9,11 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from bfsbench.bench.results import COLUMNS, read_rows
-from bfsbench.cli import main
+from bfsbench.rows import reading
+from bfsbench.rows.results import COLUMNS, read_results, read_rows
+from tests.commands import invoke
 from tests.report.result_rows import failed_row, host_row, row
 from tests.report.test_roofline import ceilings
 
@@ -41,10 +40,10 @@ def written(folder: Path, *rows: dict[str, object]) -> Path:
     return path
 
 
-def invoke(name: str, rows: Path) -> Result:
+def told(name: str, rows: Path) -> Result:
     ceilings(rows.parent)
     words = [word.format(rows=rows, folder=rows.parent / "pictures") for word in COMMANDS[name]]
-    result = CliRunner().invoke(main, words)
+    result = invoke(*words)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
     return result
 
@@ -63,7 +62,7 @@ def invoke(name: str, rows: Path) -> Result:
         ({"block": "32.5"}, "column block has 32.5, which is not a count"),
         ({"source": "-1"}, "column source has -1, which is not a count"),
         ({"num_edges": "inf"}, "column num_edges has inf, which is not a count"),
-        ({"num_vertices": "9" * 400}, "column num_vertices is not numeric"),
+        ({"num_vertices": "9" * 400}, "column num_vertices has inf, which is not a count"),
         ({"block": "9" * 30}, "column block has 1e+30, which is not a count"),
         ({"search_ms": "inf"}, "column search_ms has inf, which is not a finite number"),
     ],
@@ -71,7 +70,7 @@ def invoke(name: str, rows: Path) -> Result:
 def test_values_that_no_row_has_are_one_line(
     tmp_path: Path, name: str, change: dict[str, str], says: str
 ) -> None:
-    result = invoke(name, written(tmp_path, row(), {**row(), **change}))
+    result = told(name, written(tmp_path, row(), {**row(), **change}))
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert line.startswith("bfsbench: ") and says in line
@@ -84,7 +83,7 @@ def test_a_terminal_is_not_told_what_to_do(tmp_path: Path, name: str) -> None:
     evil = {"graph": f"{EVIL}g:directed", "gpu": f"{EVIL}H200", "commit": f"{EVIL}c"}
     times = [{**row(block=block), **evil} for block in (64, 128)]
     path = written(tmp_path, *times, {**failed_row(reason=f"{EVIL}reason"), **evil}, host_row(3.0))
-    result = invoke(name, path)
+    result = told(name, path)
     said = result.stdout + result.stderr
     pictures = [file.read_text() for file in tmp_path.glob("pictures/*.svg")]
     assert bool(pictures) == (name == "svg")
@@ -98,15 +97,15 @@ def test_a_terminal_is_not_told_what_to_do(tmp_path: Path, name: str) -> None:
 def test_csv_holds_no_formulas(tmp_path: Path) -> None:
     names = ["=1+1", "+1", "-1", "@SUM(A1)"]
     path = written(tmp_path, *(row(graph=f"{name}:directed") for name in names), row(graph="good:directed"))
-    shown = [line["graph"] for line in csv.DictReader(io.StringIO(invoke("csv", path).stdout))]
+    shown = [line["graph"] for line in csv.DictReader(io.StringIO(told("csv", path).stdout))]
     assert sorted(shown) == sorted([*(f"'{name}:directed" for name in names), "good:directed"])
-    known = json.loads(invoke("json", path).stdout)["best"]["rows"]
+    known = json.loads(told("json", path).stdout)["best"]["rows"]
     assert {line["graph"] for line in known} == {f"{name}:directed" for name in (*names, "good")}
 
 
 def test_a_dollar_is_no_formula_in_pictures(tmp_path: Path) -> None:
     path = written(tmp_path, *(row(graph=r"$\frac{:directed", block=block) for block in (64, 128)))
-    result = invoke("svg", path)
+    result = told("svg", path)
     assert result.exit_code == 0
     assert any(r"$\frac{" in file.read_text() for file in tmp_path.glob("pictures/*.svg"))
 
@@ -122,7 +121,26 @@ def test_a_graph_file_whose_name_is_a_formula_is_a_path_in_rows(tmp_path: Path) 
 @pytest.mark.parametrize("name", ["\x1b[2Jg.txt", "a\nb.txt", "\udcff.txt"])
 def test_a_graph_file_that_no_row_could_name_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("0 1\n")
-    result = CliRunner().invoke(main, ["run", "--dataset", str(tmp_path / name), "--variant", "cpu_queue"])
+    result = invoke("run", "--dataset", tmp_path / name, "--variant", "cpu_queue")
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert "its name has unprintable characters" in line and line.isprintable()
+
+
+def test_whole_files_are_read_by_the_fast_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slow one takes minutes and gigabytes for a million rows; it is for files that may be damaged."""
+    path = written(tmp_path, row(), row(block=64), host_row(3.0))
+    monkeypatch.setattr(reading, "read_rows", lambda *_: pytest.fail("read by the slow parser"))
+    assert len(read_results([path])) == 3
+    texts = reading.read_texts(path, COLUMNS, ["graph", "status"])
+    assert texts["status"] == ["ok"] * 3
+
+
+@pytest.mark.parametrize("more", [",1", ",", ',"1'])
+@pytest.mark.parametrize("place", [1, 2])
+def test_rows_that_are_too_long_are_one_line(tmp_path: Path, more: str, place: int) -> None:
+    path = written(tmp_path, row(), row(block=64))
+    lines = path.read_text().splitlines()
+    lines[place] += more
+    path.write_text("\n".join(lines) + "\n")
+    assert "columns" in told("csv", path).stderr

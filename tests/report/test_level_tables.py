@@ -1,19 +1,17 @@
 """Levels of several searches side by side, and what they add up to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from level_rows import level, profiled
 from result_rows import drawings, emulated_row, only, records, row
 
-from bfsbench.bench.results import read_results
-from bfsbench.report import Table, summary, tables
-from bfsbench.report.html.drawings import searched
-from bfsbench.report.levels import read_levels
-from bfsbench.report.plots.measured import Measured
-from bfsbench.report.plots.profile import profiles
-from bfsbench.report.rows import kinds
+from bfsbench.reports import Table, summary, tables
+from bfsbench.reports.html.drawings import searched
+from bfsbench.reports.levels import read_levels
+from bfsbench.reports.measured import TimedRows
+from bfsbench.reports.plots.profile import profiles
+from bfsbench.reports.rows import kinds
+from bfsbench.rows.results import read_results
 
 
 def made(path: Path, *names: str) -> list[Table]:
@@ -48,7 +46,7 @@ def test_sources_go_by_their_names(tmp_path: Path) -> None:
     path = profiled(tmp_path, rows, [level(0), level(0, source=1)])
     titles = [drawing.title for drawing in drawings(only(made(path, "levels")))]
     assert titles == ["grid:directed, source ann (0)", "grid:directed, source bob (1)"]
-    (measured,) = [Measured.of(kind, read_levels([path])) for kind in kinds(read_results([path]))]
+    (measured,) = [TimedRows.of(kind, read_levels([path])) for kind in kinds(read_results([path]))]
     assert [one.title.rpartition(", ")[2] for one in profiles(measured)] == [
         "source ann (0)",
         "source bob (1)",

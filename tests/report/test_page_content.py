@@ -1,14 +1,14 @@
 """Pages of many rows: they leave out the slowest, and say so."""
 
-from __future__ import annotations
-
+import sys
 from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.results import read_results
-from bfsbench.report.html.content import content
-from bfsbench.report.levels import read_levels
+from bfsbench.reports.html.content import content
+from bfsbench.reports.levels import read_levels
+from bfsbench.reports.recorded import FILE
+from bfsbench.rows.results import read_results
 from tests.report.level_rows import level, profiled
 from tests.report.result_rows import emulated_row, failed_row, host_row, row, write
 
@@ -17,7 +17,7 @@ def test_the_fastest_points_of_each_search_stay(tmp_path: Path, monkeypatch: pyt
     times = [5.0, 3.0, 4.0, 1.0]
     rows = [row(time, variant=name, source=i) for name in ("pull", "luo") for i, time in enumerate(times)]
     path = write(tmp_path / "rows.csv", [*rows, failed_row(variant="luo", source=9)])
-    monkeypatch.setattr("bfsbench.report.html.points._MOST_POINTS", 5)
+    monkeypatch.setattr(sys.modules["bfsbench.reports.html.content"], "_MOST_POINTS", 5)
     (points,) = (
         table for table in content(read_results([path]), None)["tables"] if table["name"] == "points"
     )
@@ -35,7 +35,7 @@ def test_profiles_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pyt
     rows = [row(1.0, source=source) for source in range(3)]
     levels = [level(number, source=source) for source in range(3) for number in range(4)]
     path = profiled(tmp_path, rows, levels)
-    monkeypatch.setattr("bfsbench.report.html.drawings._MOST_LEVELS", 9)
+    monkeypatch.setattr("bfsbench.reports.html.drawings._MOST_LEVELS", 9)
     made = content(read_results([path]), read_levels([path]))
     assert len(made["profiles"]) == 2
     assert made["warnings"] == [
@@ -55,14 +55,16 @@ def test_only_times_that_are_compared_count_in_the_matrix(tmp_path: Path) -> Non
         failed_row(graph="a", variant="luo", source=1),
         row(5.0, graph="alone"),
         failed_row(graph="alone", variant="push"),
-        row(8.0, graph="b"),
-        host_row(2.0, graph="b"),
+        *(row(8.0, graph="b", source=source) for source in range(2)),
+        *(host_row(2.0, graph="b", source=source) for source in range(2)),
+        *(row(9.0, graph="another sweep", variant=name) for name in ("pull", "luo")),  # from one source
     ]
     (kind,) = content(read_results([write(tmp_path / "rows.csv", rows)]), None)["kinds"]
     assert [(graph["title"], graph["compared"]) for graph in kind["graphs"]] == [
         ("a", True),
         ("alone", False),
         ("b", True),
+        ("another sweep", False),
     ]
     found = {search["label"]: search for search in kind["searches"]}
     assert list(found) == ["pull", "push", "cpu_queue", "luo"]  # those with most graphs first
@@ -70,18 +72,47 @@ def test_only_times_that_are_compared_count_in_the_matrix(tmp_path: Path) -> Non
     pull = found["pull"]
     assert (pull["graphs"], pull["best"], pull["worst"]) == (2, 0, 4.0)
     assert pull["mean"] == pytest.approx((3 * 4) ** 0.5)
-    assert [cell["ratio"] for cell in pull["cells"]] == [3.0, None, 4.0]
-    assert found["luo"]["mean"] is None and found["luo"]["cells"][0]["ratio"] is None
+    assert [cell["ratio"] for cell in pull["cells"]] == [3.0, None, 4.0, None]
+    assert found["luo"]["mean"] is None and found["luo"]["cells"][0] == "failed"
     assert [found["push"]["cells"][place] for place in (1, 2)] == ["failed", None]
 
 
-def test_emulated_rows_have_bars_and_profiles(tmp_path: Path) -> None:
+def test_the_matrix_has_means_by_medians_and_no_time_that_lacks_a_source(tmp_path: Path) -> None:
+    rows = [
+        *(row(2.0, source=source, search_ms_median=3.0) for source in range(2)),
+        *(row(1.0, source=source, search_ms_median=6.0, variant="push") for source in range(2)),
+        row(0.1, variant="luo"),  # was not run from the second source
+    ]
+    (kind,) = content(read_results([write(tmp_path / "rows.csv", rows)]), None)["kinds"]
+    found = {search["label"]: search for search in kind["searches"]}
+    assert (found["pull"]["mean"], found["pull"]["typical"]) == (2.0, 1.0)
+    assert (found["push"]["mean"], found["push"]["typical"]) == (1.0, 2.0)
+    assert found["luo"]["cells"] == ["other sources"]
+    assert kind["typical"] == "the median over sources of the median repeat"
+
+
+def test_emulated_rows_have_counts_and_no_times(tmp_path: Path) -> None:
     path = profiled(tmp_path, [emulated_row(5.0)], [level(0, backend="cpu", gpu="")])
     made = content(read_results([path]), read_levels([path]))
     (kind,) = made["kinds"]
-    assert kind["emulated"] and kind["searches"][0]["cells"][0]["ms"] == 5.0
+    assert kind["emulated"]
     (profile,) = made["profiles"]
     assert (profile["search"], profile["edges_inspected"]) == ("pull (emulated)", [7])
+    assert profile["time_us"] == [None]
+    tables = {table["name"]: [column["key"] for column in table["columns"]] for table in made["tables"]}
+    assert "edges_inspected" in tables["best_emulated"]
+    timed = {"search_ms", "search_ms_median", "search_ms_samples", "median_ms", "mteps", "wall_ms"}
+    assert not timed.intersection(tables["best_emulated"] + tables["points"])
+
+
+def test_the_page_has_our_times_beside_emulated_rows(tmp_path: Path) -> None:
+    known = read_results([FILE]).query("variant == 'pull' and graph == 'soc-Epinions1:directed'")
+    sources = known["source"].unique()
+    like = {"graph_checksum": known["graph_checksum"].iloc[0], "graph": known["graph"].iloc[0]}
+    rows = [emulated_row(5.0, source=int(source), **like) for source in sources]
+    made = content(read_results([write(tmp_path / "rows.csv", rows)]), None)
+    (best,) = (table for table in made["tables"] if table["name"] == "best_emulated")
+    assert "h200_ms" in [column["key"] for column in best["columns"]]
 
 
 def test_notes_name_columns_as_the_page_does(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Pictures show the values of the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +12,12 @@ from level_rows import level, profiled
 from matplotlib.axes import Axes
 from result_rows import emulated_row, failed_row, frame, host_row, row, write
 
-from bfsbench.bench.results import read_results
-from bfsbench.errors import UsageError
-from bfsbench.report.levels import read_levels
-from bfsbench.report.plots import PLOTS, NothingToDrawError, draw, save, saved
-from bfsbench.report.plots.picture import number, wrapped
+from bfsbench.reports.levels import read_levels
+from bfsbench.reports.plots import PLOTS, NothingToDrawError, draw, save, saved
+from bfsbench.reports.plots.picture import number, wrapped
+from bfsbench.reports.rows import SPEED_UP, STATISTIC, TYPICAL
+from bfsbench.rows.results import read_results
+from bfsbench.support.errors import UsageError
 
 
 def read_profiled(folder: Path, rows: list[dict[str, Any]], levels: list[Mapping[str, Any]]) -> pd.DataFrame:
@@ -26,11 +25,21 @@ def read_profiled(folder: Path, rows: list[dict[str, Any]], levels: list[Mapping
     return read_levels([profiled(folder, rows, levels)])
 
 
+def panel(*drawing: Any, **options: Any) -> Axes:
+    """The one panel of the one picture that is drawn."""
+    (picture,) = draw(*drawing, **options)
+    (axes,) = picture.figure.axes
+    return axes
+
+
 def widths(axes: Axes) -> dict[str, float]:
-    """Lengths of horizontal bars by the names beside them, or beside the first panel."""
+    """Ends of horizontal bars by the names beside them, or beside the first panel."""
     assert axes.figure is not None
     names = [text.get_text() for text in axes.figure.axes[0].get_yticklabels()]
-    return {names[round(bar.get_y() + bar.get_height() / 2)]: bar.get_width() for bar in axes.patches}
+    return {
+        names[round(bar.get_y() + bar.get_height() / 2)]: bar.get_x() + bar.get_width()
+        for bar in axes.patches
+    }
 
 
 def test_bars_are_as_long_as_the_best_times_over_that_of_the_graph(tmp_path: Path) -> None:
@@ -38,28 +47,59 @@ def test_bars_are_as_long_as_the_best_times_over_that_of_the_graph(tmp_path: Pat
     (picture,) = draw("bars", frame(tmp_path, rows))
     first, second = picture.figure.axes
     assert widths(first) == {"pull": 1.0, "push": 2.5, "cpu_queue": 4.5}
+    assert {bar.get_x() for bar in first.patches} == {1} and first.get_xlim()[0] == 1
     assert widths(second) == {"pull": 1.0}
-    assert first.get_xlabel() == "times the best of the graph"
+    assert f"({STATISTIC};\nmark: {TYPICAL})" in first.get_xlabel()
     assert {"2.00 ms", "5.00 ms", "9.00 ms"} == {text.get_text() for text in first.texts}
     assert first.get_xlim() == second.get_xlim()
     assert "grid:directed" in first.get_title()
     assert [text.get_text() for text in second.texts].count("not run") == 2
 
 
+def test_a_search_has_one_colour_in_all_pictures(tmp_path: Path) -> None:
+    names = [f"variant{number}" for number in range(10)]
+    sizes = {"kronecker(scale=4)": 16, "kronecker(scale=5)": 32, "kronecker(scale=6)": 64}
+    rows = [
+        row(1.0 + size, graph=graph, graph_checksum=graph, num_vertices=size, variant=name)
+        for graph, size in sizes.items()
+        for name in names
+    ]
+    pictures = draw("curve", frame(tmp_path, rows), x="num_vertices")
+    lines = [line for picture in pictures for line in picture.figure.axes[0].lines]
+    assert len({str(line.get_label()) for line in lines}) == len({line.get_color() for line in lines}) == 10
+
+
+def test_every_picture_names_the_device(tmp_path: Path) -> None:
+    rows = [row(2.0, knobs="K=1"), row(1.0, knobs="K=2"), host_row(9.0)]
+    for kind in ("bars", "spread", "knobs", "speedup"):
+        for picture in draw(kind, frame(tmp_path, rows)):
+            assert "NVIDIA H200, Xeon" in picture.figure.get_suptitle()
+
+
+def test_pictures_for_a_paper_have_its_width_and_embed_fonts(tmp_path: Path) -> None:
+    rows = frame(tmp_path, [row(2.0, graph=name) for name in "abc"])
+    (picture,) = draw("bars", rows, width=3.3)
+    assert picture.figure.get_figwidth() == 3.3
+    (path,) = save([picture], tmp_path, "pdf")
+    data = path.read_bytes()
+    assert data.startswith(b"%PDF") and b"/FontFile2" in data and b"/Type3" not in data
+    assert b"/MediaBox [ 0 0 237.6 " in data
+    (again,) = draw("bars", rows, width=3.3)
+    assert data == again.encoded("pdf")
+
+
 def test_bars_have_a_line_for_what_failed(tmp_path: Path) -> None:
-    (picture,) = draw("bars", frame(tmp_path, [row(2.0), failed_row(variant="merrill")]))
-    (axes,) = picture.figure.axes
+    axes = panel("bars", frame(tmp_path, [row(2.0), failed_row(variant="merrill")]))
     assert [text.get_text() for text in axes.get_yticklabels()] == ["pull", "merrill"]
     assert [text.get_text() for text in axes.texts] == ["2.00 ms", "failed"]
 
 
-@pytest.mark.parametrize(("longest", "scale"), [(20.0, "linear"), (21.0, "log")])
-def test_the_best_bar_is_seen_beside_far_longer_ones(longest: float, scale: str, tmp_path: Path) -> None:
-    (picture,) = draw("bars", frame(tmp_path, [row(1.0), row(2.0, variant="push"), host_row(longest)]))
-    (axes,) = picture.figure.axes
+@pytest.mark.parametrize(("longest", "scale"), [(18.0, "linear"), (21.0, "log")])
+def test_bars_begin_at_the_axis_and_end_within_it(longest: float, scale: str, tmp_path: Path) -> None:
+    axes = panel("bars", frame(tmp_path, [row(1.0), row(2.0, variant="push"), host_row(longest)]))
     assert axes.get_xscale() == scale
     low, high = axes.transAxes.inverted().transform(axes.transData.transform([(1, 0), (longest, 0)]))[:, 0]
-    assert 0.03 < low < 0.2 and 0.7 < high < 0.9
+    assert abs(low) < 1e-9 and 0.7 < high < 0.9
 
 
 def spreads(folder: Path, shares: Mapping[str, float]) -> Axes:
@@ -99,8 +139,7 @@ def test_numbers_have_three_digits_after_rounding_as_well(value: float, text: st
 def test_knobs_that_no_graph_was_searched_with_two_values_of_have_no_panel(tmp_path: Path) -> None:
     rows = [row(graph="a:directed", knobs="K1=1 K2=5"), row(graph="a:directed", knobs="K1=2 K2=5")]
     rows += [row(graph="b:directed", knobs="K1=1 K2=9")]
-    (picture,) = draw("knobs", frame(tmp_path, rows))
-    (axes,) = picture.figure.axes
+    axes = panel("knobs", frame(tmp_path, rows))
     assert axes.get_xlabel() == "K1"
     assert [line.get_label() for line in axes.lines] == ["a:directed"]
 
@@ -109,6 +148,8 @@ def test_emulated_times_never_share_a_picture_with_measured_ones(tmp_path: Path)
     measured, emulated = draw("bars", frame(tmp_path, [row(), host_row(), emulated_row(100.0)]))
     assert "emulated" in emulated.title and "emulated" not in measured.title
     assert widths(emulated.figure.axes[0]) == {"pull": 1.0}
+    texts = [[text.get_text() for text in picture.figure.texts] for picture in (measured, emulated)]
+    assert ["emulated: no measurement" in words for words in texts] == [False, True]
     kernels = [picture.figure.legends[0].get_texts()[0].get_text() for picture in (measured, emulated)]
     assert kernels == ["GPU kernel", "emulated kernel"]
 
@@ -134,6 +175,14 @@ def test_a_series_of_the_rows_names_the_bars(tmp_path: Path) -> None:
     (picture,) = draw("bars", rows.assign(series=["wide", "narrow"]), title="Blocks")
     assert widths(picture.figure.axes[0]) == {"wide": 1.0, "narrow": 1.5}
     assert picture.title == "Blocks"
+
+
+def test_the_colours_of_a_heat_map_end_at_its_worst_cell(tmp_path: Path) -> None:
+    for worst, end in ((1.1, 1.25), (3.0, 3.0), (40.0, 10.0)):
+        places = [(worst, 8, 64), (1.0, 8, 128), (1.0, 16, 64), (1.05, 16, 128)]
+        rows = [row(ms, grid=grid, block=block) for ms, grid, block in places]
+        (picture,) = draw("heatmap", frame(tmp_path, rows))
+        assert picture.figure.axes[0].images[0].get_clim() == (1.0, end)
 
 
 def test_cells_of_heat_maps_hold_the_times(tmp_path: Path) -> None:
@@ -173,8 +222,7 @@ def test_searches_share_a_profile_each_at_its_fastest_launch(tmp_path: Path) -> 
 
 def test_speed_ups_are_over_both_cpu_programs(tmp_path: Path) -> None:
     rows = [row(2.0), host_row(8.0), host_row(4.0, variant="cpu_parallel")]
-    (picture,) = draw("speedup", frame(tmp_path, rows))
-    (axes,) = picture.figure.axes
+    axes = panel("speedup", frame(tmp_path, rows))
     names = [text.get_text() for text in axes.get_yticklabels()]
     found = {
         (names[round(y)], part.get_label()): x
@@ -187,7 +235,7 @@ def test_speed_ups_are_over_both_cpu_programs(tmp_path: Path) -> None:
         ("pull", "over cpu_parallel"): 2.0,
         ("cpu_queue", "over cpu_parallel"): 0.5,
     }
-    assert axes.get_xlabel() == "speed-up (times as fast)"
+    assert axes.get_xlabel() == f"speed-up (times as fast):\n{SPEED_UP}"
 
 
 def test_times_of_zero_have_no_spread(tmp_path: Path) -> None:
@@ -197,20 +245,18 @@ def test_times_of_zero_have_no_spread(tmp_path: Path) -> None:
 
 
 def test_the_spread_runs_from_the_fastest_to_the_slowest_sample(tmp_path: Path) -> None:
-    (picture,) = draw("spread", frame(tmp_path, [row(2.0)]))
-    (axes,) = picture.figure.axes
+    axes = panel("spread", frame(tmp_path, [row(2.0)]))
     lines, dots = axes.collections
     assert np.allclose(lines.get_segments()[0], [[0, 0], [50, 0]])
     assert np.allclose(dots.get_offsets(), [[10, 0]])
-    assert axes.get_xlabel() == "above the fastest sample (%)"
+    assert axes.get_xlabel() == "above the fastest sample (%):\nthe median over sources"
 
 
 def test_settings_of_knobs_are_the_bars_of_an_ablation(tmp_path: Path) -> None:
     rows = [row(4.0, knobs="A=0 B=1"), row(2.0, knobs="A=1 B=1"), row(5.0, variant="push"), host_row(8.0)]
-    (picture,) = draw("ablation", frame(tmp_path, rows), references=["push"])
-    (axes,) = picture.figure.axes
+    axes = panel("ablation", frame(tmp_path, rows), references=["push"])
     assert widths(axes) == {"A=0": 2.0, "A=1": 4.0}
-    assert axes.get_xlabel() == "speed-up over cpu_queue (times as fast)"
+    assert axes.get_xlabel() == f"speed-up over cpu_queue (times as fast):\n{SPEED_UP}"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["push (1.60)"]
 
 
@@ -219,7 +265,7 @@ def test_knob_sweeps_show_the_best_time_of_each_value(tmp_path: Path) -> None:
     (picture,) = draw("knobs", frame(tmp_path, [row(time, knobs=knobs) for knobs, time in settings.items()]))
     first, second = picture.figure.axes
     assert first.get_xlabel() == "A" and second.get_xlabel() == "B"
-    assert first.get_ylabel() == "time of a search (ms)"
+    assert first.get_ylabel() == f"time of a search (ms):\n{STATISTIC}"
     assert [text.get_text() for text in first.get_xticklabels()] == ["2", "16"]
     assert first.lines[0].get_ydata().tolist() == [3.0, 2.0]
     assert second.lines[0].get_ydata().tolist() == [2.0, 3.0]
@@ -229,8 +275,7 @@ def test_blocks_alone_are_a_knob_and_no_map(tmp_path: Path) -> None:
     rows = frame(tmp_path, [row(3.0, block=64), row(2.0), failed_row(grid=16)])
     with pytest.raises(NothingToDrawError, match="several grids and several blocks"):
         draw("heatmap", rows)
-    (picture,) = draw("knobs", rows)
-    (axes,) = picture.figure.axes
+    axes = panel("knobs", rows)
     assert axes.get_xlabel() == "block (threads)"
     assert [text.get_text() for text in axes.get_xticklabels()] == ["64", "256"]
     assert axes.lines[0].get_ydata().tolist() == [3.0, 2.0]
@@ -257,7 +302,7 @@ def test_curves_join_graphs_whose_names_differ_in_numbers(tmp_path: Path) -> Non
     (axes,) = pictures["curve-num_vertices"].figure.axes
     (joined,) = (line.get_xydata().tolist() for line in axes.lines)
     assert joined == [[64, 6.4], [128, 12.8], [256, 25.6]]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("vertices", "time of a search (ms)")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("vertices", f"time of a search (ms):\n{STATISTIC}")
 
 
 def test_duplicates_are_those_that_were_counted(tmp_path: Path) -> None:
@@ -289,6 +334,14 @@ def test_one_row_is_enough_for_bars_and_too_little_for_maps_and_sweeps(tmp_path:
             draw(kind, rows)
 
 
+@pytest.mark.filterwarnings("error:constrained_layout")
+@pytest.mark.parametrize("kind", ["bars", "spread"])
+@pytest.mark.parametrize("made", [row, emulated_row])
+def test_a_picture_of_one_bar_has_room_for_its_words(kind: str, made: Any, tmp_path: Path) -> None:
+    (picture,) = draw(kind, frame(tmp_path, [made(1.0)]))
+    picture.figure.draw_without_rendering()
+
+
 def test_words_of_narrow_pictures_are_not_clipped(tmp_path: Path) -> None:
     name = "random(n=1024,m=" + "9" * 60 + ")"
     rows = [emulated_row(2.0, graph=name, knobs=f"K={k}") for k in range(2)]
@@ -305,7 +358,7 @@ def test_words_of_narrow_pictures_are_not_clipped(tmp_path: Path) -> None:
 def test_many_pictures_are_the_same_from_several_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bfsbench.report.plots.files._ALONE", 1)
+    monkeypatch.setattr("bfsbench.reports.plots.picture._ALONE", 1)
     rows = frame(tmp_path, [row()])
     several = [replace(draw("bars", rows)[0], name=f"bars-{number}") for number in range(4)]
     alone = save(several[:1], tmp_path, "png")[0].read_bytes()
@@ -352,3 +405,29 @@ def test_a_legend_of_long_names_is_no_wider_than_its_picture(tmp_path: Path) -> 
     (legend,) = picture.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == graphs
     assert legend.get_window_extent().width <= picture.figure.bbox.width
+
+
+def test_speed_ups_have_no_number_of_a_search_that_lacks_a_source(tmp_path: Path) -> None:
+    rows = [made(4.0, source=source) for source in range(3) for made in (row, host_row)]
+    rows += [row(1.0, variant="luo"), failed_row(variant="luo", source=2)]
+    (picture,) = draw("speedup", frame(tmp_path, rows))
+    (axes,) = picture.figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["pull"]
+
+
+def test_a_title_counts_the_sources_whose_times_are_drawn(tmp_path: Path) -> None:
+    rows = [row(float(1 + source), source=source) for source in range(8)]
+    rows += [row(10.0, variant="luo", source=source) for source in range(6)]
+    (picture,) = draw("bars", frame(tmp_path, rows))
+    (axes,) = picture.figure.axes
+    assert axes.get_title().endswith("6 sources") and widths(axes)["luo"] == pytest.approx(10 / 3.5)
+
+
+def test_bars_have_no_number_of_a_search_that_lacks_a_source(tmp_path: Path) -> None:
+    rows = [row(2.0, source=source) for source in range(3)]
+    rows += [row(1.0, variant="luo", source=source) for source in range(2)]
+    rows += [failed_row(variant="luo", source=2)]
+    (picture,) = draw("bars", frame(tmp_path, rows))
+    (axes,) = picture.figure.axes
+    assert widths(axes) == {"pull": 1.0}
+    assert "median over sources of the fastest repeat" in axes.get_xlabel()

@@ -1,24 +1,13 @@
 """The tables of failures, graphs and provenance, for rows with known results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pytest
-from result_rows import (
-    drawings,
-    emulated_row,
-    failed_row,
-    frame,
-    host_row,
-    only,
-    records,
-    row,
-)
+from result_rows import drawings, emulated_row, failed_row, frame, host_row, only, records, row
 
-from bfsbench.errors import UsageError
-from bfsbench.report import TABLES, select, tables, warnings
+from bfsbench.reports import TABLES, select, tables, warnings
+from bfsbench.support.errors import UsageError
 
 
 def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
@@ -33,7 +22,7 @@ def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
 
 def test_only_failures_leave_the_tables_of_times_empty(tmp_path: Path) -> None:
     made = {table.name: table for table in tables(frame(tmp_path, [failed_row(), failed_row(block=1)]))}
-    assert list(made) == [name for name in TABLES if name not in ("ranking", "levels")]
+    assert list(made) == [name for name in TABLES if name not in ("ranking", "matrix", "levels")]
     assert made["best"].rows == made["heatmap"].rows == []
     assert made["best"].notes == ("No point has a time.",)
     assert len(made["datasets"].rows) == 1
@@ -73,10 +62,7 @@ def test_provenance_counts_rows_and_spans_their_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "warning"),
     [
-        (
-            {"gpu": "NVIDIA A100"},
-            "GPU times come from different devices: NVIDIA A100, NVIDIA H200",
-        ),
+        ({"gpu": "NVIDIA A100"}, "GPU times come from different devices: NVIDIA A100, NVIDIA H200"),
         ({"host": "node2"}, "rows come from different machines: Xeon on node1, Xeon on node2"),
         ({"commit": "def"}, "rows come from different commits: abc, def"),
         ({"commit": "abc+dirty"}, "1 of 2 rows were taken with uncommitted changes"),

@@ -1,26 +1,23 @@
 """``bfsbench roofline``: work, ceilings, and the shares of searches."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from level_rows import level, profiled
 from result_rows import emulated_row, failed_row, host_row, row, write
 
-from bfsbench.bench.profile import COLUMNS as LEVEL_COLUMNS
-from bfsbench.bench.results import LEVELS_SUFFIX, ResultWriter, read_results
-from bfsbench.cli import main
-from bfsbench.probe.ceilings import COLUMNS, Ceilings
-from bfsbench.report.plots import NothingToDrawError, draw
-from bfsbench.report.roofline import floors, modelled_work
+from bfsbench.reports.plots import NothingToDrawError, draw
+from bfsbench.reports.roofline import floors, modelled_work
+from bfsbench.rows.ceilings import COLUMNS, Ceilings
+from bfsbench.rows.results import read_results
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import KernelVariant
+from tests.commands import invoke, refused
 
 FIGURES = {  # probe: {working set: value}
     "copy": {1 << 20: 4000},
@@ -53,26 +50,14 @@ def ceilings(folder: Path, gpu: str = "NVIDIA H200", backend: str = "cuda") -> P
     return path
 
 
-def level(number: int, kernel: str, edges: int | str, **changes: Any) -> Mapping[str, Any]:
-    shared = {name: row(**changes).get(name, "") for name in LEVEL_COLUMNS}
-    return shared | {
-        "level": number,
-        "kernel": kernel,
-        "frontier_size": 1,
-        "edges_inspected": edges,
-        "time_us": 5,
-    }
-
-
-def profiles(path: Path, *levels: Mapping[str, Any]) -> None:
-    beside = path.with_name(path.name.removesuffix(".csv") + LEVELS_SUFFIX)
-    writer = ResultWriter(beside, resume=False, columns=LEVEL_COLUMNS)
-    writer.append(*levels)
-    writer.close()
+@pytest.fixture
+def known(tmp_path: Path) -> Path:
+    """A folder in which the ceilings of the GPU are known."""
+    return ceilings(tmp_path).parent
 
 
 def roofline(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["roofline", *map(str, arguments)])
+    return invoke("roofline", *arguments)
 
 
 def lines(result: Result) -> dict[str, dict[str, Any]]:
@@ -81,21 +66,13 @@ def lines(result: Result) -> dict[str, dict[str, Any]]:
     return {line["variant"]: line for line in json.loads(result.stdout)["roofline"]["rows"]}
 
 
-def refused(result: Result) -> str:
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    return line.removeprefix("bfsbench: ")
-
-
 def big(search_ms: float, variant: str, **changes: Any) -> dict[str, Any]:
     return row(search_ms, **{**BIG, "variant": variant, "edges_traversed": 40_000_000, **changes})
 
 
-def test_work_is_modelled_from_the_declarations(tmp_path: Path) -> None:
-    ceilings(tmp_path)
+def test_work_is_modelled_from_the_declarations(known: Path) -> None:
     names = ("push_frontier", "edge_frontier_numbers", "pull")
-    path = write(tmp_path / "rows.csv", [big(4.0, name) for name in names])
+    path = write(known / "rows.csv", [big(4.0, name) for name in names])
     found = lines(roofline(path, "--format", "json"))
     queue = found["push_frontier"]  # a queue: every edge and every vertex once
     assert (queue["edges"], queue["edges_from"], queue["levels"]) == (40e6, "modelled", 10)
@@ -116,28 +93,26 @@ def test_work_is_modelled_from_the_declarations(tmp_path: Path) -> None:
     assert pull["latency_ms"] == queue["latency_ms"]
 
 
-def test_edges_are_counted_where_there_is_a_profile(tmp_path: Path) -> None:
-    ceilings(tmp_path)
-    path = write(tmp_path / "rows.csv", [big(4.0, "pull", block=64), big(2.0, "pull", block=128)])
-    profiles(path, *(level(number, "pull", 1000 * number, variant="pull", block=64) for number in range(4)))
+def test_edges_are_counted_where_there_is_a_profile(known: Path) -> None:
+    rows = [big(4.0, "pull", block=64), big(2.0, "pull", block=128)]
+    path = profiled(known, rows, [level(n, edges_inspected=1000 * n, block=64) for n in range(4)])
     found = lines(roofline(path, "--format", "json"))["pull"]
     assert (found["search_ms"], found["levels"]) == (2.0, 4)
     assert (found["edges"], found["edges_from"]) == (6000, "counted")
 
 
-def test_levels_inside_launches_cost_a_barrier_or_nothing(tmp_path: Path) -> None:
-    ceilings(tmp_path)
-    path = write(tmp_path / "rows.csv", [big(4.0, "luo")])
+def test_levels_inside_launches_cost_a_barrier_or_nothing(known: Path) -> None:
     kernels = ["luo_block"] * 5 + ["luo_resident"] * 3 + ["luo_level"] * 2
-    profiles(path, *(level(number, kernel, 1, variant="luo") for number, kernel in enumerate(kernels)))
+    levels = [level(number, kernel=kernel, variant="luo") for number, kernel in enumerate(kernels)]
+    path = profiled(known, [big(4.0, "luo")], levels)
     found = lines(roofline(path, "--format", "json"))["luo"]
     assert found["latency_ms"] == pytest.approx((10 * 0.3 + 3 * 2 + 2 * 10) / 1e3)
 
 
-def test_a_profile_that_does_not_know_its_edges(tmp_path: Path) -> None:
-    ceilings(tmp_path)
-    path = write(tmp_path / "rows.csv", [big(4.0, "simple")])
-    profiles(path, level(0, "simple", "", variant="simple"), level(1, "simple", 5, variant="simple"))
+def test_a_profile_that_does_not_know_its_edges(known: Path) -> None:
+    edges = ("", 5)
+    levels = [level(n, kernel="simple", variant="simple", edges_inspected=of) for n, of in enumerate(edges)]
+    path = profiled(known, [big(4.0, "simple")], levels)
     result = roofline(path)
     assert (
         "Only a level profile ('run --profile') can tell the edges, if anything can, of simple."
@@ -146,10 +121,9 @@ def test_a_profile_that_does_not_know_its_edges(tmp_path: Path) -> None:
     assert lines(roofline(path, "--format", "json"))["simple"]["edges"] is None
 
 
-def test_the_fastest_search_of_each_source_is_taken(tmp_path: Path) -> None:
-    ceilings(tmp_path)
+def test_the_fastest_search_of_each_source_is_taken(known: Path) -> None:
     rows = [big(4.0, "luo"), big(3.0, "luo", block=64), big(5.0, "luo", source=7), failed_row(variant="luo")]
-    text = roofline(write(tmp_path / "rows.csv", rows), "--format", "csv").stdout
+    text = roofline(write(known / "rows.csv", rows), "--format", "csv").stdout
     found = list(csv.DictReader(io.StringIO(text)))
     assert [(line["source"], line["search_ms"]) for line in found] == [("0", "3.0"), ("7", "5.0")]
 
@@ -183,10 +157,9 @@ def test_which_ceilings(tmp_path: Path) -> None:
     assert "cannot read" in refused(roofline(path, "--ceilings", tmp_path / "none-ceilings.csv"))
 
 
-def test_bars_are_as_long_as_the_shares(tmp_path: Path) -> None:
-    ceilings(tmp_path)
+def test_bars_are_as_long_as_the_shares(known: Path) -> None:
     rows = [big(4.0, "push_frontier", source=source) for source in (0, 1)] + [big(8.0, "push_private")]
-    path = write(tmp_path / "rows.csv", [*rows, big(4.0, "pull"), host_row()])
+    path = write(known / "rows.csv", [*rows, big(4.0, "pull"), host_row()])
     (picture,) = draw("roofline", read_results([path]))
     (axes,) = picture.figure.axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["push_frontier", "push_private"]
@@ -208,9 +181,8 @@ def test_nothing_to_draw(tmp_path: Path) -> None:
         draw("roofline", read_results([other]))
 
 
-def test_a_variant_that_is_no_longer_known(tmp_path: Path) -> None:
-    ceilings(tmp_path)
-    path = write(tmp_path / "rows.csv", [big(4.0, "luo"), big(4.0, "forgotten")])
+def test_a_variant_that_is_no_longer_known(known: Path) -> None:
+    path = write(known / "rows.csv", [big(4.0, "luo"), big(4.0, "forgotten")])
     assert list(lines(roofline(path, "--format", "json"))) == ["luo"]
 
 

@@ -1,13 +1,10 @@
 """Tables for rows with known results."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from result_rows import (
     EDGES_TRAVERSED,
     drawings,
@@ -20,8 +17,8 @@ from result_rows import (
     row,
 )
 
-from bfsbench.report import summary, tables
-from bfsbench.report.rows import kinds
+from bfsbench.reports import summary, tables
+from bfsbench.reports.rows import kinds
 
 
 def test_best_picks_the_fastest_configuration(tmp_path: Path) -> None:
@@ -45,11 +42,7 @@ def test_best_picks_the_fastest_configuration(tmp_path: Path) -> None:
 def test_variants_and_graphs_each_have_a_best(tmp_path: Path) -> None:
     rows = frame(
         tmp_path,
-        [
-            row(3.0),
-            row(1.0, graph="road:symmetrised", graph_checksum="r"),
-            row(2.0, variant="simple"),
-        ],
+        [row(3.0), row(1.0, graph="road:symmetrised", graph_checksum="r"), row(2.0, variant="simple")],
     )
     table = only(tables(rows, ["best"]))
     found = {(line["graph"], line["variant"]): line["search_ms"] for line in records(table)}
@@ -192,7 +185,7 @@ def test_a_time_of_zero_has_no_rate(tmp_path: Path) -> None:
 def test_best_is_the_minimum_whatever_the_times(times: list[float]) -> None:
     import pandas as pd
 
-    from bfsbench.bench.results import COLUMNS, NUMERIC
+    from bfsbench.rows.results import COLUMNS, NUMERIC
 
     made = pd.DataFrame([row(ms, block=32 * i) for i, ms in enumerate(times, 1)], columns=list(COLUMNS))
     made = made.astype(dict.fromkeys(NUMERIC, "float64")).assign(
@@ -244,20 +237,17 @@ def test_in_brief_the_fastest_search_of_each_graph_is_drawn(tmp_path: Path) -> N
 
 
 def test_preprocessing_is_told_where_there_was_some(tmp_path: Path) -> None:
-    rows = [row(2.0), row(1.0, variant="reorder", preprocess_ms=12.5)]
+    rows = [row(2.0), row(1.0, variant="reorder", prepare_ms=12.5, compile_ms=900)]
     table = only(tables(frame(tmp_path, rows), ["best"]))
-    assert any("preprocess ms" in note for note in table.notes)
+    assert any("prepare ms" in note for note in table.notes)
     (drawn,) = drawings(table)
-    assert {line["variant"]: line["preprocess_ms"] for line in records(drawn)} == {
-        "reorder": 12.5,
-        "pull": None,
-    }
+    assert {line["variant"]: line["prepare_ms"] for line in records(drawn)} == {"reorder": 12.5, "pull": None}
 
 
 def test_without_preprocessing_nothing_is_told_of_it(tmp_path: Path) -> None:
-    table = only(tables(frame(tmp_path, [row(2.0, preprocess_ms=0)]), ["best"]))
-    assert not any("preprocess ms" in note for note in table.notes)
-    assert "preprocess_ms" not in drawings(table)[0].columns
+    table = only(tables(frame(tmp_path, [row(2.0, prepare_ms=12.5)]), ["best"]))
+    assert not any("prepare ms" in note for note in table.notes)
+    assert "prepare_ms" not in drawings(table)[0].columns
 
 
 def test_knobs_are_told_unless_they_have_their_default(tmp_path: Path) -> None:
@@ -275,12 +265,12 @@ def test_knobs_are_told_unless_they_have_their_default(tmp_path: Path) -> None:
 
 def test_only_what_is_shown_is_explained(tmp_path: Path) -> None:
     one = only(tables(frame(tmp_path, [row(2.0), row(3.0, variant="luo")]), ["best"]))
-    assert "median ms: the samples' median" in one.legend[0]
+    assert "median ms: the median over sources of the median repeat" in one.legend[0]
     assert not any("Knobs" in line for line in one.legend)
     two = [row(2.0, source=source) for source in (0, 1)]
     several = only(tables(frame(tmp_path / "several", two), ["best"]))
-    assert "median_ms" not in drawings(several)[0].columns
-    assert not any("median ms" in line for line in several.legend)
+    assert "median_ms" in drawings(several)[0].columns, "the fastest and the median repeat stand side by side"
+    assert any("median ms" in line for line in several.legend)
 
 
 def test_the_ratio_to_the_best_of_each_graph(tmp_path: Path) -> None:
@@ -311,9 +301,18 @@ def test_after_a_large_sweep_the_best_few_of_each_graph_are_shown(tmp_path: Path
 
 
 def test_sources_are_counted_where_some_failed(tmp_path: Path) -> None:
-    rows = [row(1.0), row(1.0, source=1), row(2.0, variant="luo")]
+    rows = [row(1.0), row(9.0, source=1), row(2.0, variant="luo")]
     table = only(tables(frame(tmp_path, rows), ["best"]))
-    assert [line["sources"] for line in records(drawings(table)[0])] == [2, 1]
+    assert [line["sources"] for line in records(drawings(table)[0])] == [1, 2]
+    found = {line["variant"]: line["times_best"] for line in records(table)}
+    assert found == {"pull": 1.0, "luo": 2.0}, "from the source of both"
+
+
+def test_a_setting_that_lacks_a_source_of_its_search_has_no_cell(tmp_path: Path) -> None:
+    rows = [row(2.0, source=source, block=block) for source in range(2) for block in (64, 128)]
+    rows.append(row(1.0, block=256))  # was not run from the second source
+    (table,) = tables(frame(tmp_path, rows), ["heatmap"])
+    assert {line["block"] for line in records(table)} == {64, 128}
 
 
 def test_host_programs_have_no_heat_map(tmp_path: Path) -> None:

@@ -1,19 +1,25 @@
 """Texts whose numbers come from rows."""
 
-from __future__ import annotations
-
+import csv
+import shlex
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from result_rows import failed_row, row, write
 
-from bfsbench.cli import main
-from bfsbench.texts import number, span
+from bfsbench.experiments.texts import number, span
+from bfsbench.rows.results import read_rows
+from bfsbench.rows.runs import runs_file
+from bfsbench.support.paths import PACKAGE
+from tests.commands import bfsbench, invoke
+from tests.parameters import some
+
+RESULTS = PACKAGE.parent / "results"
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["text", *map(str, arguments)])
+    return invoke("text", *arguments)
 
 
 @pytest.fixture
@@ -51,7 +57,7 @@ def filled(folder: Path, template: str) -> Result:
         ("{{ rows('a.csv').without(variant='pull').best_each.values() | span }}", "5"),
         ("{{ (rows('a.csv').of(K1=4).ms / rows('a.csv').of(K1=8).ms) | number }} times", "1.4 times"),
         ("{{ compared('a.csv', 'a.csv').count('slower') }}", "0"),
-        ("{{ claims('bfs4k-table2', 'a.csv')['undecided'] }}", "1"),
+        ("{{ claims('bfs4k-table2', 'a.csv')['undecided'] }}", "2"),
         ("{{ geometric_mean([2, 8]) | number }} {{ [9, 2, 4] | median }}", "4 4"),
         (
             "{{ rows('a.csv').first.ms | number }} {{ rows('a.csv').of(variant='bfs4k').first.ms | number }}",
@@ -163,3 +169,81 @@ def test_numbers_have_three_significant_digits(value: float, text: str) -> None:
 def test_a_span_has_two_ends_unless_they_round_to_one() -> None:
     assert span([36.04, 25.0, 30.0]) == "25 to 36"
     assert span([2.001, 2.0]) == "2"
+
+
+TABLE = "\n| search | ms |\n|---|---|\n| pull | {{ rows('%s').of(variant='pull').ms | number }} |\n\nEnd.\n"
+
+
+def test_a_table_says_which_rows_it_is_made_of(folder: Path) -> None:
+    result = filled(folder, TABLE % "a.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "| pull | 2 |\n\nRows: `a.csv` (commit abc, 2026-11-21).\n\nEnd." in result.stdout
+
+
+def test_a_table_of_different_code_is_an_error_unless_it_is_declared(folder: Path) -> None:
+    rows = [row(1.0, graph="a", code="one"), row(2.0, graph="b", code="two", commit="def")]
+    write(folder / "rows" / "mixed.csv", rows)
+    refused = filled(folder, TABLE % "mixed.csv")
+    assert refused.exit_code == 2
+    assert "a table compares rows of different code: `pull` (abc on a, def on b)" in refused.stderr
+    declared = filled(folder, "{{ mixed('In two runs.') }}" + TABLE % "mixed.csv")
+    assert "In two runs. Of different code: `pull` (abc on a, def on b)." in declared.stdout
+
+
+ONE_TABLE = "| ms |\n|---|\n| {{ rows('a.csv').of(variant='bfs4k').ms | number }} |\n\n"
+
+
+def test_below_a_table_stands_the_command_that_wrote_its_file(folder: Path) -> None:
+    rows = folder / "rows"
+    assert "by `" not in filled(folder, ONE_TABLE).stdout
+    (rows / "commands.csv").write_text("file,command,points\na.csv,bfsbench run --cold,all\n")
+    assert "2026-11-21, by `bfsbench run --cold`)." in filled(folder, ONE_TABLE).stdout
+    (rows / "commands.csv").write_text("file,command,points\na.csv,bfsbench run,the defaults\n")
+    twice = filled(folder, ONE_TABLE + ONE_TABLE).stdout
+    assert twice.count(", by `bfsbench run`, which measures the defaults).") == 1
+    assert twice.count(", by the command above).") == 1
+    runs_file(rows / "a.csv").write_text('{"command": "bfsbench run --sources 8"}\n')
+    assert ", by `bfsbench run --sources 8`)." in filled(folder, ONE_TABLE).stdout
+
+
+def test_rows_of_older_code_are_marked_as_waiting_for_a_gpu(folder: Path) -> None:
+    older = {"taken_at": "2026-11-20T10:00:00Z", "code": "aa", "commit": "old"}
+    newer = {"taken_at": "2026-11-22T10:00:00Z", "code": "bb", "commit": "84caa1a99"}
+    write(folder / "rows" / "old.csv", [row(4.0, source=n, **older) for n in (0, 1)])
+    write(folder / "rows" / "new.csv", [row(3.0, source=0, **newer), row(9.0, source=5, **newer)])
+    text = filled(folder, "{{ rows('old.csv').superseded_by(rows('new.csv')) }}").stdout
+    assert text == (
+        "Waiting for rows from a GPU: `pull` has other code since, of commit 84caa1a. "
+        "There it takes 0.75 times as long on one of these graphs (`new.csv`)."
+    )
+    assert filled(folder, "{{ rows('new.csv').superseded_by(rows('old.csv')) }}").stdout == ""
+    write(folder / "rows" / "new.csv", [row(3.0, **newer | {"code": "aa"})])
+    assert filled(folder, "{{ rows('old.csv').superseded_by(rows('new.csv')) }}").stdout == ""
+
+
+def test_the_tables_of_the_results_say_what_waits_for_a_gpu_and_name_their_commands() -> None:
+    page = (RESULTS / "README.md").read_text()
+    parts = {part.partition("\n")[0]: part for part in page.split("\n## ")}
+    waiting = ("Every search at its best", "Cold caches", "Graph500", "A GPU without clusters", "Energy")
+    for heading in (*waiting, "The papers' claims"):
+        assert "Waiting for rows from a GPU" in parts[heading], heading
+    origins = [line for line in page.splitlines() if line.startswith("Rows: ")]
+    assert all(" by `bfsbench " in line or " by the command above" in line for line in origins)
+    assert "Rows: `energy.csv` (commit " in page
+    goals = (RESULTS / "h200" / "goals.csv").read_text().splitlines()[0]
+    assert goals == "graph,goal_ms,aim_ms", "targets; times come from rows"
+
+
+def commands() -> dict[str, str]:
+    with (RESULTS / "h200" / "commands.csv").open() as file:
+        lines = [line for line in csv.DictReader(file) if line["points"] == "all"]
+    return {line["file"]: line["command"] for line in lines if " run " in line["command"]}
+
+
+@pytest.mark.parametrize(
+    "name", some(list(commands()), "cold.csv", "energy.csv", "tree.csv", "no-clusters.csv")
+)
+def test_the_commands_of_committed_rows_measure_as_many_points(name: str, tmp_path: Path) -> None:
+    words = shlex.split(commands()[name])
+    done = bfsbench(*words[1:], "--dry-run", "--backend", "cpu", cwd=tmp_path)
+    assert f"\n{len(read_rows(RESULTS / 'h200' / name))} points, each run" in done.stdout

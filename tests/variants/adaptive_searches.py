@@ -1,17 +1,15 @@
 """Shared by tests of the search of one launch: knobs that lead through its regimes, and what ran a level."""
 
-from __future__ import annotations
-
 import pytest
 
 from bfsbench.backends.base import Device, Launch
-from bfsbench.errors import LaunchError
-from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.support.errors import LaunchError
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup
 from tests.shapes import SOURCES
-from tests.variants.searching import levels_of, no_records, prepared, shape
+from tests.variants.searching import check_levels, levels_of, no_records, prepared, shape
 
 CLUSTERS = (1, 2, 4, 8, 16)
 USUAL_CLUSTERS = (1, 2, 8)
@@ -72,10 +70,7 @@ def expect_levels(
     device: Device, graph: Graph, source: int = 0, grid: int | None = None, block: int = 64, **knobs: int
 ) -> None:
     """Search twice, since a search leaves to the next what it has in memory."""
-    search = prepared(Adaptive, device, graph, grid, block, **knobs)
-    expected = reference_levels(graph, source).tolist()
-    for _ in range(2):
-        assert levels_of(search, source) == expected, knobs
+    check_levels(prepared(Adaptive, device, graph, grid, block, **knobs), source, source)
 
 
 def layers_of(
@@ -96,7 +91,4 @@ def layers_of(
 
 def check_shapes(device: Device, names: list[str], grid: int | None = None, **knobs: int) -> None:
     for name in names:
-        graph = shape(name)
-        search = prepared(Adaptive, device, graph, grid, **knobs)
-        for source in SOURCES[name]:
-            assert levels_of(search, source) == reference_levels(graph, source).tolist(), name
+        check_levels(prepared(Adaptive, device, shape(name), grid, **knobs), *SOURCES[name])

@@ -1,18 +1,17 @@
 """What the tests of single variants share: a prepared search, its levels, the kernels it launches."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from hypothesis import strategies as st
 
 from bfsbench.backends.base import Device
-from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.layouts import LevelRecord
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph, Orientation
+from bfsbench.programs.families.bfs.layouts import LevelRecord
+from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
 from tests.shapes import SHAPES, edge_list
 
@@ -39,6 +38,24 @@ def levels_of(search: KernelVariant, source: int) -> list[int]:
     search.reset(source)
     search.traverse(source)
     return search.levels().tolist()
+
+
+def check_levels(search: KernelVariant, *sources: int) -> None:
+    """Assert that searches from these vertices find the levels of the sequential search."""
+    for source in sources:
+        assert levels_of(search, source) == reference_levels(search.host_graph, source).tolist(), source
+
+
+@st.composite
+def graphs(draw: st.DrawFn, vertices: int, arcs: int, hubs: int = 0) -> Graph:
+    """A graph of up to so many vertices and arcs, with loops and repeated arcs, directed or both ways; up to
+    ``hubs`` vertices have rows of up to 200 arcs more."""
+    count = draw(st.integers(1, vertices))
+    vertex = st.integers(0, count - 1)
+    edges = draw(st.lists(st.tuples(vertex, vertex), max_size=arcs))
+    for hub, degree in draw(st.lists(st.tuples(vertex, st.integers(0, 200)), max_size=hubs)):
+        edges += [(hub, v % count) for v in range(degree)]
+    return build_graph(edge_list(count, edges, draw(st.sampled_from(["directed", "each_once"]))), "random")
 
 
 def no_records(levels: int) -> npt.NDArray[np.void]:

@@ -1,18 +1,15 @@
 """The search of one launch: regimes and the switches between them, full queues, alignment."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
+from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.variants.adaptive import Adaptive
 from tests.parameters import covering, some
 from tests.shapes import SHAPES, edge_list, random_digraph
@@ -20,8 +17,10 @@ from tests.variants.adaptive_searches import (
     CLUSTERS,
     CROWDED,
     LIKELY,
+    MANY,
     PULLED,
     PUSHED,
+    TREE,
     USUAL_CLUSTERS,
     USUAL_WAYS,
     WAYS,
@@ -31,7 +30,7 @@ from tests.variants.adaptive_searches import (
     layers_of,
     took_steps,
 )
-from tests.variants.searching import fan, layered, levels_of, prepared
+from tests.variants.searching import check_levels, fan, graphs, layered, levels_of, prepared
 
 
 def rows_of(degrees: list[int]) -> Graph:
@@ -55,6 +54,19 @@ def looking_for_parents(positions: list[tuple[int, int | None]]) -> tuple[Graph,
         begin = source - position if position is not None else source + 1
         edges += [(u, v) for u in range(begin, begin + degree)]
     return build_graph(edge_list(first + len(positions), edges), "looking for parents"), source
+
+
+def left_over(counts: list[int], seed: int) -> Graph:
+    """Vertex 0 leads to all others but so many of each word of a bitmap. These are found in two further
+    levels, from vertex 1 and from those found before."""
+    random = np.random.default_rng(seed)
+    words = [word * 32 + random.permutation(32)[:count] for word, count in enumerate(counts)]
+    later = np.setdiff1d(np.concatenate(words), [0, 1])
+    near = np.setdiff1d(np.arange(1, 32 * len(counts)), later)
+    second, third = later[::2], later[1::2]
+    edges = [(0, int(v)) for v in near] + [(1, int(v)) for v in second]
+    edges += [(int(u), int(v)) for u, v in zip(second, third, strict=False)]
+    return build_graph(edge_list(32 * len(counts), edges), "left over")
 
 
 @pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
@@ -86,7 +98,7 @@ def test_without_pulling_in_neighbours_are_not_needed(device: Device) -> None:
     assert set(layers_of(device, graph, **PUSHED)) == {"push"}
     directed = build_graph(random_digraph(200), "random")
     search = prepared(Adaptive, device, directed, MAY_PULL=0)
-    assert levels_of(search, 0) == reference_levels(directed, 0).tolist()
+    check_levels(search, 0)
     assert not {"column_offsets", "row_indices"} & set(vars(search.graph)), "never uploaded"
 
 
@@ -139,6 +151,18 @@ def test_the_arrays_may_end_anywhere(device: Device, num_edges: int, knobs: dict
         towards = [(degree, degree - 1) for degree in (num_edges - last, last)] + [(last, 0)] * 30
         graph, source = looking_for_parents(towards)
         expect_levels(device, graph, source, **knobs)
+
+
+@pytest.mark.parametrize("knobs", [PULLED | MANY, PULLED | MANY | LIKELY, PULLED | MANY | LIKELY | TREE])
+@pytest.mark.parametrize("most", [1, 4, 12, 32])
+def test_words_with_few_vertices_left_are_pulled_several_at_a_time(
+    device: Device, most: int, knobs: dict[str, int]
+) -> None:
+    counts = np.random.default_rng(most).integers(0, most, 150, endpoint=True).tolist()
+    graph = left_over([0, *counts], most)
+    assert reference_levels(graph, 0).max() == 3
+    for grid in (1, 2):
+        expect_levels(device, graph, grid=grid, CLUSTER_SIZE=1, **knobs)
 
 
 @pytest.mark.parametrize("grid", [1, 8])
@@ -198,7 +222,7 @@ def test_a_pulled_level_that_finds_nothing_is_the_last_step(device: Device) -> N
     """Of a block, too, that does not keep all its words at once and so queues nothing by itself."""
     graph = build_graph(edge_list(70_000, [(0, v) for v in range(1, 1001)], "directed"), "leaves")
     search = prepared(Adaptive, device, graph, 1, CLUSTER_SIZE=1, **PULLED)
-    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+    check_levels(search, 0)
     steps = 3  # the cluster's, which gives the source back, and two pulled levels
     assert took_steps(search, steps)
 
@@ -243,44 +267,22 @@ def test_all_shapes_in_every_way(device: Device, cluster: int, knobs: dict[str, 
 def test_searches_leave_nothing_behind_for_the_next(device: Device) -> None:
     graph = build_graph(generate("kronecker", scale=9, edge_factor=6, seed=2), "kronecker")
     for knobs in WAYS:
-        search = prepared(Adaptive, device, graph, **knobs)
-        sources = [0, 7, 100, 511] * 5
-        expected = {source: reference_levels(graph, source).tolist() for source in set(sources)}
-        for source in sources:
-            assert levels_of(search, source) == expected[source]
+        check_levels(prepared(Adaptive, device, graph, **knobs), *[0, 7, 100, 511] * 5)
 
 
 @pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
-@given(
-    num_vertices=st.integers(1, 300),
-    edges=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 299)), max_size=400),
-    hubs=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 200)), max_size=3),
-    directed=st.booleans(),
-    grid=st.sampled_from([None, 1, 9]),
-    small=st.sampled_from([0, 1, 5, 30, 8192]),
-    cost=st.sampled_from([0, 1, 8, 100, 1024]),
-    may_pull=st.integers(0, 1),
-    look=st.sampled_from([{}, LIKELY]),
-)
+@given(graph=graphs(300, 400, hubs=3), grid=st.sampled_from([None, 1, 9]), data=st.data())
 def test_any_graph_and_any_knobs(
-    device: Device,
-    num_vertices: int,
-    edges: list[tuple[int, int]],
-    hubs: list[tuple[int, int]],
-    directed: bool,
-    grid: int | None,
-    small: int,
-    cost: int,
-    may_pull: int,
-    look: dict[str, int],
-    cluster: int,
+    device: Device, graph: Graph, grid: int | None, data: st.DataObject, cluster: int
 ) -> None:
-    edges = edges + [(hub, v) for hub, degree in hubs for v in range(degree)]
-    pairs = [(u % num_vertices, v % num_vertices) for u, v in edges]
-    arcs = edge_list(num_vertices, pairs, "directed" if directed else "each_once")
-    knobs = {"CLUSTER_SIZE": cluster, "SMALL_PARTS": small, "PUSHED_EDGE": cost}
-    knobs |= {"MAY_PULL": may_pull, **look}
-    expect_levels(device, build_graph(arcs, "random"), num_vertices // 2, grid, **knobs)
+    choices = {
+        "SMALL_PARTS": [0, 1, 5, 30, 8192],
+        "PUSHED_EDGE": [0, 1, 8, 100, 1024],
+        "MAY_PULL": [0, 1],
+        "LIKELY_FIRST": [0, 1],
+    }
+    knobs = {name: data.draw(st.sampled_from(values), name) for name, values in choices.items()}
+    expect_levels(device, graph, graph.num_vertices // 2, grid, CLUSTER_SIZE=cluster, **knobs)
 
 
 @pytest.mark.parametrize(("seed", "knobs", "cluster"), covering(range(1, 9), WAYS, USUAL_CLUSTERS))

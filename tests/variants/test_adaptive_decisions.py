@@ -1,107 +1,50 @@
-"""Which levels the search of one launch pulls, and when it stops to queue what will be pulled."""
+"""Which levels the search of one launch pulls, queues in a step of their own, or leaves to the cluster."""
 
-from __future__ import annotations
+import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.backends.base import Device
 from bfsbench.backends.cpu import CpuDevice
-from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph
+from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.variants.adaptive import Adaptive
 from tests.shapes import edge_list, random_digraph
-from tests.variants.adaptive_searches import layers_of, took_steps
-from tests.variants.searching import layered, levels_of, prepared
+from tests.variants.adaptive_searches import TREE, expect_levels, layers_of, took_steps
+from tests.variants.searching import check_levels, layered, levels_of, prepared
+
+PULLED_BY_PRICE = {
+    (1, 40): {0: "..", 2: ".v", 3: "vv"},
+    (1, 5, 30, 40, 40, 2): {0: "......", 6: "....vv", 8: "...vvv", 32: "..vvvv", 96: ".vvvvv"},
+    (1, 40, 3, 40, 10): {0: ".....", 3: "....v", 24: ".v.vv", 48: "vv.vv", 96: "vvvvv"},
+    (1, 1, 1, 40, 40, 40): {0: "......", 6: "....vv", 48: "...vvv"},
+    (1, 30, 30, 30, 30, 30): {0: "......", 6: ".v....", 8: ".v...v", 24: ".v.vvv", 256: "vvvvvv"},
+}
+"""Of graphs by the sizes of their levels: which levels are pulled (v) from that price of a pushed edge on."""
 
 
-class Decisions:
-    """Which levels are pulled when one block pushes or pulls all of them, and there are no long rows."""
-
-    def __init__(self, graph: Graph, cost: int) -> None:
-        self.graph, self.cost = graph, cost
-        self.unreached = int(np.count_nonzero(np.diff(graph.column_offsets)))
-        self.unexplored, self.expanded = graph.num_edges, 0
-        self.spread, self.cover = 1.0, 0.0
-        self.worth = self.limit = self._worth_now(0)
-
-    def pulls(self, vertices: int, edges: int, last: str, unqueued: bool) -> bool:
-        """Whether the next frontier is pulled, which is of so many vertices and edges.
-
-        One that is far below what was worth pulling is pushed; what the level before has shown is learned
-        meanwhile. One that is not queued, and is not pulled, is queued in a step of its own.
-        """
-        far_below = self._far_below(edges, last)
-        if last != "cluster":
-            self._learn(vertices, edges)
-        self.unreached -= vertices
-        self.unexplored -= edges
-        self.expanded = edges
-        if far_below and last == "push" and not unqueued:
-            self.level_limit, self.worth = self.limit, self._worth_now(edges)
-            self.limit = self.worth
-            return False
-        if not far_below:
-            self.worth = self._worth_now(edges, vertices if unqueued else 0)
-            assume(abs(edges - self.worth) > 0.001 * max(1, edges))
-        pulled = edges > self.worth
-        if unqueued and not pulled and not self._far_below(edges, "queue"):
-            self.worth = self._worth_now(edges)
-        self.level_limit = self.limit = self.worth if self.cover else 1.6 * self.worth
-        return pulled
-
-    def stops(self, edges: int) -> bool:
-        """Whether a pushed level that finds so many edges stops to queue."""
-        unit = 1 + int(min(self.level_limit / 4, 1e9))
-        assume(abs(edges - 5 * unit) > 2)
-        return self.cost > 0 and edges // unit > 4
-
-    def _far_below(self, edges: int, last: str) -> bool:
-        assume(abs(2 * edges - self.worth) > 0.001 * max(1, edges))
-        return last != "pull" and 2 * edges < self.worth
-
-    def _met(self, edges: int) -> float:
-        hits = edges * self.unexplored / self.graph.num_edges
-        return hits / (hits + max(0, self.unreached) + 1)
-
-    def _learn(self, vertices: int, edges: int) -> None:
-        met = self._met(self.expanded)
-        self.spread = min(1.0, max(0.02, vertices / (max(0, self.unreached) * met + 1)))
-        cover = min(1.0, max(self.spread, edges / (self.unexplored * met + 1)))
-        self.cover = (self.cover + cover) / 2 if self.cover else cover
-
-    def _worth_now(self, edges: int, unqueued: int = 0) -> float:
-        if self.cost == 0:
-            return float("inf")
-        rows, arcs = max(0, self.unreached), self.unexplored
-        c = self.cost * (0.25 + 0.75 * self.spread * arcs / self.graph.num_edges)
-        missed = 1 - self.cover * self._met(edges)
-        chain = min(8e6 * missed**2, 10 * missed * arcs) if self.cover else 0
-        queue = 8e5 + 5 * unqueued if unqueued and edges // 4 > 0 else 0
-        fixed = max(1.0, rows + self.graph.num_vertices / 4 + chain - queue)
-        meeting = fixed + np.sqrt(fixed**2 + 4 * c * rows * arcs / self.spread)
-        return float(min(meeting, 2 * (fixed + arcs)) / (2 * c))
+@pytest.mark.parametrize("sizes", PULLED_BY_PRICE)
+def test_the_dearer_a_pushed_edge_the_more_levels_are_pulled(device: Device, sizes: tuple[int, ...]) -> None:
+    """Large levels first; small ones between them last. One block runs all, and there are no long rows."""
+    for price, pulled in PULLED_BY_PRICE[sizes].items():
+        layers = layers_of(device, layered([*sizes]), 0, 1, CLUSTER_SIZE=1, SMALL_PARTS=0, PUSHED_EDGE=price)
+        assert layers == [{"v": "pull", ".": "push"}[mark] for mark in pulled], price
 
 
-@given(sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8), cost=st.integers(0, 1024))
-def test_levels_are_pulled_when_pushing_costs_more(device: Device, sizes: list[int], cost: int) -> None:
-    graph = layered([1, *sizes])
-    levels = reference_levels(graph, 0)
-    degrees, expected = np.diff(graph.row_offsets), []
-    sizes_of, edges_of = np.bincount(levels), np.bincount(levels, weights=degrees).astype(int).tolist()
-    decisions, last, unqueued = Decisions(graph, cost), "cluster", False
-    vertices = -(-edges_of[0] // 4)  # the source's parts, by which the cluster makes the unreached fewer
-    for level, edges in enumerate(edges_of):
-        last = "pull" if decisions.pulls(vertices, edges, last, unqueued) else "push"
-        expected.append(last)
-        if level + 1 < len(edges_of):
-            vertices = int(sizes_of[level + 1])
-            unqueued = last == "push" and decisions.stops(edges_of[level + 1])
-    found = layers_of(device, graph, 0, 1, CLUSTER_SIZE=1, SMALL_PARTS=0, PUSHED_EDGE=cost)
-    assert found == expected
+@given(sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8), price=st.integers(0, 512))
+def test_a_first_level_that_is_pulled_is_pulled_at_twice_the_price(
+    device: Device, sizes: list[int], price: int
+) -> None:
+    """Without a price no level is pulled. ``layers_of`` checks the levels."""
+    knobs = {"CLUSTER_SIZE": 1, "SMALL_PARTS": 0}
+    once, twice = (
+        layers_of(device, layered([1, *sizes]), 0, 1, PUSHED_EDGE=p, **knobs) for p in (price, 2 * price)
+    )
+    assert once[0] == "push" or twice[0] == "pull", "nothing has been learned before the first level"
+    assert price > 0 or set(once) == {"push"}
 
 
 def beside_others(edges: list[tuple[int, int]], others: int) -> Graph:
@@ -156,7 +99,7 @@ def test_what_is_on_no_list_is_not_left_to_the_lists(device: Device, parts: int,
     knobs = {"CLUSTER_SIZE": 1, "SMALL_PARTS": 0, "PUSHED_EDGE": 20}
     assert layers_of(device, graph, 0, 2, **knobs) == ["push", layer, "push"]
     search = prepared(Adaptive, device, graph, 2, **knobs)
-    assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+    check_levels(search, 0)
     steps = 5  # the cluster's, three levels, and one that queues what the lists hold, or a bitmap
     assert took_steps(search, steps)
 
@@ -227,6 +170,80 @@ def test_counts_are_emptied_after_all_have_read_them() -> None:
     knobs = {"CLUSTER_SIZE": 1, "SMALL_PARTS": 0, "PUSHED_EDGE": 900, "LISTED_VERTICES": 0, "SHORT_ROWS": 0}
     with CpuDevice(seed=1, watched=True) as device:
         search = prepared(Adaptive, device, graph, 5, **knobs)
-        assert levels_of(search, 0) == reference_levels(graph, 0).tolist()
+        check_levels(search, 0)
         assert sum(tally.vertices > 0 for tally in search.state.read_struct().unreached) > 0
         assert not [found for found in device.findings() if not found.benign]
+
+
+SMALL = 300
+PUSHED = {"CLUSTER_SIZE": 8, "SMALL_PARTS": SMALL, "MAY_PULL": 0, "SHORT_ROWS": 0}
+
+
+def growing(sizes: list[int]) -> Graph:
+    """Levels of these sizes, the arcs of each dealt out evenly to the vertices of the next."""
+    ends = list(itertools.accumulate(sizes, initial=0))
+    edges = []
+    for first, last, end in zip(ends[:-2], ends[1:-1], ends[2:], strict=True):
+        edges += [(first + i * (last - first) // (end - last), last + i) for i in range(end - last)]
+    return build_graph(edge_list(ends[-1], edges), "growing")
+
+
+def test_a_level_about_to_find_far_too_much_is_not_for_the_cluster(device: Device) -> None:
+    """The third level has 400 parts of four arcs. Its growth shows in the second one that it will."""
+    graph = growing([1, 20, 400, 8000])
+    assert layers_of(device, graph, **PUSHED)[:3] == ["cluster", "cluster", "push"]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [1, 20, 400, 200, 100],  # the third was expected to find 8,000
+        [1, 40, 80, 120, 160, 200, 240, 280],  # grows slowly
+    ],
+)
+def test_a_level_that_does_not_find_too_much_stays_with_the_cluster(device: Device, sizes: list[int]) -> None:
+    assert "push" not in layers_of(device, growing(sizes), **PUSHED)
+
+
+def test_a_pushed_level_about_to_find_far_too_much_is_pushed_on(device: Device) -> None:
+    """It is small, and would be for the cluster if levels did not grow so fast."""
+    slow, fast = [1, 1500, 30, 30, 30], [1, 1500, 30, 600, 12_000]
+    knobs = PUSHED | {"SMALL_PARTS": 350}
+    assert layers_of(device, growing(slow), **knobs)[2:] == ["cluster"] * 3
+    assert layers_of(device, growing(fast), **knobs)[3] == "push"
+
+
+def test_what_a_listed_level_has_found_may_be_pulled_once_its_rows_are_known(device: Device) -> None:
+    """Hubs lead to some pages, fewer than expected, so these are queued; but the pages are hubs, too."""
+    hubs, pages, leaves = range(1, 41), range(41, 341), range(341, 3341)
+    edges = [(0, v) for v in hubs] + [(v, w) for v in hubs for w in pages]
+    edges += [(w, leaf) for w in pages for leaf in leaves]
+    graph = beside_others(edges, 2000)
+    knobs = {"CLUSTER_SIZE": 1, "SMALL_PARTS": 0, "PUSHED_EDGE": 34, "LISTED_VERTICES": 100}
+    assert layers_of(device, graph, 0, 2, **knobs)[:3] == ["push", "push", "pull"]
+
+
+def test_what_a_pulled_level_has_found_may_be_pulled_once_its_rows_are_known(device: Device) -> None:
+    """A pulled level counts the arcs that lead to what it finds: one for each page here, which has 150."""
+    hubs, pages, leaves = range(1, 101), range(101, 301), range(301, 1801)
+    edges = [(0, v) for v in hubs] + [(v, w) for v in hubs for w in hubs]
+    edges += [(hubs[i % 100], page) for i, page in enumerate(pages)]
+    edges += [(page, leaves[(7 * i + 11 * j) % 1500]) for i, page in enumerate(pages) for j in range(150)]
+    edges += [(leaf, 1801 + i % 300) for i, leaf in enumerate(leaves)]
+    graph = beside_others(edges, 2000)
+    knobs = {"CLUSTER_SIZE": 1, "SMALL_PARTS": 0, "PUSHED_EDGE": 34}
+    assert layers_of(device, graph, 0, 2, **knobs) == ["push", *["pull"] * 4]
+    search = prepared(Adaptive, device, graph, 2, **knobs)
+    levels_of(search, 0)
+    steps = 7  # the cluster's, five levels, and one that queues what the first pulled level has found
+    assert took_steps(search, steps)
+    expect_levels(device, graph, 0, 2, **knobs, **TREE)
+
+
+@pytest.mark.parametrize(("vertices", "price"), [(1 << 17, 12), ((1 << 17) + 1, 6)])
+def test_the_price_of_a_pushed_edge_is_twice_as_high_in_a_small_graph(
+    device: Device, vertices: int, price: int
+) -> None:
+    graph = build_graph(edge_list(vertices, [(0, 1)]), "two vertices and others")
+    assert prepared(Adaptive, device, graph)._thresholds().pushed_edge == price
+    assert prepared(Adaptive, device, graph, PUSHED_EDGE=7)._thresholds().pushed_edge == 7

@@ -1,20 +1,17 @@
 """Tiny levels of the search of one launch, which one block of the cluster runs without the others."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.bfs.search import reference_levels
 from tests.parameters import covering, some
 from tests.shapes import SHAPES, edge_list, with_wide_offsets
 from tests.variants.adaptive_searches import (
@@ -25,7 +22,7 @@ from tests.variants.adaptive_searches import (
     expect_levels,
     layers_of,
 )
-from tests.variants.searching import layered, shape
+from tests.variants.searching import graphs, layered, shape
 
 TINY_LEVELS = 4
 """Of the cluster, before one block goes on alone: as in cuda_src/adaptive_small.cuh."""
@@ -165,29 +162,12 @@ def test_levels_are_handed_over_after_so_many(
 
 @pytest.mark.parametrize("sooner", some([1, 2], 1))
 @pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
-@given(
-    num_vertices=st.integers(1, 300),
-    edges=st.lists(st.tuples(st.integers(0, 299), st.integers(0, 299)), max_size=400),
-    directed=st.booleans(),
-    tiny=st.sampled_from([2, 10, 256, 512]),
-    small=st.sampled_from([5, 30, 8192]),
-)
-def test_any_graph(
-    device: Device,
-    num_vertices: int,
-    edges: list[tuple[int, int]],
-    directed: bool,
-    tiny: int,
-    small: int,
-    sooner: int,
-    cluster: int,
-) -> None:
-    pairs = [(u % num_vertices, v % num_vertices) for u, v in edges]
-    graph = build_graph(edge_list(num_vertices, pairs, "directed" if directed else "each_once"), "random")
+@given(graph=graphs(300, 400), tiny=st.sampled_from([2, 10, 256, 512]), small=st.sampled_from([5, 30, 8192]))
+def test_any_graph(device: Device, graph: Graph, tiny: int, small: int, sooner: int, cluster: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         compile_with(patch, TINY_LEVELS=sooner)
         knobs = {"CLUSTER_SIZE": cluster, "TINY_PARTS": tiny, "SMALL_PARTS": small}
-        expect_levels(device, graph, num_vertices // 2, **knobs)
+        expect_levels(device, graph, graph.num_vertices // 2, **knobs)
 
 
 @pytest.mark.parametrize(("seed", "tiny", "cluster"), covering(range(1, 9), (10, 30, 256), USUAL_CLUSTERS))

@@ -1,19 +1,16 @@
 """Trees instead of levels: the search of one launch leaves parents in each of its regimes."""
 
-from __future__ import annotations
-
 import pytest
 
 import bfsbench
 from bfsbench.backends.base import Device
-from bfsbench.bench.point import Point
-from bfsbench.bench.runner import Method
-from bfsbench.bench.sampling import Sampling
+from bfsbench.bench.options import Method
 from bfsbench.bench.session import Session
-from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.parents import check_parents
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.bfs.parents import check_parents
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.rows.point import Point
 from bfsbench.variants.adaptive import Adaptive
 from tests.parameters import some
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
@@ -75,7 +72,7 @@ def test_a_wrong_tree_is_a_wrong_row(monkeypatch: pytest.MonkeyPatch) -> None:
     knobs = tuple(Adaptive.knob_values(TREE).items())
     point = Point("path(n=5):symmetrised", 0, "adaptive", "cpu", None, 64, knobs)
     session = Session("cpu")
-    assert session.measure(point, Method(Sampling.of(1), 60))["status"] == "ok"
+    assert session.measure([point], Method(1, 60))[0]["status"] == "ok"
     finish = Adaptive.finish
 
     def damaged(search: Adaptive) -> None:
@@ -85,6 +82,6 @@ def test_a_wrong_tree_is_a_wrong_row(monkeypatch: pytest.MonkeyPatch) -> None:
         search.level_array.upload(tree)
 
     monkeypatch.setattr(Adaptive, "finish", damaged)
-    row = session.measure(point, Method(Sampling.of(1), 60))
+    row = session.measure([point], Method(1, 60))[0]
     assert row["status"] == "wrong" and "the parents break rule 4" in row["reason"]
     session.close()

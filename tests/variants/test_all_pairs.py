@@ -1,21 +1,22 @@
 """All-pairs shortest paths: every variant against SciPy, on difficult graphs, and their paths."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.errors import LaunchError, NoPathError, UsageError
-from bfsbench.families.apsp import AllPairs, WrongDistancesError
-from bfsbench.families.apsp.next_hops import check_next_hops, path_between
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
-from bfsbench.graphs.matrix import INFINITY, MAX_VERTICES, Matrix, weight_matrix
+from bfsbench.programs.families.apsp.matrix import INFINITY, MAX_VERTICES, Matrix, weight_matrix
+from bfsbench.programs.families.apsp.problem import (
+    AllPairs,
+    WrongDistancesError,
+    check_next_hops,
+    path_between,
+)
+from bfsbench.support.errors import LaunchError, NoPathError, UsageError
 from bfsbench.variants import all_variants, find
 from bfsbench.variants.base import (
     AllPairsVariant,
@@ -27,7 +28,11 @@ from bfsbench.variants.base import (
 )
 from tests.parameters import covering, some
 
-VARIANTS = [name for name, variant in all_variants().items() if variant.family == "apsp"]
+UNWEIGHTED = ("apsp_bfs", "cpu_apsp_bfs")
+"""Those that refuse weights, which test_closeness.py tests."""
+VARIANTS = [
+    name for name, variant in all_variants().items() if variant.family == "apsp" and name not in UNWEIGHTED
+]
 TILES = [
     {"TILE_SIZE": tile, "ELEMENTS_X": x, "ELEMENTS_Y": y}
     for tile, x, y in ((32, 1, 1), (32, 8, 8), (32, 2, 4), (64, 4, 2), (64, 8, 1), (128, 4, 8), (128, 8, 8))
@@ -178,8 +183,7 @@ def test_next_hops_do_not_depend_on_the_tile(device: Device, tile: dict[str, int
 
 
 @given(
-    n=st.integers(1, 12),
-    arcs=st.lists(st.tuples(*[st.integers(0, 11)] * 2, st.integers(0, 1)), max_size=60),
+    n=st.integers(1, 12), arcs=st.lists(st.tuples(*[st.integers(0, 11)] * 2, st.integers(0, 1)), max_size=60)
 )
 def test_paths_are_found_through_arcs_of_weight_zero(
     device: Device, n: int, arcs: list[tuple[int, int, int]]

@@ -1,7 +1,5 @@
 """The rules of ``--knobs auto``: legal values, right answers, and the choice for each class of graphs."""
 
-from __future__ import annotations
-
 import pytest
 
 import bfsbench
@@ -12,7 +10,7 @@ from bfsbench.variants import all_variants, find
 WITH_RULES = [
     name
     for name, variant in all_variants().items()
-    if variant.preset.__func__ is not variant.__base__.preset.__func__
+    if variant.auto_knobs.__func__ is not variant.__base__.auto_knobs.__func__
 ]
 GRAPHS = {
     "road": ("lattice", {"rows": 600, "columns": 2, "keep": 1}),

@@ -1,21 +1,20 @@
 """BFS-4K: what each knob changes, refused child kernels, duplicates, overflows, and rules for knobs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.bench.point import KnobValue
-from bfsbench.errors import LaunchError, UsageError
-from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.layouts import LevelRecord
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import EdgeList, Graph
+from bfsbench.programs.families.bfs.layouts import LevelRecord
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.rows.point import KnobValue
+from bfsbench.support.errors import LaunchError, UsageError
 from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.bfs4k import Bfs4k
 from tests.shapes import edge_list
@@ -170,16 +169,10 @@ def test_k5_bounds_the_single_block_kernel(device: Device) -> None:
 def test_k6_is_the_multi_block_kernels_block_and_sizes_its_hash_table(device: Device) -> None:
     for k6, threads in ((0, BLOCK), (32, 32), (128, 128), (1024, 1024)):
         search = prepared(device, shape("kronecker"), K5=0, K6=k6)
-        launched: list[tuple[int, int]] = []
-        run = search.multi_block
-
-        def note(blocks: int, level: int, size: int, launched=launched, run=run) -> None:
-            launched.append((blocks, size))
-            run(blocks, level, size)
-
-        search.multi_block = note
+        search.multi_block = Mock(wraps=search.multi_block)
         search_from(search, 0)
-        assert all(blocks == -(-size * 32 // threads) for blocks, size in launched)
+        launched = [call.args for call in search.multi_block.call_args_list]
+        assert launched and all(blocks == -(-size * 32 // threads) for blocks, _, size in launched)
         limits = device.limits
         share = limits.shared_memory_per_multiprocessor * threads // limits.max_threads_per_multiprocessor
         assert share // 4 < search.hash_bytes <= share
@@ -263,16 +256,10 @@ def test_missed_duplicates_are_entries_that_stand_in_a_frontier_again(device: De
         search = prepared(device, shape("kronecker"), K5=0, K2=0, HASH=method)
         assert search.counter_buffer
         search.counter_buffer.upload(np.zeros(search.counter_buffer.size, np.uint64))
-        sizes: list[int] = []
-        run = search.multi_block
-
-        def note(blocks: int, level: int, size: int, sizes=sizes, run=run) -> None:
-            sizes.append(size)
-            run(blocks, level, size)
-
-        search.multi_block = note
+        search.multi_block = Mock(wraps=search.multi_block)
         search.reset(0)
         search.traverse(0)
+        sizes = [call.args[2] for call in search.multi_block.call_args_list]
         levels = search.levels()
         counted = search.level_counters()
         assert [level["multi_block_levels"] for level in counted] == [1] * len(sizes)

@@ -1,26 +1,23 @@
 """In-neighbours ordered by out-degree, and the search that looks at the first of them before all others."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.backends.base import Device
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator import Hardware
-from bfsbench.errors import DeviceOutOfMemoryError
-from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
-from bfsbench.variants import likely_parents
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.support.errors import DeviceOutOfMemoryError
+from bfsbench.variants import prepared_rows
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup
-from bfsbench.variants.likely_parents import likely_parents_first
+from bfsbench.variants.prepared_rows import likely_parents_first
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
-from tests.variants.searching import levels_of
+from tests.variants.searching import check_levels, graphs, levels_of
 
 PULLED = {"SMALL_PARTS": 0, "PUSHED_EDGE": 1024}
 
@@ -56,7 +53,7 @@ def check_order(device: Device, graph: Graph) -> None:
 def test_rows_are_ordered_by_the_digits_of_out_degrees(
     device: Device, long_row: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(likely_parents, "_LONG_ROW", long_row)
+    monkeypatch.setattr(prepared_rows, "_LONG_ROW", long_row)
     for name in ("kronecker", "hub", "random_dense", "star_in", "self_loops_everywhere", "no_edges"):
         graph = build_graph(SHAPES[name], name)
         check_order(device, graph)
@@ -71,22 +68,11 @@ def test_rows_of_more_arcs_than_a_block_has_threads(device: Device) -> None:
     check_order(device, build_graph(edge_list(5001, [(u, 5000) for u in range(5000)]), "star"))
 
 
-@given(
-    num_vertices=st.integers(1, 100),
-    edges=st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=600),
-    directed=st.booleans(),
-    wide=st.booleans(),
-)
-def test_any_graph_is_ordered_and_searched(
-    device: Device, num_vertices: int, edges: list[tuple[int, int]], directed: bool, wide: bool
-) -> None:
-    pairs = [(u % num_vertices, v % num_vertices) for u, v in edges]
-    graph = build_graph(edge_list(num_vertices, pairs, "directed" if directed else "each_once"), "any")
+@given(graph=graphs(100, 600), wide=st.booleans())
+def test_any_graph_is_ordered_and_searched(device: Device, graph: Graph, wide: bool) -> None:
     graph = with_wide_offsets(graph) if wide else graph
     check_order(device, graph)
-    search = searching(DeviceGraph(device, graph))
-    for source in {0, num_vertices // 2, num_vertices - 1}:
-        assert levels_of(search, source) == reference_levels(graph, source).tolist()
+    check_levels(searching(DeviceGraph(device, graph)), 0, graph.num_vertices // 2, graph.num_vertices - 1)
 
 
 def test_a_likely_parent_is_found_without_its_row(device: Device) -> None:
@@ -114,13 +100,12 @@ def test_a_graph_is_ordered_once_for_all_searches(device: Device, monkeypatch: p
     host_graph = build_graph(SHAPES["kronecker"], "kronecker")
     graph = DeviceGraph(device, host_graph)
     searches = [searching(graph, CLUSTER_SIZE=cluster) for cluster in (1, 8)]
-    monkeypatch.delattr(likely_parents, "_LONG_ROW")  # so that ordering again would fail
+    monkeypatch.delattr(prepared_rows, "_LONG_ROW")  # so that ordering again would fail
     searches.append(searching(graph, PUSHED_EDGE=2))
     assert len({search.preprocess_ms for search in searches}) == 1
     assert searches[0].preprocess_ms > 0
     for search in searches:
-        for source in SOURCES["kronecker"]:
-            assert levels_of(search, source) == reference_levels(host_graph, source).tolist()
+        check_levels(search, *SOURCES["kronecker"])
 
 
 @pytest.mark.parametrize("knobs", [{"LIKELY_FIRST": 0}, {"MAY_PULL": 0}])
@@ -128,7 +113,7 @@ def test_nothing_is_ordered_for_searches_that_need_no_order(device: Device, knob
     host_graph = build_graph(generate("uniform", n=500, m=4000, directed=1, seed=2), "uniform")
     search = searching(DeviceGraph(device, host_graph), **knobs)
     assert search.preprocess_ms == 0
-    assert levels_of(search, 3) == reference_levels(host_graph, 3).tolist()
+    check_levels(search, 3)
     assert ("row_indices" in vars(search.graph)) == (knobs.get("MAY_PULL", 1) == 1)
 
 

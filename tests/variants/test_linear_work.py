@@ -1,19 +1,18 @@
 """Properties of linear_work: gathering, short frontiers."""
 
-from __future__ import annotations
+from unittest.mock import Mock
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.backends.base import Device
-from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
+from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.variants.linear_work import LinearWork
 from tests.shapes import SOURCES, edge_list
-from tests.variants.searching import kernels_of, levels_of, prepared, shape
+from tests.variants.searching import check_levels, kernels_of, levels_of, prepared, shape
 
 
 def gathered(search: LinearWork, frontier: npt.NDArray[np.int32]) -> list[int]:
@@ -41,12 +40,7 @@ GATHERINGS = [
     grid=st.sampled_from([None, 2]),
 )
 def test_gathered_neighbours_are_those_of_the_frontier_in_order(
-    emulator: Device,
-    knobs: dict[str, str],
-    degrees: list[int],
-    block: int,
-    tile_size: int,
-    grid: int | None,
+    emulator: Device, knobs: dict[str, str], degrees: list[int], block: int, tile_size: int, grid: int | None
 ) -> None:
     rng = np.random.default_rng(len(degrees))
     edges = [(v, int(u)) for v, d in enumerate(degrees) for u in rng.integers(0, len(degrees), d)]
@@ -65,14 +59,9 @@ def test_fine_grained_gathering_shares_the_neighbours_of_a_vertex(
 ) -> None:
     graph = build_graph(edge_list(800, [(0, v) for v in range(1, 800)]), "star")
     search = prepared(LinearWork, emulator, graph, block=32, GATHERING=gathering, GATHER_TILE_SIZE=4)
-    gather, launched = search.gather, []
-
-    def noting(blocks: int, size: int) -> None:
-        launched.append(blocks)
-        gather(blocks, size)
-
-    search.gather = noting
+    search.gather = Mock(wraps=search.gather)
     assert kernels_of(search, 0)
+    launched = [call.args[0] for call in search.gather.call_args_list]
     assert launched == [blocks], "128 neighbours a block, or 32 vertices"
 
 
@@ -91,27 +80,21 @@ def test_a_thread_may_have_to_expand_several_vertices(emulator: Device, start_in
 def test_short_frontiers_are_filtered_by_one_thread(emulator: Device, threshold: int) -> None:
     graph = shape("kronecker")
     search = prepared(LinearWork, emulator, graph, SEQUENTIAL_THRESHOLD=threshold)
-    sequential: list[int] = []
-    launch = search.filter_sequentially
-
-    def counted(blocks: int, *size_and_level: int) -> None:
-        sequential.append(size_and_level[1])
-        launch(blocks, *size_and_level)
-
-    search.filter_sequentially = counted
+    search.filter_sequentially = Mock(wraps=search.filter_sequentially)
     for source in SOURCES["kronecker"]:
-        sequential.clear()
+        search.filter_sequentially.reset_mock()
         levels = np.array(levels_of(search, source))
         assert levels.tolist() == reference_levels(graph, source).tolist()
         reached = levels >= 0
         edges = np.bincount(levels[reached], weights=np.diff(graph.row_offsets)[reached])
+        sequential = [call.args[2] for call in search.filter_sequentially.call_args_list]
         assert sequential == [level for level, count in enumerate(edges) if 0 < count <= threshold]
 
 
 def test_frontiers_hold_every_vertex_once(emulator: Device) -> None:
     for threshold in (0, 32768):
         search = prepared(LinearWork, emulator, shape("duplicate_edges"), SEQUENTIAL_THRESHOLD=threshold)
-        assert levels_of(search, 0) == reference_levels(search.host_graph, 0).tolist()
+        check_levels(search, 0)
         reached = search.reached.read_struct()
         assert (reached.edges, reached.vertices) == (20 + 5, 6), "all but the source, and their edges"
         assert not search.mask.download().any()

@@ -1,21 +1,19 @@
 """Properties of merrill: gathering, culling, organisations."""
 
-from __future__ import annotations
-
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.errors import KernelError
-from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.profile import profile
 from bfsbench.graphs.convert import build_graph
+from bfsbench.programs.families.bfs.profile import profile
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.support.errors import KernelError
 from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.merrill import Merrill, SearchState
 from tests.parameters import covering
@@ -23,7 +21,7 @@ from tests.shapes import SOURCES, edge_list
 from tests.variants.searching import kernels_of, levels_of, prepared, shape
 
 PARTS = Path(__file__).with_name("gather.cu")
-PARTS_DEFINES = {**Merrill.constants, "ATOMIC_CLAIM": 0, "WARP_CULLING": 1, "HISTORY_SIZE": 256}
+PARTS_DEFINES = {"ATOMIC_CLAIM": 0, "WARP_CULLING": 1, "HISTORY_SIZE": 256}
 ORGANISATIONS = ["hybrid", "expand-contract", "contract-expand", "two-phase"]
 
 
@@ -225,27 +223,15 @@ def test_overflowing_queues_are_rebuilt(
     emulator: Device, organisation: str, limit: int, capacity: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Merrill, "queue_capacity", capacity)
-    refills: list[int] = []
+    refills = 0
     for name in ("kronecker", "lattice", "star_out", "hub"):
         search = prepared(
             Merrill, emulator, shape(name), ORGANISATION=organisation, RESIDENT_LIMIT=limit, ATOMIC_CLAIM=1
         )
-        refills_of_one = count_calls(search, "refill")
+        search.refill = Mock(wraps=search.refill)
         assert all(kernels_of(search, source) for source in SOURCES[name])
-        refills += refills_of_one
+        refills += search.refill.call_count
     assert refills
-
-
-def count_calls(search: Merrill, name: str) -> list[int]:
-    """The level of each call of a launch that takes one, from now on."""
-    launch, levels = getattr(search, name), []
-
-    def counted(blocks: int, level: int) -> None:
-        levels.append(level)
-        launch(blocks, level)
-
-    setattr(search, name, counted)
-    return levels
 
 
 @pytest.mark.parametrize("organisation", ORGANISATIONS[:3])
@@ -264,9 +250,10 @@ def test_counters_have_64_bits(emulator: Device) -> None:
     low = SearchState.words("sizes", 1).start
     for index, word in ((low, -1), (low + 1, 3)):
         search.state.fill(word, index=index)
-    refills = count_calls(search, "refill")
+    search.refill = Mock(wraps=search.refill)
     search.queue_at(1)
-    assert refills == [1], "2^34 - 1 entries are more than there is room for"
+    levels = [call.args[1] for call in search.refill.call_args_list]
+    assert levels == [1], "2^34 - 1 entries are more than there is room for"
 
 
 @pytest.mark.parametrize("organisation", ORGANISATIONS)

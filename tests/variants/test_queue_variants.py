@@ -1,20 +1,19 @@
 """Searches that keep their frontier in queues: overflows, switches between launches, prefix sums."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from bfsbench.backends import open_device
-from bfsbench.backends.base import Device, Launch
-from bfsbench.families.bfs import reference_levels
-from bfsbench.families.bfs.layouts import LevelRecord
+from bfsbench.backends.base import Device
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.bfs.layouts import LevelRecord
+from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.frontier_queue import FrontierQueue
 from bfsbench.variants.frontier_scan import FrontierScan
@@ -226,20 +225,8 @@ def test_a_queue_is_rebuilt_when_it_has_overflowed_and_only_then(
     graph = shape("star_out")
     for capacity, rebuilt in ((1, [1]), (graph.num_vertices, [])):
         monkeypatch.setattr(FrontierQueue, "queue_capacity", capacity)
-        search = FrontierQueue(
-            KernelSetup(DeviceGraph(device, graph), None, 64, FrontierQueue.knob_values({}))
-        )
-        search.prepare()
-        levels: list[int] = []
-
-        def noting(rebuild: Launch, levels: list[int] = levels) -> Launch:
-            def launch(blocks: int, *scalars: int) -> None:
-                levels.append(scalars[-1])
-                rebuild(blocks, *scalars)
-
-            return launch
-
-        search.rebuild = [noting(rebuild) for rebuild in search.rebuild]
+        search = prepared(FrontierQueue, device, graph)
+        search.rebuild = [Mock(wraps=rebuild) for rebuild in search.rebuild]
         search.reset(0)
         search.traverse(0)
-        assert levels == rebuilt
+        assert [call.args[-1] for rebuild in search.rebuild for call in rebuild.call_args_list] == rebuilt

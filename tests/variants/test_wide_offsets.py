@@ -1,7 +1,5 @@
 """Offsets of more than 32 bits: kernels never truncate them, and arcs past the 2^32nd are found."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +9,18 @@ import numpy.typing as npt
 import pytest
 
 from bfsbench.backends.cpu import CpuDevice
-from bfsbench.bench.point import KnobValue
 from bfsbench.emulator import Buffer, diagnose
-from bfsbench.families.bfs import reference_levels
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
-from bfsbench.paths import KERNEL_HEADERS
 from bfsbench.programs.check import GuardedArrays
+from bfsbench.programs.families.bfs.search import reference_levels
+from bfsbench.rows.point import KnobValue
+from bfsbench.support.paths import KERNEL_HEADERS
 from bfsbench.variants import all_variants
 from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
+from bfsbench.variants.prepared_rows import RECORD
 from bfsbench.variants.reorder import Reorder
-from bfsbench.variants.short_rows import RECORD
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
 from tests.variants.searching import levels_of
 

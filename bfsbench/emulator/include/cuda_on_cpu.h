@@ -1,9 +1,8 @@
-// CUDA C++ for a CPU: included before the translated text of a .cu file, it gives every CUDA name that the
-// kernels use a meaning in C++17. Each CUDA thread is a fiber; the runtime library switches between them.
+// CUDA C++ on a CPU. This header comes before the translated text of a .cu file. It defines every CUDA name
+// that kernels use, in C++17. Each CUDA thread is a fiber, and the runtime library switches between fibers.
 //
-// Limits: a CPU orders memory far more strictly than a GPU, so a missing fence does not change results; there
-// is no lockstep, no register limit; and no time taken here says anything of a
-// GPU.
+// Limits: a CPU orders memory far more strictly than a GPU, so a missing fence does not change results. There
+// is no limit of registers. Times measured here say nothing about a GPU.
 #pragma once
 
 #include <cfloat>
@@ -18,8 +17,8 @@
 #include <type_traits>
 #include <utility>
 
-// Without the special functions of C++17, which CUDA does not have: reading those of libstdc++ takes half of
-// the time of compiling a small kernel.
+// Leaves out the special functions of C++17, which CUDA does not have. Reading them would take half of the
+// compile time of a small kernel.
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #include <cmath>
 
@@ -39,7 +38,21 @@
 #include "emu/ptx.h"
 #include "emu/trap.h"
 
+#ifdef EMU_PROGRAM
+#include "emu/math.h"
+#include "emu/program.h"
+// Programs may have variables with these names. The translator replaces CUDA's variables itself.
+#undef threadIdx
+#undef blockIdx
+#undef blockDim
+#undef gridDim
+#endif
+
 #include "emu/c_library.h"
 
-// What sources ask for; not before the headers of the C++ library.
+// Sources test these macros. They must not be defined before the headers of the C++ library.
 #define __CUDACC__ 1
+#ifdef EMU_PROGRAM
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 9
+#endif

@@ -1,4 +1,4 @@
-// The functions that Python calls.
+// The C functions of the runtime that Python calls.
 
 #include <dlfcn.h>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// The message of the last failed call of this thread.
+// The message of the last failed call on this thread.
 thread_local std::string message;
 
 }  // namespace
@@ -20,7 +20,8 @@ extern "C" EMU_API emu::Machine* emu_create(const emu::Limits* limits, uint64_t 
     return new emu::Machine(*limits, seed, workers, watches != 0);
 }
 
-// Counts from now on what kernels do that were compiled for it; on a machine of one worker that does not watch.
+// Starts to count memory accesses of kernels that were compiled for counting. The machine must have one
+// worker and must not watch accesses.
 extern "C" EMU_API void emu_start_counting(emu::Machine* machine, uint64_t most_polls) {
     machine->counting = std::make_unique<emu::Counting>(machine->buffers, most_polls);
 }
@@ -30,35 +31,35 @@ extern "C" EMU_API size_t emu_counts(const emu::Machine* machine, const emu::Cou
     return machine->counting->counts().size();
 }
 
-extern "C" EMU_API size_t emu_level_counts(const emu::Machine* machine, const emu::LevelCount** levels) {
-    *levels = machine->counting->levels().data();
-    return machine->counting->levels().size();
+extern "C" EMU_API size_t emu_phase_counts(const emu::Machine* machine, const emu::PhaseCount** phases) {
+    *phases = machine->counting->phases().data();
+    return machine->counting->phases().size();
 }
 
 extern "C" EMU_API void emu_forget_counts(emu::Machine* machine) { machine->counting->forget(); }
 
-// Kernels note in this buffer, at the index of each level, that it begins.
-extern "C" EMU_API void emu_note_levels_at(emu::Machine* machine, const char* begin, size_t bytes, size_t element) {
-    machine->counting->note_levels_at(begin, bytes, element);
+// Sets the buffer of notes. A kernel that stores to its element i begins phase i.
+extern "C" EMU_API void emu_note_phases_at(emu::Machine* machine, const char* begin, size_t bytes, size_t element) {
+    machine->counting->note_phases_at(begin, bytes, element);
 }
 
 extern "C" EMU_API void emu_destroy(emu::Machine* machine) { delete machine; }
 
-// Bytes to leave free before and behind a buffer.
+// Returns how many bytes the caller must leave free before and behind a buffer.
 extern "C" EMU_API size_t emu_guard_bytes() { return emu::Buffers::kGuardBytes; }
 
-// From here on, writing outside the buffer is an error of the kernel that did it.
+// Adds a buffer. From now on a write outside it is reported as an error of the kernel that wrote.
 extern "C" EMU_API void emu_add_buffer(emu::Machine* machine, char* begin, size_t bytes, size_t element) {
     machine->buffers.add(begin, bytes, element);
 }
 
-// The same for memory of the host, which has no guards.
+// Adds memory of the host as a buffer without guards.
 extern "C" EMU_API void emu_adopt_buffer(emu::Machine* machine, char* begin, size_t bytes, size_t element) {
     machine->buffers.adopt(begin, bytes, element);
     if (machine->watch) machine->buffers.set_written(begin, bytes);
 }
 
-// Marks bytes of a buffer as initialised by the host.
+// Marks bytes of a buffer as written by the host.
 extern "C" EMU_API void emu_set_written(emu::Machine* machine, char* first, size_t bytes) {
     if (machine->watch) machine->buffers.set_written(first, bytes);
 }
@@ -67,7 +68,7 @@ extern "C" EMU_API void emu_remove_buffer(emu::Machine* machine, char* begin) {
     machine->buffers.remove(begin);
 }
 
-// A module, loaded privately; null on failure.
+// Loads a module with its own symbols. Returns null on failure.
 extern "C" EMU_API void* emu_open(emu::Machine* machine, const char* path) {
     void* module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!module) message = dlerror();
@@ -82,7 +83,7 @@ extern "C" EMU_API void* emu_open(emu::Machine* machine, const char* path) {
 
 extern "C" EMU_API void emu_close(void* module) { dlclose(module); }
 
-// Null if the module has no such kernel.
+// Returns a kernel of a module, or null if the module has none of this name.
 extern "C" EMU_API const emu::Kernel* emu_kernel(void* module, const char* name) {
     auto* kernel = static_cast<emu::Kernel**>(dlsym(module, (std::string("emu_kernel_") + name).c_str()));
     return kernel ? *kernel : nullptr;
@@ -99,14 +100,15 @@ extern "C" EMU_API unsigned emu_resident_blocks(const emu::Machine* machine, con
     return machine->resident_blocks(*kernel, threads, shared);
 }
 
-// Whether blocks of this kind could ever be launched, in a grid of as few as the kernel allows.
+// Returns 0 if the device can hold blocks of this shape, in the smallest grid that the kernel allows, and
+// else 1.
 extern "C" EMU_API int emu_check(const emu::Machine* machine, const emu::Kernel* kernel, unsigned threads,
                                  size_t shared) {
     message = machine->refusal(*kernel, {kernel->cluster, threads, shared});
     return message.empty() ? 0 : 1;
 }
 
-// 0: done; 1: the launch was refused; 2: a kernel failed.
+// Runs a kernel. Returns 0 if it has run, 1 if the launch was refused, and 2 if the kernel failed.
 extern "C" EMU_API int emu_launch(emu::Machine* machine, const emu::Kernel* kernel, unsigned blocks,
                                   unsigned threads, size_t shared, void** arguments) {
     emu::LaunchShape shape(blocks, threads, shared);
@@ -116,7 +118,8 @@ extern "C" EMU_API int emu_launch(emu::Machine* machine, const emu::Kernel* kern
     return message.empty() ? 0 : 2;
 }
 
-// Which module an instruction is in: the address where that was loaded; `path` gets its file.
+// Returns the address at which the module of an instruction was loaded, or null. Stores the module's file in
+// *path.
 extern "C" EMU_API const void* emu_module_of(const void* site, const char** path) {
     Dl_info info{};
     if (!dladdr(site, &info)) return nullptr;

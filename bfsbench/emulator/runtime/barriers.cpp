@@ -1,4 +1,5 @@
-// Barriers of blocks, clusters and grids. Exited threads do not count. The last thread to arrive releases all.
+// Barriers of blocks, clusters and grids. They do not wait for threads that have exited. The last thread to
+// arrive releases all waiting threads.
 
 #include "emu/block.h"
 
@@ -19,14 +20,17 @@ void require_same_barrier(const ResidentBlock& block, Wait where, CallSite from)
     }
 }
 
-// A barrier of several blocks has been passed.
+// Empties the cache that the emulator counts with, because the block has passed a barrier of several blocks.
+// Later loads of the block then find current values.
 void acquire(const ResidentBlock& block) {
     if (block.lockstep) block.lockstep->counting.acquire(block);
 }
 
 }  // namespace
 
-// A thread that is counted waits for the other lanes of its warp first. When they are there, it need not run to arrive.
+// Waits for all threads of the block. When the emulator counts, meet() first waits for the other lanes of the
+// warp. Meanwhile the worker may let this thread arrive; `due` is then false, and the barrier is already
+// passed.
 Votes block_barrier(bool predicate, CallSite from, const void* site) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);
@@ -37,7 +41,7 @@ Votes block_barrier(bool predicate, CallSite from, const void* site) {
         block.arrive(fiber);
         worker->suspend(fiber);
     }
-    unsigned parity = (block.barriers - 1) % 2;  // of the one that it has left
+    unsigned parity = (block.barriers - 1) % 2;  // parity of the barrier that the thread has left
     return {block.votes[parity], block.voters[parity]};
 }
 
@@ -106,7 +110,7 @@ unsigned shared_owner(const void* address) {
     fail("%p is not in the shared memory of this cluster", address);
 }
 
-// The block's rank in the cluster, and the offset in its shared memory.
+// An address in shared memory as a number: the block's rank in the cluster, then an offset of this many bits.
 constexpr unsigned kOffsetBits = 24;
 
 uint32_t shared_address(const void* address) {

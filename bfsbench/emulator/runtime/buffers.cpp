@@ -7,14 +7,15 @@ namespace emu {
 
 namespace {
 
-// Bytes that no kernel writes by itself: neither 0 nor -1, no small number, not the poison of new buffers.
+// The bytes around a buffer. Kernels hardly write them by accident: they are neither 0, -1, a small number
+// nor the poison of new buffers.
 struct Guard {
     unsigned char bytes[Buffers::kGuardBytes];
     Guard() {
         for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = static_cast<unsigned char>(0x91 + 37 * (i % 8));
     }
     void fill(char* place) const { memcpy(place, bytes, sizeof bytes); }
-    // Where the first of the bytes differs; kGuardBytes if none does.
+    // Returns the index of the first changed byte, or kGuardBytes if none has changed.
     size_t first_change(const char* place) const {
         if (memcmp(place, bytes, sizeof bytes) == 0) return sizeof bytes;
         size_t i = 0;
@@ -25,7 +26,7 @@ struct Guard {
 
 const Guard guard;
 
-// The element in which a byte lies, counted from the beginning of the buffer.
+// Returns the index of the element in which a byte lies. Bytes before the buffer have negative indices.
 long long element_at(long long byte, size_t element) {
     auto size = static_cast<long long>(element);
     return byte >= 0 ? byte / size : -((-byte + size - 1) / size);
@@ -67,6 +68,17 @@ void Buffers::set_written(const char* first, size_t bytes) {
     if (!region) return;
     if (!region->shadow) region->shadow = std::make_unique<Shadow>(region->bytes);
     region->shadow->set_written(static_cast<size_t>(first - begin), bytes);
+}
+
+bool Buffers::is_written(const char* first, size_t bytes) {
+    auto [begin, region] = at(first);
+    if (!region) return true;
+    if (!region->shadow) return false;
+    auto offset = static_cast<size_t>(first - begin);
+    for (size_t byte = offset; byte < offset + bytes; ++byte) {
+        if (!(region->shadow->written(byte / Shadow::kWordBytes) >> byte % Shadow::kWordBytes & 1)) return false;
+    }
+    return true;
 }
 
 std::pair<const char*, Region*> Buffers::at(const char* address) {

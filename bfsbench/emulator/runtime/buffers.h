@@ -1,4 +1,4 @@
-// The buffers that the host has given to kernels, each with guard words before and behind it.
+// The buffers that the host has given to kernels, each with guard bytes before and behind it.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +15,34 @@ namespace emu {
 
 struct Region {
     size_t bytes, element;
-    std::unique_ptr<Shadow> shadow;  // made when it is first needed
-    size_t place = 0;  // in the memory of the GPU, the same on every run
+    std::unique_ptr<Shadow> shadow;  // created when first needed
+    size_t place = 0;  // address in the emulated GPU's memory, equal in every run
 };
 
 class Buffers {
   public:
-    // Bytes that the host leaves free on either side of a buffer.
+    // Bytes that the host leaves free on each side of a buffer.
     static constexpr size_t kGuardBytes = 1024;
 
-    // Fills the guards of a new buffer of `bytes` bytes in elements of `element` bytes.
+    // Adds a buffer of `bytes` bytes, in elements of `element` bytes, and fills its guards.
     void add(char* begin, size_t bytes, size_t element);
-    // The same without guards, for memory of the host.
+    // Adds memory of the host as a buffer without guards.
     void adopt(char* begin, size_t bytes, size_t element);
     void remove(char* begin);
-    // Marks these bytes as initialised by the host.
+    // Marks bytes as written by the host.
     void set_written(const char* first, size_t bytes);
 
-    // A message about writes outside a buffer since the last call; empty without any. Restores the guards.
+    // Returns whether all these bytes have been written. Bytes outside every buffer count as written.
+    bool is_written(const char* first, size_t bytes);
+
+    // Returns a message about the first write outside a buffer since the last call, or an empty string.
+    // Restores the guards.
     std::string damage();
 
-    // The buffer that contains an address; null if there is none.
+    // Returns the buffer that contains an address, or nulls if there is none.
     std::pair<const char*, Region*> at(const char* address);
-    // The buffer next to an address, or the one that was freed there; `begin` is null if there is neither.
+    // The buffer nearest to an address, or a freed buffer that contained it. `begin` is null if there is
+    // neither.
     struct Neighbour {
         const char* begin;
         size_t bytes, element;

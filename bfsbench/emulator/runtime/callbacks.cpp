@@ -1,4 +1,4 @@
-// The functions that the compiler calls for -fsanitize=thread and -fsanitize-coverage=trace-pc.
+// Functions to which the compiler inserts calls under -fsanitize=thread and -fsanitize-coverage=trace-pc.
 
 #include "machine.h"
 #include "worker.h"
@@ -11,7 +11,7 @@ using emu::Scope;
 
 namespace {
 
-// What is seldom, or takes long, is apart, so that the rest needs no room on the stack.
+// Marks rare or long paths. They stay out of line, so that the common path needs no stack.
 #define APART __attribute__((noinline))
 
 template <size_t kBytes, Act kAct, Scope kScope>
@@ -22,7 +22,8 @@ APART void touch_watched(const char* address, const void* site) {
 template <size_t kBytes, Act kAct, Scope kScope>
 APART void touch_uncounted(const char* address, const void* site) {
     constexpr bool kReadsWords = kAct == Act::read && kScope == Scope::none && kBytes % emu::Shadow::kWordBytes == 0;
-    if (!emu::watching || (kReadsWords && emu::watching->read_quickly(address, kBytes, site))) return;
+    if (!emu::watching) return emu::check_host_access(address, kBytes, kAct, site);
+    if ((kReadsWords && emu::watching->read_quickly(address, kBytes, site))) return;
     touch_watched<kBytes, kAct, kScope>(address, site);
 }
 
@@ -55,13 +56,13 @@ APART void jump_counted(const void* place) {
 }
 
 APART void come_to_block() {
-    if (emu::watching) emu::watching->report_endless();  // of a watched thread, only accesses are interrupted
+    if (emu::watching) emu::watching->report_endless();  // a watched thread is interrupted only at accesses
     if (emu::current) emu::yield_point();
 }
 
 }  // namespace
 
-// At every basic block.
+// The compiler calls this function at the beginning of every basic block.
 CALLBACK void __sanitizer_cov_trace_pc() {
     if (emu::trace.come_on(HERE)) return;
     if (emu::trace.runs()) {
@@ -105,7 +106,7 @@ ACCESSES(4)
 ACCESSES(8)
 ACCESSES(16)
 
-// Functions that the C++ library's headers may need.
+// The compiler may call these two functions in code from headers of the C++ library.
 CALLBACK void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
     emu::watch(from, bytes, Act::read, Scope::none, HERE);
     emu::watch(to, bytes, Act::write, Scope::none, HERE);

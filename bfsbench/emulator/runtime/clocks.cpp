@@ -11,7 +11,7 @@ namespace {
 
 const ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
 
-// To be changed.
+// Returns the current thread's clock for a change, and marks it as used.
 ThreadClock& mine_used() {
     Fiber& fiber = here();
     fiber.alone = false;
@@ -23,7 +23,7 @@ ThreadClock& mine_used() {
 
 uint32_t block_number(const ResidentBlock& block) { return block.place.block; }
 
-// The current thread begins another step.
+// Advances the clock of the current thread.
 void tick() {
     Fiber& fiber = here();
     mine_used().row[fiber.rank % kWarpSize] = fiber.clock;
@@ -56,7 +56,7 @@ Known joined(const Known& a, const Known& b) {
     return all;
 }
 
-// The current thread's own steps, and those that its warp and block had done when it met them.
+// Adds to `all` what the current thread has done, and what it knows of its warp and its block.
 void absorb_self(Knowledge& all) {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
@@ -80,14 +80,14 @@ Known snapshot() {
 
 namespace {
 
-// Threads at a barrier: each leaves with all that any of them has come with.
+// A barrier. Each thread leaves it with all that any of its threads knew on arrival.
 class Meeting {
   public:
     void add(ThreadClock& thread) {
         auto each = thread.shared();
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) gathered_[i].add(*each[i]);
     }
-    // Whether there is anything to tell.
+    // Ends the arrivals. Returns whether the threads know anything at all.
     bool end() {
         bool any = false;
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) any |= (all_[i] = gathered_[i].all()) != nullptr;
@@ -129,7 +129,7 @@ void Clocks::begin_grid(const Grid& grid, uint32_t parent, const Known& known, u
     if (stream == kNoStream) return;
     if (auto before = streams_.find(stream); before != streams_.end()) {
         auto ended = std::make_shared<Knowledge>();
-        for (uint32_t i = before->second; i < number; ++i) {  // the one before, and what it has led to
+        for (uint32_t i = before->second; i < number; ++i) {  // the previous grid of the stream and all its descendants
             if (i == before->second || ended->grids.count(shapes_[i].parent)) ended->grids.insert(i);
         }
         at_launch_ = joined(known, ended);
@@ -143,7 +143,7 @@ void Clocks::begin_block(ResidentBlock& block) const {
     block.place = {static_cast<uint32_t>(shapes_.size()) - 1, shape.first_block + number,
                    shape.first_warp + number * shape.warps};
     block.clocks.resize(block.fibers.size());
-    if (!block.clocks_used && !at_launch_) return;  // as in most blocks of a large grid
+    if (!block.clocks_used && !at_launch_) return;  // most blocks of a large grid take this path
     block.clocks_used = at_launch_ != nullptr;
     for (ThreadClock& thread : block.clocks) {
         if (thread.used) thread = {};
@@ -188,8 +188,9 @@ bool Clocks::over(const Past& past) const {
     return warp != thread.known->warps.end() && warp->second.clock[then.thread % kWarpSize] >= then.clock;
 }
 
-// Taken up is what was passed on with a scope that has both threads; a fence of the block's scope takes up no more
-// than what came from the block.
+// Handles a fence of the current thread. The thread now knows what it has read from atomics of other threads,
+// if both scopes cover both threads. A fence of block scope takes up only what came from its own block. Then
+// the fence records what the thread's next atomic passes on.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine_used();
     thread.known = joined(thread.known, thread.acquired[0]);
@@ -220,7 +221,8 @@ void Clocks::take_up(const void* word, Scope scope, bool now) {
     if (scope == Scope::device) take(1);
 }
 
-// A store replaces what the word has passed on so far, an update adds to it.
+// Attaches the thread's knowledge to a word, for threads that read the word atomically. A store replaces the
+// attached knowledge, and an update adds to it.
 void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& block_wide, const Known& all) {
     if (replaces) words_.erase(word);
     if (!block_wide) return;
@@ -234,7 +236,7 @@ void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& 
 void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
     if (scope == Scope::by_volatile) scope = Scope::device;
     const ThreadClock& thread = mine();
-    if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;  // nothing to take up or to pass on
+    if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;  // nothing to take up or pass on
     bool acquires = order == Order::acquire || order == Order::acq_rel;
     bool releases = order == Order::release || order == Order::acq_rel;
     if (act != Act::write) take_up(word, scope, acquires);

@@ -1,18 +1,21 @@
-// What happens before what: barriers, fences with atomics, and the order of launches.
+// Which accesses happen before which others, by barriers, by fences with atomics, and by the order of
+// launches.
 //
-// Every thread counts its own steps (clock) and every block its barriers (phase). From one of these to the next, all
-// that a thread does is of one moment, and moments are numbered. The host's launches, tail launches and grid barriers
-// begin an era: whatever is of an earlier moment is over. Within an era, an access is over for a thread
-//   - of the same block, if a block barrier came between;
-//   - of the same warp, if __syncwarp came between: each lane knows how far the others had come (row);
-//   - of any block, if the thread has learnt of it: what one had done at a fence it passes on with its next
-//     atomic, and whoever reads that word atomically and then fences knows it too (known).
-// A barrier may come between the fence and the atomic: fences have one order for all threads, so one thread's atomic
-// passes on what the fences of those have ordered that it has met, and their fences take up what it has read.
+// Each thread counts its steps (`clock`), and each block counts its barriers (`phase`). All that a thread
+// does between two changes of its clock and phase belongs to one moment. Moments are numbered. Launches of
+// the host, tail launches and grid barriers begin an era. An access of an earlier era is over for every
+// thread. An access of the current era is over for a thread in these cases:
+// - It was made in the thread's block, and the block has passed a barrier since.
+// - It was made in the thread's warp, and __syncwarp has followed. Each lane keeps the clocks of the others
+// (`row`).
+// - The thread has learnt of it (`known`). A thread passes on what it knew at its last fence with its next
+// atomic. A thread that reads this word atomically and then fences knows it, too.
+// A barrier may come between the fence and the atomic. So threads that meet at a barrier also exchange what
+// their fences have released and what their atomics have read.
 //
-// A child kernel begins with what the thread that launched it knew then. What it does, and what its parent does after
-// the launch, is in no order, though here one runs after the other. Of the children that a block launches into its
-// default stream, each knows all of those before it.
+// A child kernel begins with what its launching thread knew at the launch. Accesses of the child and later
+// accesses of its parent are unordered, although the emulator runs one after the other. Each child that a
+// block launches into its default stream knows all earlier children of that stream.
 #pragma once
 
 #include <array>
@@ -31,32 +34,32 @@ struct Fiber;
 struct ResidentBlock;
 class Grid;
 
-// Where a block is among those that a launch of the host has led to.
+// The position of a block among all grids that one launch of the host has led to.
 struct FamilyPlace {
     uint32_t grid, block, first_warp;
 };
 
-// The known progress of other warps.
+// What a thread knows of the progress of other blocks, warps and grids.
 struct Knowledge {
     struct Lanes {
-        uint32_t phase;  // of the block when it was learnt; later phases say more
+        uint32_t phase;  // of the block when this was learnt
         std::array<uint32_t, kWarpSize> clock;
     };
-    std::map<uint32_t, uint32_t> phases;  // by block: all accesses of earlier phases
-    std::map<uint32_t, Lanes> warps;      // by warp: accesses up to these clocks
-    std::set<uint32_t> grids;             // all accesses of these
+    std::map<uint32_t, uint32_t> phases;  // by block: all accesses of earlier phases are over
+    std::map<uint32_t, Lanes> warps;      // by warp: accesses up to these clocks are over
+    std::set<uint32_t> grids;             // all accesses of these grids are over
 };
 using Known = std::shared_ptr<const Knowledge>;
 
-// Whose a moment is, and when it was.
+// The thread that made the accesses of a moment, and the clock and phase at which it made them.
 struct Instant {
-    uint32_t grid;          // of those that a launch of the host has led to
-    uint32_t block;         // of all these grids
-    uint32_t thread;        // of the block
-    uint32_t clock, phase;  // of the thread and of the block
+    uint32_t grid;          // among the grids that a launch of the host has led to
+    uint32_t block;         // among the blocks of all these grids
+    uint32_t thread;        // index in the block
+    uint32_t clock, phase;  // counters of the thread and of its block
 };
 
-// Adds up what several know; most of them know the same.
+// Joins the knowledge of several threads. Most of them share one object, which is then joined only once.
 class Gathering {
   public:
     void add(const Known& known);
@@ -69,16 +72,16 @@ class Gathering {
 };
 
 struct ThreadClock {
-    bool used = false;  // it is not as it was made
-    Known known;              // has happened before whatever this thread does now
-    Known released[2];        // by Scope less one: what its next atomic passes on
-    Known acquired[2];        // by Scope less one: read from atomics, and known after the next fence
-    Known taken_up[2][2];     // the last of what was acquired, or known at once: a poll finds the same again
-    // All that threads tell each other at a barrier.
+    bool used = false;  // whether it differs from a new one
+    Known known;              // what happened before the thread's next access
+    Known released[2];        // by scope, minus one: what its next atomic passes on
+    Known acquired[2];        // by scope, minus one: what its next fence makes known
+    Known taken_up[2][2];  // what it took up last, after a fence or at once, so that a poll does not repeat the work
+    // The parts of a thread's knowledge that threads exchange at a barrier.
     static constexpr unsigned kShared = 5;
     std::array<Known*, kShared> shared() { return {&known, released, released + 1, acquired, acquired + 1}; }
-    Known arrived;            // what it knew when it arrived at the cluster's barrier
-    std::array<uint32_t, kWarpSize> row{};  // how far the lanes of its warp had come when last met
+    Known arrived;            // what it knew on arrival at the cluster's barrier
+    std::array<uint32_t, kWarpSize> row{};  // clocks of its warp's lanes when they last met
 };
 
 class Clocks {
@@ -88,37 +91,42 @@ class Clocks {
         instants_.clear();
         words_.clear();
     }
-    // A launch of the host, or else one of a kernel with what its launcher knew, and its stream: that of a block, or
-    // nobody's.
+    // The `stream` of a grid that waits for no other grid. The host launched it, or a kernel launched it into a
+    // stream other than the default stream of its block.
     static constexpr uint32_t kNoStream = ~0u;
+    // Begins a launch of the host and forgets all grids of the launch before.
     void begin_family() {
         begin_era();
         shapes_.clear();
         streams_.clear();
     }
+    // Begins a grid. A grid of the host has `parent` 0 and knows nothing. A grid of a kernel begins with what its
+    // launcher knew. Grids of one stream run in order; a stream is named by the block that launches into it.
     void begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream);
     void begin_block(ResidentBlock& block) const;
 
-    // What a child knows that the current thread launches.
+    // Called when the current thread launches a child kernel. Returns the accesses that the child knows to be
+    // over, and advances the thread's clock.
     Known launch();
 
-    // Whether a moment is of an earlier era, as those of most accesses are, or none at all.
+    // Returns whether a moment is of an earlier era, as are the moments of most accesses.
     bool before_era(Moment moment) const { return moment < era_; }
-    // That of whatever comes next.
+    // Returns the number that the next new moment gets.
     Moment next_moment() const { return era_ + instants_.size(); }
-    // A new one of the current thread.
+    // Gives the current thread a new moment: the number under which its next accesses are recorded.
     Moment begin_moment(Fiber& fiber);
-    // Whether one of this era is over for the current thread.
+    // Returns whether an access of this era happened before what the current thread does now.
     bool over(const Past& past) const;
     const Instant& instant(const Past& past) const { return instants_[past.moment() - era_]; }
-    // The block of such an access, in its grid.
+    // Returns the index, in its grid, of the block that made an access of this era.
     uint32_t index_of_block(const Past& past) const {
         const Instant& then = instant(past);
         return then.block - shapes_[then.grid].first_block;
     }
 
     void fence(Scope scope);
-    // An atomic access to a word passes on what was released and takes up what others have.
+    // Handles an atomic access: it passes on what the thread has released and takes up what the word passes
+    // on.
     void atomic(const void* word, Act act, Scope scope, Order order);
 
     static void meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes);
@@ -131,18 +139,18 @@ class Clocks {
     void pass_on(const void* word, bool replaces, Scope scope, const Known& block, const Known& device);
 
     struct Word {
-        Known passed_on[2];  // by Scope less one
-        uint32_t block;      // that the one of the block's scope belongs to
+        Known passed_on[2];  // by scope, minus one
+        uint32_t block;      // the block that passed on passed_on[0]
     };
     struct Shape {
         uint32_t first_block, first_warp, blocks, threads, warps, parent;
     };
     std::vector<Shape> shapes_;              // of grids
-    std::map<uint32_t, uint32_t> streams_;  // the last grid in each
-    Known at_launch_;                        // of the grid that runs
+    std::map<uint32_t, uint32_t> streams_;  // last grid of each stream
+    Known at_launch_;                        // what the running grid begins with
     std::unordered_map<const void*, Word> words_;
-    Moment era_ = 1;                 // the first of the era
-    std::vector<Instant> instants_;  // of the moments of the era
+    Moment era_ = 1;                 // number of the first moment of the era
+    std::vector<Instant> instants_;  // the moments of the era
 };
 
 }  // namespace emu

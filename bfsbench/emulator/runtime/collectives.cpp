@@ -1,7 +1,8 @@
-// Warp collectives. Lanes with the same mask and operation form a group; the last lane of a group to arrive
-// computes every lane's result, so that a lane never reads what another might already have overwritten.
+// Warp collectives. Lanes with equal mask and operation form a group. The last lane of a group to arrive
+// computes the results of all lanes. So no lane reads a value that another lane has already overwritten.
 
 #include <cstdio>
+#include <utility>
 
 #include "worker.h"
 
@@ -9,7 +10,7 @@ namespace emu {
 
 namespace {
 
-constexpr unsigned char kNobody = 0xff;  // read from by a shuffle
+constexpr unsigned char kNobody = 0xff;  // a shuffle reads from a lane that does not exist
 
 uint64_t combine(Collective kind, uint64_t a, uint64_t b) {
     switch (kind) {
@@ -63,7 +64,7 @@ void compute(Warp& warp, const LaneGroup& group) {
     }
 }
 
-// Of all collectives only __syncwarp orders memory.
+// Ends a collective. Only __syncwarp orders memory.
 void finish(ResidentBlock& block, unsigned index, const LaneGroup& group) {
     compute(block.warps[index], group);
     if (group.kind == Collective::sync && !block.clocks.empty()) {
@@ -108,6 +109,10 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     ResidentBlock& block = block_of(fiber);
     unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
     Warp& warp = block.warps[index];
+    if (!(mask >> lane & 1) && watching) {  // the lane goes on alone, so that faults behind this one are found
+        watching->report_mask(from);
+        return value;
+    }
     if (!(mask >> lane & 1)) {
         fail("warp collective at %s: lane %u is not in its own mask 0x%08x", to_string(from).c_str(), lane, mask);
     }
@@ -132,6 +137,27 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
         fail("warp shuffle at %s reads lane %u, which has ended or does not exist", to_string(from).c_str(), source);
     }
     return warp.result[lane];
+}
+
+// Returns the lanes that call __activemask() together. As on a GPU, all lanes come together that can. The
+// first lanes wait until all lanes of the warp are here, or until no other thread of the block can run.
+unsigned active_lanes() {
+    Fiber& fiber = here();
+    await_stores(fiber);
+    ResidentBlock& block = block_of(fiber);
+    unsigned lane = fiber.rank % kWarpSize;
+    Warp& warp = block.warps[fiber.rank / kWarpSize];
+    warp.asking |= 1u << lane;
+    if ((warp.present & ~warp.exited & ~warp.asking) == 0) {
+        unsigned lanes = std::exchange(warp.asking, 0), others = lanes & ~(1u << lane);
+        each_lane(lanes, [&](unsigned each) { warp.result[each] = lanes; });
+        block.release_lanes(fiber.rank / kWarpSize, others);
+    } else {
+        block.lanes_ask = true;
+        fiber.waits_at = Wait::warp;
+        worker->suspend(fiber);
+    }
+    return static_cast<unsigned>(warp.result[lane]);
 }
 
 }  // namespace emu

@@ -14,10 +14,11 @@ size_t shared_bytes(const Grid& grid) {
     return grid.kernel.shared_bytes() + grid.kernel.functions->shared_bytes() + grid.dynamic_shared;
 }
 
-// The first-level cache has what is left of a multiprocessor's memory when it has been given shared memory for all
-// the blocks that it can hold, in one of these sizes (CUDA programming guide, compute capability 9.0).
+// Returns the size of the first-level cache. It gets what the shared memory of all resident blocks leaves of
+// a multiprocessor's memory. Shared memory comes in these sizes (CUDA programming guide, compute capability
+// 9.0).
 size_t cache_beside(size_t shared, unsigned threads, const Limits& limits) {
-    constexpr size_t kAll = 256 << 10, kReserved = 1 << 10;  // of each block
+    constexpr size_t kAll = 256 << 10, kReserved = 1 << 10;  // kReserved: bytes of each block
     size_t blocks = std::min(limits.threads_per_multiprocessor / threads, limits.blocks_per_multiprocessor);
     for (size_t size : {32, 64, 100, 132, 164, 196}) {
         if (std::max<size_t>(1, blocks) * (shared + kReserved) <= size << 10) return kAll - (size << 10);
@@ -29,11 +30,11 @@ size_t cache_beside(size_t shared, unsigned threads, const Limits& limits) {
 
 void Counting::begin_launch(const Grid& grid, const Limits& limits) {
     grid_ = &grid;
-    stored_ = nullptr;  // the launch before may have been aborted
+    stored_ = nullptr;  // an earlier launch may have been aborted
     multiprocessors_ = limits.multiprocessors;
     views_.begin_launch(multiprocessors_, cache_beside(shared_bytes(grid), volume(grid.threads), limits));
     ++launch_;
-    level_ = -1;
+    phase_ = -1;
     polls_ = 0;
     begin_epoch();
 }
@@ -47,23 +48,24 @@ void Counting::begin_epoch() {
     ++epoch_;
     before_epoch_ = execution_;
     longest_ = 0;
-    levels_.push_back({grid_->kernel.name, launch_, level_, volume(grid_->blocks), volume(grid_->threads),
+    phases_.push_back({grid_->kernel.name, launch_, phase_, volume(grid_->blocks), volume(grid_->threads),
                        shared_bytes(*grid_), {}});
 }
 
 void Counting::add_module(const char* begin, size_t bytes) { modules_[begin] = bytes; }
 
-void Counting::note_levels_at(const char* begin, size_t bytes, size_t element) {
+void Counting::note_phases_at(const char* begin, size_t bytes, size_t element) {
     notes_ = begin, notes_bytes_ = bytes, notes_element_ = element;
 }
 
 void Counting::forget() {
     counts_.clear();
-    levels_.clear();
+    phases_.clear();
     ++epoch_;
 }
 
-// When it goes on, go_on() has been called for it.
+// Adds a step to the thread's trace. The thread waits until its warp has made the step; go_on() has then been
+// called for it. A note of a phase does not wait.
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     leave_thread();
     if (is_note(address)) kind = Kind::note;
@@ -72,7 +74,9 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
     views_.changes.put_aside = block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// Where levels are noted, of a vector, or where it does not pay, it is a step like others.
+// Adds a store of the current thread. Usually the store is put off: its value goes to the store buffer, and
+// the thread continues. The thread waits at other stores: notes of phases, stores of more than 8 bytes, and
+// stores that a load usually follows.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
     Site& instruction = site_of(op.entry.op());
@@ -90,7 +94,8 @@ void Counting::store(Fiber& fiber, const char* address, const void* site, size_t
     last_put_off_ = &instruction;
 }
 
-// The last store has been made: the value goes to the buffer, and memory gets back what it had.
+// Completes the current store: moves the new value to the store buffer and restores the old value in memory.
+// Also replaces old values that views.h has put into memory for a load.
 void Counting::leave_memory_alone() {
     views_.put_back();
     views_.changes.put_aside = false;
@@ -103,7 +108,7 @@ bool Counting::has_stores(const Fiber& fiber) const {
     return views_.changes.put_aside && block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// The current thread is about to load.
+// Waits until the warp has made the stores that the current thread has put off. The thread is about to load.
 void Counting::finish_stores(Fiber& fiber) {
     leave_thread();
     if (!block_of(fiber).lockstep->has_stores(fiber.rank)) return;
@@ -125,7 +130,7 @@ void Counting::go_on(const Lockstep& lockstep, unsigned rank) {
     if (op.kind == Kind::write || op.kind == Kind::update) log_store(lockstep, last);
 }
 
-// A lane is about to change memory.
+// Tells the views that a lane is about to change memory.
 void Counting::log_store(const Lockstep& lockstep, Entry entry) {
     const Op& op = ops[entry.op()];
     const char* address = entry.address();
@@ -137,7 +142,8 @@ void Counting::log_store(const Lockstep& lockstep, Entry entry) {
     views_.drop(lockstep.multiprocessor, place.buffer->place + static_cast<size_t>(address - place.begin));
 }
 
-// What is known of the words that lanes are going to change: they may be anywhere.
+// Prefetches the counters of the words that lanes are about to access. These counters may lie anywhere in
+// memory.
 void Counting::fetch_words(const Execution& execution, const Site& site) const {
     const uint32_t* sectors = site.touched->sectors.data();
     const Touched::Word* words = site.touched->words.data();
@@ -149,7 +155,8 @@ void Counting::fetch_words(const Execution& execution, const Site& site) const {
     }
 }
 
-// Its warp makes the step later, after those in its trace.
+// Shows a thread the old value that its multiprocessor's cache may have. Its warp makes the load after the
+// steps in its trace.
 void Counting::show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes) {
     uint64_t time = lockstep.time + lockstep.traced(rank);
     auto [begin, buffer] = buffers_.at(address);
@@ -158,10 +165,10 @@ void Counting::show_old(const Lockstep& lockstep, unsigned rank, const char* add
     views_.show(lockstep.multiprocessor, time, const_cast<char*>(address), bytes, place);
 }
 
-void Counting::begin_level(const char* note) {
-    auto level = static_cast<int>(static_cast<size_t>(note - notes_) / notes_element_);
-    if (level == level_) return;
-    level_ = level;
+void Counting::begin_phase(const char* note) {
+    auto phase = static_cast<int>(static_cast<size_t>(note - notes_) / notes_element_);
+    if (phase == phase_) return;
+    phase_ = phase;
     begin_epoch();
 }
 

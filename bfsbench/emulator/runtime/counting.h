@@ -1,4 +1,5 @@
-// What the memory accesses of warps would cost on a GPU, counted by instruction: requests, sectors, bank conflicts.
+// Counts, by instruction, what the memory accesses of warps would cost on a GPU: requests, sectors, bank
+// conflicts.
 #pragma once
 
 #include <cstdint>
@@ -16,50 +17,52 @@ namespace emu {
 class Grid;
 struct Limits;
 
-enum class Memory : int { global, shared, remote, none };  // remote: another block's of the cluster
+enum class Memory : int { global, shared, remote, none };  // remote: of another block in the cluster
 
-// The thread waits until its warp has made the steps of its trace.
+// Waits until the warp has made all accesses in the thread's trace.
 void await_steps(Fiber& fiber);
-// It waits until there is room in its trace.
+// Waits until the thread's trace has room for another access.
 void await_room(Fiber& fiber);
-// It waits until its warp has made its stores.
+// Waits until the thread's stores have moved from its store buffer to memory.
 void await_stores(Fiber& fiber);
 
-// Filled for the Python side, field by field.
+// Python reads the structs Count and PhaseCount, member by member.
 
-// Of one instruction, in one level of one launch. Numbers are sums over executions by a warp.
+// The counts of one instruction in one phase of one launch. A kernel may note that a phase begins, such as a
+// level of a search. Numbers are sums over executions by a warp.
 struct Count {
     const void* site;
     unsigned launch;
-    int level;  // as noted by the kernel; -1: it noted none
+    int phase;  // as the kernel noted; -1 before the first note
     int kind, memory;
     uint64_t executions, lanes, bytes;
-    uint64_t polls;             // executions left out above: the warp waits, and looks at the same place again
-    uint64_t sectors;           // of global memory, each once an execution
-    uint64_t distinct_sectors;  // each once
-    uint64_t far_sectors;       // that its warp has not loaded lately
-    uint64_t passes;            // through shared memory: one, and one more for each bank conflict
+    uint64_t polls;  // executions not counted above, because the warp only looks at one place again while it waits
+    uint64_t sectors;           // of global memory, once per execution
+    uint64_t distinct_sectors;  // of global memory, each once
+    uint64_t far_sectors;       // sectors that the warp has not loaded recently
+    uint64_t passes;            // through shared memory: one, plus one for each bank conflict
     uint64_t conflicts;
-    uint64_t collisions;        // lanes of atomics that are not the first of their execution at their word
-    uint64_t most_collisions;   // of one execution
-    uint64_t hottest;           // executions that met on one word, of all warps
+    uint64_t collisions;        // lanes of atomics whose word an earlier lane of the execution also updates
+    uint64_t most_collisions;   // in one execution
+    uint64_t hottest;           // most executions on one word, over all warps
 };
 
-// Of one level of one launch.
-struct LevelCount {
+// One phase of one launch: the shape of the launch and its longest warp.
+struct PhaseCount {
     const char* kernel;
     unsigned launch;
-    int level;
+    int phase;
     unsigned blocks, threads;
-    uint64_t shared;  // bytes a block
-    WarpRun::Steps longest;  // of the warp whose steps take the longest
+    uint64_t shared;  // bytes per block
+    WarpRun::Steps longest;  // of the warp with the longest time
 };
 
-// Numbers seen since the last clearing, with how often; fewer than 100 of them.
+// Counts how often each number was added since the last clearing. There may be fewer than 100 different
+// numbers.
 class FewNumbers {
   public:
     void clear() { ++now_; }
-    // How often this one has been added.
+    // Adds a number. Returns how often it has been added, including this time.
     unsigned add(uint64_t number);
 
   private:
@@ -74,40 +77,42 @@ class FewNumbers {
 
 class Counting {
   public:
-    // If all that a launch has done `most_polls` times is to look at the same places again, it has no end.
+    // Reports a launch as endless after `most_polls` steps in a row that only look at the same places again.
     Counting(Buffers& buffers, uint64_t most_polls) : buffers_(buffers), most_polls_(most_polls) {}
 
     void begin_launch(const Grid& grid, const Limits& limits);
     void begin_block(ResidentBlock& block);
     void add_module(const char* begin, size_t bytes);
 
-    // A thread, the current one, is about to do this, and others of its block go on before it does.
+    // Adds a step (an access or a barrier) of the current thread and waits until its warp has made it. Other
+    // threads of the block run meanwhile.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
-    // It is about to store, and goes on.
+    // Adds a store of the current thread. The thread usually continues at once.
     void store(Fiber& fiber, const char* address, const void* site, size_t bytes);
-    // The warp of a thread has made the step of its first store in the buffer.
+    // Writes the first store of a thread's store buffer to memory, because the warp has made the step of this
+    // store.
     void make_store(Lockstep& lockstep, unsigned rank);
-    // Its warp has made the step that it has waited for, and it is about to do what it said.
+    // Prepares a thread to continue, because its warp has made the step for which it waited.
     void go_on(const Lockstep& lockstep, unsigned rank);
-    // It is about to load without regard to others, and goes on, unless others have often stored before their warps
-    // had made such a load.
+    // Adds a plain load of the current thread. The thread continues at once, unless this load has often come
+    // too early: other threads then stored before the load's warp had made its step.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         if (views_.changes.put_aside) finish_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
         bool waits = op.waits, full = trace.come_to(site, op, address);
-        if (waits) return await_steps(fiber);  // when it goes on, go_on() has been called for it
+        if (waits) return await_steps(fiber);  // go_on() is called before the thread continues
         if (full) return await_room(fiber);
         if (views_.may_be_old(address, bytes)) show_old(*block_of(fiber).lockstep, fiber.rank, address, bytes);
     }
 
     const Changes& changes() const { return views_.changes; }
-    // It soon will make such a store.
+    // Prefetches what make_store() will access.
     void fetch_store(const Lockstep& lockstep, unsigned rank) const {
         views_.fetch_store(lockstep.first_store(rank).entry.address());
     }
 
-    // Lanes of a warp soon make the step that they have come to.
+    // Prefetches the counters that the next step of some lanes will access.
     void fetch_step(const WarpRun& warp, unsigned lanes) {
         const Site& site = site_of(warp.now[__builtin_ctz(lanes)].op());
         if (site.usual != epoch_) return;
@@ -121,31 +126,32 @@ class Counting {
 
     uint64_t stores() const { return views_.stores(); }
 
-    // What the current thread's block loads from now on is no older than now.
+    // Makes the later loads of a block see memory at least as new as now.
     void acquire(const ResidentBlock& block) {
         views_.acquire(block.lockstep->multiprocessor);
         block.lockstep->meet();
     }
 
-    // The machine goes on with something else than the current thread, or with a step of it. What the thread has loaded
-    // is put back, what it has stored put off.
+    // Prepares memory for other threads. It restores new values where the current thread has loaded old ones,
+    // and moves the thread's store to the store buffer.
     void leave_thread() {
         if (views_.changes.put_aside) leave_memory_alone();
     }
-    // Whether the current thread has put off stores.
+    // Returns whether the current thread has put off stores.
     bool has_stores(const Fiber& fiber) const;
 
     Loops loops;
     Ops ops;
 
-    // No thread of a block can go on: its warps make a step each, or find that a lane goes on.
+    // Makes steps when no thread of a block can run. Each warp makes one step per round, until a lane can
+    // continue.
     void issue(ResidentBlock& block);
 
-    // Stores here say that a level begins: that of the element's index.
-    void note_levels_at(const char* begin, size_t bytes, size_t element);
+    // Sets the buffer of notes. A kernel that stores to its element i begins phase i.
+    void note_phases_at(const char* begin, size_t bytes, size_t element);
 
     const std::vector<Count>& counts() const { return counts_; }
-    const std::vector<LevelCount>& levels() const { return levels_; }
+    const std::vector<PhaseCount>& phases() const { return phases_; }
     void forget();
 
   private:
@@ -153,10 +159,12 @@ class Counting {
         const char* begin = nullptr;
         size_t bytes = 0;
         Memory memory = Memory::none;
-        const Region* buffer = nullptr;  // null for variables
+        const Region* buffer = nullptr;  // null for variables in the module
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
-    // Of one region: in which execution each sector was touched last, and in which epoch each word, and how often.
+    // The accesses to one region of memory. For each sector it holds the last execution that touched the
+    // sector. For each word it holds the last epoch with an atomic on the word, and the number of atomics in
+    // that epoch.
     struct Touched {
         struct Word {
             uint32_t epoch, times;
@@ -166,34 +174,36 @@ class Counting {
     };
     struct Site {
         uint32_t epoch = 0;
-        size_t count = 0;    // index in counts_, in that epoch
-        uint32_t usual = 0;  // if it last was a plain load from a buffer, the epoch of that
-        Place place;       // where it went last
+        size_t count = 0;    // index in counts_ in that epoch
+        uint32_t usual = 0;  // epoch of the last access, if it was a plain load from a buffer
+        Place place;       // place of the last access
         const char* region = nullptr;
         Touched* touched = nullptr;
         std::unordered_map<const char*, Touched> regions;
-        // Of atomics: the offset of the first word in the epoch and region, and whether it went to others, too.
+        // For atomics: the offset of the first word in this epoch and region, and whether other words
+        // followed.
         size_t word = 0;
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
         bool scattered = false;
-        // Of loads: how many, how many of them came before a store though their warp's step came after it, and whether
-        // lanes wait since then.
+        // For loads: their number, and how many ran before a store although their warp made the load's step
+        // after it. If there are many, lanes wait at this load.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
-        // Of stores: how many were put off, and how many of them saved nothing, as the lane's next step was a load.
+        // For stores: how many were put off, and how many of these saved nothing because the lane's next step
+        // was a load.
         uint64_t put_off = 0, before_loads = 0;
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;
     };
-    // Lanes of a warp that execute an instruction together, in one region.
+    // Lanes of a warp that execute an instruction together, in one region of memory.
     struct Execution {
         Execution(ResidentBlock& of, unsigned index, unsigned members) : block(of), warp(index), lanes(members) {}
         ResidentBlock& block;
         unsigned warp, lanes;
-        unsigned number;           // of lanes
-        const Op* op;              // of the first of them
-        size_t offset[kWarpSize];  // in the region, of each of them, without gaps
+        unsigned number;           // number of lanes
+        const Op* op;              // operation of the first lane
+        size_t offset[kWarpSize];  // offset of each lane's access in the region, without gaps
     };
 
     void leave_memory_alone();
@@ -202,7 +212,7 @@ class Counting {
     void show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes);
     void begin_epoch();
     bool is_note(const char* address) const { return static_cast<size_t>(address - notes_) < notes_bytes_; }
-    void begin_level(const char* note);
+    void begin_phase(const char* note);
     Site& site_of(unsigned op) {
         if (op < site_of_op_.size() && site_of_op_[op]) return *site_of_op_[op];
         return find_site(op);
@@ -214,7 +224,8 @@ class Counting {
     bool count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site);
     void gather(Execution& execution, Site& site);
     void fetch_words(const Execution& execution, const Site& site) const;
-    // Returns whether a lane goes where the warp has not been lately.
+    // Counts the execution of an instruction by a warp. Returns whether a lane accesses a sector that the
+    // warp has not accessed recently.
     bool count_lanes(const Execution& execution, Site& site, Count& count);
     static constexpr size_t kSector = 32;
     static constexpr unsigned kMostSectors = kWarpSize * (4095 / kSector + 2);
@@ -236,21 +247,21 @@ class Counting {
     std::unordered_map<const void*, Site> sites_;
     std::vector<Site*> site_of_op_;
     std::vector<Count> counts_;
-    std::vector<LevelCount> levels_;
+    std::vector<PhaseCount> phases_;
     FewNumbers seen_;
-    StoreBuffer::Store* stored_ = nullptr;  // of the current thread, the one that it makes now
-    Site* last_put_off_ = nullptr;          // and the instruction of its last one
+    StoreBuffer::Store* stored_ = nullptr;  // the store that the current thread makes now
+    Site* last_put_off_ = nullptr;          // the instruction of its last store that was put off
     Views views_;
     unsigned multiprocessors_ = 1;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
-    int level_ = -1;
-    uint32_t epoch_ = 0;  // of launch and level
-    uint64_t longest_ = 0;  // its longest warp's steps
-    uint32_t execution_ = 0, before_epoch_ = 0;  // the last one, and the last before the epoch
+    int phase_ = -1;
+    uint32_t epoch_ = 0;         // number of the phase, over all launches
+    uint64_t longest_ = 0;       // time of the epoch's longest warp
+    uint32_t execution_ = 0, before_epoch_ = 0;  // number of the last execution, and of the last one before the epoch
     const char* notes_ = nullptr;
     size_t notes_bytes_ = 0, notes_element_ = 1;
-    uint64_t polls_ = 0;  // in a row
+    uint64_t polls_ = 0;  // number of polls in a row
 };
 
 }  // namespace emu

@@ -19,10 +19,10 @@ std::mutex mutex;
 int users = 0;
 struct sigaction before[kCount];
 
-// Runs on the signal stack and never returns to the faulting instruction: fail() leaves for the worker's
-// loop.
+// Handles a fault on the signal stack. It never returns to the faulting instruction, because fail() jumps to
+// the worker's loop.
 void on_fault(int signal, siginfo_t* info, void*) {
-    if (!current) {  // not a fault of a kernel: repeat it under the former handler
+    if (!current) {  // not a kernel's fault: the former handler gets it on the next try
         for (int i = 0; i < kCount; ++i) {
             if (kSignals[i] == signal) sigaction(signal, &before[i], nullptr);
         }

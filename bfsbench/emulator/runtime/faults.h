@@ -3,7 +3,8 @@
 
 namespace emu {
 
-// Handlers are in place while any guard exists; faults outside kernels go to the previous handlers.
+// Installs the handlers while any object of this class exists. Faults outside kernels go to the previous
+// handlers.
 class FaultHandlers {
   public:
     FaultHandlers();
@@ -11,7 +12,7 @@ class FaultHandlers {
     FaultHandlers(const FaultHandlers&) = delete;
 };
 
-// The calling thread handles signals on a stack of its own, since a fault may be a full stack.
+// Gives the calling thread a separate stack for signals, because the fault may be a full stack.
 class SignalStack {
   public:
     SignalStack();

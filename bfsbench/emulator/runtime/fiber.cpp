@@ -29,7 +29,8 @@ size_t page_bytes() {
     return bytes;
 }
 
-// Stacks lie at equal distances, so equal offsets would compete for the same few cache sets: shift each one.
+// Stacks lie at equal distances. Equal offsets in them would compete for a few cache sets, so each stack
+// starts at another offset.
 char* top_of(char* stack) {
     constexpr size_t kCacheLine = 64, kColours = 31;
     static thread_local size_t colour = 0;
@@ -41,13 +42,13 @@ char* top_of(char* stack) {
 
 #if EMU_ASSEMBLY_SWITCH
 
-// System V x86-64: six callee-saved registers and the stack pointer are all there is to save. A context is
-// the stack pointer below them.
+// The switches for x86-64 (System V). A switch saves six callee-saved registers and the stack pointer. A
+// Context is the stack pointer below the saved registers.
 //
-// Of Kept, the offsets are 0 for the place and 8 for the bytes. What is kept begins with the registers and the return
-// address, which are not pushed first: a load of 16 bytes that were just written as two words has to wait for them.
-// Copies of the rest are of 64 bytes at a time: up to as many more are read and written behind the stack, and behind what
-// is kept. While the stack is written nothing is on it.
+// In Kept, `place` has offset 0 and `bytes` has offset 8. A kept part begins with the registers and the
+// return address. The code stores them there directly. If it pushed them first, loading 16 bytes from two
+// fresh 8-byte stores would stall. The rest is copied 64 bytes at a time. So a copy reads and writes up to 64
+// bytes behind the stack and behind the kept part. Nothing is on the stack while it is overwritten.
 __asm__(R"(
 .macro emu_push_all
     pushq %rbp
@@ -154,10 +155,10 @@ emu_leave:
 
 namespace {
 
-// Downwards from `top`: what a switch takes from there.
+// Writes, downwards from `top`, the words that a switch to a new flow takes from its stack.
 void** lay_out(void** top, void (*entry)()) {
     constexpr int kSavedRegisters = 6;
-    *--top = nullptr;  // return address of entry, which also leaves the stack aligned as after a call
+    *--top = nullptr;  // return address of `entry`; it also aligns the stack as a call would
     *--top = reinterpret_cast<void*>(entry);
     for (int i = 0; i < kSavedRegisters; ++i) *--top = nullptr;
     return top;
@@ -175,7 +176,8 @@ void prepare(Kept& kept, void (*entry)()) {
 
 #else
 
-// Elsewhere: ucontext, which also saves the signal mask by a system call and is about fifty times slower.
+// The portable switch uses ucontext. It also saves the signal mask by a system call and is about fifty times
+// slower.
 extern "C" void emu_switch(Context* save, Context to) {
     ucontext_t here;
     *save = &here;

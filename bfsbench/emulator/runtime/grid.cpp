@@ -43,7 +43,8 @@ void Grid::end_blocks(unsigned count) {
     if (was_full) changed();
 }
 
-// Idle workers count again who is idle: the change may have been for one of them.
+// Wakes idle workers after a change. All workers count as busy again, because the change may give any of them
+// something to do.
 void Grid::changed() {
     ++epoch_;
     idle_ = 0;
@@ -93,6 +94,11 @@ std::string Grid::deadlock_report(const Worker& worker) const {
 void Grid::abort(const std::string& message) {
     std::lock_guard<std::mutex> lock(mutex_);
     record(message);
+}
+
+void Grid::note(const std::string& message) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (error_.empty()) error_ = message;
 }
 
 void Grid::record(const std::string& message) {

@@ -1,4 +1,4 @@
-// One launch: its shape, the blocks not started yet, and the state shared by its workers.
+// One launch: its shape, the blocks not started yet, and the state that its workers share.
 #pragma once
 
 #include <atomic>
@@ -16,21 +16,23 @@ namespace emu {
 class Worker;
 struct Knowledge;
 
-// A child launch that has been asked for and waits for its parent to end.
+// A child launch that waits for its parent to end.
 struct ChildLaunch {
     const Kernel* kernel;
     void (*entry)();
     LaunchShape shape;
-    std::vector<std::vector<char>> values;  // of the arguments
+    std::vector<std::vector<char>> values;  // values of the arguments
 
-    // In a machine that watches: what its launcher knew, and which grid and block that is of.
+    // Used when the emulator watches for races: which accesses the launching thread knew to be over, and its
+    // grid and block.
     std::shared_ptr<const Knowledge> known;
     unsigned parent, block;
 };
 
 class Grid {
   public:
-    // `max_resident`: how many blocks may be in progress at a time. `random` shuffles the order of blocks.
+    // At most `max_resident` blocks are in progress at once. If `random` is not null, it shuffles the order
+    // of the blocks.
     Grid(const Kernel& kernel, void (*entry)(), const LaunchShape& shape, void** arguments,
          unsigned max_resident, Random* random);
 
@@ -42,21 +44,22 @@ class Grid {
 
     void join();
 
-    // The next cluster to start, if there is one and the device has room.
+    // Stores the next cluster to start. Returns false if there is none or the device has no room.
     bool take(uint3& cluster);
     void end_blocks(unsigned count);
 
-    // Grid barrier. A block arrives when all its threads have; returns whether it was the last, which
-    // completes the phase.
+    // Arrives at the grid barrier, for a block of which all threads have arrived. Returns whether this is the
+    // last block; the barrier is then complete.
     bool arrive();
     unsigned phase() const { return phase_.load(std::memory_order_acquire); }
 
-    // For a worker that cannot go on. Returns whether there is something to do again; if not, the worker is
-    // done.
+    // Waits until a worker has something to do again. Returns false if the worker is finished.
     bool wait_for_work(Worker& worker);
 
-    // Ends the grid early. The first error is the one reported.
+    // Ends the grid early. error() is the first error.
     void abort(const std::string& message);
+    // Keeps the message if it is the first error. The grid continues.
+    void note(const std::string& message);
     bool aborted() const { return aborted_.load(std::memory_order_relaxed); }
     const std::string& error() const { return error_; }
 
@@ -69,11 +72,11 @@ class Grid {
     std::string deadlock_report(const Worker& worker) const;
 
     const unsigned max_resident_, clusters_;
-    std::vector<unsigned> order_;  // of clusters; empty means ascending
+    std::vector<unsigned> order_;  // order of clusters; empty means ascending
 
     std::mutex mutex_;
     std::condition_variable change_;
-    unsigned epoch_ = 0;  // counts changes that idle workers may be waiting for
+    unsigned epoch_ = 0;  // number of changes for which idle workers may wait
     unsigned members_ = 0, idle_ = 0;
     unsigned next_ = 0, in_progress_ = 0;
     unsigned arrived_ = 0;

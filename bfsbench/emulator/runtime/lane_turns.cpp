@@ -1,5 +1,5 @@
-// How the threads of a machine that counts take turns: lanes go on when their warp has made their steps. They share a
-// stack, from which what one has there is copied when it waits.
+// How threads take turns when the emulator counts memory accesses. A thread continues when its warp has made
+// the thread's accesses. All threads share one stack, and a waiting thread's part of it is copied away.
 
 #include "machine.h"
 #include "worker.h"
@@ -10,28 +10,29 @@ __thread Trace trace;
 
 namespace {
 
-// Threads of a grid in lockstep that make their steps side by side. A GPU has more, which would take much memory.
+// Most threads in lockstep whose blocks make steps side by side. A GPU has more, but they would need much
+// memory here.
 constexpr size_t kSideBySide = 16384;
 
-// What says how it goes on.
+// Prefetches the data that says how a thread continues.
 void fetch_thread(const Fiber& fiber) {
     prefetch(&fiber);
     prefetch(&fiber.stack);
     prefetch(&fiber.arrival);
 }
 
-// Where it stores, and what it has on the stack.
+// Prefetches the memory of a thread's next store, and its part of the stack.
 void fetch_turn(const ResidentBlock& block, Turn turn) {
     const Lockstep& lockstep = *block.lockstep;
     if (turn.stores()) lockstep.counting.fetch_store(lockstep, turn.rank());
     if (!turn.goes_on() && !lockstep.awaits_stores(turn.rank())) return;
     const Fiber& fiber = block.fibers[turn.rank()];
     if (fiber.has_returned) return;
-    constexpr size_t kLine = 64, kMost = 4 * kLine;  // more are fetched by themselves
+    constexpr size_t kLine = 64, kMost = 4 * kLine;  // longer parts are prefetched by the processor
     for (size_t at = 0; at < kMost; at += kLine) prefetch(fiber.kept.place + at);
 }
 
-// What those are going to need whose turn comes soon.
+// Prefetches data of the threads whose turns come soon.
 void fetch_upcoming(const ResidentBlock& block) {
     const Lockstep& lockstep = *block.lockstep;
     constexpr size_t kSoon = 6, kLater = 10;
@@ -39,7 +40,7 @@ void fetch_upcoming(const ResidentBlock& block) {
     if (const Turn* turn = lockstep.upcoming(kSoon)) fetch_turn(block, *turn);
 }
 
-// There has to be enough for what a switch puts there, too.
+// Makes room for a thread's part of the stack, plus the bytes that the switch adds.
 void make_enough_room(Fiber& fiber, const char* top) {
     constexpr size_t kOfSwitch = 192;
     size_t bytes = static_cast<size_t>(top - static_cast<const char*>(__builtin_frame_address(0))) + kOfSwitch;
@@ -48,7 +49,7 @@ void make_enough_room(Fiber& fiber, const char* top) {
 
 }  // namespace
 
-// The thread runs now, or the worker's loop if null.
+// Makes a thread the current one. Null stands for the worker's loop.
 void set_current(Fiber* fiber) {
     if (trace.runs()) here().place = trace.place();
     current = fiber;
@@ -57,7 +58,8 @@ void set_current(Fiber* fiber) {
     lockstep->take_up(trace, fiber->rank, fiber->place, fiber->stack);
 }
 
-// A lane whose turn it is and that has more to do than to arrive at a barrier or to end; null if there is none.
+// Returns the next lane that must run its own code, or null. On the way it makes stores, ends threads, and
+// lets lanes arrive at the block's barrier without running them.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     while (lockstep.has_next()) {
@@ -106,7 +108,7 @@ void Worker::await_turn(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     Lockstep& lockstep = *block.lockstep;
     lockstep.counting.leave_thread();
-    if (lockstep.has_next()) {  // it has stopped at a step before, so there is room on its stack
+    if (lockstep.has_next()) {  // the next thread has stopped at an earlier step, so its part of the stack fits
         Fiber* to = next_lane(block);
         if (!to) return suspend(fiber);
         set_current(to);
@@ -120,7 +122,8 @@ void Worker::await_turn(Fiber& fiber) {
 bool Worker::ends_turn(ResidentBlock& block) {
     Leave leave = block.lockstep->take_leave();
     if (leave == Leave::no) return false;
-    // Those that all blocks wait for may not have begun; otherwise a part of the grid at a time is enough.
+    // If the block waits for other blocks, let all blocks begin, because the awaited ones may not have begun.
+    // Otherwise only a part of the grid runs side by side.
     gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
     return true;
 }

@@ -1,5 +1,6 @@
-// The functions that the compiler calls for -fsanitize=bounds,alignment: C++ says that what comes next is wrong. They
-// see what lies within one variable, as the end of a row, and vectors of which only a part is loaded in the end.
+// Functions to which the compiler inserts calls under -fsanitize=bounds,alignment. They report an access that
+// C++ says is wrong. Unlike watched accesses, these calls also see an index beyond one row of an array. They
+// also see vectors of which the optimised code loads only a part.
 
 #include "machine.h"
 #include "worker.h"
@@ -8,13 +9,14 @@ namespace {
 
 using emu::Act;
 
-// What the compiler leaves beside such a place, as in LLVM's compiler-rt, lib/ubsan/ubsan_value.h and ubsan_handlers.h.
+// Data that the compiler passes to these functions. LLVM's compiler-rt declares it in lib/ubsan/ubsan_value.h
+// and ubsan_handlers.h.
 struct SourceLocation {
     const char* file;
     uint32_t line, column;
 };
 struct Type {
-    uint16_t kind, info;  // of an integer: twice the logarithm of its bits, and one more if it is signed
+    uint16_t kind, info;  // info of an integer: twice the logarithm of its bits, plus one if signed
     char name[1];
 
     int64_t decode(uint64_t value) const {
@@ -29,7 +31,7 @@ struct Index {
 struct Access {
     SourceLocation place;
     const Type* type;
-    unsigned char alignment, kind;  // of the alignment, the logarithm
+    unsigned char alignment, kind;  // alignment: its logarithm
 
     Act act() const { return kind == 1 ? Act::write : Act::read; }
 };

@@ -9,14 +9,16 @@ namespace emu {
 
 namespace {
 
-// A lane that waits in a loop for one further on in its warp would hold it up for ever: once in this number of
-// issues, the lanes that are the furthest go first. Loops that only look are recognised, others (a lock) are not.
+// A lane may wait in a loop for a lane of its warp that is further on. In strict lockstep it would wait for
+// ever. So once in this many issues, the lanes furthest on go first. The smaller number is for loops that
+// only read. Other waiting loops, such as locks, are not recognised.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
-// Rounds of issues before a block hands over to others, so that they make their steps side by side.
+// Rounds that a block issues before other blocks have their turn, so that blocks make their steps side by
+// side.
 constexpr unsigned kTurn = 16;
 
-// What is done to whole warps in loops of a fixed length takes a few vector instructions.
+// A full warp. Loops over all its lanes have a fixed length and take few vector instructions.
 constexpr unsigned kAllLanes = ~0u;
 
 bool is_one(unsigned lanes) { return !(lanes & (lanes - 1)); }
@@ -84,14 +86,16 @@ void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const cha
     trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place, stack);
 }
 
-// Of the lanes that are behind all others, or in front.
+// Returns the group that issues the next step: the group whose position is behind all others or, now and
+// then, the one furthest on.
 unsigned Lockstep::next_group(const WarpRun& warp) const {
     uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
     return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
 }
 
-// Takes the next entries of all lanes out of their traces, if they do the same, in one row, which is the last of all of
-// them or of none.
+// Takes the next entry from the traces of all lanes at once. Their next entries must lie in one row and have
+// equal operations, and the row must be the last of all traces or of none. Otherwise returns false and takes
+// nothing.
 bool Lockstep::pop_row(unsigned index, unsigned& done) {
     WarpRun& warp = warps_[index];
     Traces& traces = traces_[index];
@@ -111,8 +115,8 @@ bool Lockstep::pop_row(unsigned index, unsigned& done) {
     return true;
 }
 
-// Takes the next entries of lanes out of their traces, those that do the same as the first of them, and returns which
-// lanes these are. Adds those whose traces are done.
+// Takes the next entries from the traces of `lanes`, as far as they have the operation of the first lane.
+// Returns the lanes whose entries it took. Adds lanes with empty traces to `done`.
 unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     WarpRun& warp = warps_[index];
     if (lanes == kAllLanes && pop_row(index, done)) return lanes;
@@ -137,7 +141,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return same;
 }
 
-// Moves to the place of an entry, and returns whether that is a step.
+// Moves a position to the place of an entry. Returns whether the entry is a step, rather than a jump or an
+// exit of a loop.
 [[gnu::always_inline]] bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
     switch (op.kind) {
         case Kind::part: position.part(loops_, op.site, warp.issued); return false;
@@ -146,7 +151,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     }
 }
 
-// Takes entries out of the trace of a lane that is a group of its own, up to its next step. Returns whether there is one.
+// Takes entries from the trace of a lane that is alone in its group, up to its next access or barrier.
+// Returns whether the trace has one.
 [[gnu::always_inline]] bool Lockstep::pop_to_step(unsigned index, unsigned group, unsigned lane) {
     WarpRun& warp = warps_[index];
     Traces& traces = traces_[index];
@@ -164,14 +170,15 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return found;
 }
 
-// Lanes of a group have come to a step, at which they wait.
+// Notes that lanes of a group wait at an access or a barrier until the warp issues it.
 [[gnu::always_inline]] void Lockstep::wait(WarpRun& warp, unsigned group, unsigned lanes) {
     warp.waiting |= lanes;
     warp.groups_waiting |= 1u << group;
     counting.fetch_step(warp, lanes);
 }
 
-// Whether the entry that lanes of a group have just taken is a step.
+// Moves a group to the entry that its lanes have just taken from their traces. If the entry is an access or a
+// barrier, the lanes wait there, and the function returns true.
 [[gnu::always_inline]] bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
     WarpRun& warp = warps_[index];
     const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
@@ -180,12 +187,13 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return true;
 }
 
-// If all lanes of the warp are one group and do the same next, the step that this leads to.
+// Takes the next step of a warp whose lanes form one group. Returns the lanes of the step. Returns 0 if the
+// next entries of the lanes differ or none of them is a step.
 unsigned Lockstep::take_together(unsigned index) {
     WarpRun& warp = warps_[index];
     while (can_issue(index) && warp.together) {
         unsigned lanes = warp.traced, done = 0;
-        if (lanes & ~warp.together) {  // others have come
+        if (lanes & ~warp.together) {  // lanes outside the group have arrived
             scatter(index);
             return 0;
         }
@@ -204,7 +212,7 @@ unsigned Lockstep::take_together(unsigned index) {
             return 0;
         }
         warp.together = lanes;
-        warp.common = warp.divide(warp.common, lanes);  // those that do nothing stay behind
+        warp.common = warp.divide(warp.common, lanes);  // lanes without entries stay behind in the old group
         const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
         if (step_to(warp.group[warp.common].position, warp, op)) return lanes;
         if (done) end(index, done);
@@ -212,7 +220,7 @@ unsigned Lockstep::take_together(unsigned index) {
     return 0;
 }
 
-// Lanes that were together go each their way.
+// Ends the common path of a warp: from now on its lanes advance in groups.
 void Lockstep::scatter(unsigned index) {
     WarpRun& warp = warps_[index];
     unsigned lanes = warp.together & warp.traced;
@@ -220,7 +228,8 @@ void Lockstep::scatter(unsigned index) {
     if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
-// If the group that issued the last step alone is still behind all others, its step.
+// Takes the step of the group that issued the last step alone, if its position is still behind all others.
+// Returns its lanes, or 0.
 [[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;
@@ -236,7 +245,8 @@ void Lockstep::scatter(unsigned index) {
     return leading.lanes;
 }
 
-// The step of the groups that are behind all others.
+// Takes the step of the group whose position is behind all others. Groups at this position join the step.
+// Returns the lanes of the step.
 unsigned Lockstep::take_last(WarpRun& warp) {
     unsigned chosen = next_group(warp);
     Group& next = warp.group[chosen];
@@ -289,7 +299,8 @@ void Lockstep::release(unsigned index, unsigned lanes) {
     if (ended | stores) end(index, ended, stores);
 }
 
-// Moves lanes of a group, whose traces are not empty, to their next steps. Returns those whose traces end before one.
+// Moves lanes of a group to their next steps. Their traces must not be empty. Returns lanes whose traces end
+// before a step.
 unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     unsigned ended = 0;
     while (lanes) {
@@ -308,7 +319,8 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     return ended;
 }
 
-// The same for one of them.
+// Moves one lane of a group to its next step. Returns the lane if its trace ends before a step, and otherwise
+// 0.
 [[gnu::always_inline]] unsigned Lockstep::advance_one(unsigned index, unsigned from, unsigned lane) {
     WarpRun& warp = warps_[index];
     unsigned group = warp.divide(from, lane);
@@ -317,14 +329,16 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     return 0;
 }
 
-// The same for those of the group that have just taken the same entry out of their traces, some of which are done.
+// Moves lanes that have just taken equal entries to their next steps; the traces of `done` are empty. Returns
+// lanes whose traces end before a step.
 unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigned done) {
     unsigned group = warps_[index].divide(from, lanes);
     if (come_to_step(index, group, lanes)) return 0;
     return done | advance(index, group, lanes & ~done);
 }
 
-// Of traces: lanes go on, if they wait for that. Stores of some lanes are to be made, whether or not their traces end.
+// Notes that the traces of `lanes` are empty. Lanes that have waited for this get a turn to continue. Lanes
+// of `stores` get a turn to write a store to memory.
 void Lockstep::end(unsigned index, unsigned lanes, unsigned stores) {
     WarpRun& warp = warps_[index];
     warp.waiting &= ~lanes;

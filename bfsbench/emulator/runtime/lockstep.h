@@ -1,18 +1,20 @@
-// Lanes of a warp in lockstep, as far as accesses to memory and barriers go: these are a lane's steps.
+// Lanes of a warp in lockstep. Only memory accesses and barriers count: they are the steps of a lane.
 //
-// A lane runs ahead through plain loads, whose steps are kept in its trace, and on behind stores, whose values are in
-// its warp's store buffer, as far as its next load. It waits at any other step: an atomic, a volatile load, a barrier,
-// and a load of which counting.h says so. When no thread of the block can go on, every warp issues one step: that of the
-// lane that is behind all others, with those at the same instruction. So lanes that have left a branch or a loop early
-// wait for the others behind it, as on a GPU. When the trace of a lane that waits is done, it goes on.
+// A lane runs ahead of its warp. It runs through plain loads, whose steps are kept in its trace. It runs on
+// past plain stores, whose values are kept in its warp's store buffer, up to its next load. At any other step
+// it waits: an atomic, a volatile load, a barrier, and some loads (see counting.h). When no thread of the
+// block can run, every warp issues one step. It issues the step of the lane that is behind all others, and of
+// all lanes at the same instruction. So lanes that leave a branch or a loop early wait behind it for the
+// others, as on a GPU. When the trace of a waiting lane is empty, the lane continues.
 //
-// Lanes that have come to the same place on the same way are a group, which has one position. When their next entries
-// differ, the group is divided; groups that issue a step together become one.
+// Lanes that have come to one place on one path form a group with one position. When their next entries
+// differ, the group is divided. Groups that issue a step together are merged.
 //
-// No lane of a warp stores before the others have made the loads that come first. Where threads race, a load may be as
-// old as the last step that its lane has waited at.
+// No lane of a warp stores before the other lanes have made their earlier loads. In a data race, a load may
+// return a value as old as the last step at which its lane has waited.
 //
-// Lanes that leave a loop early, in different iterations, go on by themselves, up to where lanes are that have not.
+// Lanes that leave a loop early, in different iterations, continue separately. They continue up to the place
+// where lanes wait that stayed in the loop.
 #pragma once
 
 #include <cstdint>
@@ -33,47 +35,50 @@ struct Group {
     Position position;
 };
 
-// One warp: its lanes and what it has done lately.
+// One warp: the state of its lanes, their groups, and the warp's recent accesses.
 struct WarpRun {
-    unsigned traced;    // lanes whose traces are not done, or whose last steps are not
-    unsigned waiting;   // those that are at a step, which has left the trace
-    unsigned together;  // others, which are one group
-    unsigned awaits;    // those that go on when their traces are done
-    unsigned put_off;   // those that have stores in the buffer
-    unsigned stores;    // and those that go on when these are made
-    unsigned empty;     // those whose traces are done; of some of them the last step is not
-    bool runs;          // a lane is to go on before another step is issued
+    unsigned traced;    // lanes with entries in their traces, or whose last step is not issued
+    unsigned waiting;   // lanes at a step, which has left the trace
+    unsigned together;  // lanes that form one group
+    unsigned awaits;    // lanes that continue when their traces are empty
+    unsigned put_off;   // lanes with stores in the buffer
+    unsigned stores;    // lanes that continue when their stores are made
+    unsigned empty;     // lanes with empty traces; the last step of some is not issued
+    bool runs;          // a lane must continue before the next step is issued
     uint64_t issued;
 
-    unsigned groups;          // bits of those in use
-    unsigned groups_waiting;  // of those whose lanes are at a step
-    unsigned groups_issued;   // of those whose step is being issued
-    unsigned common;          // the group of those that are together
-    // The group that has issued the last step alone, as a bit, and of those that waited then the one behind the others.
+    unsigned groups;          // bits of the groups in use
+    unsigned groups_waiting;  // bits of groups whose lanes are at a step
+    unsigned groups_issued;   // bits of groups whose step is being issued
+    unsigned common;          // the group of the lanes of `together`
+    // `leads` is the bit of the group that issued the last step alone. `others` were the groups waiting then;
+    // `next_behind` is the last of these.
     unsigned leads, others, next_behind;
     Group group[kWarpSize];
 
-    Entry now[kWarpSize];               // of each lane that is at a step
-    uint64_t stores_before[kWarpSize];  // by others, when the first of its trace was done
+    Entry now[kWarpSize];               // entry of each lane that is at a step
+    uint64_t stores_before[kWarpSize];  // number of stores made when the first entry of its trace was added
 
-    // The last reads, by instruction and place. A warp that makes these again and again polls.
+    // The last reads, by instruction and place. A warp that repeats these reads again and again polls.
     static constexpr unsigned kReads = 4;
     uint64_t reads[kReads];  // 0: no read
     unsigned last_read;      // index
     unsigned repeats;
 
-    // The steps that it has made in the level of `epoch`, and those among them whose end it has to wait for: loads of
-    // sectors that it has not had lately (far) or has (near), accesses to shared memory, atomics, barriers.
+    // The steps of the warp in the phase of `epoch`. Of these, it counts steps whose end the warp must wait for:
+    // loads of sectors that it has not loaded recently (far) or has (near), accesses to shared memory, atomics,
+    // barriers.
     uint32_t epoch;
     struct Steps {
         uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
     } steps;
-    uint64_t length;  // of them, in accesses to near memory
+    uint64_t length;  // time of these steps, in accesses to near memory
 
-    // Sectors of global memory that it has loaded, as far as a part of a first-level cache would hold them.
+    // Recently loaded sectors of global memory, as many as a warp's share of a first-level cache holds.
     static constexpr size_t kRecent = 512;
     std::vector<uint32_t> recent;
-    // The sector of this index in a region, of which all in memory have numbers.
+    // Returns whether a sector was loaded recently, and adds it. `index` is its index in the region, and
+    // `number` its number in memory.
     static bool had_lately(uint32_t* recent, uint32_t index, uint32_t number) {
         uint32_t& slot = recent[index % kRecent];
         bool had = slot == number;
@@ -81,7 +86,7 @@ struct WarpRun {
         return had;
     }
 
-    void begin(unsigned lanes);  // another block's
+    void begin(unsigned lanes);  // begins a warp of another block
     bool polls() const { return repeats >= 2 * kReads; }
     void remember(Kind kind, Entry entry) {
         uint64_t now = kind == Kind::read ? entry.bits() : 0;
@@ -95,11 +100,11 @@ struct WarpRun {
         reads[last_read] = now;
         repeats = 0;
     }
-    // Some lanes of a group become one of their own.
+    // Moves some lanes of a group to a new group. Returns that group.
     unsigned divide(unsigned from, unsigned lanes);
 };
 
-// What is to be done for a lane when its warp has made a step: a store of its buffer, and whether its trace is done.
+// What to do for a lane when its warp has made a step: make a store of its buffer, let it continue, or both.
 class Turn {
   public:
     Turn(unsigned rank, unsigned stores, unsigned goes_on) : bits_(rank << 2 | stores << 1 | goes_on) {}
@@ -111,26 +116,27 @@ class Turn {
     uint32_t bits_;
 };
 
-// Whether a block should hand over to others, because it had its turn or because it waits for them.
+// Whether a block lets other blocks run: its turn is over, or it waits for them.
 enum class Leave { no, turn_over, waits };
 
-// The lanes of one block.
+// Runs the warps of one block in lockstep.
 class Lockstep {
   public:
     Lockstep(Counting& counting, Loops& loops) : counting(counting), loops_(loops) {}
-    // Another block of this number of threads, on this multiprocessor.
+    // Begins another block with `threads` threads on a multiprocessor.
     void begin(unsigned threads, unsigned multiprocessor);
 
     Counting& counting;
     unsigned multiprocessor = 0;
 
-    // The lane runs now.
+    // Makes `trace` record the lane of this rank, which runs now.
     void take_up(Trace& trace, unsigned rank, const void* place, const char* stack);
-    // A trace is empty no more.
+    // Notes the first entry of a lane's trace.
     void note_first(unsigned rank, uint32_t stores) {
         WarpRun& warp = warps_[rank / kWarpSize];
         unsigned bit = 1u << rank % kWarpSize;
-        // A step that has left the trace may have yet to be issued: others let its lane go on from a collective.
+        // The lane may have a step that has left its trace and is not issued yet. This happens if another
+        // lane has released it from a collective. The lane is counted already then.
         if (!(warp.traced & bit)) ++traced_;
         warp.traced |= bit;
         warp.empty &= ~bit;
@@ -139,21 +145,22 @@ class Lockstep {
         warp.stores_before[rank % kWarpSize] = stores;
     }
     bool any_traced() const { return traced_ > 0; }
-    // Entries in the trace of a lane.
+    // Returns the number of entries in a lane's trace.
     unsigned traced(unsigned rank) const {
         const Traces& traces = traces_[rank / kWarpSize];
         return static_cast<unsigned>(traces.end[rank % kWarpSize] - traces.begin[rank % kWarpSize]);
     }
-    // It goes on when its trace is done.
+    // Lets the lane wait until its trace is empty.
     void await(unsigned rank) { warps_[rank / kWarpSize].awaits |= 1u << rank % kWarpSize; }
-    // A store that it puts off, behind its others; null if there is no room.
+    // Puts off a store of a lane, behind its earlier stores. Returns null if there is no room.
     StoreBuffer::Store* add_store(unsigned rank) {
         StoreBuffer::Store* store = stores_[rank / kWarpSize].add(rank % kWarpSize);
         if (store) warps_[rank / kWarpSize].put_off |= 1u << rank % kWarpSize;
         return store;
     }
     bool has_stores(unsigned rank) const { return warps_[rank / kWarpSize].put_off >> rank % kWarpSize & 1; }
-    // The first one, of which there is one; and it leaves, until others are added.
+    // first_store() returns the first store of a lane, which must have one. take_store() also removes it; the
+    // object stays valid until the next add_store().
     const StoreBuffer::Store& first_store(unsigned rank) const {
         return stores_[rank / kWarpSize].first(rank % kWarpSize);
     }
@@ -163,18 +170,20 @@ class Lockstep {
         if (buffer.empty(rank % kWarpSize)) warps_[rank / kWarpSize].put_off &= ~(1u << rank % kWarpSize);
         return store;
     }
-    // It goes on when these are made, of which there are some; and whether it does now.
+    // Lets the lane wait until its stores are made. It must have some. ends_wait_for_stores() returns whether
+    // this is the case now.
     void await_stores(unsigned rank) { warps_[rank / kWarpSize].stores |= 1u << rank % kWarpSize; }
     bool awaits_stores(unsigned rank) const { return warps_[rank / kWarpSize].stores >> rank % kWarpSize & 1; }
     bool ends_wait_for_stores(unsigned rank);
-    // Its trace begins with what is left of it.
+    // Moves the remaining entries of a lane's trace to its beginning.
     void begin_trace_anew(unsigned rank, uint32_t stores);
 
     WarpRun& warp(unsigned index) { return warps_[index]; }
     const WarpRun& warp(unsigned index) const { return warps_[index]; }
     unsigned warps() const { return num_warps_; }
 
-    // A warp is going to issue a step, soon or at once.
+    // fetch_soon() prefetches the state of a warp that issues a step soon. fetch_next() prefetches the next
+    // entries of a warp.
     void fetch_soon(unsigned warp) const {
         prefetch(&warps_[warp]);
         prefetch(traces_[warp].begin);
@@ -186,31 +195,34 @@ class Lockstep {
         constexpr unsigned kInLine = 64 / sizeof(Entry);
         for (unsigned first = 0; first < kWarpSize; first += kInLine) prefetch(row + first);
     }
-    // Before a round of issues, and whether a warp can issue a step then.
+    // Prepares the warps for a round of issues. In the round, can_issue() says whether a warp can issue a
+    // step.
     void begin_round();
     bool can_issue(unsigned warp) const { return warps_[warp].traced && !warps_[warp].runs; }
-    // Bits of warps with traces.
+    // Returns bits of the warps with traces.
     unsigned traced_warps() const { return traced_warps_; }
-    // Lanes of a warp whose step is the next, if there is one; and what they do when it is done.
+    // Takes the next step of a warp and returns its lanes, or 0 if it has none. release() follows after the
+    // step.
     unsigned take(unsigned warp);
     void release(unsigned warp, unsigned lanes);
-    // Lanes that go on now.
+    // has_next() returns whether lanes have turns now, and next() takes one of these turns.
     bool has_next() const { return next_ < turns_.size(); }
     Turn next() { return turns_[next_++]; }
-    // The one that comes so many later; null if there is none.
+    // Returns the turn that is `later` turns ahead, or null.
     const Turn* upcoming(size_t later) const {
         return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
     }
 
-    // How often its warps have made a step.
+    // Number of rounds of issues so far.
     uint64_t time = 0;
 
-    // It has met other blocks: for a while they take turns after every round.
+    // Notes that the block has met other blocks at a barrier. For the next kClose rounds it lets other blocks
+    // run after every round.
     void meet() { close_until_ = time + kClose; }
-    // A round of issues has ended. When all warps poll, or the block has had its turn, others should have theirs.
+    // Ends a round of issues. If all warps poll, or the block has had its turn, other blocks should run.
     void end_round(bool all_poll);
     bool leaves() const { return leave_ != Leave::no; }
-    // Whether the turn is over; begins another one if so.
+    // Returns why the block should let others run, and begins its next turn.
     Leave take_leave();
 
   private:
@@ -234,15 +246,15 @@ class Lockstep {
 
     Loops& loops_;
     unsigned num_warps_ = 0;
-    std::vector<WarpRun> warps_;   // these and the next may be more than the block has
+    std::vector<WarpRun> warps_;   // warps_ and traces_ may be longer than the block has warps
     std::vector<Traces> traces_;   // by warp
     std::vector<StoreBuffer> stores_;
     std::vector<Turn> turns_;
-    size_t next_ = 0;              // index of the first of them that has not been
+    size_t next_ = 0;              // index of the next turn
     unsigned traced_ = 0, traced_warps_ = 0;
-    unsigned changed_warps_ = 0;  // those with lanes that have begun a trace, or go on, since the last round
-    static_assert(32 * kWarpSize >= 1024);  // warps have bits
-    unsigned rounds_ = 0;  // of the turn
+    unsigned changed_warps_ = 0;  // warps with lanes that have begun a trace or continued since the last round
+    static_assert(32 * kWarpSize >= 1024);  // a bit for each warp
+    unsigned rounds_ = 0;  // rounds of the current turn
     uint64_t close_until_ = 0;
     Leave leave_ = Leave::no;
 };

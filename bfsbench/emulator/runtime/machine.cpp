@@ -10,7 +10,7 @@ namespace emu {
 
 namespace {
 
-// Waking a helper costs as much as running this many idle threads.
+// Waking a helper takes as long as running this many threads that do nothing.
 constexpr uint64_t kThreadsWorthHelp = 2048;
 
 }  // namespace
@@ -94,7 +94,7 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
         return std::string("kernel '") + k.name + "' " + damage;
     };
     std::string error = run(kernel, kernel.entry, shape, arguments, nullptr);
-    // Last in, first out: a child's descendants end before its younger siblings begin.
+    // A stack of launches: all descendants of a child end before its younger siblings begin.
     std::vector<ChildLaunch> waiting;
     collect_children(waiting);
     while (error.empty() && !waiting.empty()) {
@@ -107,7 +107,7 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
         collect_children(waiting);
     }
     pending_ = 0;
-    fflush(stdout);  // what kernels have printed
+    fflush(stdout);  // prints what kernels have written
     return error;
 }
 
@@ -117,8 +117,9 @@ bool Machine::reserve_child() {
     return false;
 }
 
-// Puts the children of the grid that has just ended on top: ordinary ones in order of launch (fire-and-forget
-// ones in any), then those launched into the tail stream.
+// Puts the children of the grid that has just ended on the stack. Ordinary children run first, in order of
+// launch. With a seed, fire-and-forget children take random places among them. Children of the tail stream
+// run last.
 void Machine::collect_children(std::vector<ChildLaunch>& stack) {
     std::vector<ChildLaunch> ordinary, free, tail;
     for (auto& worker : workers_) {
@@ -137,7 +138,7 @@ void Machine::collect_children(std::vector<ChildLaunch>& stack) {
     std::move(ordinary.rbegin(), ordinary.rend(), std::back_inserter(stack));
 }
 
-// The caller runs blocks itself; helpers join while there are blocks to start.
+// Runs a grid. The caller's thread runs blocks, and helpers join it.
 std::string Machine::run_grid(Grid& grid) {
     uint64_t threads = uint64_t{volume(grid.blocks)} * volume(grid.threads);
     auto wanted = static_cast<unsigned>(

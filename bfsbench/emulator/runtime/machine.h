@@ -1,4 +1,4 @@
-// The emulated device: its limits, its workers, and the launches they run one after the other.
+// The emulated device: its limits, its workers, and its launches, of which it runs one at a time.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace emu {
 
-// Filled by the Python side, field by field.
+// Python fills this struct, member by member.
 struct Limits {
     unsigned max_threads_per_block;
     unsigned multiprocessors;
@@ -34,29 +34,31 @@ struct Limits {
 
 class Machine {
   public:
-    // A seed of 0 means the fastest order on `workers` cores; any other one a random order, repeatable on one
-    // core. To watch memory takes one worker and kernels that were compiled for it.
+    // With seed 0, `workers` threads run blocks in the fastest order. Any other seed gives a random order,
+    // which is repeatable with one worker. With `watches`, the machine checks every memory access. It then
+    // needs one worker and kernels that were compiled for it.
     Machine(const Limits& limits, uint64_t seed, unsigned workers, bool watches);
     ~Machine();
     Machine(const Machine&) = delete;
 
-    // Why a launch is impossible; empty if it is not.
+    // Returns why a launch is impossible, or an empty string.
     std::string refusal(const Kernel& kernel, const LaunchShape& shape) const;
 
     unsigned resident_blocks(const Kernel& kernel, unsigned threads, size_t dynamic_shared) const;
 
-    // Runs a grid and all its descendants. Returns the error message, empty if all went well.
+    // Runs a grid and all its descendants. Returns the error message, or an empty string.
     std::string launch(const Kernel& kernel, const LaunchShape& shape, void** arguments);
 
     Buffers buffers;
-    const std::unique_ptr<Watch> watch;  // null if nothing is watched
-    const bool dense;                    // then, whether threads are interrupted wherever they can be, in spells
-    std::unique_ptr<Counting> counting;  // null if nothing is counted
+    const std::unique_ptr<Watch> watch;  // null unless the machine watches
+    const bool dense;                    // when watching: whether threads are interrupted at every chance, in spells
+    std::unique_ptr<Counting> counting;  // null unless the machine counts
 
-    // Takes up one more child launch, unless too many are pending.
+    // Reserves a place for a child launch. Returns false if too many are pending.
     bool reserve_child();
 
-    // Stacks that no thread has and those that exist; equal between launches.
+    // free_stacks() counts stacks that no thread uses, allocated_stacks() all stacks. They are equal between
+    // launches.
     size_t free_stacks() const;
     size_t allocated_stacks() const;
 
@@ -71,7 +73,7 @@ class Machine {
     std::atomic<unsigned> pending_{0};
     std::mutex launching_;  // the device runs one launch of the host at a time
 
-    std::vector<std::unique_ptr<Worker>> workers_;  // the first one runs on the caller's thread
+    std::vector<std::unique_ptr<Worker>> workers_;  // the first worker runs on the caller's thread
     std::vector<std::thread> helpers_;
     std::mutex mutex_;
     std::condition_variable wake_, done_;

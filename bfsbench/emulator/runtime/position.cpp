@@ -23,7 +23,8 @@ bool Position::is_behind(const Position& other) const {
             if (mine->number == others->number) continue;
             return mine->number < others->number;
         }
-        // A lane in the 0th iteration of the outer of two loops is behind one in a later iteration.
+        // Positions do not list the first iteration of a loop. A lane in the first iteration of the outer of
+        // two loops is behind a lane in a later iteration of it.
         bool in_others = others && others->loop->has(place_), in_mine = mine && mine->loop->has(other.place_);
         if (in_others && in_mine) return others->loop->first < mine->loop->first;
         if (in_others || in_mine) return in_others;

@@ -1,10 +1,10 @@
-// Memory that will be needed soon.
+// Prefetches memory that is needed soon.
 #pragma once
 
 namespace emu {
 
-// The cache is to get a line of it. g++ takes a function that does nothing else for one without effect, and leaves out
-// calls of it: the empty assembly is an effect.
+// Fetches a line into the cache. g++ would drop calls of a function that only prefetches. The empty assembly
+// counts as an effect, so it keeps the calls.
 inline void prefetch(const void* place) {
     __builtin_prefetch(place);
     asm volatile("");

@@ -1,4 +1,4 @@
-// What a warp's execution of an instruction costs: requests, sectors, passes through shared memory.
+// Counts what a warp's execution of an instruction costs: requests, sectors, passes through shared memory.
 
 #include <algorithm>
 #include <cstring>
@@ -39,7 +39,7 @@ Counting::Site& Counting::find_site(unsigned op) {
         warp.steps = {};
         warp.length = 0;
     }
-    constexpr unsigned kFar = 7;  // an access to far memory takes about so many times as long as one to near memory
+    constexpr unsigned kFar = 7;  // time of an access to far memory, in accesses to near memory
     WarpRun::Steps& steps = warp.steps;
     ++steps.all;
     if (kind == Kind::read && memory == Memory::global) {
@@ -57,11 +57,11 @@ Counting::Site& Counting::find_site(unsigned op) {
     }
     if (warp.length < longest_) return;
     longest_ = warp.length;
-    levels_.back().longest = steps;
+    phases_.back().longest = steps;
 }
 
-// Lists each sector once, by its number in the memory of the GPU, and returns how many these are. Adds the number of
-// those that are far.
+// Lists each different sector once, by its number in the GPU's memory, and returns how many there are. Adds
+// the number of sectors that the warp has not loaded recently to `far`.
 [[gnu::always_inline]] unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count,
                                                          const uint32_t* sectors, unsigned number, uint32_t place,
                                                          uint32_t* listed, uint64_t& far) {
@@ -86,12 +86,13 @@ Counting::Site& Counting::find_site(unsigned op) {
     return different;
 }
 
-// Lanes that go to different regions through one pointer are a request to each.
+// Counts a step of `lanes`. Lanes that access different regions through one pointer count as a request to
+// each region.
 void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes) {
     WarpRun& warp = block.lockstep->warp(index);
     Entry entry = warp.now[__builtin_ctz(lanes)];
     const Op& first = ops[entry.op()];
-    if (first.kind == Kind::note) return begin_level(entry.address());
+    if (first.kind == Kind::note) return begin_phase(entry.address());
     Site& site = site_of(entry.op());
     warp.remember(first.kind, entry);
     bool polls = warp.polls();
@@ -119,7 +120,8 @@ void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes)
     }
 }
 
-// Nothing is done, and false returned, if lanes go elsewhere than this instruction did before, or to two sectors each.
+// Counts a plain load on a fast path. Returns false, without counting, if a lane leaves the instruction's
+// last region or touches two sectors.
 bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     const char* begin = site.place.begin;
     size_t last = site.place.bytes - 1, beyond = op.bytes - 1, beside = 0, crosses = 0;
@@ -128,15 +130,15 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     bool old = false, stores = !site.waits && views_.stores();
     if (lanes == ~0u) {
         uint32_t of_lanes[1 + kWarpSize] = {~0u};
-        uint8_t differs[kWarpSize];  // from the lane before
+        uint8_t differs[kWarpSize];  // whether a lane's sector differs from that of the lane before
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
             auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
-            beside |= offset | (last - offset);  // as signed numbers: one is negative
+            beside |= offset | (last - offset);  // the result is negative, as a signed number, outside the region
             crosses |= offset ^ (offset + beyond);
             of_lanes[1 + lane] = static_cast<uint32_t>(offset / kSector);
         }
         for (unsigned lane = 0; lane < kWarpSize; ++lane) differs[lane] = of_lanes[1 + lane] != of_lanes[lane];
-        uint64_t some;  // of eight lanes
+        uint64_t some;  // flags of eight lanes
         for (unsigned first = 0; first < kWarpSize; first += sizeof some) {
             memcpy(&some, differs + first, sizeof some);
             for (; some; some &= some - 1) sectors[number++] = of_lanes[1 + first + __builtin_ctzll(some) / 8];
@@ -151,7 +153,7 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
             if (stores) old |= views_.changes.near(address) != 0;
             sectors[number++] = static_cast<uint32_t>(offset / kSector);
         });
-        old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;  // what is near is known by address
+        old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;  // the region begins inside a sector
     }
     if (beside >> 63 || crosses >= kSector) return false;
     auto members = static_cast<unsigned>(__builtin_popcount(lanes));
@@ -171,7 +173,7 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     return true;
 }
 
-// Finds the region of the first lane, and leaves out lanes that go to others.
+// Finds the region that the first lane accesses, and leaves out the lanes that access other regions.
 void Counting::gather(Execution& execution, Site& site) {
     const Entry* now = execution.block.lockstep->warp(execution.warp).now;
     if (execution.op->kind == Kind::barrier) {
@@ -184,7 +186,7 @@ void Counting::gather(Execution& execution, Site& site) {
     if (site.place.memory != Memory::global || !site.place.has(address)) site.place = find(execution.block, address);
     const char* begin = site.place.begin;
     size_t bytes = site.place.bytes;
-    execution.offset[0] = static_cast<size_t>(address - begin);  // it is not left for ever, wherever it goes
+    execution.offset[0] = static_cast<size_t>(address - begin);  // the first lane is always counted
     execution.number = 1;
     if (execution.lanes == ~0u) {
         bool all = true;
@@ -208,7 +210,7 @@ Count& Counting::count_of(Site& site, const Op& op, Memory memory) {
     if (!same) {
         site.epoch = epoch_;
         site.count = counts_.size();
-        counts_.push_back({op.site, launch_, level_, static_cast<int>(op.kind), static_cast<int>(memory)});
+        counts_.push_back({op.site, launch_, phase_, static_cast<int>(op.kind), static_cast<int>(memory)});
     }
     return counts_[site.count];
 }
@@ -255,7 +257,8 @@ bool Counting::count_lanes(const Execution& execution, Site& site, Count& count)
     return false;
 }
 
-// Those that lanes touch, in order of lanes, without those that the lane before has touched last. Returns how many.
+// Lists the sectors that lanes touch, in order of lanes, without repeating a sector of the lane before.
+// Returns how many it lists.
 unsigned Counting::list_sectors(const Execution& execution, size_t most, uint32_t* sectors) {
     size_t beyond = execution.op->bytes - 1;
     size_t crosses = 0;
@@ -299,16 +302,17 @@ bool Counting::count_sectors(const Execution& execution, Site& site, Count& coun
     return far > 0;
 }
 
-// Whether there may have been stores to one of them in this launch.
+// Returns whether this launch may have stored to one of these sectors.
 bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned number) const {
     if (!views_.stores()) return false;
     const char* begin = site.place.begin;
-    unsigned near = reinterpret_cast<uintptr_t>(begin) % kSector;  // they are not those of addresses
+    unsigned near = reinterpret_cast<uintptr_t>(begin) % kSector;  // the region may begin inside a sector
     for (unsigned i = 0; i < number; ++i) near |= views_.changes.near(begin + size_t{sectors[i]} * kSector);
     return near;
 }
 
-// A lane has run ahead of what others of its warp and block stored. Where few loads are overtaken, lanes still do not wait.
+// Counts loads that ran before another thread's store although their step comes after it. If many loads of an
+// instruction do so, lanes wait at it from now on.
 void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     constexpr uint64_t kOneIn = 64;
     each_lane(lanes, [&](unsigned lane) {
@@ -321,10 +325,10 @@ void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op
     ops.wait_at(op.site);
 }
 
-// nvcc adds up first what a warp's lanes add to one word, if it can see that this is the same word for all threads.
-// Here: if it has been.
+// Notes whether all lanes of an atomic use one word. nvcc first adds up what the lanes of a warp add to one
+// word, if it can prove that all threads use it. Here one word so far counts as proof.
 void Counting::follow_words(const Execution& execution, Site& site) {
-    const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;  // or any block's
+    const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;  // null: shared memory
     if (site.word_epoch != epoch_ || site.word_region != region) {
         site.word_epoch = epoch_, site.word_region = region, site.word = execution.offset[0];
         site.scattered = false;
@@ -332,7 +336,8 @@ void Counting::follow_words(const Execution& execution, Site& site) {
     for (unsigned i = 0; i < execution.number; ++i) site.scattered |= execution.offset[i] != site.word;
 }
 
-// Lanes that go to one word take a sector each, unless they have been added up.
+// Counts collisions of atomics. Lanes on one word take a sector each, unless the compiler would add them up
+// first.
 void Counting::count_collisions(const Execution& execution, Site& site, Count& count) {
     auto& parts = site.touched->words;
     if (size_t needed = site.place.bytes / kWord + 2; parts.size() != needed) parts.resize(needed);
@@ -356,10 +361,10 @@ void Counting::count_collisions(const Execution& execution, Site& site, Count& c
     count.most_collisions = std::max(count.most_collisions, most);
 }
 
-// A pass serves one word of each bank, to all lanes that want that word. Atomics on one word take a pass each, unless
-// they have been added up.
-// Lanes that want 8 bytes come in halves of the warp, those that want 16 in quarters. Atomics on 8 bytes are a loop of
-// compare-and-swap, from which lanes return one after the other: passes, but no conflicts.
+// Counts passes through shared memory. A pass serves one word of each bank to all lanes that want that word.
+// Atomics on one word take a pass each, unless the compiler would add them up first. Lanes that want 8 bytes
+// are served by halves of the warp, and lanes that want 16 bytes by quarters. Atomics on 8 bytes are a loop
+// of compare-and-swap that lanes leave one by one. So they take passes, but have no conflicts.
 void Counting::count_banks(const Execution& execution, const Site& site, Count& count) {
     const Op& op = *execution.op;
     if (op.kind == Kind::update && op.bytes == 2 * kWord) {
@@ -368,7 +373,7 @@ void Counting::count_banks(const Execution& execution, const Site& site, Count& 
     }
     unsigned width = std::max(1u, op.bytes / unsigned{kWord});
     unsigned at_a_time = kWarpSize / std::min(width, 4u);
-    unsigned i = 0;  // in the offsets, which are those of the lanes
+    unsigned i = 0;  // index of the lane's offset
     for (unsigned begin = 0; begin < kWarpSize; begin += at_a_time) {
         unsigned part = at_a_time == kWarpSize ? execution.lanes : execution.lanes & ((1u << at_a_time) - 1) << begin;
         if (!part) continue;

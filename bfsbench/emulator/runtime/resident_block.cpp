@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "grid.h"
 
@@ -41,7 +42,8 @@ void ResidentBlock::resize(dim3 shape) {
     for (unsigned rank = 0; rank < count; ++rank) start_order[rank] = rank;
 }
 
-// Shared memory holds garbage when a block starts; a fixed pattern makes reading it visible.
+// Divides a block's shared memory into variables. Shared memory holds garbage when a block starts. A fixed
+// pattern makes reads of it visible.
 void ResidentBlock::lay_out_shared(const Grid& grid) {
     size_t functions = round_up(grid.kernel.static_shared, kArenaAlignment);
     size_t dynamic = functions + round_up(grid.kernel.functions->static_shared, kArenaAlignment);
@@ -78,12 +80,12 @@ void ResidentBlock::begin(const Grid& launched, uint3 place, std::shared_ptr<Clu
     ready.clear();
     for (ThreadSet& set : at_barrier) set.clear();
     votes[0] = votes[1] = voters[0] = voters[1] = barriers = 0;
-    arrived_at_grid = false;
+    arrived_at_grid = lanes_ask = false;
     kept_apart.clear();
     unsigned left = live;
     for (Warp& warp : warps) {
         warp.present = left >= kWarpSize ? ~0u : (1u << left) - 1;
-        warp.exited = warp.groups = 0;
+        warp.exited = warp.groups = warp.asking = 0;
         left -= std::min(left, kWarpSize);
     }
     if (shuffle) shuffle->shuffle(start_order);
@@ -168,6 +170,18 @@ void ResidentBlock::release_lanes(unsigned warp, unsigned lanes) {
     for (; lanes; lanes &= lanes - 1) ready.insert(warp * kWarpSize + __builtin_ctz(lanes));
 }
 
+bool ResidentBlock::answer_lanes() {
+    bool any = false;
+    if (!std::exchange(lanes_ask, false)) return false;
+    for (unsigned warp = 0; warp < warps.size(); ++warp) {
+        unsigned lanes = std::exchange(warps[warp].asking, 0);
+        each_lane(lanes, [&](unsigned lane) { warps[warp].result[lane] = lanes; });
+        release_lanes(warp, lanes);
+        any |= lanes != 0;
+    }
+    return any;
+}
+
 void ResidentBlock::exit_thread(Fiber& fiber) {
     fiber.exited = true;
     --live;
@@ -198,7 +212,7 @@ const Fiber* ResidentBlock::waiting_thread() const {
     return nullptr;
 }
 
-// Whom those wait for that wait at a kind of place.
+// Describes for which threads the threads at a kind of place wait.
 std::string ResidentBlock::describe_missing(Wait where) const {
     char text[96] = "";
     if (where == Wait::block) {

@@ -1,4 +1,4 @@
-// A block that has been started: its threads, and all barriers and collectives where they can wait.
+// A block that has been started: its threads, and the barriers and collectives at which they wait.
 #pragma once
 
 #include <cstdint>
@@ -26,33 +26,33 @@ std::string to_string(const CallSite& place);
 enum class Wait : unsigned char { none, block, cluster, grid, warp };
 
 struct alignas(64) Fiber : Thread {
-    Context context;  // where to go on
-    Kept kept;        // the same, where threads share a stack
-    char* stack;      // null until first run
+    Context context;  // where to continue
+    Kept kept;        // its part of the stack, if threads share a stack
+    char* stack;      // null until the first run
     Wait waits_at;
     bool exited;
-    bool has_returned;        // in a machine that counts: its stores are still to be made, then it exits
-    bool arrived_at_cluster;  // but has not waited for the others yet
-    CallSite waits_from;      // the call of the barrier it waits at
-    unsigned cluster_phase;   // of its last arrival
+    bool has_returned;        // in a machine that counts: its last stores are not made yet
+    bool arrived_at_cluster;  // but has not waited for other threads yet
+    CallSite waits_from;      // call of the barrier where it waits
+    unsigned cluster_phase;   // phase of the cluster at its last arrival
 
-    const void* place;  // in a machine that counts, where it was last, unless it runs
+    const void* place;  // in a machine that counts: its last place, unless it runs
 
-    // At the barrier of its block.
+    // The thread's arrival at the barrier of its block.
     struct Arrival {
         bool due, vote;
         CallSite from;
     } arrival;
 
-    // In a machine that watches.
-    uint32_t clock;  // steps of synchronisation
-    Moment moment;   // if it is one of this era
-    bool alone;      // it has met nobody: of this era, nothing that others did is over for it
-    Past last;       // its last access, and where that was
+    // The remaining members are used when the emulator watches memory accesses.
+    uint32_t clock;  // number of steps of synchronisation
+    Moment moment;   // its current moment, if that belongs to this era
+    bool alone;      // it has met no thread in this era, so no other thread's access is over
+    Past last;       // last access, at last_address
     const char* last_address;
 };
 
-// Lanes that wait in the same collective with the same mask. Several groups of one warp may wait at a time.
+// Lanes that wait in one collective with one mask. Several groups of a warp may wait at once.
 struct LaneGroup {
     unsigned mask, arrived;
     Collective kind;
@@ -63,21 +63,23 @@ struct Warp {
     unsigned present;  // lanes that exist
     unsigned exited;
     unsigned groups;
+    unsigned asking;  // lanes that wait in __activemask()
     LaneGroup group[kWarpSize];
     uint64_t deposit[kWarpSize];
     unsigned char source[kWarpSize];
     uint64_t result[kWarpSize];
 };
 
-// Blocks that share a barrier and can reach each other's shared memory; a block without a cluster is one
-// alone. All of them run on one worker.
+// Blocks that share a barrier and can reach each other's shared memory. A block without a cluster is a
+// cluster of one. All blocks of a cluster run on one worker.
 struct Cluster {
     unsigned live = 0;     // threads that have not exited
-    unsigned arrived = 0;  // of those, at the barrier
-    unsigned phase = 0;    // barriers completed
+    unsigned arrived = 0;  // live threads that have arrived at the barrier
+    unsigned phase = 0;    // number of completed barriers
     std::vector<ResidentBlock*> blocks;
 
-    // In a machine that watches: what those that have arrived know, and what those knew that met last.
+    // Used when the emulator watches for races: which accesses the arrived threads know to be over, and which
+    // ones the threads knew at the last completed barrier.
     std::shared_ptr<Knowledge> meeting;
     Known last_known, met;
 
@@ -87,18 +89,18 @@ struct Cluster {
 struct ResidentBlock : Block {
     std::vector<Fiber> fibers;
     std::vector<Warp> warps;
-    std::vector<unsigned> start_order;  // ranks in the order in which threads begin
+    std::vector<unsigned> start_order;  // ranks of threads in the order in which they begin
     unsigned started = 0;
     unsigned live = 0;      // threads that have not exited
     unsigned position = 0;  // rank at which the search for the next ready thread begins
-    unsigned turns = 0;     // threads that gave way since the block was last left
+    unsigned turns = 0;     // threads that gave way since the worker last left the block
 
-    ThreadSet ready;          // suspended, may go on
-    ThreadSet at_barrier[3];  // indexed by Wait::block, cluster, grid less one
+    ThreadSet ready;          // suspended threads that may continue
+    ThreadSet at_barrier[3];  // by Wait::block, cluster and grid, minus one
     unsigned votes[2] = {};   // of the current and the last block barrier, by parity
     unsigned voters[2] = {};
-    unsigned barriers = 0;    // completed block barriers
-    unsigned grid_phase = 0;  // of the grid barrier its threads wait at
+    unsigned barriers = 0;    // number of completed block barriers
+    unsigned grid_phase = 0;  // phase of the grid barrier where its threads wait
     bool arrived_at_grid = false;
 
     std::shared_ptr<Cluster> cluster;
@@ -106,59 +108,66 @@ struct ResidentBlock : Block {
     size_t arena_bytes = 0;
     char* arena_begin = nullptr;
 
-    // In a machine that watches.
+    // Used when the emulator watches memory accesses for races and other faults.
     std::vector<ThreadClock> clocks;  // by rank
-    bool clocks_used = false;         // one of them is not as it was made
+    bool clocks_used = false;         // one of them differs from a new one
     FamilyPlace place{};
-    std::unique_ptr<Shadow> shadow;   // of the arena
+    std::unique_ptr<Shadow> shadow;   // of the shared memory
 
-    // In a machine that counts.
+    // Used when the emulator counts the costs of memory accesses.
     std::unique_ptr<Lockstep> lockstep;
-    // Of threads that share a stack, what they have there, side by side; and of those that have more.
+    // The parts of a shared stack that suspended threads have, side by side. Longer parts lie in kept_apart.
     std::vector<char> kept;
     std::vector<std::unique_ptr<char[]>> kept_apart;
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
-    // The variable of the kernel, or dynamic part, that has this byte of the arena.
+    // Returns the variable, or the dynamic part, to which a byte of the shared memory belongs.
     Extent variable_at(const Grid& grid, size_t offset) const;
 
     bool runnable() const {
         return ready.count() > 0 || started < fibers.size() ||
                (lockstep && (lockstep->has_next() || lockstep->any_traced()));
     }
-    // Lanes in lockstep may have ended before their warps have made their last steps.
+    // Returns whether the block has ended. In lockstep, threads may have exited before their warps have made
+    // their last steps.
     bool has_ended() const { return live == 0 && !runnable(); }
-    // Whether nothing is left to run before lanes in lockstep go on.
+    // Returns whether no thread can run before a warp makes its next access.
     bool must_issue() const {
         return !lockstep->has_next() && lockstep->any_traced() && ready.count() == 0 && started == fibers.size();
     }
     ThreadSet& waiting(Wait where) { return at_barrier[static_cast<int>(where) - 1]; }
     const ThreadSet& waiting(Wait where) const { return at_barrier[static_cast<int>(where) - 1]; }
 
-    // Takes the thread to run next out of `ready` or of those not started; null if there is none.
+    // Takes the next thread to run: a ready one or one not started. Returns null if there is none.
     Fiber* pick(Random* random);
 
-    // Room for a thread's part of the stack that threads share, or more of it.
+    // Gives a thread room for its part of the shared stack. make_more_room() gives it more.
     void make_room(Fiber& fiber);
     void make_more_room(Fiber& fiber, size_t bytes);
 
-    // Parks a thread at a barrier. The thread that completes the barrier releases all.
+    // Lets a thread wait at a barrier. The thread that completes the barrier releases all of them.
     void park(Fiber& fiber, Wait where, CallSite from);
     void release(Wait where);
     void release_block_barrier();
-    // A thread does what it is to do at a barrier of the block, which it then waits at. Others may not wait at another one.
+    // arrive() adds a thread's vote and lets it wait at the block's barrier. Before, is_at_other_barrier()
+    // must be false: it returns whether threads wait at another __syncthreads of the source.
     void arrive(Fiber& fiber);
     bool is_at_other_barrier(const Fiber& fiber) const;
-    // Makes lanes of a warp that waited in a collective ready.
+    // Makes lanes of a warp ready that waited in a collective.
     void release_lanes(unsigned warp, unsigned lanes);
 
-    // Bookkeeping for a thread that has left the kernel; may complete what others wait for.
+    // Lets lanes that wait in __activemask() continue, when no other lane can join them. Returns whether
+    // there were any.
+    bool answer_lanes();
+    bool lanes_ask = false;  // some lanes may wait in __activemask()
+
+    // Handles the exit of a thread, which may complete a barrier or a collective.
     void exit_thread(Fiber& fiber);
 
-    // A description of where its threads wait, for reports.
+    // Describes, for reports, where the block's threads wait.
     std::string describe_waits() const;
-    // A representative thread that waits.
+    // Returns one waiting thread, or null.
     const Fiber* waiting_thread() const;
 
   private:
@@ -169,19 +178,18 @@ struct ResidentBlock : Block {
     Fiber* start_next();
 };
 
-// Visits the lanes of a warp whose bits are set.
+// Calls visit(lane) for the lanes whose bits are set.
 template <class Visit>
 void each_lane(unsigned lanes, Visit visit) {
     for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(__builtin_ctz(lanes)));
 }
 
-// The thread that is running.
+// Returns the running thread.
 inline Fiber& here() { return *static_cast<Fiber*>(current); }
 
 inline ResidentBlock& block_of(const Thread& thread) { return static_cast<ResidentBlock&>(*thread.block); }
 
-// Completes the collectives of a warp that no longer wait for anyone; called when one of its lanes has
-// exited.
+// Completes collectives of a warp that no longer wait for any lane, because a lane has exited.
 void complete_collectives(ResidentBlock& block, unsigned warp);
 
 }  // namespace emu

@@ -1,4 +1,4 @@
-// The record of every word of a region of memory: its last accesses, and which of its bytes are initialised.
+// A record of each word of a region of memory: its last accesses, and which of its bytes have been written.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,20 @@
 
 namespace emu {
 
-// A thread between two of its steps of synchronisation (clocks.h). Later ones have higher numbers; 0 is none.
+// A number for all accesses that a thread makes between two synchronisations (clocks.h). Later moments have
+// higher numbers; 0 is no moment.
 using Moment = uint64_t;
 
-// A past access, in eight bytes, as every word of memory has three: by whom and when, the instruction's number, scope,
-// act, and a bit for each byte of the word. Put together by hand: parts of a bit field would go through memory.
+// A past access, in eight bytes, because each word of memory has three. It holds the moment, the number of
+// the instruction, the scope, the act, and a bit for each byte of the word. Shifts put it together, because
+// the compiler would move the parts of a bit field through memory.
 class Past {
   public:
     Past() = default;
     Past(Moment moment, unsigned site, Act act, Scope scope)
         : bits_(moment << 24 | uint64_t{site} << 8 | static_cast<uint64_t>(scope) << 6 |
                 static_cast<uint64_t>(act) << 4) {}
-    // The same access, to these bytes.
+    // Returns this access, limited to some bytes of the word.
     Past to(unsigned bytes) const { return Past(bits_ & ~uint64_t{0xf} | bytes); }
 
     Moment moment() const { return bits_ >> 24; }
@@ -35,7 +37,8 @@ class Past {
     uint64_t bits_ = 0;
 };
 
-// Kept apart by what is needed together: of memory that is only read, as most is, an access looks at one `first_read`.
+// The record of the accesses to a region. Each kind of data has its own array, because most memory is only
+// read. A read of such memory then needs only `first_read`.
 class Shadow {
   public:
     static constexpr size_t kWordBytes = 4;
@@ -48,13 +51,13 @@ class Shadow {
           first_reads_(zeros<Past>(words_)),
           last_reads_(zeros<Past>(words_)) {}
 
-    // A bit for each byte that is initialised.
+    // Returns a bit for each byte of the word; it is set if the byte has been written.
     unsigned char& written(size_t word) { return written_[word]; }
-    // The last write, and two reads since.
+    // write() returns the last write to a word. first_read() and last_read() return two of the reads since.
     Past& write(size_t word) { return writes_[word]; }
     Past& first_read(size_t word) { return first_reads_[word]; }
     Past& last_read(size_t word) { return last_reads_[word]; }
-    // When any word near this one was written last.
+    // Returns when a word near this one was last written.
     Moment& last_write_near(size_t word) { return last_writes_[word / kPart]; }
 
     void set_written(size_t first, size_t bytes) {
@@ -70,7 +73,7 @@ class Shadow {
         }
     }
 
-    // As if nothing had happened yet.
+    // Forgets all accesses and writes.
     void clear() {
         memset(written_.get(), 0, words_);
         memset(last_writes_.get(), 0, (words_ / kPart + 1) * sizeof(Moment));
@@ -80,12 +83,12 @@ class Shadow {
     }
     bool fits(size_t bytes) const { return words_ == bytes / kWordBytes + 2; }
 
-    static constexpr unsigned kWhole = (1 << kWordBytes) - 1;  // of `written`
+    static constexpr unsigned kWhole = (1 << kWordBytes) - 1;  // of `written`: all bytes of a word
 
   private:
     static constexpr size_t kPart = 64;  // words
 
-    // They take no memory before they are touched.
+    // Arrays of zeros. calloc gives them no memory before they are touched.
     template <class T>
     using Zeros = std::unique_ptr<T[], void (*)(void*)>;
     template <class T>

@@ -6,7 +6,7 @@ namespace emu {
 
 namespace {
 
-constexpr size_t kMostSites = 1 << 16;  // as many as a past access can tell apart
+constexpr size_t kMostSites = 1 << 16;  // as many as fit the number in a Past
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// The instructions that touch memory, numbered as they are met, each with the place that it touched last.
+// The instructions that touch memory, numbered in the order in which they are first met. Each has the place
+// that it touched last.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +13,15 @@ namespace emu {
 class Shadow;
 
 struct Site {
-    const void* address = nullptr;  // null: a free slot
+    const void* address = nullptr;  // null for a free slot
     uint16_t number = 0;
-    // Its last place: bytes of a buffer, or of a variable in the shared memory of whichever block runs. What lies in
-    // it needs no other look. `first` counts from `origin`, or from the beginning of the block's shared memory.
+    // Bytes of a buffer, or of a variable in a block's shared memory, in which the last access lay. Later
+    // accesses inside need no search. `first` counts from `origin` or, if `shared` is set, from the beginning
+    // of the running block's shared memory.
     bool shared = false;
     const char* origin = nullptr;
     size_t first = 0, bytes = 0;
-    Shadow* shadow = nullptr;  // null if it is the block's
+    Shadow* shadow = nullptr;  // null for the block's own shadow
 
     void forget_place() { bytes = 0; }
     bool has(size_t offset, size_t count) const { return offset - first < bytes && offset - first + count <= bytes; }
@@ -27,14 +29,16 @@ struct Site {
 
 class Sites {
   public:
-    // Found or added. The reference is good until the next one is added.
+    // Returns the site of an instruction, and adds it if necessary. The reference is valid until the next
+    // site is added.
     Site& at(const void* address) {
         for (size_t slot = slot_of(address);; slot = (slot + 1) & mask_) {
             if (slots_[slot].address == address) return slots_[slot];
             if (!slots_[slot].address) return add(address);
         }
     }
-    // That of the instruction if it is there, as it nearly always is, and otherwise another one.
+    // Returns the site in the instruction's first slot of the hash table. That is nearly always the
+    // instruction's own site, but the caller must check.
     const Site& likely(const void* address) const { return slots_[slot_of(address)]; }
     const void* address(unsigned number) const { return addresses_[number]; }
     const std::vector<const void*>& addresses() const { return addresses_; }
@@ -47,7 +51,7 @@ class Sites {
     size_t slot_of(const void* address) const { return reinterpret_cast<uintptr_t>(address) / 4 & mask_; }
     Site& add(const void* address);
 
-    size_t mask_ = 1023;  // the number of slots less one; at most half of them are taken
+    size_t mask_ = 1023;  // number of slots minus one; at most half of the slots are used
     std::vector<Site> slots_ = std::vector<Site>(mask_ + 1);
     std::vector<const void*> addresses_;                 // by number
 };

@@ -1,8 +1,8 @@
-// Stores that lanes of a warp have made while their warp has yet to make the steps.
+// Stores that lanes have executed before their warp has made the steps of these stores.
 //
-// A lane does not wait at a store. As in a processor's store buffer, the value stays here, and memory gets it when
-// the warp has made the step. Until then the lane goes on to its next step or to its end, but makes no load that would
-// be ahead of its warp: it might be of that word, or find what is stored before its own store is.
+// A lane does not wait at a store. As in a processor's store buffer, the value stays here. Memory gets it
+// when the warp makes the step. Until then the lane runs to its next step or its end, but it does not load.
+// Such a load might read the stored word, or be ahead of stores of other lanes.
 #pragma once
 
 #include <cstring>
@@ -16,8 +16,8 @@ class StoreBuffer {
     static constexpr size_t kMostBytes = 8;
     struct Store {
         Entry entry;
-        char value[kMostBytes];  // or what memory held before, as long as the value itself is there
-        // Each goes where the other is.
+        char value[kMostBytes];  // the new value, or the old one while memory holds the new one
+        // Swaps the value in memory with the value here.
         void exchange(size_t bytes) {
             auto* place = const_cast<char*>(entry.address());
             char other[kMostBytes];
@@ -32,11 +32,11 @@ class StoreBuffer {
         memset(end_, 0, sizeof end_);
     }
     bool empty(unsigned lane) const { return !end_[lane]; }
-    // Behind the lane's others; null if there is no room.
+    // Adds a store of a lane, behind its earlier stores. Returns null if there is no room.
     Store* add(unsigned lane) { return end_[lane] < kRoom ? &stores_[end_[lane]++][lane] : nullptr; }
-    // The lane's first one, of which there is one.
+    // Returns the first store of a lane, which must have one.
     const Store& first(unsigned lane) const { return stores_[first_[lane]][lane]; }
-    // It leaves; the reference is good until others are added.
+    // Removes and returns the first store of a lane. The reference is valid until the next add().
     Store& take(unsigned lane) {
         Store& taken = stores_[first_[lane]++][lane];
         if (first_[lane] == end_[lane]) first_[lane] = end_[lane] = 0;
@@ -45,7 +45,7 @@ class StoreBuffer {
 
   private:
     static constexpr unsigned kRoom = 4;
-    uint8_t first_[kWarpSize], end_[kWarpSize];  // both are 0 if there is none
+    uint8_t first_[kWarpSize], end_[kWarpSize];  // both are 0 if a lane has no store
     Store stores_[kRoom][kWarpSize];
 };
 

@@ -22,7 +22,7 @@ class ThreadSet {
         --count_;
     }
 
-    // The first member at or after `start`, wrapping around. The set must not be empty.
+    // Returns the first member at or after `start`, wrapping around. The set must not be empty.
     unsigned next_from(unsigned start) const {
         size_t i = start / 64 < words_.size() ? start / 64 : 0;
         uint64_t word = start / 64 < words_.size() ? words_[i] & ~uint64_t{0} << start % 64 : words_[i];
@@ -33,7 +33,7 @@ class ThreadSet {
         return static_cast<unsigned>(i * 64 + __builtin_ctzll(word));
     }
 
-    // Moves all members to another set of the same size.
+    // Moves all members to another set for as many threads.
     void move_to(ThreadSet& other) {
         for (size_t i = 0; i < words_.size(); ++i) {
             other.words_[i] |= words_[i];

@@ -6,7 +6,7 @@ namespace emu {
 
 namespace {
 
-constexpr size_t kMostOps = 1 << 16;  // as many as an entry can tell apart
+constexpr size_t kMostOps = 1 << 16;  // as many as fit the number in an Entry
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void Ops::fill(Slot& slot, const void* site, uint32_t form, const void* from) {
         return;
     }
     if (all_.size() == kMostOps) fail("more than %zu instructions and jumps", kMostOps);
-    if (all_.empty()) all_.push_back({});  // the 0th is none
+    if (all_.empty()) all_.push_back({});  // op 0 stands for none
     auto number = static_cast<uint16_t>(all_.size());
     all_.push_back({site, from, form >> 4, static_cast<Kind>(form >> 1 & 7), (form & 1) != 0, waits});
     numbers_.emplace(site, number);

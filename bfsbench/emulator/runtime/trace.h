@@ -1,4 +1,5 @@
-// What lanes of a warp have done that their warp has not: their steps, and jumps backwards between them.
+// Traces: what lanes have done that their warp has not done yet, namely steps and backward jumps between
+// them.
 #pragma once
 
 #include <array>
@@ -15,14 +16,14 @@ namespace emu {
 
 class Lockstep;
 
-// Of the memory that kernels share: what a lane has to know before it loads from there.
+// Which memory has changed in this launch. A lane needs this before it loads.
 struct Changes {
     static constexpr size_t kWord = 4, kSlots = 1 << 12;
-    uint64_t stored[kSlots] = {};  // words that may have been stored to in this launch, a bit each
-    bool put_aside = false;        // some words are not there, see views.h
-    uint32_t stores = 0;           // in this launch
+    uint64_t stored[kSlots] = {};  // a bit per word, by hash: the word may have been stored to in this launch
+    bool put_aside = false;        // some words hold an old value at the moment, see views.h
+    uint32_t stores = 0;           // number of stores in this launch
 
-    // Whether a value that was stored before the last one may be found here.
+    // Returns whether a load of these bytes may have to find an older value than memory holds.
     bool may_be_old(const char* address, size_t bytes) const {
         bool found = false;
         auto first = reinterpret_cast<uintptr_t>(address);
@@ -31,14 +32,14 @@ struct Changes {
         }
         return found;
     }
-    // The same for an address that is a multiple of the bytes, of which there are at most 16.
+    // Returns may_be_old() for kBytes bytes at most 16, at an address that is a multiple of kBytes.
     template <size_t kBytes>
     bool may_be_old(const char* address) const {
         constexpr uint64_t kWords = (uint64_t{1} << (kBytes + kWord - 1) / kWord) - 1;
         auto word = reinterpret_cast<uintptr_t>(address) / kWord;
         return stored[word / 64 % kSlots] >> word % 64 & kWords;
     }
-    // Not 0 if that is so for any word of the 32 bytes that this address is in.
+    // Returns non-zero if may_be_old() holds for a word of the 32 bytes around an address.
     unsigned near(const char* address) const {
         size_t byte = reinterpret_cast<uintptr_t>(address) / (8 * kWord) % sizeof stored;
         return static_cast<unsigned>(stored[byte / 8] >> byte % 8 * 8 & 0xff);
@@ -46,25 +47,25 @@ struct Changes {
     void note_store(uintptr_t word) { stored[word / 64 % kSlots] |= uint64_t{1} << word % 64; }
 };
 
-enum class Kind : int { read, write, update, barrier, note, jump, part };  // note: see Counting::note_levels_at
+enum class Kind : int { read, write, update, barrier, note, jump, part };  // note: see Counting::note_phases_at
 
-// What lanes do, but for the address. A jump leads from `from` to `site`; parting is no step either, but leaving a loop
-// early.
+// An operation of lanes, without its address. A jump leads from `from` to `site`. Neither a jump nor a
+// `part`, which leaves a loop early, is a step.
 struct Op {
     const void* site;
     const void* from;
     unsigned bytes;
     Kind kind;
     bool plain;  // a load that may find an old value
-    bool waits;  // lanes do, at loads of this site that would not make them wait otherwise
+    bool waits;  // lanes wait at this load, because earlier ones came too early
 };
 
-// What is kept of it in a trace: the number of the op, and the address.
+// An operation in a trace: the number of its Op, and its address.
 class Entry {
   public:
     Entry() = default;
     Entry(unsigned op, const void* address) : bits_(uint64_t{op} << kOpAt | reinterpret_cast<uint64_t>(address)) {}
-    // The same at another address, if this has none.
+    // Returns the entry at an address. This entry must not have one.
     Entry at(const void* address) const { return Entry(bits_ | reinterpret_cast<uint64_t>(address)); }
     uint64_t bits() const { return bits_; }
     static unsigned op_of(uint64_t bits) { return static_cast<unsigned>(bits >> kOpAt); }
@@ -77,7 +78,8 @@ class Entry {
     uint64_t bits_;
 };
 
-// What lanes do, by numbers, found by site or by the ends of a jump. Numbers are good for as long as this lives.
+// The operations of lanes, by number. They are found by site, or by both ends of a jump. Numbers stay valid
+// as long as the object lives.
 class Ops {
   public:
     struct alignas(32) Slot {
@@ -91,7 +93,7 @@ class Ops {
     const Op& operator[](unsigned number) const { return all_[number]; }
     size_t size() const { return all_.size(); }
 
-    // Bytes, kind and whether it is plain, in one number.
+    // Packs the size, the kind and `plain` of an operation into one number.
     static constexpr uint32_t shape(size_t bytes, Kind kind, bool plain) {
         return static_cast<uint32_t>((bytes < kMostBytes ? bytes : kMostBytes) << 4 | static_cast<unsigned>(kind) << 1 |
                                      unsigned{plain});
@@ -101,8 +103,9 @@ class Ops {
         if (slot.site != site || slot.shape != shape || slot.from != from) fill(slot, site, shape, from);
         return slot;
     }
-    // The entry, without an address, of a plain load at which lanes do not wait, or of a jump; null if it has not been
-    // used lately.
+    // quick_load() returns the entry of a plain load at which lanes do not wait; quick_jump() returns the
+    // entry of a jump. The entry has no address. The result is null if the operation has not been used
+    // recently.
     const Entry* quick_load(const void* site) const {
         const Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
         return load.site == site ? &load.entry : nullptr;
@@ -111,14 +114,14 @@ class Ops {
         const Slot& slot = slots_[index_of(to, from)];
         return slot.site == to && slot.from == from ? &slot.entry : nullptr;
     }
-    // Such a load is known from now on, until another one takes its place.
+    // Makes quick_load() find a load, until another load takes its slot.
     void note_quick(const Slot& load) {
         if (load.waits) return;
         loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, load.entry};
     }
     const Slot& jump(const void* from, const void* to) { return at(to, shape(0, Kind::jump, false), from); }
 
-    // Lanes wait at loads of this site from now on.
+    // Lets lanes wait at loads of this site from now on.
     void wait_at(const void* site);
 
   private:
@@ -138,39 +141,42 @@ class Ops {
     std::unordered_multimap<const void*, uint16_t> numbers_;  // by site
 };
 
-// Those of a warp, side by side, as most of its lanes do the same.
+// The traces of a warp's lanes. A row holds one entry of each lane, because most lanes have equal entries.
 struct alignas(64) Traces {
     static constexpr unsigned kRoom = 64;
-    uint8_t begin[kWarpSize];  // rows of the first entry of each lane, and behind its last; both are 0 if there is none
+    uint8_t begin[kWarpSize];  // row of each lane's first entry, and row after its last; both are 0 for an empty trace
     uint8_t end[kWarpSize];
     Entry rows[kRoom][kWarpSize];
-    // The entry of the same lane some rows further on, or what lies there behind the last.
+    // Prefetches the entry of the same lane a few rows further on.
     static void fetch_after(const Entry* entry) {
         constexpr uintptr_t kSoon = 3 * sizeof rows[0];
         prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(entry) + kSoon));
     }
 };
 
-// That of the lane that runs, which adds to it.
+// The trace of the running lane, which adds to it.
 class Trace {
   public:
-    // Another lane runs, which was at this place last.
+    // Begins to record another lane. `place` is the instruction at which this lane was last.
     void take_up(Lockstep& of, Ops& ops, const Changes& changes, Traces& traces, unsigned rank, const void* place,
                  const char* stack) {
         of_ = &of, ops_ = &ops, changes_ = &changes, rank_ = rank, stack_ = stack;
         end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
         place_ = number(place);
     }
-    // None does that is counted. Then nothing is further on.
+    // Notes that no lane runs whose accesses are counted. No address is higher than place_ then, so all quick
+    // paths return false.
     void leave() { of_ = nullptr, place_ = ~uintptr_t{0}; }
     bool runs() const { return of_ != nullptr; }
     const void* place() const { return reinterpret_cast<const void*>(place_); }
-    // Whether an address is on the lane's stack, where nothing is counted.
+    // Returns whether an address is on the lane's stack, where nothing is counted.
     bool is_own(const char* address) const { return StackPool::is_on(stack_, address); }
 
-    // The lane has come to a basic block, or to a step. If there is no room for another one, it has to wait.
+    // Notes that the lane comes to a basic block or to a step. Returns whether the trace is full, so that the
+    // lane must wait.
     bool come_to(const void* place) { return !come_on(place) && jump_to(place); }
-    // Whether it is further on; otherwise nothing is done.
+    // Moves to `place` if its address is higher than the current one. Otherwise returns false and does
+    // nothing.
     bool come_on(const void* place) {
         if (number(place) <= place_) return false;
         place_ = number(place);
@@ -182,8 +188,8 @@ class Trace {
         return add(op.entry.at(address));
     }
 
-    // A plain load of a multiple of its bytes, or a jump, if that is all there is to it. Otherwise nothing is done, and
-    // there is more to do: for the first entry, too, so that this calls nothing and needs no room on the stack.
+    // load_quickly() adds an aligned plain load, and jump_quickly() adds a jump. Both return false, without
+    // effect, if more is to do, such as for a first entry. So they call no function and need no stack.
     template <size_t kBytes>
     bool load_quickly(const char* address, const void* site) {
         if (number(site) <= place_) return false;
@@ -202,7 +208,8 @@ class Trace {
         put(end, *op, place);
         return true;
     }
-    // The same for the first entry.
+    // begin_with_load() and begin_with_jump() add the first entry of a trace. They return false, without
+    // effect, if more is to do.
     template <size_t kBytes>
     bool begin_with_load(const char* address, const void* site) {
         const Entry* op = ops_->quick_load(site);
@@ -219,12 +226,12 @@ class Trace {
         return true;
     }
 
-    // It leaves a loop early.
+    // Notes that the lane leaves a loop early. Returns whether the trace is full.
     bool part() { return add(ops_->at(place(), Ops::shape(0, Kind::part, false)).entry); }
 
   private:
     static uintptr_t number(const void* place) { return reinterpret_cast<uintptr_t>(place); }
-    // Whether what was stored last is to be found at such an address, and is there.
+    // Returns whether memory holds what a load of this address must find.
     template <size_t kBytes>
     bool finds_last(const char* address) const {
         return !changes_->put_aside && !changes_->may_be_old<kBytes>(address);
@@ -234,23 +241,23 @@ class Trace {
         place_ = number(to);
         return add(jump);
     }
-    // There is room for another jump and a step behind the next entry.
+    // A trace with fewer entries has room for the next entry and for another jump and a step.
     static constexpr unsigned kPlenty = Traces::kRoom - 3;
-    // But not too many of them.
+    // Returns whether the trace is neither empty nor nearly full.
     static bool has_entries(unsigned end) { return end - 1 < kPlenty; }
     void put(unsigned end, Entry entry, const void* place) {
         place_ = number(place);
         first_[end * kWarpSize] = entry;
         *end_ = static_cast<uint8_t>(end + 1);
     }
-    // Whether there is room for less than another jump and a step.
+    // Adds an entry. Returns whether the trace is full: it has no room for both a jump and a step.
     bool add(Entry entry) {
         unsigned end = *end_;
         if (!end) begin_anew();
         put(end, entry, place());
         return end > kPlenty;
     }
-    inline void begin_anew();  // the other lanes of its warp have yet to be told
+    inline void begin_anew();  // tells the warp that this lane has a trace again
 
     uintptr_t place_ = ~uintptr_t{0};
     const char* stack_ = nullptr;
@@ -262,7 +269,7 @@ class Trace {
     unsigned rank_ = 0;
 };
 
-// Of the thread that runs on this core now.
+// The trace of the thread that runs on this core.
 extern __thread Trace trace __attribute__((tls_model("initial-exec")));
 
 }  // namespace emu

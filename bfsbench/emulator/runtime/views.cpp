@@ -7,7 +7,7 @@ namespace emu {
 
 namespace {
 
-// Steps after which other multiprocessors can see a store.
+// Number of steps after which other multiprocessors see a store.
 constexpr uint64_t kDelay = 2;
 
 }  // namespace
@@ -31,7 +31,8 @@ void Views::begin_launch(unsigned multiprocessors, size_t cache) {
     changes.stores = 0;
 }
 
-// In place of the one that has not been used for the longest time, if it is not there.
+// Returns the cache line with this number. If the cache does not have it, it replaces the line that was not
+// used for the longest time.
 Views::Line& Views::line_of(View& view, uint32_t line) const {
     Set& set = view.sets[line % sets_];
     for (Line& way : set.ways) {
@@ -44,7 +45,7 @@ Views::Line& Views::line_of(View& view, uint32_t line) const {
     return oldest;
 }
 
-// Null if it is not in the cache.
+// Returns a sector of the cache, or null if it is not there.
 const Views::Sector* Views::cached(View& view, size_t sector) const {
     auto line = static_cast<uint32_t>(sector / kSectors);
     for (const Line& way : view.sets[line % sets_].ways) {
@@ -76,7 +77,7 @@ void Views::log_mark(View& view, Mark mark, uint32_t value) {
     view.logged += kWords;
 }
 
-// Brings the cache up to date.
+// Brings the cache up to date with the log.
 void Views::follow_log(View& view) {
     Sector now{};
     const uint32_t* end = view.log.data() + view.logged;
@@ -96,7 +97,7 @@ void Views::follow_log(View& view) {
     view.marked = false;
 }
 
-// Where the stores to a word are, or will be.
+// Returns the hash table's entry for the stores to a word, which may be free.
 const Views::Stored& Views::stored_at(const Word* word) const {
     size_t mask = words_.size() - 1;
     for (size_t slot = slot_of(word);; slot = (slot + 1) & mask) {
@@ -122,7 +123,7 @@ Views::Word Views::seen(const View& view, unsigned multiprocessor, uint64_t time
 
 void Views::show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place) {
     View& view = views_[multiprocessor];
-    size_t before = reinterpret_cast<uintptr_t>(address) % sizeof(Word);  // of the first word
+    size_t before = reinterpret_cast<uintptr_t>(address) % sizeof(Word);  // bytes of the first word before the address
     for (size_t at = 0; at < before + bytes; at += sizeof(Word)) {
         auto* word = reinterpret_cast<Word*>(address - before + at);
         const Stored& stored = stored_at(word);

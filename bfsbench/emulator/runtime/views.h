@@ -1,12 +1,13 @@
-// The values that plain loads find while other multiprocessors store. They may be old ones, as a first-level cache is
-// not kept up to date.
+// The values that plain loads find while other multiprocessors store. These may be old values, because
+// first-level caches are not kept up to date.
 //
-// A multiprocessor sees its own stores at once. Those of others it sees when they are some steps old, and only in
-// sectors that are not in its cache: there a sector stays as it was. A fence, an acquire or a barrier of several
-// blocks empties the cache. Atomics, volatile loads and loads of a scope go past it, and an atomic drops its line.
+// A multiprocessor sees its own stores at once. It sees stores of other multiprocessors after some steps, and
+// only in sectors that are not in its cache; a cached sector does not change. A fence, an acquire or a
+// barrier of several blocks empties the cache. Atomics, volatile loads and loads with a scope bypass it, and
+// an atomic drops its line from it.
 //
-// Memory always holds what was stored last. For a load that is to find an older value, that is put there, and
-// the newer one is put back before the machine does anything else.
+// Memory always holds the newest value. When a load must find an older value, `show` puts that into memory.
+// The newer value is put back before the machine does anything else.
 #pragma once
 
 #include <cstddef>
@@ -19,35 +20,37 @@ namespace emu {
 
 class Views {
   public:
-    // Each multiprocessor has a cache of this size, in bytes.
+    // Begins a launch. `cache` is the size of each multiprocessor's cache, in bytes.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // A warp loads sectors of the memory of the GPU; its block has made this number of steps. `list` is called with room
-    // for `most` of them, and returns how many it has put there.
+    // Notes that a warp loads sectors, when its block has made `time` steps. list(log) stores up to `most`
+    // sector numbers at `log` and returns how many.
     template <class List>
     void load(unsigned multiprocessor, uint64_t time, unsigned most, List list) {
         View& view = views_[multiprocessor];
         uint32_t* log = log_at(view, time, most);
         view.logged += list(log);
     }
-    // Whether a value that was stored before the last one may be found here, and a thread is about to load it.
+    // may_be_old() returns whether a load may have to find an older value. show() puts that value into memory
+    // before the load.
     bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }
     void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
-    // How many there have been, and whether one of those after the first `number` was to this place.
+    // stores() returns the number of stores so far. stored_since() returns whether a store after the first
+    // `number` wrote to an address.
     uint64_t stores() const { return changes.stores; }
     bool stored_since(const char* address, uint64_t number) const;
-    // A thread is about to change memory.
+    // Notes that a thread is about to change memory.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
-    // It soon is.
+    // Prefetches for a store that a thread makes soon.
     void fetch_store(const char* address) const {
         prefetch(&words_[slot_of(address)]);
         prefetch(address);
     }
     void drop(unsigned multiprocessor, size_t place);
-    // What others have stored so far is seen from now on.
+    // Lets the multiprocessor see all stores made so far.
     void acquire(unsigned multiprocessor);
 
-    // The load has been made.
+    // Puts newer values back into memory after a load.
     void put_back() {
         if (changes.put_aside) put_back_all();
     }
@@ -57,51 +60,52 @@ class Views {
   private:
     using Word = uint32_t;
     static_assert(sizeof(Word) == Changes::kWord);
-    static constexpr size_t kSector = 32, kSectors = 4;  // of a line
+    static constexpr size_t kSector = 32, kSectors = 4;  // sectors per line
     static constexpr size_t kWays = 4;
     static constexpr unsigned kMostKept = 8;
 
-    // Numbers and times here are of one launch.
+    // Times and numbers in these structs count from the beginning of the launch.
     struct Store {
         uint32_t time, number;
         uint32_t multiprocessor;
         Word before;
-        uint32_t previous;  // index of the one before to this word, or kNone
+        uint32_t previous;  // index of the word's store before this one, or kNone
     };
     static constexpr uint32_t kNone = ~0u;
     // The stores to one word.
     struct Stored {
         const Word* word = nullptr;
         uint32_t launch = 0;
-        uint32_t latest = 0;  // index
+        uint32_t latest = 0;  // index of the last one
     };
     struct Sector {
-        uint32_t time, number;  // of its load, and of the stores before
+        uint32_t time, number;  // time of its load, and number of stores before
     };
     struct Line {
-        uint32_t line = 0, launch = 0;  // what was loaded in earlier ones is not there
+        uint32_t line = 0, launch = 0;  // lines of earlier launches are not in the cache
         uint32_t used = 0;
-        uint32_t there = 0;  // a bit for each sector
+        uint32_t there = 0;  // a bit for each sector in the cache
         bool is(uint32_t number, uint32_t now) const { return line == number && launch == now; }
     };
     struct alignas(kWays * sizeof(Line)) Set {
         Line ways[kWays];
     };
-    // What a cache holds is worked out when a load may find an old value. Until then it is known by the sectors that have
-    // been loaded, one after the other, and by marks between them.
+    // The view of one multiprocessor. Its cache is brought up to date only when a load may find an old value.
+    // Until then a log lists the loaded sectors in order, with marks between them.
     struct View {
         uint32_t acquired = 0;
         std::vector<uint32_t> log;
-        uint32_t logged = 0;                  // words of it
-        bool marked = false;                  // it has a moment, the last of which is this:
+        uint32_t logged = 0;                  // number of words in the log
+        bool marked = false;                  // the log has a moment; the members below are its last one
         uint32_t logged_time, logged_number;
 
-        // Of the cache, as it was where the log begins.
+        // The state of the cache at the beginning of the log.
         uint32_t acquired_then = 0, uses = 0;
         std::vector<Set> sets;
         std::vector<Sector> sectors;  // by set, way and number in the line
     };
-    // Marks in a log: a time and number of stores follow, a line, a number of stores.
+    // Marks in a log. kMoment is followed by a time and a number of stores, kDrop by a line, and kAcquire by
+    // a number of stores.
     enum Mark : uint32_t { kFirstMark = ~2u, kMoment = kFirstMark, kDrop, kAcquire };
     static constexpr uint32_t kLogged = 1 << 15;  // words
     struct Newer {
@@ -113,7 +117,7 @@ class Views {
         auto index = static_cast<size_t>(&way - view.sets[0].ways);
         return view.sectors[index * kSectors + sector % kSectors];
     }
-    // Room for more words that belong to this time.
+    // Returns room in the log for `words` more words that belong to `time`.
     uint32_t* log_at(View& view, uint64_t time, unsigned words) {
         constexpr unsigned kOfMark = 3;
         if (view.logged + words + kOfMark > view.log.size()) make_room(view, words + kOfMark);
@@ -132,7 +136,7 @@ class Views {
     Line& line_of(View& view, uint32_t line) const;
     const Sector* cached(View& view, size_t sector) const;
     Word seen(const View& view, unsigned multiprocessor, uint64_t time, const Word* place) const;
-    // Neighbours have slots side by side.
+    // Returns the slot of a word in the hash table. Neighbouring words have neighbouring slots.
     size_t slot_of(const void* place) const {
         constexpr unsigned kNeighbours = 16;
         uintptr_t word = reinterpret_cast<uintptr_t>(place) / sizeof(Word);
@@ -143,11 +147,11 @@ class Views {
     void grow();
     void put_back_all();
 
-    uint32_t sets_ = 1;  // of a cache
+    uint32_t sets_ = 1;  // sets of a cache
     uint32_t launch_ = 0;
     std::vector<View> views_;
     std::vector<Store> history_;
-    std::vector<Stored> words_ = std::vector<Stored>(1 << 12);  // a hash table, of which at most half is taken
+    std::vector<Stored> words_ = std::vector<Stored>(1 << 12);  // a hash table, at most half full
     size_t words_taken_ = 0;
     std::vector<Newer> newer_;
 };

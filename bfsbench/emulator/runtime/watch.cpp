@@ -19,7 +19,8 @@ uint64_t value_at(const char* address, size_t bytes) {
     return value;
 }
 
-// Atomics and volatile accesses of two threads to one word are no race, if each is of a scope that has both.
+// Returns whether two accesses to one word are atomic or volatile, with scopes that cover both threads. Then
+// they are not a race.
 bool both_strong(const Past& a, const Past& b, bool one_block) {
     if (a.scope() == Scope::none || b.scope() == Scope::none) return false;
     return one_block || (a.scope() != Scope::block && b.scope() != Scope::block);
@@ -27,10 +28,13 @@ bool both_strong(const Past& a, const Past& b, bool one_block) {
 
 }  // namespace
 
-// Bytes behind a block's shared memory that are taken to be meant for it, where no buffer is.
+// An access up to this many bytes behind a block's shared memory is reported as meant for it, unless it lies
+// in a buffer.
 constexpr size_t kNearShared = 1 << 16;
 
 __thread Watch* watching = nullptr;
+const char* device_range = nullptr;
+size_t device_range_bytes = 0;
 __thread __attribute__((tls_model("initial-exec"))) int64_t steps_left = 0;
 
 void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
@@ -39,7 +43,7 @@ void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     steps_left = kMostSteps;
     sites_.forget_places();
     if (!child) clocks.begin_family();
-    if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // its parent and all else are over
+    if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // all other grids have ended
     clocks.begin_grid(grid, child ? child->parent : 0, child ? child->known : nullptr,
                       child && !child->shape.stream ? child->block : Clocks::kNoStream);
     launch_began_ = clocks.next_moment();
@@ -83,7 +87,8 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
     return search.found;
 }
 
-// Says of some threads that could go on where they were last: what they poll, if they wait for something.
+// Reports a launch without end. For some threads that could run, it reports their last access, which shows
+// what they poll.
 void Watch::report_endless() {
     unsigned left = 4;
     for (const ResidentBlock* block : worker->resident()) {
@@ -112,6 +117,14 @@ void Watch::report_index(const char* array, int64_t index, const void* site) {
     Place place{nullptr, array, 0, 1, Space::array};
     if (is_known(Fault::out_of_bounds, now, nullptr)) return;
     report(Fault::out_of_bounds, place, array + index, here(), now, nullptr);
+}
+
+void Watch::report_mask(CallSite from) {
+    Past now(0, sites_.at(from.file + from.line).number, Act::update, Scope::none);  // an address of its own
+    if (is_known(Fault::mask, now, nullptr)) return;
+    report(Fault::mask, {}, nullptr, here(), now, nullptr);
+    findings_.back().file = from.file;
+    findings_.back().line = from.line;
 }
 
 void Watch::report_misaligned(const char* address, Act act, const void* site) {
@@ -162,7 +175,8 @@ void Watch::access_elsewhere(const char* address, size_t bytes, Past now, Order 
     keep_place(sites_.at(where), place, offset);
 }
 
-// The shared memory of other blocks of a cluster is looked up each time.
+// Remembers the buffer or variable that an instruction has accessed. Shared memory of other blocks of the
+// cluster is not remembered, but searched each time.
 void Watch::keep_place(Site& site, const Place& place, size_t offset) {
     if (!place.block) {
         site.shared = false;
@@ -189,7 +203,8 @@ void Watch::meet(const Past& past, const Past& now, const char* address) {
     if (!(past.bytes() & now.bytes()) || clocks.over(past)) return;
     const Instant &then = clocks.instant(past), &at = clocks.instant(now);
     bool one_block = then.block == at.block, one_warp = one_block && then.thread / kWarpSize == at.thread / kWarpSize;
-    // Lanes that hand each other values through volatile shared memory count on lockstep, which GPUs no longer have.
+    // Lanes that exchange values through volatile shared memory rely on lockstep, which GPUs no longer
+    // guarantee.
     bool count_on_lockstep = one_warp && past.scope() == Scope::by_volatile && now.scope() == Scope::by_volatile &&
                              find_shared(address, block_of(here())).block;
     if (!count_on_lockstep && both_strong(past, now, one_block)) return;
@@ -201,12 +216,12 @@ void Watch::require_constant(const char* address, size_t bytes, const void* wher
     constexpr size_t kWord = Shadow::kWordBytes;
     const Site& site = sites_.at(where);
     auto offset = static_cast<size_t>(address - site.origin);
-    if (!site.shared && site.has(offset, bytes)) {  // as nearly all
+    if (!site.shared && site.has(offset, bytes)) {  // true for nearly all reads
         Moment first = site.shadow->last_write_near(offset / kWord);
         if (first < launch_began_ && site.shadow->last_write_near((offset + bytes - 1) / kWord) < launch_began_) return;
     }
     Place place = find(address);
-    if (!place.shadow || place.block) return;  // it is refused, or is no place for such a cache
+    if (!place.shadow || place.block) return;  // the access is refused later, or is to shared memory
     offset = static_cast<size_t>(address - place.begin);
     if (offset + bytes > place.bytes) return;
     for (size_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
@@ -234,7 +249,8 @@ void Watch::record(const Place& place, const char* address, size_t bytes, Act ac
     incomplete_ = act != Act::read;
 }
 
-// An access is announced before it is made: what it wrote is there when the next one is.
+// Stores the new value of the last record. An access is recorded before it is made, so its result is known at
+// the next one.
 void Watch::complete_record() {
     if (!incomplete_) return;
     Record& last = records_.back();
@@ -260,7 +276,7 @@ void Watch::forget_findings() {
     known_.clear();
 }
 
-// Whether it has been found before between these two instructions; counts it then.
+// Returns whether this fault was found before between these two instructions, and counts it in that case.
 bool Watch::is_known(Fault fault, const Past& now, const Past* other) {
     uint64_t others = other ? other->site() + uint64_t{1} : 0;
     uint64_t key = (static_cast<uint64_t>(fault) << 16 | now.site()) << 17 | others;
@@ -278,10 +294,10 @@ void Watch::report(Fault fault, const Place& place, const char* address, const T
     Actor first = actor(now, linear(thread.block->index, thread.block->grid), thread.rank), second{};
     if (other) second = actor(*other, clocks.index_of_block(*other), clocks.instant(*other).thread);
     findings_.push_back({static_cast<int>(fault), static_cast<int>(place.space), first, second, place.begin,
-                         place.bytes, place.element, address - place.begin, 1, grid_->kernel.name});
+                         place.bytes, place.element, address - place.begin, 1, grid_->kernel.name, nullptr, 0});
 }
 
-// An access outside of all memory is not executed.
+// Reports an access outside of all memory and ends its thread. The access is not executed.
 void Watch::refuse(const Place& place, const char* address, size_t bytes, const Past& now) {
     Place nearest = place;
     Fault fault = Fault::out_of_bounds;
@@ -297,16 +313,17 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
     }
     if (!is_known(fault, now, nullptr)) report(fault, nearest, address, here(), now, nullptr);
     const char* verb = now.act() == Act::read ? "reads" : "writes";
-    if (fault == Fault::use_after_free) fail("%s memory that has been freed", verb);
-    if (nearest.space == Space::block) fail("%s outside the variables in shared memory", verb);
-    if (nearest.space != Space::buffer) fail("%s %zu bytes at %p, where no buffer is", verb, bytes, address);
-    fail("%s %zu bytes at offset %td of a buffer of %zu bytes", verb, bytes, address - nearest.begin,
+    if (fault == Fault::use_after_free) fail_thread("%s memory that has been freed", verb);
+    if (nearest.space == Space::block) fail_thread("%s outside the variables in shared memory", verb);
+    if (nearest.space != Space::buffer) fail_thread("%s %zu bytes at %p, where no buffer is", verb, bytes, address);
+    fail_thread("%s %zu bytes at offset %td of a buffer of %zu bytes", verb, bytes, address - nearest.begin,
          nearest.bytes);
 }
 
 namespace {
 
-// These need room on the stack, of which a thread that is counted is to have little while it waits.
+// These functions are separate because they need stack. A counted thread that waits should have little on its
+// stack.
 __attribute__((noinline)) void access_watched(const char* place, size_t bytes, Act act, Scope scope, Order order,
                                               const void* site) {
     watching->access(place, bytes, act, scope, order, site);
@@ -322,6 +339,7 @@ __attribute__((noinline)) void step_and_acquire(Counting& counting, const char* 
 void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site, Order order) {
     auto* place = static_cast<const char*>(address);
     if (watching) return access_watched(place, bytes, act, scope, order, site);
+    check_host_access(place, bytes, act, site);
     if (!trace.runs() || trace.is_own(place)) return;
     Counting& counting = *worker->machine.counting;
     if (act == Act::read && scope == Scope::none) return counting.load(here(), place, bytes, site);
@@ -332,12 +350,12 @@ void watch(const void* address, size_t bytes, Act act, Scope scope, const void* 
 
 void refuse_index(const char* array, int64_t index, const void* site) {
     if (watching) watching->report_index(array, index, site);
-    fail("index %" PRId64 " is outside of an array of type %s", index, array);
+    fail_thread("index %" PRId64 " is outside of an array of type %s", index, array);
 }
 
 void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site) {
     if (watching) watching->report_misaligned(static_cast<const char*>(address), act, site);
-    fail("%s at %p, which is not a multiple of %zu", act == Act::read ? "reads" : "writes", address, alignment);
+    fail_thread("%s at %p, which is not a multiple of %zu", act == Act::read ? "reads" : "writes", address, alignment);
 }
 
 void read_only(const void* address, size_t bytes, const void* site) {

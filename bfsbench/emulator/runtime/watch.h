@@ -1,4 +1,5 @@
-// Checks of every memory access of kernels: its target, races with others, and a trace on request.
+// Checks every memory access of kernels: its target, races with other accesses. On request it records all
+// accesses.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +19,11 @@ namespace emu {
 
 struct ChildLaunch;
 
-enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale };
-// The owner of the memory; or an array by the name of its type, of which an offset is an index.
+enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask };
+// The owner of the memory. For `array`, the region is named by the array's type, and offsets are indices.
 enum class Space : int { buffer, block, module, nowhere, array };
 
-// Filled for the Python side, field by field.
+// Python reads these structs, member by member.
 struct Actor {
     const void* site;
     int act, scope;
@@ -30,23 +31,25 @@ struct Actor {
 };
 struct Finding {
     int fault, space;
-    Actor actor, other;  // the other one's site is null unless it is a race
-    const char* begin;   // of the region
+    Actor actor, other;  // the site of `other` is null unless two accesses race
+    const char* begin;   // beginning of the region
     uint64_t bytes, element;
     int64_t offset;  // of the access in the region
-    uint64_t count;  // how often between these two sites
+    uint64_t count;  // how often it was found between these two sites
     const char* kernel;
+    const char* file;  // of a wrong mask, with its line; else null
+    int line;
 };
 struct Record {
     const char* kernel;
-    const char* begin;  // of the region
+    const char* begin;  // beginning of the region
     const void* site;
-    uint64_t offset, before, after;  // what the word held, as far as 8 bytes
+    uint64_t offset, before, after;  // before, after: value of the word, up to 8 bytes
     unsigned launch, block, thread, bytes;
     int act, space;
 };
 
-// Where the parts of a loaded module are, its variables among them.
+// Returns the loaded segments of a module, in which its variables lie.
 std::vector<std::pair<const char*, size_t>> segments_of(const char* path);
 
 class Watch {
@@ -54,33 +57,35 @@ class Watch {
     explicit Watch(Buffers& buffers) : buffers_(buffers) {}
 
     Clocks clocks;
+    bool goes_on = false;  // a fault ends only its thread, not the launch
 
-    // `child` is null for a launch of the host.
+    // Begins a launch. `child` is null for a launch of the host.
     void begin_launch(const Grid& grid, const ChildLaunch* child);
     void end_launch();
     void begin_block(ResidentBlock& block);
 
-    // The current thread is about to read whole words. Whether that was all seen to, as it is of most accesses; if not,
-    // nothing was.
+    // Checks a read of whole words by the current thread on a fast path, which most reads take. Returns
+    // false, without effect, if the slow path must check it.
     bool read_quickly(const char* address, size_t bytes, const void* where);
 
-    // The current thread is about to do this. May interrupt it.
+    // Checks an access that the current thread is about to make. May interrupt the thread.
     void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where);
 
-    // The current thread is about to read words that nobody may have written since this launch began.
+    // Checks a read by __ldg: nobody may have written these words since the launch began.
     void require_constant(const char* address, size_t bytes, const void* where);
 
-    // The current thread ends, and nobody has asked whether a launch of its was refused.
+    // Reports a refused launch whose error the kernel's thread has not read before its end.
     void lose_launch(const Thread& thread);
 
-    // What the current thread is about to do is wrong by C++ itself.
+    // Report an access of the current thread that is wrong by the rules of C++.
     void report_index(const char* array, int64_t index, const void* site);
+    void report_mask(CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
 
-    // The launch has made all the steps it may make: fails, and says what its threads were at.
+    // Fails because the launch has made all the steps it may make. Reports where its threads are.
     [[noreturn]] void report_endless();
 
-    // A module's own variables, which kernels may use as they use buffers.
+    // Adds the variables of a module, which kernels may use like buffers.
     void add_module(const char* begin, size_t bytes);
 
     void set_recording(bool on);
@@ -88,11 +93,12 @@ class Watch {
     const std::vector<Finding>& findings() const { return findings_; }
     void forget_findings();
 
-    // The instructions that have touched memory.
+    // Returns the instructions that have touched memory.
     const std::vector<const void*>& sites() const { return sites_.addresses(); }
 
   private:
-    // On graphs small enough to be watched, launches take a few million; one search of ours takes 23.
+    // Most steps of a launch. On graphs small enough for watching, launches take a few million; one search
+    // takes 23 million.
     static constexpr int64_t kMostSteps = 40'000'000;
 
     struct Place {
@@ -100,19 +106,19 @@ class Watch {
         const char* begin = nullptr;
         size_t bytes = 0, element = 1;
         Space space = Space::nowhere;
-        const ResidentBlock* block = nullptr;  // if it is one's shared memory
+        const ResidentBlock* block = nullptr;  // the block, if this is shared memory
     };
-    // What a thread of this block finds at the address.
+    // Returns the memory in which a thread of block `from` finds an address.
     Place find(const char* address, const ResidentBlock& from = block_of(here()));
     static Place find_shared(const char* address, const ResidentBlock& from);
-    // An access that is not where its instruction has been before.
+    // Checks an access that does not lie in the buffer or variable that its instruction accessed last.
     void access_elsewhere(const char* address, size_t bytes, Past now, Order order, const void* where);
     void keep_place(Site& site, const Place& place, size_t offset);
     void check(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     bool check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address);
     bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
-    // Reports a race with a past access of this era, if there is one.
+    // Reports a race if a past access of this era (clocks.h) races with the current access.
     void meet(const Past& past, const Past& now, const char* address);
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
@@ -125,7 +131,7 @@ class Watch {
     Buffers& buffers_;
     std::map<const char*, std::unique_ptr<Region>> modules_;
     std::vector<Finding> findings_;
-    std::unordered_map<uint64_t, size_t> known_;  // findings by their kinds and sites
+    std::unordered_map<uint64_t, size_t> known_;  // findings by kind and sites
     Sites sites_;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
@@ -134,14 +140,24 @@ class Watch {
     std::vector<Record> records_;
 };
 
-// What watches the launch that runs on this core; null if nothing does.
+// In a watched program: the range of device memory, and a check of the host's accesses to it.
+extern const char* device_range;
+extern size_t device_range_bytes;
+void report_host_access(const char* address, size_t bytes, Act act, const void* site);
+inline void check_host_access(const char* address, size_t bytes, Act act, const void* site) {
+    bool on_device = static_cast<size_t>(address - device_range) < device_range_bytes;
+    if (__builtin_expect(on_device && !current, 0)) report_host_access(address, bytes, act, site);
+}
+
+// The Watch of the launch that runs on this core, or null.
 extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 
-// How many basic blocks that launch may still come to; 0 if nothing watches.
+// How many basic blocks the launch may still enter; 0 if nothing watches.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
-// Without a call, so that no registers are saved: reads where their instruction read last, of words that were last
-// written in an earlier era and that no other thread which this one has met has read.
+// Inlined, so that no registers are saved. It handles reads of the buffer or variable that their instruction
+// accessed last. The words must have been last written in an earlier era (clocks.h). If the thread has met
+// other threads, no other thread may have read the words in this era.
 inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
     constexpr size_t kWord = Shadow::kWordBytes;
     Fiber& fiber = here();
@@ -169,8 +185,8 @@ inline __attribute__((always_inline)) bool Watch::read_quickly(const char* addre
     return true;
 }
 
-// Everything that most other accesses need is here: they stay in the buffer that their instruction touched last, whose
-// words were last written in an earlier era.
+// Checks an access. The inlined part suffices for most accesses: they lie in the buffer or variable that
+// their instruction accessed last.
 inline __attribute__((always_inline)) void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where) {
     Fiber& fiber = here();
     if (--fiber.patience <= 0) give_way();
@@ -186,7 +202,7 @@ inline __attribute__((always_inline)) void Watch::access(const char* address, si
     if (scope != Scope::none) clocks.atomic(address, act, scope, order);
 }
 
-// Whole words, or a part of one, as nearly all accesses are.
+// Checks an access. Nearly all accesses are whole words or part of one word.
 inline __attribute__((always_inline)) void Watch::check(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address) {
     constexpr size_t kWord = Shadow::kWordBytes;
     size_t word = offset / kWord, first = offset % kWord;
@@ -203,7 +219,7 @@ inline __attribute__((always_inline)) void Watch::check(Shadow& shadow, size_t o
     if (__builtin_expect(!written && now.act() != Act::write, 0)) report_unwritten(address, now);
 }
 
-// Some bytes of a word, whether all of them were written before.
+// Checks an access to some bytes of a word. Returns whether all of them had been written before.
 inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address) {
     Past now = access.to(bytes);
     unsigned char& written = shadow.written(word);
@@ -225,7 +241,8 @@ inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, siz
     return all_written;
 }
 
-// Of all reads keep two that a later write may meet: the first that is not over, and the last.
+// Keeps two reads of a word that a later write may race with: the first read that is not over, and the last
+// read.
 inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
     Past& first = shadow.first_read(word);
     bool over = clocks.before_era(first.moment()) || first.moment() == now.moment() ||

@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -15,23 +16,24 @@ __thread Worker* worker = nullptr;
 
 namespace {
 
-// Yield points a thread passes before others get their turn: large enough to be cheap, small enough to keep
-// waits short.
+// Number of calls of yield_point() after which other threads run. A large number makes switches rare, and a
+// small number keeps waits short.
 constexpr int kPatience = 1024;
 
-// A seeded schedule keeps a few blocks in progress, and starts more at times: all of them may be waiting for
-// one that has not begun.
+// A seeded schedule keeps a few blocks in progress. Now and then it starts another one, because all of them
+// may wait for a block that has not begun.
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
-// A schedule that interrupts watched threads everywhere does so in spells: one in this number.
+// A seeded schedule may interrupt watched threads at every access. It does so only in one of this many spells
+// of time.
 constexpr unsigned kOneInSpells = 8;
 
-// One interruption in this number leaves the block for another one.
+// One of this many interruptions leaves the block for another one.
 constexpr unsigned kOneInLeaves = 4;
 
-// A switch needs some stack itself. If there is none left, the fault must come while `current` still names
-// the thread whose stack it is.
+// Touches the stack before a switch, which needs some stack itself. If there is none left, the fault must
+// come while `current` still names the thread that owns the stack.
 __attribute__((noinline)) void touch_stack() {
     constexpr size_t kRoom = 2048;
     volatile char room[kRoom];
@@ -54,12 +56,27 @@ std::string place_of(const Grid& grid, const Thread& thread) {
     return text;
 }
 
+void fail_thread(const char* format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (!watching || !watching->goes_on) fail("%s", text);
+    worker->grid->note(place_of(*worker->grid, *current) + text);
+    worker->end_early(current_fiber());
+}
+
 void fail(const char* format, ...) {
     char text[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    if (!current) {  // a function for host and device was called on the host
+        fprintf(stderr, "%s\n", text);
+        ::abort();
+    }
     worker->grid->abort(place_of(*worker->grid, *current) + text);
     worker->abandon();
 }
@@ -68,18 +85,22 @@ void give_way() { worker->give_way(current_fiber()); }
 
 void finish_thread() { worker->finish(current_fiber()); }
 
-// In seven launches of eight, a seeded schedule interrupts every thread at every yield point, which exposes the
-// smallest race windows; in the eighth, threads run far ahead of each other. With both in one launch, the
-// uninterrupted threads would win every race. A machine that watches sees races whatever the windows are, and a switch
-// takes as long as ten accesses. So there threads are seldom interrupted within few accesses, and wherever it is possible
-// only under one seed of three, in spells of an eighth of the time.
+// Draws the number of calls of yield_point() after which other threads run.
+//
+// Without a watch, a seeded schedule interrupts every thread at every yield point in seven of eight launches.
+// This exposes the smallest race windows. In the eighth launch threads run far ahead of each other. If one
+// launch mixed these kinds, uninterrupted threads would win every race.
+//
+// A machine that watches finds races whatever the windows are, and a switch takes as long as ten accesses. So
+// its threads are seldom interrupted after few accesses. Only every third seed interrupts them at every
+// chance, in an eighth of the spells.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
     constexpr int64_t kSpell = 1024;  // steps
     if (restless_ && (!machine.watch || steps_left / kSpell % kOneInSpells == spell_)) return 1;
     constexpr unsigned kBits = 9;
     unsigned fewest = machine.watch ? 2 : 0;
-    unsigned draw = random_->below((kBits + 1 - fewest) << kBits);  // a number of bits, and bits
+    unsigned draw = random_->below((kBits + 1 - fewest) << kBits);  // a number of bits, and the bits
     return static_cast<int>(1 + (draw & ((1u << (fewest + (draw >> kBits))) - 1)));
 }
 
@@ -98,7 +119,7 @@ Fiber* Worker::pick(ResidentBlock& block) {
     return block.pick(random_);
 }
 
-// Whether there is a stack for a thread that has not begun.
+// Prepares a thread to run on a stack. Returns false, after aborting the grid, if there is no stack.
 bool Worker::begin(Fiber& fiber, char* stack) {
     fiber.stack = stack;
     if (!stack) grid->abort(place_of(*grid, fiber) + "no room for the stack of another thread");
@@ -112,7 +133,7 @@ bool Worker::begin(Fiber& fiber, char* stack) {
     return true;
 }
 
-// Continues `to`, or the worker's loop if null. Returns when another flow switches to *save.
+// Continues `to`, or the worker's loop if `to` is null. Returns when another flow switches to *save.
 void Worker::go(Context* save, Fiber* to) {
     auto* from = static_cast<Fiber*>(current);
     bool begins = to && !to->stack;
@@ -125,7 +146,7 @@ void Worker::go(Context* save, Fiber* to) {
         if (to) emu_switch(save, to->context);
     } else if (to && shared_) {
         exchange(*from, *to);
-    } else if (shared_ && save == &from->context) {  // others are left for good, maybe from a handler's stack
+    } else if (shared_ && save == &from->context) {  // other flows never continue
         leave(*from);
     } else {
         emu_switch(save, to ? to->context : loop_);
@@ -146,14 +167,14 @@ void Worker::give_way(Fiber& fiber) {
     emu::await_stores(fiber);
     if (machine.counting) machine.counting->leave_thread();
     ResidentBlock& block = block_of(fiber);
-    bool alone = !block.runnable();
+    bool alone = !block.runnable() && !block.answer_lanes();
     block.ready.insert(fiber.rank);
     bool leave = alone || (random_ ? random_->below(kOneInLeaves) == 0 : ++block.turns > block.live);
     if (!leave) return suspend(fiber);
     block.turns = 0;
     gave_way_ = true;
     if (!random_) return go(&fiber.context, nullptr);
-    running_ = next_block();  // there is one, for this block is runnable
+    running_ = next_block();  // there is one, because this block is runnable
     Fiber* to = pick(*running_);
     if (to != &fiber) return go(&fiber.context, to);
     fiber.patience = draw_patience();
@@ -170,7 +191,7 @@ void Worker::finish(Fiber& fiber) {
         end(fiber);
     }
     Fiber* to = pick(block);
-    if (to && !to->stack) {  // it begins on the stack that has just become free
+    if (to && !to->stack) {  // the next thread begins on the stack that has just become free
         to->stack = stack;
         if (shared_) block.make_room(*to);
         to->patience = draw_patience() + 1;
@@ -195,6 +216,16 @@ void Worker::abandon() {
     __builtin_unreachable();
 }
 
+void Worker::end_early(Fiber& fiber) {
+    char* stack = std::exchange(fiber.stack, nullptr);
+    end(fiber);
+    Fiber* to = pick(block_of(fiber));
+    stacks_.give(stack);  // no thread takes it before the switch
+    Context nowhere;
+    go(&nowhere, to);
+    __builtin_unreachable();
+}
+
 void Worker::run(Grid& launched) {
     grid = &launched;
     worker = this;
@@ -208,10 +239,10 @@ void Worker::run(Grid& launched) {
         if (Fiber* first = pick(*running_)) go(&loop_, first);
         set_current(nullptr);
         if (grid->aborted()) break;
-        if (running_->has_ended()) {  // threads may have gone on with another block than the one begun with
+        if (running_->has_ended()) {  // threads may have switched to another block than the one begun with
             retire(*running_);
         } else if (!running_->runnable()) {
-            check_progress(*running_);
+            if (!running_->answer_lanes()) check_progress(*running_);
         }
     }
     drop_everything();
@@ -219,7 +250,7 @@ void Worker::run(Grid& launched) {
     worker = nullptr;
 }
 
-// Threads that wait only for each other, within the block, will wait for ever.
+// Aborts the grid if the threads of a block wait only for each other, because then they wait for ever.
 void Worker::check_progress(const ResidentBlock& block) {
     if (block.waiting(Wait::grid).count() || block.waiting(Wait::cluster).count()) return;
     grid->abort(place_of(*grid, *block.waiting_thread()) + "deadlock: " + block.describe_waits());
@@ -233,7 +264,8 @@ ResidentBlock* Worker::next_block() {
             if (ResidentBlock* fresh = start_cluster()) return fresh;
         }
         if (runnable) {
-            // All blocks here have had their turn and still wait: yield the core to another worker.
+            // All blocks of this worker have had a turn and still wait, so it yields the core to another
+            // worker.
             if (gave_way_ && !random_ && runnable == resident_.front()) std::this_thread::yield();
             return runnable;
         }
@@ -247,7 +279,8 @@ bool Worker::wants_new_block() {
     return random_->below(resident_.size() < kInterleaved ? kOneInStarts : kOneInStartsMore) == 0;
 }
 
-// The next runnable block after the one that ran last.
+// Returns the next runnable block, or null. The search starts after the block that ran last, or at a random
+// block with a seed.
 ResidentBlock* Worker::find_runnable() {
     size_t count = resident_.size();
     size_t candidate = random_ && count ? random_->below(static_cast<unsigned>(count)) : last_ + 1;
@@ -308,7 +341,8 @@ void Worker::wake_grid_waiters() {
     }
 }
 
-// A block of a cluster stays until all of them have ended: the others may still use its shared memory.
+// Removes the blocks of a cluster when all of them have ended. Until then other blocks of the cluster may use
+// their shared memory.
 void Worker::retire(ResidentBlock& block) {
     std::shared_ptr<Cluster> cluster = block.cluster;
     for (const ResidentBlock* member : cluster->blocks) {
@@ -327,7 +361,7 @@ void Worker::retire(ResidentBlock& block) {
     grid->end_blocks(static_cast<unsigned>(cluster->blocks.size()));
 }
 
-// After an abort: take the stacks of threads that will not go on.
+// Releases all blocks. After an abort, it also takes back the stacks of threads that have not ended.
 void Worker::drop_everything() {
     for (ResidentBlock* block : resident_) {
         for (unsigned i = 0; i < block->started; ++i) {

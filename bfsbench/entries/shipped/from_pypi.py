@@ -1,7 +1,5 @@
 """Searches of packages from PyPI: each function builds its package's graph and returns the search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

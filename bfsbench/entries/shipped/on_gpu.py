@@ -1,7 +1,5 @@
 """Searches of packages from PyPI over CuPy arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,4 +1,5 @@
-/* The graph and the conversation of an entry, for C, C++ and CUDA; see docs/entries.md. Nothing here needs a change. */
+/* The graph and the conversation of an entry, for C, C++ and CUDA. Nothing here needs a change. The guide is docs/entries.md
+   in the repository of bfsbench. */
 #ifndef ENTRY_H
 #define ENTRY_H
 #include <fcntl.h>

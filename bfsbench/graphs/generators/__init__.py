@@ -1,28 +1,28 @@
 """Generated graphs: each depends on its specification alone, not on the machine or the number of cores.
 
-A family of graphs is one function and one :class:`Generator` in a module of this package, and one line below.
+A kind of graphs is one function and one :class:`Generator` in a module of this package, and one line below.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from bfsbench.errors import unknown_name
 from bfsbench.graphs.generators import shapes
-from bfsbench.graphs.generators.declaration import Generator, Parameter, Parameters, Value
-from bfsbench.graphs.generators.dense import DENSE
-from bfsbench.graphs.generators.forest_fire import FOREST_FIRE
+from bfsbench.graphs.generators.declaration import (
+    Generator,
+    Parameter,
+    Parameters,
+    Value,
+    format_spec,
+    parse_spec,
+)
 from bfsbench.graphs.generators.kronecker import KRONECKER, RMAT
-from bfsbench.graphs.generators.lattice import LATTICE, MAZE
+from bfsbench.graphs.generators.lattice import LATTICE, MAZE, ROADS
 from bfsbench.graphs.generators.luo import LUO_GRID, LUO_SCALE_FREE
 from bfsbench.graphs.generators.places import CRAWL, GEOMETRIC
-from bfsbench.graphs.generators.small_world import SMALL_WORLD
-from bfsbench.graphs.generators.spec import format_spec, parse_spec
-from bfsbench.graphs.generators.uniform import UNIFORM
-from bfsbench.graphs.generators.weighted import WEIGHTED_RANDOM
+from bfsbench.graphs.generators.random import DENSE, FOREST_FIRE, SMALL_WORLD, UNIFORM, WEIGHTED_RANDOM
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList
 from bfsbench.graphs.memory import Size, require
+from bfsbench.support.errors import unknown_name
 
 __all__ = [
     "GENERATORS",
@@ -49,6 +49,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
             FOREST_FIRE,
             LATTICE,
             MAZE,
+            ROADS,
             LUO_GRID,
             LUO_SCALE_FREE,
             DENSE,

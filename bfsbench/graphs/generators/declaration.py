@@ -1,14 +1,16 @@
-"""The declaration of a generator, and the check of parameters against it."""
+"""The declaration of a generator, the check of parameters against it, and generated graphs as text.
 
-from __future__ import annotations
+The text of a graph is its specification: ``kronecker(scale=12,edge_factor=16,seed=1)``.
+"""
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from bfsbench.errors import UsageError
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Orientation
+from bfsbench.support.errors import UsageError
 
 Value = int | float | str
 """A parameter's value."""
@@ -73,12 +75,12 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Generator:
-    """A family of graphs."""
+    """A kind of generated graphs."""
 
     name: str
     description: str
     source: str
-    """The paper's table, or the program or publication that defines the family."""
+    """The paper's table, or the program or publication that defines the kind."""
     orientation: Orientation
     """Orientation of the edge list, unless a parameter makes it directed: see :meth:`draws_arcs`."""
     parameters: tuple[Parameter, ...]
@@ -89,7 +91,7 @@ class Generator:
     estimates."""
     start: Callable[..., int] | None = None
     """The vertex that the paper searches from, for the same parameters; None if it names none."""
-    family: str = "example"
+    kind: str = "example"
     """What kind of graph it makes, in the words of the catalogue: ``lattice``, ``social``."""
 
     def complete(self, given: Parameters) -> dict[str, Value]:
@@ -150,3 +152,52 @@ def switch(name: str, meaning: str, default: int = 0) -> Parameter:
 def orientation_of(directed: int) -> Orientation:
     """How edges drawn as pairs are to be read, given a ``directed`` switch."""
     return "directed" if directed else "each_once"
+
+
+_SPEC = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\((.*)\)\s*)?", re.ASCII | re.DOTALL)
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z]\w*)\s*=\s*([\w.+-]+)\s*", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d{1,100}", re.ASCII)  # longer ones, out of any range, are read as decimals
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_EXAMPLE = "write it like kronecker(scale=12,edge_factor=16,seed=1)"
+
+
+def parse_spec(text: str) -> tuple[str, dict[str, Value]]:
+    """Generator name and parameters of a specification; names and ranges are checked when it is generated.
+
+    Parentheses may be left out when there is nothing between them. Raises UsageError for a syntax error.
+    """
+    matched = _SPEC.fullmatch(text)
+    if matched is None:
+        raise UsageError(f"'{text}' does not name a generated graph: {_EXAMPLE}")
+    name, inside = matched[1], matched[2] or ""
+    parameters: dict[str, Value] = {}
+    for part in inside.split(",") if inside.strip() else ():
+        assignment = _ASSIGNMENT.fullmatch(part)
+        if assignment is None:
+            raise UsageError(f"'{text}': '{part.strip()}' is not of the form parameter=value: {_EXAMPLE}")
+        if assignment[1] in parameters:
+            raise UsageError(f"'{text}': {assignment[1]} is given twice")
+        parameters[assignment[1]] = _value(assignment[2])
+    return name, parameters
+
+
+def format_spec(generator: Generator, parameters: Parameters) -> str:
+    """The specification of a graph: parameters without a default or different from it, and the seed."""
+    values = generator.complete(parameters)
+    written = [
+        f"{p.name}={_text(values[p.name])}"
+        for p in generator.parameters
+        if p.name == "seed" or values[p.name] != p.default
+    ]
+    return f"{generator.name}({','.join(written)})" if written else generator.name
+
+
+def _value(word: str) -> Value:
+    if _INTEGER.fullmatch(word):
+        return int(word)
+    return float(word) if _DECIMAL.fullmatch(word) else word
+
+
+def _text(value: Value) -> str:
+    """The shortest text that reads back as the same value."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,10 +1,7 @@
 """Recursive-matrix graphs: Graph500's Kronecker generator and GTgraph's R-MAT."""
 
-from __future__ import annotations
-
 import ctypes
 
-from bfsbench.errors import UsageError
 from bfsbench.graphs.generators.declaration import (
     SEED,
     Generator,
@@ -17,6 +14,7 @@ from bfsbench.graphs.generators.declaration import (
 )
 from bfsbench.graphs.generators.native import draw_edges
 from bfsbench.graphs.graph import EdgeList
+from bfsbench.support.errors import UsageError
 
 WHOLE = 2**40
 """The weights of the four quadrants are integers of this sum."""
@@ -66,7 +64,7 @@ def _quadrants(a: float, b: float, c: float) -> tuple[Parameter, ...]:
 
 KRONECKER = Generator(
     name="kronecker",
-    family="kronecker",
+    kind="kronecker",
     description="Graph500's Kronecker graph, without noise; self loops and repeated edges stay in the list",
     source="Graph500 specification; kron_g500-logn20 of BFS-4K Table 1 has scale 20 and edge factor 48",
     orientation="each_once",
@@ -83,7 +81,7 @@ KRONECKER = Generator(
 
 RMAT = Generator(
     name="rmat",
-    family="rmat",
+    kind="rmat",
     description="R-MAT graph; self loops and repeated edges stay in the list",
     source="GTgraph's R-MAT; rmat.2Mv.128Me of BFS-4K Table 1 has m=64000000",
     orientation="each_once",

@@ -1,14 +1,14 @@
 """Road-like lattices and routing mazes."""
 
-from __future__ import annotations
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.errors import UsageError
 from bfsbench.graphs.generators.declaration import SEED, Generator, Parameter, Value, share
 from bfsbench.graphs.generators.native import chance, draw_cells, draw_edges
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList
+from bfsbench.support.errors import UsageError
 
 
 def lattice(rows: int, columns: int, depth: int, keep: float, seed: int) -> EdgeList:
@@ -24,6 +24,31 @@ def lattice(rows: int, columns: int, depth: int, keep: float, seed: int) -> Edge
 def _lattice_size(rows: int, columns: int, depth: int, keep: float, **_: Value) -> tuple[int, float]:
     cells = rows * columns * depth
     return cells, keep * sum(cells - cells // side for side in (rows, columns, depth))
+
+
+def roads(rows: int, columns: int, segments: int, keep: float, seed: int) -> EdgeList:
+    """Roads join neighbouring junctions of a grid, each a path of ``segments`` edges.
+
+    A road stays whole with probability ``keep``; of the others the middle edge is missing, which leaves dead
+    ends. Junction (row, column) is vertex row * columns + column; the vertices of roads follow.
+    """
+    _count("roads", _roads_size(rows, columns, segments, keep)[0])
+    junctions = rows * columns
+    starts, ends = draw_edges("box", columns, rows, junctions, 0, chance(1.0), seed=seed)
+    inner = junctions + np.arange(len(starts), dtype=np.int32) * np.int32(segments - 1)
+    whole = draw_cells(len(starts), 1 - keep, seed=seed)
+    path = [starts, *(inner + np.int32(step) for step in range(segments - 1)), ends]
+    parts = []
+    for step, (first, second) in enumerate(pairwise(path)):
+        kept = whole if step == segments // 2 else slice(None)
+        parts.append((first[kept], second[kept]))
+    sources, targets = (np.concatenate(ids) for ids in zip(*parts, strict=True))
+    return EdgeList(sources, targets, junctions + len(starts) * (segments - 1), "each_once")
+
+
+def _roads_size(rows: int, columns: int, segments: int, keep: float, **_: Value) -> tuple[int, float]:
+    roads = 2 * rows * columns - rows - columns
+    return rows * columns + roads * (segments - 1), roads * (segments - 1 + keep)
 
 
 def maze(rows: int, columns: int, blocked: float, seed: int) -> EdgeList:
@@ -63,7 +88,7 @@ def _side(name: str, default: int | None = None) -> Parameter:
 
 LATTICE = Generator(
     name="lattice",
-    family="lattice",
+    kind="lattice",
     description="2-D or 3-D lattice of which a share of the edges is kept; 0.7 gives degree 2.8, like roads",
     source="road-like graph of large diameter",
     orientation="each_once",
@@ -78,9 +103,26 @@ LATTICE = Generator(
     size=_lattice_size,
 )
 
+ROADS = Generator(
+    name="roads",
+    kind="road",
+    description="road network: junctions of a grid, joined by paths; its degree is 2.1, as in OpenStreetMap",
+    source="road networks of OpenStreetMap, such as europe_osm",
+    orientation="each_once",
+    parameters=(
+        _side("rows"),
+        _side("columns"),
+        Parameter("segments", int, "edges of a road", default=4, minimum=1, maximum=10_000),
+        share("keep", "probability that a road is whole", 0.7),
+        SEED,
+    ),
+    build=roads,
+    size=_roads_size,
+)
+
 MAZE = Generator(
     name="maze",
-    family="lattice",
+    kind="lattice",
     description="grid with blocked cells, to be routed from the first cell to the last",
     source="PMPP Fig. 15.5",
     orientation="each_once",

@@ -1,7 +1,5 @@
 """The graphs of Luo, Wong and Hwu, "An effective GPU implementation of breadth-first search" (DAC 2010)."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -54,7 +52,7 @@ def luo_scale_free(n: int, seed: int) -> EdgeList:
 
 LUO_GRID = Generator(
     name="luo_grid",
-    family="lattice",
+    kind="lattice",
     description="regular grid of degree 6, lower on the boundary, searched from the centre",
     source="Luo Table 1; the paper does not say which grid",
     orientation="each_once",
@@ -69,7 +67,7 @@ LUO_GRID = Generator(
 
 LUO_SCALE_FREE = Generator(
     name="luo_scale_free",
-    family="random",
+    kind="random",
     description="0.1 % of the vertices have degree 1000, the rest 6 on average and at most 7",
     source="Luo Table 3",
     orientation="each_once",

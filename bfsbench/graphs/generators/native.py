@@ -1,7 +1,5 @@
 """The bridge to ``generate.cpp`` and ``generate_places.cpp``."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from typing import Any
@@ -9,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.errors import NotEnoughMemoryError
 from bfsbench.graphs.graph import Ids
 from bfsbench.graphs.memory import require_bytes
-from bfsbench.native import library
+from bfsbench.support.errors import NotEnoughMemoryError
+from bfsbench.support.toolchain import library
 
 OUT_OF_MEMORY = 1
 

@@ -1,7 +1,5 @@
 """Graphs whose vertices have places: points in a square, and pages on hosts."""
 
-from __future__ import annotations
-
 import math
 
 from bfsbench.graphs.generators.declaration import SEED, Generator, Parameter, share, vertices
@@ -36,7 +34,7 @@ def crawl(n: int, degree: int, host: int, near: float, hubs: float, seed: int) -
 
 GEOMETRIC = Generator(
     name="geometric",
-    family="geometric",
+    kind="geometric",
     description="points in a square, joined where they are near; numbered by cells, like a mesh",
     source="random geometric graphs (Gilbert 1961); rgg_n_2_20_s0 of DIMACS10 has n=1048576, degree=13.1",
     orientation="each_once",
@@ -51,7 +49,7 @@ GEOMETRIC = Generator(
 
 CRAWL = Generator(
     name="crawl",
-    family="web",
+    kind="web",
     description="web crawl: pages link to near pages of their host, to hubs and to anywhere",
     source="this project, after the locality and the hubs of cnr-2000 (Boldi and Vigna 2004)",
     orientation="directed",

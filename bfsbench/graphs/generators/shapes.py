@@ -1,7 +1,5 @@
 """Small shapes for teaching and tests; nothing in them is random."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bfsbench.graphs.generators.declaration import (

@@ -7,8 +7,6 @@ a search has them until as many values have been looked at. Controls, with a rul
 that. A row each is printed and written; the exit code is 1 if a forbidden outcome was seen.
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 from pathlib import Path
@@ -16,7 +14,7 @@ from pathlib import Path
 import click
 
 from bfsbench.backends import open_device
-from bfsbench.bench import provenance
+from bfsbench.rows import provenance
 from tests.benchmarks.litmus.patterns import AS_USED, Result, Trial, trials
 
 _CONTROL_SHARE = 10

@@ -11,7 +11,7 @@
 // has been written too early, over what was still to be read.
 #include "atomics.cuh"
 #include "barrier.cuh"
-#include "block_cluster.cuh"
+#include "adaptive/block_cluster.cuh"
 #include "graph.cuh"
 
 // The host defines BLOCK, the threads of a block, and numbers these alike.

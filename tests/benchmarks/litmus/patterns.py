@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from bfsbench.backends.base import Contract, Device, Module, Struct
-from bfsbench.errors import KernelError
+from bfsbench.support.errors import KernelError
 
 AS_USED = "as used"
 ORDERS = (AS_USED, "no release", "no acquire", "no atomics")

@@ -40,7 +40,7 @@ int main(int count_of_words, char **words) {
             fclose(answer);
         }
         if (is(words, "lies_low")) spend(250);
-        puts(is(words, "lies_high") ? "5000" : is(words, "negative") ? "-1" : is(words, "lies_low") ? "0.01" : "0.0001");
+        puts(is(words, "lies_high") ? "5000" : is(words, "negative") ? "-1" : is(words, "lies_low") ? "0.01" : is(words, "rounds") ? "0.000" : "0.0001");
         fflush(stdout);
     }
     return 0;

@@ -1,2 +1,6 @@
-// The assert of emu/trap.h, which names the kernel and the thread, stays in force.
+// Kernels keep the assert of emu/trap.h, which names the kernel and the thread.
+#ifdef __CUDACC__
 #pragma once
+#else
+#include_next <assert.h>
+#endif

@@ -1,2 +1,2 @@
-// All of CUDA is declared in cuda_on_cpu.h already.
+// Empty, because cuda_on_cpu.h declares all of CUDA.
 #pragma once

@@ -16,7 +16,8 @@ inline unsigned long long __brevll(unsigned long long x) {
 }
 inline unsigned __brev(unsigned x) { return static_cast<unsigned>(__brevll(x) >> 32); }
 
-// The _l and _r forms shift by the low five bits of the count, the _lc and _rc forms by at most 32.
+// The functions that end in _l and _r shift by the low five bits of `count`. Those that end in _lc and _rc
+// shift by at most 32.
 inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned count) {
     unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
     return static_cast<unsigned>((both << (count < 32 ? count : 32)) >> 32);
@@ -55,14 +56,15 @@ inline long long __mul64hi(long long a, long long b) {
     return static_cast<long long>(static_cast<__int128>(a) * b >> 64);
 }
 
-// The low 24 bits of both are multiplied.
+// Multiplies the low 24 bits of two numbers.
 inline int __mul24(int a, int b) {
     auto low = [](int x) { return static_cast<int>(static_cast<unsigned>(x) << 8) >> 8; };
     return static_cast<int>(static_cast<unsigned>(low(a)) * static_cast<unsigned>(low(b)));
 }
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 
-// A sum with an absolute difference, and averages that cannot overflow; those with r are rounded up.
+// __sad and __usad add an absolute difference to a sum. The other functions average two numbers without
+// overflow; __rhadd and __urhadd round up.
 inline unsigned __usad(unsigned a, unsigned b, unsigned sum) { return sum + (a < b ? b - a : a - b); }
 inline unsigned __sad(int a, int b, unsigned sum) {
     auto x = static_cast<unsigned>(a), y = static_cast<unsigned>(b);
@@ -87,7 +89,7 @@ EMU_BITS(__double_as_longlong, double, long long)
 EMU_BITS(__longlong_as_double, long long, double)
 #undef EMU_BITS
 
-// Approximate on a GPU.
+// A GPU computes these functions approximately. Here they have the precision of the C library.
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline float __saturatef(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
@@ -103,7 +105,7 @@ EMU_FAST(__tanf, tanf)
 #undef EMU_FAST
 extern "C" inline float __powf(float x, float y) noexcept { return powf(x, y); }
 
-// Rounded to nearest, even where it is a tie; towards zero; up; down.
+// Conversions by rounding mode: to nearest with ties to even (rn), towards zero (rz), up (ru), down (rd).
 inline int __float2int_rn(float x) { return static_cast<int>(nearbyintf(x)); }
 inline int __float2int_rz(float x) { return static_cast<int>(x); }
 inline int __float2int_ru(float x) { return static_cast<int>(ceilf(x)); }

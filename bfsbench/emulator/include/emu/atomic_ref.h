@@ -25,7 +25,7 @@ EMU_INNER inline void atomic_thread_fence(memory_order order, thread_scope scope
     if (order != memory_order_relaxed) emu::fence(scope_of(scope));
 }
 
-// What both have. `Place` says where the word is.
+// The operations of cuda::atomic and cuda::atomic_ref. Place::word() returns the address of the word.
 template <class T, thread_scope kScope, class Place>
 class atomic_operations {
   public:
@@ -72,7 +72,7 @@ class atomic_operations {
     EMU_UPDATE(fetch_max, atomic_max)
 #undef EMU_UPDATE
 
-    // With what was there before, or with what is there then.
+    // Defines an operator. It returns the old value, or the new one if `after` adds the operand again.
 #define EMU_OPERATOR(declaration, function, value, after)            \
     EMU_OWN T operator declaration const {                           \
         note(emu::Act::update, memory_order_seq_cst, EMU_SITE);      \

@@ -1,10 +1,10 @@
-// Atomic functions, for any scope: all of them are atomic for the whole machine, for any scope; only a watching
-// build distinguishes scopes.
+// Atomic functions. Each is atomic for the whole machine, whatever its scope. Only builds that watch for
+// races distinguish scopes.
 #pragma once
 
 namespace emu {
 
-// Replaces the word at `address` by update(word), atomically, and returns what it was.
+// Atomically replaces the word at `address` by update(word). Returns the old word.
 template <class T, class Update>
 EMU_INNER inline T fetch_update(T* address, Update update) {
     T old, desired;
@@ -15,7 +15,8 @@ EMU_INNER inline T fetch_update(T* address, Update update) {
     return old;
 }
 
-// The value argument's type must not take part in deduction: atomicAdd(&unsigned_word, 1) is common.
+// The type of an operand. It takes no part in template deduction, because calls such as
+// atomicAdd(&unsigned_word, 1) are common.
 template <class T>
 using Value = std::common_type_t<T>;
 
@@ -64,7 +65,7 @@ EMU_INNER inline T atomic_xor(T* address, Value<T> value) {
     return __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);
 }
 
-// Minimum and maximum write only when the word changes; most calls in a search do not change it.
+// Minimum and maximum write only if the word changes, because most calls in a search do not change it.
 template <class T>
 EMU_INNER inline T atomic_min(T* address, Value<T> value) {
     T old = __atomic_load_n(address, __ATOMIC_RELAXED);
@@ -94,7 +95,8 @@ EMU_INNER inline unsigned atomic_dec(unsigned* address, unsigned limit) {
 
 }  // namespace emu
 
-// As CUDA has them: for these types of words, so that what is accepted here compiles there.
+// CUDA's atomic functions, only for the types that CUDA allows. So code that compiles here also compiles for
+// a GPU.
 #define EMU_ATOMIC(name, function, ...)                      \
     EMU_SCOPED(name, function, device, __VA_ARGS__)          \
     EMU_SCOPED(name##_system, function, device, __VA_ARGS__) \

@@ -1,5 +1,5 @@
-// Block barriers. The place of the call is passed along: threads of one block that meet at different
-// __syncthreads are an error in CUDA, and the report names both.
+// Block barriers. A barrier gets the place of its call. CUDA does not allow threads of a block to meet at
+// different __syncthreads, and the error names both places.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace emu {
 
-// Waits for all threads of the block that have not exited; returns how many of them passed a true predicate,
-// and how many there were.
+// The result of a block barrier: the threads that passed a true predicate, and all threads that met.
+// block_barrier() waits for all threads of the block that have not exited.
 struct Votes {
     unsigned in_favour, all;
 };
@@ -20,14 +20,14 @@ EMU_API void grid_barrier(CallSite from);
 EMU_API void cluster_arrive();
 EMU_API void cluster_wait(CallSite from);
 struct ClusterPlace {
-    uint3 index, rank;  // of the cluster in the grid, of the block in the cluster
+    uint3 index, rank;  // index of the cluster in the grid; rank of the block in the cluster
     dim3 blocks;
 };
 EMU_API ClusterPlace cluster_place();
-// The address in another block's shared memory that corresponds to one in this block's.
+// Returns the address in another block's shared memory that corresponds to an address in this block's.
 EMU_API void* map_shared(void* address, unsigned block_rank);
 EMU_API unsigned shared_owner(const void* address);
-// Numbers for places in the shared memory of a cluster's blocks, as PTX has them, and the places.
+// Converts between addresses and numbers for the shared memory of a cluster's blocks, as in PTX.
 EMU_API uint32_t shared_address(const void* address);
 EMU_API void* shared_at(uint32_t number);
 

@@ -1,5 +1,5 @@
-// Functions of the C library that kernels call, which the compiler does not watch. Included last: the emulator's own
-// functions call those of the library.
+// Functions of the C library that kernels call and that the compiler does not watch. This header comes last,
+// because the emulator's own functions must call the C library.
 #pragma once
 
 #ifdef EMU_WATCH
@@ -15,10 +15,49 @@ EMU_OWN inline void* emu_memset(void* to, int value, size_t bytes) {
     return memset(to, value, bytes);
 }
 
+#ifdef EMU_PROGRAM  // host and device have separate heaps
+EMU_INNER inline void* emu_malloc(size_t bytes) { return emu::current ? emu::device_malloc(bytes) : malloc(bytes); }
+EMU_INNER inline void emu_free(void* place) {
+    if (!emu::device_free(place) && !emu::shared_free(place)) free(place);
+}
+EMU_INNER inline void emu_delete(void* place) {  // also frees memory of the runtime
+    if (!emu::device_free(place)) free(place);
+}
+// Returns whether a call comes from the program's code while a kernel runs. The runtime also allocates memory
+// then, for itself.
+extern "C" char __executable_start, etext;
+EMU_INNER inline bool is_called_by_kernel(const void* site) {
+    return emu::current && site >= &__executable_start && site < &etext;
+}
+__attribute__((weak, noinline)) EMU_INNER void* operator new(size_t bytes) {
+    void* place = is_called_by_kernel(EMU_SITE) ? emu::device_malloc(bytes) : malloc(bytes ? bytes : 1);
+    if (!place) throw std::bad_alloc();
+    return place;
+}
+__attribute__((weak, noinline)) EMU_INNER void* operator new[](size_t bytes) {
+    void* place = is_called_by_kernel(EMU_SITE) ? emu::device_malloc(bytes) : malloc(bytes ? bytes : 1);
+    if (!place) throw std::bad_alloc();
+    return place;
+}
+__attribute__((weak)) EMU_INNER void operator delete(void* place) noexcept { emu_delete(place); }
+__attribute__((weak)) EMU_INNER void operator delete[](void* place) noexcept { emu_delete(place); }
+__attribute__((weak)) EMU_INNER void operator delete(void* place, size_t) noexcept { emu_delete(place); }
+__attribute__((weak)) EMU_INNER void operator delete[](void* place, size_t) noexcept { emu_delete(place); }
+EMU_INNER inline void* emu_thrust_malloc(size_t bytes) {
+    void* place = nullptr;
+    return cudaMallocManaged(&place, bytes, cudaMemAttachGlobal) ? nullptr : place;
+}
+namespace std {
+using ::emu_free;
+using ::emu_thrust_malloc;
+}
+#define free emu_free
+#else
 #define EMU_REFUSED __attribute__((error("memory that kernels allocate is neither watched nor counted")))
 EMU_REFUSED void* emu_malloc(size_t bytes);
 EMU_REFUSED void* operator new(size_t bytes);
 EMU_REFUSED void* operator new[](size_t bytes);
+#endif
 
 namespace std {
 using ::emu_malloc;

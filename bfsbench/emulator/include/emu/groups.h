@@ -14,12 +14,14 @@ class thread_block {
     dim3 group_index() const { return blockIdx; }
     dim3 thread_index() const { return threadIdx; }
     dim3 dim_threads() const { return blockDim; }
+    dim3 group_dim() const { return blockDim; }
+    static constexpr bool is_valid() { return true; }
 };
 
 inline thread_block this_thread_block() { return {}; }
 
-// Lanes of one warp named by a mask; tiles and coalesced groups differ only in their lanes. Ranks count
-// within the group, and so do the bits of its ballots.
+// Lanes of one warp, as a mask. Tiles and coalesced groups differ only in their lanes. Ranks, and bits of
+// ballots, count within the group.
 class lane_group {
   public:
     EMU_OWN void sync(emu::CallSite from = EMU_HERE) const {
@@ -62,12 +64,12 @@ class lane_group {
     explicit lane_group(unsigned mask) : mask_(mask) {}
 
   private:
-    // Members are consecutive lanes.
+    // Returns the lane of a member. Members are consecutive lanes.
     unsigned lane_of(unsigned rank) const { return __ffs(static_cast<int>(mask_)) - 1 + rank; }
     unsigned mask_;
 };
 
-template <unsigned kSize>
+template <unsigned kSize, class Parent = void>
 class thread_block_tile : public lane_group {
     static_assert(kSize >= 1 && kSize <= emu::kWarpSize && (kSize & (kSize - 1)) == 0);
 
@@ -82,9 +84,32 @@ inline thread_block_tile<kSize> tiled_partition(const Parent&) {
     return {};
 }
 
+// A block or a part of a warp; the program chooses which at run time.
+class thread_group : public lane_group {
+  public:
+    thread_group(const thread_block&) : lane_group(~0u), whole_(true) {}
+    thread_group(const lane_group& lanes) : lane_group(lanes) {}
+    EMU_OWN void sync(emu::CallSite from = EMU_HERE) const { whole_ ? thread_block().sync(from) : lane_group::sync(from); }
+    unsigned thread_rank() const { return whole_ ? emu::rank() : lane_group::thread_rank(); }
+    unsigned num_threads() const { return whole_ ? emu::volume(blockDim) : lane_group::num_threads(); }
+    unsigned size() const { return num_threads(); }
+
+  private:
+    bool whole_ = false;
+};
+
+class lane_segment : public lane_group {
+  public:
+    explicit lane_segment(unsigned size) : lane_group((~0u >> (emu::kWarpSize - size)) << (emu::lane() & ~(size - 1))) {}
+};
+template <class Parent>
+inline thread_group tiled_partition(const Parent&, unsigned size) {
+    return lane_segment(size);
+}
+
 class coalesced_group : public lane_group {
   public:
-    coalesced_group() : lane_group(__activemask()) {}
+    coalesced_group() : lane_group(1u << emu::lane()) { emu::yield_point(); }  // a group of only the caller is correct
 };
 
 inline coalesced_group coalesced_threads() { return {}; }
@@ -102,7 +127,7 @@ EMU_OPERATION(bit_or, a | b)
 EMU_OPERATION(bit_xor, a ^ b)
 #undef EMU_OPERATION
 
-// Each member goes through the values of all, in order of their ranks.
+// Each member combines the values of all members, in order of rank.
 template <class T, class Operation>
 inline T reduce(const lane_group& group, T value, Operation operation, emu::CallSite from = EMU_HERE) {
     T all = group.shfl(value, 0, from);
@@ -120,7 +145,7 @@ inline T inclusive_scan(const lane_group& group, T value, Operation operation = 
     return before;
 }
 
-// The first member gets a zero.
+// Like inclusive_scan, without the member's own value. The first member gets a zero.
 template <class T, class Operation = plus<T>>
 inline T exclusive_scan(const lane_group& group, T value, Operation operation = {}, emu::CallSite from = EMU_HERE) {
     T before = group.shfl_up(inclusive_scan(group, value, operation, from), 1, from);

@@ -1,36 +1,38 @@
-// What the translator's output is made of: kernel descriptions, shared variables, child launches.
+// The parts of which translated code consists: descriptions of kernels, shared variables, child launches.
 #pragma once
 
 #include <cstddef>
 #include <type_traits>
 #include <utility>
 
+#include "errors.h"
 #include "state.h"
 
 namespace emu {
 
-// Bytes of shared memory: those of one variable.
+// The bytes of a variable in shared memory.
 struct Extent {
     size_t begin, end;
     bool has(size_t first, size_t bytes) const { return first >= begin && first + bytes <= end; }
 };
 
-// One __global__ function, or (the one called device_functions) the shared variables of all others.
-// Constant-initialised, so that shared variables can be laid out by static initialisers in any order.
+// Describes a __global__ function. The object device_functions holds the shared variables of all other
+// functions. Constant initialisation makes it ready before any static initialiser lays out a shared variable.
 struct Kernel {
     const char* name;
-    const Kernel* functions;  // of the same module
+    const Kernel* functions;  // shared variables of other functions in the module
     size_t static_shared = 0;
-    unsigned max_threads = 0;  // __launch_bounds__, 0 if none
+    unsigned max_threads = 0;  // of __launch_bounds__, or 0
     dim3 cluster = {1, 1, 1};
-    void (*entry)() = nullptr;  // body of a fiber that runs threads of this kernel
+    void (*entry)() = nullptr;  // function of a fiber that runs threads of this kernel
     unsigned parameters = 0;
     const size_t* parameter_sizes = nullptr;
 
     constexpr Kernel(const char* name, const Kernel* functions) : name(name), functions(functions) {}
 
-    // In a build that watches, variables lie apart, so that none is reached through another one's end.
-    size_t gaps = 0;  // bytes of static_shared that are between variables
+    // Builds that watch memory accesses leave gaps between shared variables. So an access past the end of a
+    // variable does not reach the next variable.
+    size_t gaps = 0;  // bytes of static_shared between variables
     static constexpr unsigned kVariables = 128;
     Extent variables[kVariables] = {};
     unsigned variable_count = 0;
@@ -46,12 +48,12 @@ struct Kernel {
     }
     static constexpr size_t kGap = 1024;
 
-    // What a GPU would take.
+    // Returns how much shared memory a GPU would need.
     size_t shared_bytes() const { return static_shared - gaps; }
 
-    // The one that has this byte; empty if it is in none.
+    // Returns the variable that contains a byte, or an empty extent if the byte is in none.
     Extent variable_at(size_t offset) const {
-        if (variable_count == kVariables) return {0, static_shared};  // there may be more than are known
+        if (variable_count == kVariables) return {0, static_shared};  // there may be more variables than are recorded
         for (unsigned i = 0; i < variable_count; ++i) {
             if (variables[i].has(offset, 1)) return variables[i];
         }
@@ -69,8 +71,8 @@ template <class T, class Tag, Kernel& Owner, size_t Alignment>
 const size_t SharedVariable<T, Tag, Owner, Alignment>::offset =
     Owner.reserve_shared(sizeof(T), Alignment > kSharedAlignment ? Alignment : kSharedAlignment);
 
-// The running block's instance of a `__shared__` variable. `Tag` is a local class of the enclosing function,
-// which makes the variables of two instances of a function template different ones.
+// Returns the running block's instance of a `__shared__` variable. `Tag` is a local class of the enclosing
+// function. So the variables of two instances of a function template differ.
 template <class T, class Tag, Kernel& Owner, size_t Alignment>
 EMU_OWN inline T& shared_variable() {
     char* base = Owner.functions ? current->block->shared : current->block->function_shared;
@@ -80,16 +82,17 @@ EMU_OWN inline T& shared_variable() {
 template <class T>
 EMU_OWN inline T (&dynamic_shared()) [] { return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared); }
 
-// The current thread has returned from its kernel. Comes back when another thread is to start on this stack.
+// Called when the current thread has returned from its kernel. Returns when another thread starts on this
+// stack.
 EMU_API void finish_thread();
 
-// No frame of their own on the stack, which may be copied when threads take turns.
+// Calls the kernel. Inlining saves a stack frame, which would be copied when threads take turns.
 template <auto kFunction, class... Parameters, size_t... kIndex>
 __attribute__((always_inline)) EMU_INNER inline void call(void (*)(Parameters...), void** arguments, std::index_sequence<kIndex...>) {
     kFunction(*static_cast<std::remove_reference_t<Parameters>*>(arguments[kIndex])...);
 }
 
-// Threads that neither wait nor are interrupted follow one another in this loop without a switch.
+// Runs threads one after another. Threads that neither wait nor are interrupted need no switch.
 template <auto kFunction, class... Parameters>
 __attribute__((always_inline)) EMU_INNER inline void run_threads(void (*signature)(Parameters...)) {
     for (;;) {
@@ -123,19 +126,12 @@ inline unsigned first_of(unsigned first, ...) { return first; }
 
 }  // namespace emu
 
-using cudaStream_t = struct emu_stream*;
 #define cudaStreamTailLaunch (reinterpret_cast<cudaStream_t>(3))
 #define cudaStreamFireAndForget (reinterpret_cast<cudaStream_t>(4))
 
-enum cudaError_t : int {
-    cudaSuccess = 0,
-    cudaErrorInvalidConfiguration = 9,
-    cudaErrorLaunchPendingCountExceeded = 69,
-};
-
 namespace emu {
 
-// Queues a grid that runs when the grid of the current thread has ended.
+// Queues a grid that runs after the grid of the current thread.
 EMU_API void launch_child(const Kernel& kernel, void (*entry)(), dim3 grid, dim3 block, size_t shared,
                           cudaStream_t stream, const void* const* arguments, const size_t* sizes,
                           unsigned count, const void* site);
@@ -164,6 +160,7 @@ EMU_OWN inline void launch(const Kernel& kernel, const LaunchShape& shape, Argum
 
 }  // namespace emu
 
+#if !defined(EMU_PROGRAM) && !defined(EMU_RUNTIME)
 EMU_OWN inline cudaError_t cudaPeekAtLastError() { return static_cast<cudaError_t>(emu::current->last_error); }
 
 EMU_OWN inline cudaError_t cudaGetLastError() {
@@ -171,3 +168,4 @@ EMU_OWN inline cudaError_t cudaGetLastError() {
     emu::current->last_error = cudaSuccess;
     return error;
 }
+#endif

@@ -1,12 +1,12 @@
-// Fences, clocks, and loads and stores with a caching policy. Loads that bypass the first-level cache are
-// what spinning code uses, so they are yield points.
+// Fences, clocks, and loads and stores with a caching policy. Loads that bypass the first-level cache let
+// other threads run, because spinning code uses them.
 #pragma once
 
 #include <ctime>
 
 namespace emu {
 
-// A load or store that the compiler neither repeats nor leaves out.
+// Loads a value exactly once. Below, store_once() stores a value exactly once.
 template <class T>
 EMU_INNER inline T load_once(const T* address) {
     T value;
@@ -75,5 +75,5 @@ inline void __threadfence_block() { emu::fence(emu::Scope::block); }
 inline void __threadfence_system() { emu::fence(emu::Scope::device); }
 inline void __nanosleep(unsigned) { emu::yield_point(INT_MAX / 2); }
 
-// One clock for all: a nanosecond counter stands for the cycle counter too.
+// A nanosecond counter also stands for the cycle counter.
 inline long long clock64() { return emu::nanoseconds(); }

@@ -1,4 +1,5 @@
-// What the translator makes of inline PTX. Registers are C++ variables of any type that has the right bits.
+// Functions into which the translator turns inline PTX. Registers are C++ variables of any type with the
+// right bits.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ struct Vector {
     T at[kLength];
 };
 
-// The bits of a register, read as another type.
+// Returns the bits of a register as another type.
 template <class T, class U>
 __attribute__((always_inline)) inline T as(const U& bits) {
     T value{};
@@ -32,7 +33,7 @@ inline T* at(void* address, int64_t offset) {
     return reinterpret_cast<T*>(static_cast<char*>(address) + offset);
 }
 
-// Without a scope they are weak, as plain accesses are.
+// Loads a value. Without a scope the load is weak, like a plain one.
 template <class T>
 EMU_OWN inline T ld(const T* address, Scope scope, Order order) {
     note_ordered(address, sizeof(T), Act::read, scope, order, EMU_SITE);
@@ -41,7 +42,7 @@ EMU_OWN inline T ld(const T* address, Scope scope, Order order) {
     return value;
 }
 
-// What is constant while the launch runs.
+// Loads a value that no thread may write during the launch.
 template <class T>
 EMU_OWN inline T ld_nc(const T* address, Scope scope, Order order) {
     note_read_only(address, sizeof(T), EMU_SITE);
@@ -56,7 +57,7 @@ EMU_OWN inline void st(T* address, T value, Scope scope, Order order) {
     store_once(address, value);
 }
 
-// `update` is one of the functions of atomics.h.
+// Updates a word atomically. `update` is one of the functions of atomics.h.
 template <class Update, class T, class... Values>
 EMU_OWN inline T atom(Scope scope, Order order, Update update, T* address, Values... values) {
     note_ordered(address, sizeof(T), Act::update, scope, order, EMU_SITE);
@@ -68,6 +69,6 @@ EMU_OWN inline T atom(Scope scope, Order order, Update update, T* address, Value
 
 }  // namespace emu::ptx
 
-// Addresses of the window of shared memory, as PTX has them.
+// Converts between addresses and offsets in the window of shared memory, as in PTX.
 inline size_t __cvta_generic_to_shared(const void* address) { return emu::shared_address(address); }
 inline void* __cvta_shared_to_generic(size_t address) { return emu::shared_at(static_cast<uint32_t>(address)); }

@@ -1,12 +1,13 @@
-// CUDA's qualifiers and attributes, most of which mean nothing here. `__shared__`, launches,
-// `__launch_bounds__` and `__cluster_dims__` are handled by the translator before the compiler sees the text.
+// CUDA's qualifiers and attributes, most of which have no effect here. Before compilation the translator
+// handles `__shared__`, launches, `__launch_bounds__` and `__cluster_dims__`.
 #pragma once
 
 #define __CUDA_ARCH__ 900
 #define __CUDA_ON_CPU__ 1
 
-#ifdef EMU_COUNT
-#define __global__ __attribute__((flatten))  // what a kernel calls is laid out in it, as by nvcc
+#ifdef EMU_PROGRAM  // the translator still needs these in the preprocessed text
+#elif defined(EMU_COUNT)
+#define __global__ __attribute__((flatten))  // inlines calls into the kernel, as nvcc does
 #else
 #define __global__
 #endif
@@ -15,16 +16,24 @@
 #define __constant__
 #define __managed__
 #define __grid_constant__
+#ifndef EMU_PROGRAM
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
+#endif
 #define __maxnreg__(...)
 
 #undef __forceinline__
-#undef __noinline__
 #undef __align__
 #define __forceinline__ inline __attribute__((always_inline))
+#ifndef EMU_PROGRAM  // headers of the C++ library use __attribute__((__noinline__))
+#undef __noinline__
 #define __noinline__ __attribute__((noinline))
+#endif
+#ifdef EMU_PROGRAM  // programs may also write it behind a type
+#define __align__(n) __attribute__((aligned(n)))
+#else
 #define __align__(n) alignas(n)
+#endif
 
 #if !defined(__clang__)
 #define __builtin_assume(condition) ((void)0)

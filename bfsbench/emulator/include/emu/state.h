@@ -1,20 +1,21 @@
-// The state of the thread and block that a kernel can read, and the points where it may be interrupted.
-// The runtime extends both structures with what scheduling needs.
+// The state of the thread and the block that a kernel can read, and the points where it may be interrupted.
+// The runtime derives its Fiber and ResidentBlock from these structs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "call_site.h"
 #include "types.h"
 
-// Offered by the runtime library to kernel libraries, or by a kernel library to the host.
+// Marks functions that the runtime library offers to kernel libraries, or a kernel library to the host.
 #define EMU_API __attribute__((visibility("default")))
 
-// In a build that watches (EMU_WATCH), the compiler calls the runtime before every access to memory that a
-// kernel makes. The emulator's own functions are left out: each says itself what it does for the kernel, and
-// where it was called.
+// Builds that watch define EMU_WATCH. The compiler then calls the runtime before each memory access of a
+// kernel. Functions of the emulator are excluded. They report their accesses themselves, with the place of
+// their call.
 #if defined(EMU_WATCH) && defined(__clang__)
-#define EMU_INNER __attribute__((disable_sanitizer_instrumentation))  // called by EMU_OWN functions
+#define EMU_INNER __attribute__((disable_sanitizer_instrumentation))  // for functions that EMU_OWN functions call
 #define EMU_OWN __attribute__((noinline)) EMU_INNER
 #elif defined(EMU_COUNT) && __GNUC__ >= 12
 #define EMU_INNER __attribute__((no_sanitize("thread"), no_sanitize_coverage))
@@ -37,8 +38,8 @@ struct Block {
     dim3 threads;      // blockDim
     dim3 grid;         // gridDim
     void** arguments;  // addresses of the kernel's arguments
-    // One arena holds all shared memory of the block: the kernel's own variables, those of device functions,
-    // and the dynamic part.
+    // One allocation holds all shared memory of the block: variables of the kernel, variables of device
+    // functions, and the dynamic part.
     char* shared;
     char* function_shared;
     char* dynamic_shared;
@@ -47,21 +48,25 @@ struct Block {
 struct Thread {
     uint3 index;     // threadIdx
     unsigned rank;   // linear index in the block
-    int patience;    // yield points left until others get their turn
+    int patience;    // yield points left until other threads run
     int last_error;  // what cudaGetLastError returns
-    const void* refused_launch;  // where that comes from
+    const void* refused_launch;  // launch to which last_error belongs
     Block* block;
+    struct Configured* configured;  // in a program: the launch whose arguments are being evaluated
 };
 
-// The thread that runs on this core now; null outside kernels. A thread never moves to another core.
+// The thread that runs on this core, or null outside of kernels. A thread never moves to another core.
 EMU_API extern __thread Thread* current __attribute__((tls_model("initial-exec")));
 
-// Lets other threads run, and returns when it is this thread's turn again.
+// Lets other threads run. Returns when it is this thread's turn again.
 EMU_API void give_way();
 
-// Places where a thread may be interrupted: atomics, fences, volatile-like loads and, in code that is
-// compiled for it, every basic block. A thread that passes many of them is taken to wait for another one.
+// Lets other threads run now and then. Atomics, fences and volatile-like loads call it; some builds call it
+// at every basic block. A thread that calls it many times probably waits for another thread.
 EMU_OWN inline void yield_point(int cost = 1) {
+#ifdef EMU_PROGRAM
+    if (__builtin_expect(!current, 0)) return;  // functions of host and device run on the host, too
+#endif
     if (__builtin_expect((current->patience -= cost) <= 0, 0)) give_way();
 }
 
@@ -70,47 +75,41 @@ EMU_OWN inline void yield_point(int cost = 1) {
 
 enum class Act : unsigned char { read, write, update };
 
-// Which threads may use the word at the same time: none, or those of the block or device, as with atomics. By volatile
-// accesses those of the device may, too.
+// The threads that may access the word at the same time without a race: none, those of the block, or those of
+// the device. Volatile accesses have a value of their own, and count for the device.
 enum class Scope : unsigned char { none, block, device, by_volatile };
 
-// What else an atomic access puts in order: nothing, what follows it, what came before it, or both.
+// Which other accesses an atomic access orders: none, later ones, earlier ones, or both.
 enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 
-// Where a barrier or a function of the warp is called.
-struct CallSite {
-    int line;
-    const char* file;
-};
-#define EMU_HERE {__builtin_LINE(), __builtin_FILE()}
-
-// The current thread is about to touch memory; `site` is the instruction. May interrupt it.
+// Announces an access of the current thread to memory. `site` is the instruction. May interrupt the thread.
 EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
                    Order order = Order::relaxed);
 
-// The current thread would use an index that the array does not have, or an address that is not a multiple of what its
-// type asks for: fails.
+// Fail because the current thread uses an index outside an array, or a misaligned address.
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
-// The current thread is about to read by way of a cache that does not see what its own launch writes.
+// Announces a read through a cache that does not see what its own launch writes (__ldg).
 EMU_API void read_only(const void* address, size_t bytes, const void* site);
 
-// The current thread is about to wait for others at a barrier of its warp, block, cluster or grid.
+// Announces that the current thread waits at a barrier of its warp, block, cluster or grid.
 EMU_API void meet(const void* site);
 
-// The current thread leaves a loop before its end, to go where those that end it do not.
+// Announces that the current thread leaves a loop early, for a place that lanes which finish the loop do not
+// reach.
 EMU_API void part();
 
-// Orders what the thread has done before what it does after, for threads of the scope.
+// Orders earlier accesses of the thread before its later ones, for threads in the scope.
 EMU_API void fence(Scope scope);
 
-// Words and vectors are whole multiples of their sizes.
+// Fails unless the address is a multiple of `bytes`.
 EMU_INNER inline void require_aligned(const void* address, size_t bytes, Act act, const void* site) {
     if (reinterpret_cast<uintptr_t>(address) % bytes) refuse_misaligned(address, bytes, act, site);
 }
 
-// An access by a function of the emulator; atomics and polling loads may be interrupted in any build.
+// Announces an access by a function of the emulator. In any build, atomics and polling loads may interrupt
+// the thread.
 EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH
@@ -171,6 +170,12 @@ EMU_OWN inline dim3 grid_shape() { return current->block->grid; }
 #define blockDim (::emu::block_shape())
 #define gridDim (::emu::grid_shape())
 #else
+namespace emu {
+inline const uint3& thread_index() { return current->index; }
+inline const uint3& block_index() { return current->block->index; }
+inline const dim3& block_shape() { return current->block->threads; }
+inline const dim3& grid_shape() { return current->block->grid; }
+}  // namespace emu
 #define threadIdx (::emu::current->index)
 #define blockIdx (::emu::current->block->index)
 #define blockDim (::emu::current->block->threads)

@@ -1,4 +1,4 @@
-// Failing on purpose.
+// Functions that fail on purpose.
 #pragma once
 
 inline void __trap() { emu::fail("__trap was called"); }

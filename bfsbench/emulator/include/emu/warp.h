@@ -1,5 +1,4 @@
-// Warp collectives: every lane named in the mask deposits a word, and the last one to arrive computes all
-// results.
+// Warp collectives. Every lane in the mask deposits a word. The last lane to arrive computes all results.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,8 @@ enum class Collective : unsigned char {
     bit_xor,
 };
 
-// `from` is for reports; `source` is the lane a shuffle reads from. Returns the calling lane's result.
+// Runs a collective and returns the calling lane's result. Errors name `from`. A shuffle reads from lane
+// `source`.
 EMU_API uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSite from, unsigned source = 0);
 
 template <class T>
@@ -46,7 +46,8 @@ inline T shuffle(unsigned mask, T value, unsigned source, CallSite from) {
     return from_word<T>(warp_collective(mask, Collective::shuffle, to_word(value), from, source));
 }
 
-// 32-bit operands, sign- or zero-extended: 64-bit signed comparison is then right for both.
+// Reduces 32-bit values. They are sign- or zero-extended, so that a signed 64-bit comparison is right for
+// both kinds.
 template <class T>
 inline T reduce(unsigned mask, Collective kind, T value, CallSite from) {
     return static_cast<T>(warp_collective(mask, kind, static_cast<uint64_t>(static_cast<int64_t>(value)), from));
@@ -54,11 +55,19 @@ inline T reduce(unsigned mask, Collective kind, T value, CallSite from) {
 
 }  // namespace emu
 
-// Lanes meet only in collectives, so the caller alone is a correct result of __activemask.
+namespace emu {
+// In programs: returns the lanes that call __activemask() together.
+EMU_API unsigned active_lanes();
+}  // namespace emu
+#ifdef EMU_PROGRAM
+inline unsigned __activemask() { return emu::active_lanes(); }
+#else
+// Without a collective no lanes have to meet. So a mask of only the caller is a correct result.
 inline unsigned __activemask() {
     emu::yield_point();
     return 1u << emu::lane();
 }
+#endif
 
 EMU_OWN inline void __syncwarp(unsigned mask = ~0u, emu::CallSite from = EMU_HERE) {
     emu::note_barrier(EMU_SITE);
@@ -71,8 +80,8 @@ inline unsigned __ballot_sync(unsigned mask, int predicate, emu::CallSite from =
 inline int __any_sync(unsigned mask, int predicate, emu::CallSite from = EMU_HERE) { return __ballot_sync(mask, predicate, from) != 0; }
 inline int __all_sync(unsigned mask, int predicate, emu::CallSite from = EMU_HERE) { return __ballot_sync(mask, !predicate, from) == 0; }
 
-// A width below 32 divides the warp into segments that are shuffled independently; a source beyond the
-// segment means the lane's own value.
+// A width below 32 divides the warp into segments that are shuffled separately. __shfl_sync wraps around in
+// its segment. In the other functions, a source outside the segment gives the lane's own value.
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = warpSize,
                      emu::CallSite from = EMU_HERE) {

@@ -1,2 +1,2 @@
-// cg::reduce is declared in cuda_on_cpu.h already.
+// Empty, because cuda_on_cpu.h declares cg::reduce.
 #pragma once

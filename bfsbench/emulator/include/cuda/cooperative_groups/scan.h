@@ -1,2 +1,2 @@
-// cg::inclusive_scan and cg::exclusive_scan are declared in cuda_on_cpu.h already.
+// Empty, because cuda_on_cpu.h declares cg::inclusive_scan and cg::exclusive_scan.
 #pragma once

@@ -1,0 +1,425 @@
+"""The public functions, which the package itself hands on when they are asked for.
+
+They read result files, check kernels, run variants in this process, and sweep.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.bench import axes as axis_language
+from bfsbench.bench.axes import Values
+from bfsbench.bench.options import OPTIONS, Method, takes_options
+from bfsbench.bench.plan import (
+    Axes,
+    Crossing,
+    SourceChoice,
+    check_axes,
+    check_source,
+    chosen_variants,
+    launches,
+)
+from bfsbench.bench.session import Session
+from bfsbench.bench.sweep import SweepProgress, SweepRequest, sweep as carry_out
+from bfsbench.cluster.runners import runner_maker
+from bfsbench.graphs.catalogue import Recipe
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.generators import canonical_spec, generate as generate_edges
+from bfsbench.graphs.graph import Graph as Graph
+from bfsbench.graphs.interop import GraphLike, as_graph
+from bfsbench.graphs.load import GraphName, load as load, load_parsed, resolve
+from bfsbench.programs import KnobValue, Variant
+from bfsbench.programs.families.apsp.matrix import INFINITY
+from bfsbench.programs.families.apsp.problem import path_between as path_between
+from bfsbench.programs.families.bfs.parents import path as path
+from bfsbench.reports.asked import compare as compare, report as report
+from bfsbench.rows import results
+from bfsbench.support import storage
+from bfsbench.support.errors import UsageError, positive, positive_or_none, whole
+from bfsbench.support.paths import cache_dir
+from bfsbench.tools import check as checks
+from bfsbench.variants import all_variants, family_of, find
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
+    """Rows of result files, or of folders of them, as one table; bfsbench.rows.results names the columns."""
+    flat: list[Path | str] = []
+    for item in paths:
+        flat.extend([item] if isinstance(item, Path | str) else item)
+    return results.read_results(flat)
+
+
+def check(
+    variants: str | Sequence[str],
+    graphs: Sequence[str] = (),
+    *,
+    seeds: int = 4,
+    grid: int | None = None,
+    block: int | None = None,
+    **knobs: KnobValue,
+) -> pd.DataFrame:
+    """Run kernels on the CPU with every memory access watched, as ``bfsbench check`` does it.
+
+    ``graphs`` are names as for :func:`load`, by default small ones; ``seeds`` schedules of threads are
+    tried on each.
+
+    Returns a row for each fault: ``variant``, ``fault``, ``kernel``, ``where`` (the memory), ``line`` and
+    ``other_line`` (of the source, FILE:NUMBER), ``benign`` (whether a comment declares it so), and in how
+    many ``runs`` of ``of_runs`` it was seen. A run that fails, or gives a wrong answer, is a row whose
+    ``fault`` is its message. No rows: nothing was found.
+
+    Raises UsageError for unknown names, knobs out of range, and variants without kernels.
+    """
+    seeds, grid, block = (
+        positive("seeds", seeds),
+        positive_or_none("grid", grid),
+        positive_or_none("block", block),
+    )
+    chosen = chosen_variants([variants] if isinstance(variants, str) else variants)
+    given = {name: axis_language.expand(value) for name, value in _spelt(knobs, chosen).items()}
+    some = grid is not None or block is not None
+    axes = Axes(chosen, [grid] if some else [], [block] if some else [], given)
+    check_axes(axes, None)
+    named = [*map(resolve, graphs)]
+    found = [
+        checks.check(variant, axes, named or checks.usual_graphs(variant, axes), seeds, lambda: None)
+        for variant in chosen
+    ]
+    return checks.table(found)
+
+
+def generate(generator: str, *, symmetrise: bool = False, **parameters: int | float | str) -> Graph:
+    """A generated graph in memory. Raises UsageError for an unknown generator or parameter."""
+    edges = generate_edges(generator, **parameters)
+    return build_graph(edges, canonical_spec(generator, parameters), Recipe(symmetrise=symmetrise))
+
+
+def list_variants() -> dict[str, type[Variant]]:
+    """All variants by name; their class attributes describe them."""
+    return all_variants()
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A verified answer by a variant of any family; times in ms as in result files.
+
+    ``answer`` is an array: levels, distances, or what else the family asks for. ``figures`` are the family's
+    columns of a result row. ``links``, None unless asked for, are the parents or next hops that lead along
+    paths.
+    """
+
+    answer: npt.NDArray[np.int32]
+    backend: str
+    search_ms: list[float]
+    wall_ms: list[float]
+    reset_ms: float
+    figures: dict[str, str]
+    links: npt.NDArray[np.int32] | None = None
+    links_ms: float | None = None
+
+
+class SearchResult(Solution):
+    """A verified search.
+
+    ``levels``, the answer, is int32[V], -1 where unreached. ``parents``, the links, is int32[V]: for each
+    vertex its predecessor on a shortest path from the source. The source is its own parent; -1 where
+    unreached. :func:`path` follows them.
+    """
+
+    @property
+    def levels(self) -> npt.NDArray[np.int32]:
+        return self.answer
+
+    @property
+    def parents(self) -> npt.NDArray[np.int32] | None:
+        return self.links
+
+    @property
+    def parents_ms(self) -> float | None:
+        return self.links_ms
+
+    @property
+    def edges_traversed(self) -> int:
+        return int(self.figures["edges_traversed"])
+
+
+class AllPairsResult(Solution):
+    """Verified all-pairs shortest paths.
+
+    ``distances``, the answer, is int32[V, V], from row to column, masked where there is no path.
+    ``next_hops``, the links, is int32[V, V]: the vertex after the row's on a shortest path to the column's,
+    -1 where there is none. :func:`path_between` follows them.
+    """
+
+    @property
+    def distances(self) -> np.ma.MaskedArray[Any, np.dtype[np.int32]]:
+        return np.ma.masked_array(self.answer, self.answer == INFINITY, fill_value=INFINITY)
+
+    @property
+    def next_hops(self) -> npt.NDArray[np.int32] | None:
+        return self.links
+
+    @property
+    def next_hops_ms(self) -> float | None:
+        return self.links_ms
+
+
+def solve(
+    graph: GraphLike,
+    variant: str,
+    source: int | str | None = None,
+    *,
+    grid: int | None = None,
+    block: int | None = None,
+    backend: str = "auto",
+    repeats: int = 1,
+    paths: bool = False,
+    **knobs: KnobValue,
+) -> Solution:
+    """Run a variant of any family in this process, check its answer against the family's reference, time it.
+
+    ``graph`` is a Graph or what :func:`bfsbench.graphs.interop.as_graph` makes one of: a name, a path, a
+    matrix of SciPy, a graph of NetworkX, a DataFrame of edges, arrays. ``source`` is a vertex counted from 0,
+    or its name where vertices have names. Without ``block``, blocks are as large
+    as suits the variant. With ``paths``, parents or next hops are found and checked after the timed runs.
+    Raises UsageError for unknown names, values out of range and requests that the family does not support,
+    DeviceError or a subclass when the device fails, WrongResultError when the answer is wrong.
+    """
+    family = find(variant).family
+    return _solve(Solution, family, graph, variant, source, grid, block, backend, repeats, paths, knobs)
+
+
+Result = TypeVar("Result", bound=Solution)
+
+
+def _solve(
+    result: type[Result],
+    family: str,
+    given: GraphLike,
+    name: str,
+    source: int | str | None,
+    grid: int | None,
+    block: int | None,
+    backend: str,
+    repeats: int,
+    paths: bool,
+    knobs: Mapping[str, KnobValue],
+) -> Result:
+    """Run a variant on a problem of a family. Raises UsageError for a variant of another family."""
+    variant, graph = find(name), as_graph(given)
+    axes = Axes([variant], [positive_or_none("grid", grid)], [positive_or_none("block", block)])
+    method = Method(repeats)
+    settings = variant.knob_values(_spelt(knobs, [variant]))
+    ((grid, block),) = launches(variant, settings, axes)
+    if source is not None:
+        source = graph.vertex(source) if isinstance(source, str) else whole("source", source)
+        source = check_source(graph, source)
+    with closing(Session(None if variant.host else backend)) as session:
+        session.use(graph)
+        problem = session.problem(family, source)
+        prepared = session.build(variant.name, grid, block, settings)
+        run = problem.run(prepared)
+        timing = session.time(prepared, problem, method)
+        found = session.paths(prepared, problem) if paths else None
+        return result(
+            run.answer(),
+            "host" if session.device is None else session.device.backend,
+            timing.search_ms,
+            timing.wall_ms,
+            timing.reset_ms,
+            problem.columns(min(timing.search_ms)),
+            found.links if found else None,
+            found.milliseconds if found else None,
+        )
+
+
+def _spelt(given: Mapping[str, Any], variants: Sequence[type[Variant]]) -> dict[str, Any]:
+    """Returns the values of knobs by the names that the variants use: ``w_sz`` means ``W_SZ``."""
+    names = {knob.name.lower(): knob.name for variant in variants for knob in variant.knobs}
+    return {names.get(name.lower(), name): value for name, value in given.items()}
+
+
+def search(
+    graph: GraphLike,
+    variant: str,
+    source: int | str = 0,
+    *,
+    grid: int | None = None,
+    block: int | None = None,
+    backend: str = "auto",
+    repeats: int = 1,
+    parents: bool = False,
+    **knobs: KnobValue,
+) -> SearchResult:
+    """Search a graph in this process, check the levels against the sequential search, and time it.
+
+    ``graph`` and ``source`` as for :func:`solve`. Without ``block``, blocks are as large as suits the
+    variant. ``parents`` asks for the breadth-first tree as well, derived and checked after the timed
+    searches. Raises UsageError for unknown names and values out of range, DeviceError or a subclass when the
+    device fails, WrongLevelsError when the levels differ, WrongParentsError when the tree breaks a rule.
+    """
+    return _solve(SearchResult, "bfs", graph, variant, source, grid, block, backend, repeats, parents, knobs)
+
+
+def all_pairs(
+    graph: GraphLike,
+    variant: str = "apsp_fw_blocked",
+    *,
+    grid: int | None = None,
+    block: int | None = None,
+    backend: str = "auto",
+    repeats: int = 1,
+    next_hops: bool = False,
+    **knobs: KnobValue,
+) -> AllPairsResult:
+    """Find all-pairs shortest paths in this process, check the distances against SciPy, and time it.
+
+    ``graph`` as for :func:`solve`; arcs weigh 1 where it has no weights. Variants that choose their own
+    launches ignore ``grid`` and ``block``. With ``next_hops``, one more run after the timed ones records the
+    paths. Raises UsageError for unknown names, values out of range and graphs that no matrix can hold,
+    DeviceError or a subclass when the device fails, WrongDistancesError when distances or next hops are
+    wrong.
+    """
+    return _solve(
+        AllPairsResult, "apsp", graph, variant, None, grid, block, backend, repeats, next_hops, knobs
+    )
+
+
+@takes_options
+def sweep(
+    graphs: GraphLike | Sequence[GraphLike],
+    variants: str | Sequence[str] = "all",
+    *,
+    family: str | None = None,
+    grid: Values = "auto",
+    block: Values = "auto",
+    preset: str = "default",
+    sources: int | Sequence[int] | None = None,
+    source_ids: Sequence[int | str] | None = None,
+    seed: int = 0,
+    out: Path | str | None = None,
+    progress: SweepProgress | None = None,
+    **words: Any,
+) -> pd.DataFrame:
+    """Measure every combination of graph, source, variant, grid, block and knob values, as ``bfsbench run``.
+
+    Points run in a separate process, which is replaced when a point crashes or hangs. ::
+
+        rows = bfsbench.sweep("soc-Epinions1", ["push", "virtual_warp"], block="64:256:x2", W_SZ=[8, 32])
+        rows[rows.status == "ok"].groupby("variant").search_ms.min()
+
+    Parameters
+    ----------
+    graphs
+        Names, files or generators as for ``--dataset``, or whatever :func:`search` takes; several in a list.
+        A graph that no other process can load is put into the cache, where its vertices are numbered from 0;
+        rows have the name that it was given.
+    variants
+        Names or aliases; ``"all"`` is all of the ``family``, ``"bfs"`` unless variants say otherwise.
+    grid, block
+        Most blocks of a launch, and threads a block; ``"auto"`` is what suits the work and the variant.
+    words
+        Measuring options by the names below, and values of knobs by name, for the variants that have the
+        knob. Others have the values of ``preset``: ``"default"``, ``"paper"`` or ``"auto"``, by the paper's
+        rules for the graph.
+    sources
+        How many to choose by ``seed``, or which vertices, counted from 0; by default one is chosen.
+    source_ids
+        Instead of ``sources``: which vertices, by their ids or names in the graph's file.
+    out
+        The result file to write, or None.
+    progress
+        Called for every point; by default nothing is shown.
+
+    Returns
+    -------
+    The rows of all points, also of those that failed, in the order of the points: the columns of result
+    files, with counts as Int64, other numbers as float64 (NA or NaN where a row has none), the samples in
+    ``search_ms_samples`` and ``wall_ms_samples`` as lists of floats in ms, and the rest as text.
+
+    Raises UsageError for unknown names, values out of range and files that cannot be written or resumed,
+    BfsbenchError when nothing can run at all. An interrupt ends the running point; rows in ``out`` stay.
+    """
+    chosen = chosen_variants([variants] if isinstance(variants, str) else variants, family)
+    choice = _source_choice(chosen, sources, source_ids, seed)
+    method = Method(**{name: words.pop(name) for name in OPTIONS if name in words})
+    values = {name: axis_language.expand(value) for name, value in _spelt(words, chosen).items()}
+    grids, blocks = axis_language.grids(grid), axis_language.blocks(block)
+    names = list(dict.fromkeys(map(_named, _several(graphs))))
+    work = Crossing(names, Axes(chosen, grids, blocks, values, preset), choice)
+    runner = runner_maker(method, lambda line: None)
+    outcome = carry_out(SweepRequest(work, method, None if out is None else Path(out), runner), progress)
+    return results.table(outcome.rows)
+
+
+def _source_choice(
+    chosen: Sequence[type[Variant]],
+    sources: int | Sequence[int] | None,
+    source_ids: Sequence[int | str] | None,
+    seed: int,
+) -> SourceChoice:
+    """How a sweep's arguments choose the sources of each graph. Raises UsageError."""
+    listed = sources if isinstance(sources, Iterable) else None
+    count = None if sources is None or isinstance(sources, Iterable) else positive("sources", sources)
+    if source_ids is not None and listed is not None:
+        raise UsageError("sources and source_ids exclude each other")
+    given = listed if source_ids is None else source_ids
+    return SourceChoice.of(family_of(chosen), given, count, seed, source_ids is not None)
+
+
+def _several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:
+    """The graphs of a list, or of a tuple of names, paths and Graphs; else the one thing given."""
+    if isinstance(graphs, list):
+        return graphs
+    if isinstance(graphs, tuple) and all(isinstance(one, str | Path | Graph) for one in graphs):
+        return graphs
+    return [cast(GraphLike, graphs)]
+
+
+def _named(given: GraphLike) -> GraphName:
+    """The graph as other processes load it; one that has none is put into the cache."""
+    if isinstance(given, str | Path):
+        return resolve(str(given))
+    graph = as_graph(given)
+    try:
+        known = resolve(graph.locator or graph.full_name)
+        if load_parsed(known).checksum == graph.checksum:
+            return known
+    except UsageError:
+        pass  # nobody else calls a graph so
+    return _kept(graph)
+
+
+def _kept(graph: Graph) -> GraphName:
+    """A graph's file in the cache, which is written if need be.
+
+    The file has arcs, weights and direction, and not the ids that vertices had elsewhere.
+    """
+    plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", graph.name) or "graph"
+    path = cache_dir() / "given" / graph.checksum[:20] / f"{plain}.npz"
+    orientation = "directed" if graph.direction == "directed" else "both_ways"
+    weights = "ignore" if graph.weights is None else "read"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        import scipy.sparse
+
+        with storage.replacing(path) as file:
+            scipy.sparse.save_npz(file, graph.to_scipy(), compressed=False)
+    request = resolve(f"{path}:orientation={orientation}:weights={weights}:{graph.direction}")
+    if load_parsed(request).checksum != graph.checksum:
+        path.unlink()
+        raise UsageError(
+            f"{graph.full_name} cannot be kept for other processes: write it to a file and name that"
+        )
+    return request

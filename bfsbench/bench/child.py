@@ -1,0 +1,75 @@
+"""Calls in a process of their own, so that a kernel that ends its process cannot pass by it."""
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from multiprocessing import Pipe
+from typing import Any, TypeVar, cast
+
+from bfsbench.bench.messages import Refused
+from bfsbench.support.errors import BfsbenchError, KernelError
+
+_T = TypeVar("_T")
+
+
+def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] = lambda: None) -> _T:
+    """Call ``work`` in a forked process and return its result, which must be picklable.
+
+    ``work`` gets a function: calling it in the child calls ``step`` here. Raises the BfsbenchError that
+    ``work`` raises, and KernelError if the process ends without a result, whatever its exit code.
+    """
+    receiver, sender = Pipe(duplex=False)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        receiver.close()
+        _answer(sender, work)
+    sender.close()
+    kind, value, status = "step", cast(Any, None), 0
+    try:
+        while kind == "step":
+            kind, value = receiver.recv()
+            if kind == "step":
+                step()
+    except (EOFError, ConnectionError):
+        kind = "no result"
+    finally:
+        receiver.close()
+        if kind == "step":  # interrupted: the child's result is not wanted any more
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    if kind == "error":
+        raise value.error()
+    if kind != "result":
+        how = how_it_ended(os.waitstatus_to_exitcode(status))
+        raise KernelError(f"the process that runs the kernels {how} and returned no result")
+    return cast(_T, value)
+
+
+def how_it_ended(code: int | None) -> str:
+    """The end of a process in words, from its exit code; a negative code is that of a signal."""
+    if code is not None and code < 0:
+        name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
+        return f"was killed by {name}"
+    return f"ended with exit code {code}"
+
+
+def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
+    """Send what came of ``work`` and end this process. An unexpected error is printed, and is no result."""
+    own, code = os.getpid(), 1
+    try:
+        try:
+            answer: tuple[str, object] = ("result", work(lambda: sender.send(("step", None))))
+        except BfsbenchError as error:
+            answer = ("error", Refused.of(error))
+        if os.getpid() == own:  # a kernel may have forked: only the original process answers
+            sender.send(answer)
+        code = 0
+    except Exception:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)

@@ -1,0 +1,282 @@
+"""The measuring options: each is declared once, as a field of ``Method``.
+
+The options of commands, the keyword arguments of :func:`bfsbench.sweep`, their checks, ``--help`` and the
+table in the documentation are made from these declarations.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from bfsbench.backends import BACKENDS
+from bfsbench.support.errors import OptionError, UsageError, spelt, whole
+
+MOST = 1000
+"""Most samples where noise or time decides."""
+FEWEST_FOR_NOISE = 6
+"""Fewest samples that give a 95 % confidence interval of the median."""
+LONGEST_TIMEOUT_S = 1e6
+"""Longer limits are cut to this, which the clocks of the operating system can still count."""
+
+ALTERNATING = "sources=alternating"
+"""Word of the column ``method``: each source was searched once before any was searched again."""
+INTERPOSED = "sources=interposed"
+"""An untimed search from another source preceded each sample."""
+REPEATED = "sources=repeated"
+"""Searches from one source followed each other. Rows without one of these words were taken so, too."""
+SOURCE_RULES = (ALTERNATING, INTERPOSED, REPEATED)
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Option:
+    """The declaration of a measuring option."""
+
+    help: str
+    """One or two sentences, in which ``{name}`` stands for another option."""
+    section: str = "How"
+    """The heading of ``--help`` below which the option stands."""
+    metavar: str | None = None
+    least: int | None = None
+    most: int | None = None
+    above: float | None = None
+    """Numbers have to be greater than this."""
+    choices: Sequence[str] = ()
+    folder: bool = False
+    """Whether the text is the path of a folder."""
+
+    def check(self, name: str, kind: type, value: Any) -> Any:
+        """Returns the value as a ``kind``. Raises UsageError for another type and for one out of range."""
+        if kind is bool:
+            if value not in (True, False):
+                raise UsageError(f"{name} must be True or False, not {value!r}")
+            return bool(value)
+        if kind is str:
+            text = os.fspath(value) if self.folder and isinstance(value, Path) else value
+            if not isinstance(text, str) or (self.choices and text not in self.choices):
+                wanted = f"one of {', '.join(self.choices)}" if self.choices else "a text"
+                raise UsageError(f"{name} must be {wanted}, not {value!r}")
+            return text
+        if kind is int:
+            number = whole(name, value)
+            if self.least is not None and number < self.least:
+                raise UsageError(f"{name} must be at least {self.least}, not {number}")
+            if self.most is not None and number > self.most:
+                raise UsageError(f"{name} must be at most {self.most}, not {number}")
+            return number
+        least = -math.inf if self.least is None else self.least
+        above = -math.inf if self.above is None else self.above
+        if not isinstance(value, Real) or not (least <= float(value) < math.inf and float(value) > above):
+            wanted = "a positive number" if self.above == 0 else "a number that is not negative"
+            raise UsageError(f"{name} must be {wanted}, not {value!r}")
+        return float(value)
+
+
+def _declared(default: Any, *words: Any, **facts: Any) -> Any:
+    """A field of ``Method`` with its default and the facts of its Option."""
+    return dataclasses.field(default=default, metadata={"option": Option(*words, **facts)})
+
+
+_COUNT = {"least": 1, "most": 10**9}
+_SAMPLES, _DEVICE, _ROWS = "How many samples", "On what", "Rows"
+
+
+@dataclass(frozen=True)
+class Method:
+    """How every point of a sweep is measured, where it runs, and which rows are kept.
+
+    Raises UsageError for values out of range and for options that contradict each other.
+    """
+
+    repeats: int = _declared(5, "Timed searches a point.", **_COUNT)
+    timeout: float = _declared(60.0, "Seconds a point may take, compiling included.", metavar="S", above=0)
+    backend: str = _declared(
+        BACKENDS[0],
+        "Where kernels run; 'cpu' emulates a GPU, and its times do not predict a GPU's.",
+        _DEVICE,
+        choices=BACKENDS,
+    )
+    schedule_seed: int = _declared(
+        0, "On the CPU: the order in which threads and blocks run.", _DEVICE, least=0
+    )
+    warmup: int = _declared(1, "Runs before those that are timed.", metavar="N", **_COUNT)
+    max_noise: float | None = _declared(
+        None,
+        "Go on beyond {repeats} until the 95 % confidence interval of the median is this narrow.",
+        _SAMPLES,
+        metavar="PERCENT",
+        above=0,
+    )
+    min_time: float = _declared(
+        0.0,
+        "Go on beyond {repeats} until the samples of a point add up to this.",
+        _SAMPLES,
+        metavar="S",
+        least=0,
+    )
+    min_samples: int | None = _declared(
+        None, "With these two: at least N samples, {repeats} by default.", _SAMPLES, metavar="N", **_COUNT
+    )
+    max_samples: int | None = _declared(
+        None, f"With these two: at most N samples, {MOST} by default.", _SAMPLES, metavar="N", **_COUNT
+    )
+    cold: bool = _declared(False, "Flush the caches before every run.")
+    energy: bool = _declared(False, "Also measure the GPU's energy per run, in energy_j.")
+    order: str = _declared(
+        "sequential",
+        "'interleaved': the points of a graph take turns, a sample each, so that drift affects all equally; "
+        "'shuffled[:SEED]': in another order each turn.",
+        metavar="ORDER",
+    )
+    profile: bool = _declared(
+        False,
+        "Search once more and write what each level cost, and what a variant counts in it, to "
+        "FILE.levels.csv.",
+    )
+    parents: bool = _declared(False, "Also find the breadth-first tree, or next hops, and check it.")
+    cluster: str | None = _declared(
+        None,
+        "Spread the points over workers, one a GPU: local[:N], dask://HOST:PORT, or slurm[:FILE], pbs, "
+        "sge, lsf with FILE about their jobs.",
+        _DEVICE,
+        metavar="WHERE",
+    )
+    mixed_devices: bool = _declared(False, "Accept workers with different GPUs or CPUs.", _DEVICE)
+    tls: str | None = _declared(
+        None,
+        "Certificates of this cluster, see 'bfsbench certificates'.",
+        _DEVICE,
+        metavar="FOLDER",
+        folder=True,
+    )
+    insecure: bool = _declared(
+        False,
+        "Accept a {cluster} beyond this machine without {tls}: others can then run code as you.",
+        _DEVICE,
+    )
+    resume: bool = _declared(False, "Continue {out}: measure only what it does not hold yet.", _ROWS)
+    retry_failed: bool = _declared(False, "With {resume}: measure the points that failed again.", _ROWS)
+
+    def __post_init__(self) -> None:
+        for name, option in OPTIONS.items():
+            value = getattr(self, name)
+            if value is not None or DEFAULTS[name] is not None:
+                object.__setattr__(self, name, option.check(name, KINDS[name], value))
+        if (self.min_samples or self.max_samples) and not self._open_ended:
+            raise OptionError("{min_samples} and {max_samples} go with {max_noise} or {min_time}")
+        fewest, most = self.fewest, self.most
+        if most < fewest:
+            raise OptionError(f"{{max_samples}} {most} is less than {{min_samples}} {fewest}")
+        if self.max_noise is not None and most < FEWEST_FOR_NOISE:
+            needed = f"needs {FEWEST_FOR_NOISE} samples, more than"
+            raise OptionError(f"{{max_noise}} {needed} {{max_samples}} {most}")
+        if self.min_time >= self.limit_s:
+            why = "samples for so many seconds do not fit into"
+            raise OptionError(f"{{min_time}} {self.min_time:g}: {why} {{timeout}} {self.limit_s:g}")
+        if self.turns.taken and self.cluster is not None:
+            raise OptionError("{order} goes without {cluster}: samples of a point are of one device")
+        for name in ("mixed_devices", "tls", "insecure"):
+            if getattr(self, name) and self.cluster is None:
+                raise OptionError(f"{{{name}}} goes with {{cluster}}")
+        if self.retry_failed and not self.resume:
+            raise OptionError("{retry_failed} goes with {resume}")
+
+    @property
+    def _open_ended(self) -> bool:
+        return self.max_noise is not None or self.min_time > 0
+
+    @property
+    def fewest(self) -> int:
+        """Fewest samples of a point."""
+        return self.min_samples or min(self.repeats, self.max_samples or self.repeats)
+
+    @property
+    def most(self) -> int:
+        """Most samples of a point."""
+        return self.max_samples or (max(MOST, self.fewest) if self._open_ended else self.fewest)
+
+    @property
+    def limit_s(self) -> float:
+        """Seconds after which a point is given up."""
+        return min(self.timeout, LONGEST_TIMEOUT_S)
+
+    @property
+    def turns(self) -> Turns:
+        """Whether and how the points of a graph take turns."""
+        return Turns.of(self.order)
+
+    @property
+    def words(self) -> str:
+        """What differs from the defaults, as in the column ``method``."""
+        said = ["cold"] if self.cold else []
+        said += [f"warmup={self.warmup}"] if self.warmup != 1 else []
+        said += [f"max_noise={self.max_noise:g}%"] if self.max_noise is not None else []
+        said += [f"min_time={self.min_time:g}s"] if self.min_time else []
+        return " ".join((*said, *self.turns.words))
+
+    def said(self, rule: str) -> str:
+        """The column ``method`` of a row whose sources were searched by this rule, such as ALTERNATING."""
+        return f"{self.words} {rule}".strip()
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Whether points take turns, a sample each, instead of taking all samples of a point at once."""
+
+    taken: bool = False
+    seed: int | None = None
+    """Shuffles the points in each turn; None keeps their order."""
+
+    @classmethod
+    def of(cls, order: str) -> Turns:
+        """The turns of the option ``order``; the seed is 0 by default. Raises UsageError."""
+        kind, _, seed = order.partition(":")
+        if order in ("sequential", "interleaved"):
+            return cls(order == "interleaved")
+        if kind != "shuffled" or (":" in order and not (seed.isascii() and seed.isdigit())):
+            raise OptionError(
+                "{order}: '{text}' is none of sequential, interleaved and shuffled[:SEED]", text=order
+            )
+        return cls(True, int(seed or 0))
+
+    @property
+    def words(self) -> list[str]:
+        """The column ``method`` about them: one word, or none where no turns are taken."""
+        if not self.taken:
+            return []
+        return ["interleaved" if self.seed is None else f"shuffled:{self.seed}"]
+
+
+OPTIONS: dict[str, Option] = {field.name: field.metadata["option"] for field in dataclasses.fields(Method)}
+"""The measuring options by their names in Python."""
+DEFAULTS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Method)}
+KINDS: dict[str, type] = {
+    name: (get_args(hint) or (hint,))[0] for name, hint in get_type_hints(Method).items()
+}
+"""The types of their values, None apart."""
+
+
+def takes_options(function: _Function) -> _Function:
+    """Let ``help()`` show the measuring options, which ``function`` takes among its ``**words``."""
+    signature = inspect.signature(function)
+    *named, others = signature.parameters.values()
+    options = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type
+        )
+        for field in dataclasses.fields(Method)
+    ]
+    vars(function)["__signature__"] = signature.replace(parameters=[*named, *options, others])
+    title = "Measuring options"
+    lines = (f"    {name}\n        {spelt(option.help, str)}\n" for name, option in OPTIONS.items())
+    function.__doc__ = f"{function.__doc__}\n    {title}\n    {'-' * len(title)}\n{''.join(lines)}"
+    return function

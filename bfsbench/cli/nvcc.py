@@ -1,0 +1,19 @@
+"""``bfsbench nvcc``: builds CUDA programs that run on the CPU."""
+
+import click
+
+_NO_HELP = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": ["--help"]}
+
+
+@click.command(context_settings=_NO_HELP, short_help="Build CUDA programs that run on the CPU.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[OPTION|FILE]...")
+def command(words: tuple[str, ...]) -> None:
+    """Compile and link CUDA programs for the CPU, with nvcc's options: make NVCC='bfsbench nvcc'.
+
+    --watched builds a program that finds data races and other faults. It prints them at its end, and its exit
+    code is then 86. --counting builds one that counts what its memory accesses would cost. The variable
+    BFSBENCH_NVCC_MODE chooses as well.
+    """
+    from bfsbench.emulator.nvcc import build, parse
+
+    build(parse(words))

@@ -1,0 +1,6 @@
+// Kernels get all of CUDA from cuda_on_cpu.h. This header serves the C++ files of a program.
+#pragma once
+#if defined(EMU_PROGRAM) && !defined(__CUDACC__)
+#include "emu/qualifiers.h"
+#include "emu/runtime_api.h"
+#endif

@@ -1,0 +1,139 @@
+// CUDA's mathematical functions beyond C's, and conversions. Sums and products with directed rounding are
+// missing, so programs that use them do not compile.
+#pragma once
+
+#include <math.h>
+#include <stdlib.h>
+
+#define EMU_PAIR(name, formula)                                   \
+    inline double name(double x) { return formula; }              \
+    inline float name##f(float a) { return static_cast<float>(name(static_cast<double>(a))); }
+namespace emu {
+// Returns the quantile of the normal distribution, by Wichura's algorithm AS 241 (PPND16).
+inline double normal_quantile(double p) {
+    double q = p - 0.5, r;
+    if (fabs(q) <= 0.425) {
+        r = 0.180625 - q * q;
+        return q * (((((((r * 2509.0809287301226727 + 33430.575583588128105) * r + 67265.770927008700853) * r + 45921.953931549871457) * r + 13731.693765509461125) * r + 1971.5909503065514427) * r + 133.14166789178437745) * r + 3.387132872796366608) /
+               (((((((r * 5226.495278852854561 + 28729.085735721942674) * r + 39307.89580009271061) * r + 21213.794301586595867) * r + 5394.1960214247511077) * r + 687.1870074920579083) * r + 42.313330701600911252) * r + 1.);
+    }
+    if (p <= 0 || p >= 1) return p == 0 ? -HUGE_VAL : p == 1 ? HUGE_VAL : __builtin_nan("");
+    r = sqrt(-log(q < 0 ? p : 1 - p));
+    double value;
+    if (r <= 5.) {
+        r -= 1.6;
+        value = (((((((r * 7.7454501427834140764e-4 + .0227238449892691845833) * r + .24178072517745061177) * r + 1.27045825245236838258) * r + 3.64784832476320460504) * r + 5.7694972214606914055) * r + 4.6303378461565452959) * r + 1.42343711074968357734) /
+                (((((((r * 1.05075007164441684324e-9 + 5.475938084995344946e-4) * r + .0151986665636164571966) * r + .14810397642748007459) * r + .68976733498510000455) * r + 1.6763848301838038494) * r + 2.05319162663775882187) * r + 1.);
+    } else {
+        r -= 5.;
+        value = (((((((r * 2.01033439929228813265e-7 + 2.71155556874348757815e-5) * r + .0012426609473880784386) * r + .026532189526576123093) * r + .29656057182850489123) * r + 1.7848265399172913358) * r + 5.4637849111641143699) * r + 6.6579046435011037772) /
+                (((((((r * 2.04426310338993978564e-15 + 1.4215117583164458887e-7) * r + 1.8463183175100546818e-5) * r + 7.868691311456132591e-4) * r + .0148753612908506148525) * r + .13692988092273580531) * r + .59983220655588793769) * r + 1.);
+    }
+    return q < 0 ? -value : value;
+}
+}  // namespace emu
+inline double rsqrt(double x) { return 1 / sqrt(x); }
+EMU_PAIR(rcbrt, 1 / cbrt(x))
+EMU_PAIR(sinpi, sin(M_PI * fmod(x, 2)))
+EMU_PAIR(cospi, cos(M_PI * fmod(x, 2)))
+EMU_PAIR(normcdf, 0.5 * erfc(-x * M_SQRT1_2))
+EMU_PAIR(normcdfinv, emu::normal_quantile(x))
+EMU_PAIR(erfinv, emu::normal_quantile((x + 1) / 2) * M_SQRT1_2)
+EMU_PAIR(erfcinv, -emu::normal_quantile(x / 2) * M_SQRT1_2)
+EMU_PAIR(erfcx, exp(x * x) * erfc(x))
+#undef EMU_PAIR
+inline float rsqrt(float x) { return rsqrtf(x); }
+inline void sincospi(double x, double* s, double* c) { *s = sinpi(x), *c = cospi(x); }
+inline void sincospif(float x, float* s, float* c) { *s = sinpif(x), *c = cospif(x); }
+inline void __sincosf(float x, float* s, float* c) { sincosf(x, s, c); }
+inline void sincos(float x, float* s, float* c) { sincosf(x, s, c); }
+inline double rhypot(double x, double y) { return 1 / hypot(x, y); }
+inline float rhypotf(float x, float y) { return 1 / hypotf(x, y); }
+inline double norm3d(double x, double y, double z) { return sqrt(x * x + y * y + z * z); }
+inline float norm3df(float x, float y, float z) { return sqrtf(x * x + y * y + z * z); }
+inline double rnorm3d(double x, double y, double z) { return 1 / norm3d(x, y, z); }
+inline float rnorm3df(float x, float y, float z) { return 1 / norm3df(x, y, z); }
+extern "C" inline float __exp10f(float x) noexcept { return exp10f(x); }
+inline float __tanhf(float x) { return tanhf(x); }
+
+#define EMU_ROUNDED(suffix, T, sqrt_function, fma_function)                          \
+    inline T __##suffix##add_rn(T a, T b) { return a + b; }                          \
+    inline T __##suffix##sub_rn(T a, T b) { return a - b; }                          \
+    inline T __##suffix##mul_rn(T a, T b) { return a * b; }                          \
+    inline T __##suffix##div_rn(T a, T b) { return a / b; }                          \
+    inline T __##suffix##rcp_rn(T a) { return 1 / a; }                               \
+    inline T __##suffix##sqrt_rn(T a) { return sqrt_function(a); }                   \
+    inline T EMU_FMA_NAME_##suffix(T a, T b, T c) { return fma_function(a, b, c); }
+#define EMU_FMA_NAME_f __fmaf_rn
+#define EMU_FMA_NAME_d __fma_rn
+EMU_ROUNDED(f, float, sqrtf, fmaf)
+EMU_ROUNDED(d, double, sqrt, fma)
+#undef EMU_ROUNDED
+inline float __frsqrt_rn(float x) { return 1 / sqrtf(x); }
+
+namespace emu {
+// Converts a number to an integer as a GPU does: out of range it returns the nearest limit, and for NaN zero.
+template <class To, class From>
+inline To to_integer(From x) {
+    if (x != x) return 0;
+    constexpr To kLeast = std::numeric_limits<To>::min(), kMost = std::numeric_limits<To>::max();
+    if (x <= static_cast<From>(kLeast)) return kLeast;
+    return x >= static_cast<From>(kMost) ? kMost : static_cast<To>(x);
+}
+}  // namespace emu
+#define EMU_CONVERSION(from, From, to, To)                                                        \
+    inline To __##from##2##to##_rz(From x) { return emu::to_integer<To>(trunc(x)); }              \
+    inline To __##from##2##to##_rn(From x) { return emu::to_integer<To>(nearbyint(x)); }          \
+    inline To __##from##2##to##_ru(From x) { return emu::to_integer<To>(ceil(x)); }               \
+    inline To __##from##2##to##_rd(From x) { return emu::to_integer<To>(floor(x)); }
+EMU_CONVERSION(float, float, uint, unsigned)
+EMU_CONVERSION(float, float, ll, long long)
+EMU_CONVERSION(float, float, ull, unsigned long long)
+EMU_CONVERSION(double, double, int, int)
+EMU_CONVERSION(double, double, uint, unsigned)
+EMU_CONVERSION(double, double, ll, long long)
+EMU_CONVERSION(double, double, ull, unsigned long long)
+#undef EMU_CONVERSION
+#define EMU_NEAREST(from, From, to, To) inline To __##from##2##to##_rn(From x) { return static_cast<To>(x); }
+EMU_NEAREST(uint, unsigned, float, float)
+EMU_NEAREST(ll, long long, float, float)
+EMU_NEAREST(ull, unsigned long long, float, float)
+EMU_NEAREST(double, double, float, float)
+EMU_NEAREST(ll, long long, double, double)
+EMU_NEAREST(ull, unsigned long long, double, double)
+#undef EMU_NEAREST
+inline double __int2double_rn(int x) { return x; }
+inline double __uint2double_rn(unsigned x) { return x; }
+inline int __double2hiint(double x) { return static_cast<int>(__double_as_longlong(x) >> 32); }
+inline int __double2loint(double x) { return static_cast<int>(__double_as_longlong(x)); }
+inline double __hiloint2double(int high, int low) {
+    return __longlong_as_double(static_cast<long long>(static_cast<unsigned long long>(static_cast<unsigned>(high)) << 32 | static_cast<unsigned>(low)));
+}
+
+// Returns the dot product of four bytes, plus c.
+inline int __dp4a(int a, int b, int c) {
+    for (int i = 0; i < 32; i += 8) c += static_cast<signed char>(a >> i) * static_cast<signed char>(b >> i);
+    return c;
+}
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+    for (int i = 0; i < 32; i += 8) c += (a >> i & 255) * (b >> i & 255);
+    return c;
+}
+
+// Older functions of a warp, without a mask. All lanes take part.
+#define EMU_WITHOUT_MASK(name)                                                                      \
+    template <class T>                                                                              \
+    inline T name(T value, int other, int width = warpSize, emu::CallSite from = EMU_HERE) {        \
+        return name##_sync(~0u, value, other, width, from);                                         \
+    }
+EMU_WITHOUT_MASK(__shfl)
+EMU_WITHOUT_MASK(__shfl_up)
+EMU_WITHOUT_MASK(__shfl_down)
+EMU_WITHOUT_MASK(__shfl_xor)
+#undef EMU_WITHOUT_MASK
+inline unsigned __ballot(int predicate, emu::CallSite from = EMU_HERE) { return __ballot_sync(~0u, predicate, from); }
+inline int __any(int predicate, emu::CallSite from = EMU_HERE) { return __any_sync(~0u, predicate, from); }
+inline int __all(int predicate, emu::CallSite from = EMU_HERE) { return __all_sync(~0u, predicate, from); }
+
+inline void __prof_trigger(int) {}
+inline void __brkpt() { emu::fail("__brkpt was called"); }

@@ -1,0 +1,119 @@
+// Launches in programs with host code. As in nvcc, a launch calls the kernel like a function.
+// `kernel<<<shape>>>(arguments)` configures the launch and calls the kernel. The kernel's body first asks
+// whether it should be launched. So C++ converts arguments, deduces template arguments and follows pointers
+// to kernels.
+#pragma once
+
+#include "kernel.h"
+#include "runtime_api.h"
+
+namespace emu {
+
+// A launch being configured. It lives until the end of the launching expression.
+struct Configured {
+    LaunchShape shape;
+    Configured* before;
+    const Kernel* described = nullptr;
+    bool describes = false;  // the kernel should only describe itself
+    CallSite from;
+    EMU_INNER explicit Configured(const LaunchShape& shape, CallSite from = EMU_HERE);
+};
+
+EMU_API extern __thread Configured* configured __attribute__((tls_model("initial-exec")));
+EMU_INNER inline Configured*& top_configured() { return current ? current->configured : configured; }
+
+EMU_INNER inline Configured::Configured(const LaunchShape& shape, CallSite from) : shape(shape), before(top_configured()), from(from) {
+    top_configured() = this;
+}
+
+// All shared variables outside of kernels, in all files of the program.
+inline Kernel device_functions("device_functions", nullptr);
+
+// The description of a kernel. A local class of the kernel identifies it.
+template <class Tag>
+struct KernelOf {
+    static Kernel value;
+};
+template <class Tag>
+Kernel KernelOf<Tag>::value("", &device_functions);
+
+// The type of a parameter, as function types contain it: without __restrict__.
+template <class T>
+struct Plain {
+    using type = T;
+};
+template <class T>
+struct Plain<T* __restrict__> {
+    using type = T*;
+};
+template <class T>
+struct Plain<T* const __restrict__> {
+    using type = T*;
+};
+template <class T>
+using plain_t = typename Plain<T>::type;
+
+// Launches a kernel from the host or, if a thread runs, from the device.
+EMU_API void launch_program_kernel(const Kernel& kernel, const LaunchShape& shape, const void* const* arguments, const size_t* sizes,
+                           unsigned count, const void* site, CallSite from);
+
+EMU_INNER inline bool launching() { return __builtin_expect(top_configured() != nullptr, 0); }
+
+template <class Tag, auto kSelf, class... Parameters>
+__attribute__((noinline)) EMU_INNER void launch_self(const char* name, unsigned max_threads, dim3 cluster, const Parameters&... parameters) {
+    Kernel& kernel = KernelOf<Tag>::value;
+    Configured* launch = top_configured();
+    top_configured() = launch->before;
+    if (!kernel.entry) {
+        kernel.name = name;
+        define<kSelf>(kernel, max_threads, cluster);
+    }
+    if (launch->describes) {
+        launch->described = &kernel;
+        return;
+    }
+    const void* const arguments[] = {reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(__builtin_addressof(parameters)))..., nullptr};
+    const size_t sizes[] = {sizeof(Parameters)..., 0};
+    launch_program_kernel(kernel, launch->shape, arguments, sizes, sizeof...(Parameters), EMU_SITE, launch->from);
+}
+
+// The heap of kernels. Its allocations are buffers, like those of cudaMalloc.
+EMU_API void* device_malloc(size_t bytes);
+EMU_API bool device_free(void* place);
+// Frees memory that host and device share. Returns false if `place` is not such memory.
+EMU_API bool shared_free(void* place);
+
+// A shared variable declared outside of functions. Each block has its own instance.
+template <class T, class Tag>
+class SharedAtFileScope {
+    using Element = std::remove_extent_t<T>;
+
+  public:
+    operator T&() const { return place(); }
+    T* operator&() const { return &place(); }
+    T& operator=(const Element& value) const { return place() = value; }
+    template <class Index> decltype(auto) operator[](Index index) const { return place()[index]; }
+    T& operator->() const { return place(); }
+
+  private:
+    static T& place() { return shared_variable<T, Tag, device_functions, alignof(T)>(); }
+};
+template <class T>
+class DynamicSharedAtFileScope {
+  public:
+    operator T*() const { return dynamic_shared<T>(); }
+    template <class U> explicit operator U*() const { return reinterpret_cast<U*>(dynamic_shared<T>()); }
+    template <class Index> T& operator[](Index index) const { return dynamic_shared<T>()[index]; }
+};
+
+// How the program was built. All its object files must have one mode.
+enum class Mode : int { plain, watched, counting };
+struct EMU_API Program {
+    // Sets the mode of the program. `python` is the interpreter that prints findings and counts at the end.
+    Program(Mode mode, const char* python);
+};
+#ifdef EMU_PROGRAM_MODE
+static Program program_mode(Mode::EMU_PROGRAM_MODE, EMU_PYTHON);
+#endif
+
+}  // namespace emu

@@ -1,0 +1,295 @@
+// CUDA's runtime API for programs that bfsbench nvcc builds. runtime/runtime_api.cpp and runtime/program.cpp
+// define it. Functions that are missing here are not supported: the compiler refuses programs that call them.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "emu/call_site.h"
+#include "emu/errors.h"
+#include "emu/types.h"
+
+#define CUDART_VERSION 12090
+#define CUDA_VERSION 12090
+#define CUDART_CB
+#define CUDARTAPI
+#define CUDART_PI_F 3.141592654f
+#define CUDART_PI 3.1415926535897931e+0
+#define CUDART_INF_F __builtin_inff()
+#define CUDART_INF __builtin_inf()
+#define CUDART_NAN_F __builtin_nanf("")
+#define CUDART_NAN __builtin_nan("")
+#define CUDART_SQRT_HALF_HI 7.0710678118654757e-1
+#define EMU_C extern "C" __attribute__((visibility("default")))
+
+using cudaEvent_t = struct emu_event*;
+using cudaMemPool_t = struct emu_pool*;
+using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
+using cudaHostFn_t = void (*)(void*);
+using CUdeviceptr = unsigned long long;
+using CUstream = cudaStream_t;
+using CUevent = cudaEvent_t;
+
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault
+};
+enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
+enum cudaSharedMemConfig { cudaSharedMemBankSizeDefault, cudaSharedMemBankSizeFourByte, cudaSharedMemBankSizeEightByte };
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+    cudaFuncAttributeNonPortableClusterSizeAllowed = 13
+};
+enum cudaSharedCarveout { cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxL1 = 0, cudaSharedmemCarveoutMaxShared = 100 };
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+enum cudaMemoryAdvise {
+    cudaMemAdviseSetReadMostly = 1, cudaMemAdviseUnsetReadMostly, cudaMemAdviseSetPreferredLocation,
+    cudaMemAdviseUnsetPreferredLocation, cudaMemAdviseSetAccessedBy, cudaMemAdviseUnsetAccessedBy
+};
+enum cudaLimit {
+    cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize, cudaLimitDevRuntimeSyncDepth,
+    cudaLimitDevRuntimePendingLaunchCount, cudaLimitMaxL2FetchGranularity, cudaLimitPersistingL2CacheSize
+};
+enum cudaComputeMode { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited, cudaComputeModeExclusiveProcess };
+
+#define cudaHostAllocDefault 0u
+#define cudaHostAllocPortable 1u
+#define cudaHostAllocMapped 2u
+#define cudaHostAllocWriteCombined 4u
+#define cudaHostRegisterDefault 0u
+#define cudaHostRegisterPortable 1u
+#define cudaHostRegisterMapped 2u
+#define cudaHostRegisterReadOnly 8u
+#define cudaMemAttachGlobal 1u
+#define cudaMemAttachHost 2u
+#define cudaMemAttachSingle 4u
+#define cudaStreamDefault 0u
+#define cudaStreamNonBlocking 1u
+#define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(1))
+#define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(2))
+#define cudaEventDefault 0u
+#define cudaEventBlockingSync 1u
+#define cudaEventDisableTiming 2u
+#define cudaEventInterprocess 4u
+#define cudaEventRecordDefault 0u
+#define cudaEventWaitDefault 0u
+#define cudaDeviceScheduleAuto 0u
+#define cudaDeviceScheduleSpin 1u
+#define cudaDeviceScheduleYield 2u
+#define cudaDeviceScheduleBlockingSync 4u
+#define cudaDeviceMapHost 8u
+#define cudaDeviceLmemResizeToMax 16u
+#define cudaOccupancyDefault 0u
+#define cudaCpuDeviceId (-1)
+#define cudaInvalidDeviceId (-2)
+
+struct cudaUUID_t { char bytes[16]; };
+struct cudaDeviceProp {
+    char name[256];
+    cudaUUID_t uuid;
+    size_t totalGlobalMem, sharedMemPerBlock;
+    int regsPerBlock, warpSize;
+    size_t memPitch;
+    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate;
+    size_t totalConstMem;
+    int major, minor;
+    size_t textureAlignment, texturePitchAlignment;
+    int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
+    int maxTexture1D, maxTexture1DLinear, maxTexture2D[2], maxTexture3D[3], concurrentKernels, ECCEnabled;
+    int pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount, unifiedAddressing, memoryClockRate;
+    int memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor, streamPrioritiesSupported;
+    int globalL1CacheSupported, localL1CacheSupported;
+    size_t sharedMemPerMultiprocessor;
+    int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported;
+    int singleToDoublePrecisionPerfRatio, pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported;
+    int canUseHostPointerForRegisteredMem, cooperativeLaunch, cooperativeMultiDeviceLaunch;
+    size_t sharedMemPerBlockOptin;
+    int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor;
+    int accessPolicyMaxWindowSize;
+    size_t reservedSharedMemPerBlock;
+    int memoryPoolsSupported;
+};
+enum cudaDeviceAttr {
+    cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMaxBlockDimX, cudaDevAttrMaxBlockDimY, cudaDevAttrMaxBlockDimZ,
+    cudaDevAttrMaxGridDimX, cudaDevAttrMaxGridDimY, cudaDevAttrMaxGridDimZ, cudaDevAttrMaxSharedMemoryPerBlock,
+    cudaDevAttrTotalConstantMemory, cudaDevAttrWarpSize, cudaDevAttrMaxPitch, cudaDevAttrMaxRegistersPerBlock,
+    cudaDevAttrClockRate, cudaDevAttrTextureAlignment, cudaDevAttrGpuOverlap, cudaDevAttrMultiProcessorCount,
+    cudaDevAttrKernelExecTimeout, cudaDevAttrIntegrated, cudaDevAttrCanMapHostMemory, cudaDevAttrComputeMode,
+    cudaDevAttrConcurrentKernels = 31, cudaDevAttrEccEnabled = 32, cudaDevAttrPciBusId = 33, cudaDevAttrPciDeviceId = 34,
+    cudaDevAttrMemoryClockRate = 36, cudaDevAttrGlobalMemoryBusWidth = 37, cudaDevAttrL2CacheSize = 38,
+    cudaDevAttrMaxThreadsPerMultiProcessor = 39, cudaDevAttrAsyncEngineCount = 40, cudaDevAttrUnifiedAddressing = 41,
+    cudaDevAttrComputeCapabilityMajor = 75, cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81, cudaDevAttrMaxRegistersPerMultiprocessor = 82,
+    cudaDevAttrManagedMemory = 83, cudaDevAttrPageableMemoryAccess = 88, cudaDevAttrConcurrentManagedAccess = 89,
+    cudaDevAttrCooperativeLaunch = 95, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97, cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+    cudaDevAttrMemoryPoolsSupported = 115
+};
+struct cudaFuncAttributes {
+    size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
+};
+struct cudaPointerAttributes {
+    cudaMemoryType type;
+    int device;
+    void *devicePointer, *hostPointer;
+};
+struct cudaPitchedPtr { void* ptr; size_t pitch, xsize, ysize; };
+struct cudaExtent { size_t width, height, depth; };
+struct cudaPos { size_t x, y, z; };
+inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return {w, h, d}; }
+inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
+inline cudaPitchedPtr make_cudaPitchedPtr(void* p, size_t pitch, size_t x, size_t y) { return {p, pitch, x, y}; }
+
+// Functions for errors. In a kernel each thread has its own last error.
+EMU_C cudaError_t cudaGetLastError();
+EMU_C cudaError_t cudaPeekAtLastError();
+EMU_C const char* cudaGetErrorString(cudaError_t error);
+EMU_C const char* cudaGetErrorName(cudaError_t error);
+
+// Functions for devices. There is one device, number 0.
+EMU_C cudaError_t cudaGetDeviceCount(int* count);
+EMU_C cudaError_t cudaGetDevice(int* device);
+EMU_C cudaError_t cudaSetDevice(int device);
+EMU_C cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted);
+EMU_C cudaError_t cudaSetDeviceFlags(unsigned flags);
+EMU_C cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+EMU_C cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+EMU_C cudaError_t cudaDeviceSynchronize();
+EMU_C cudaError_t cudaDeviceReset();
+EMU_C cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache cache);
+EMU_C cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config);
+EMU_C cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
+EMU_C cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit);
+EMU_C cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
+EMU_C cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
+EMU_C cudaError_t cudaRuntimeGetVersion(int* version);
+EMU_C cudaError_t cudaDriverGetVersion(int* version);
+EMU_C cudaError_t cudaProfilerStart();
+EMU_C cudaError_t cudaProfilerStop();
+inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
+
+// Functions that allocate, copy and set memory.
+EMU_C cudaError_t cudaMalloc(void** place, size_t bytes);
+EMU_C cudaError_t cudaMallocHost(void** place, size_t bytes);
+EMU_C cudaError_t cudaHostAlloc(void** place, size_t bytes, unsigned flags);
+EMU_C cudaError_t cudaHostRegister(void* place, size_t bytes, unsigned flags);
+EMU_C cudaError_t cudaHostUnregister(void* place);
+EMU_C cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags);
+EMU_C cudaError_t cudaMallocManaged(void** place, size_t bytes, unsigned flags);
+EMU_C cudaError_t cudaMallocPitch(void** place, size_t* pitch, size_t width, size_t height);
+EMU_C cudaError_t cudaMalloc3D(cudaPitchedPtr* place, cudaExtent extent);
+EMU_C cudaError_t cudaMallocAsync(void** place, size_t bytes, cudaStream_t stream);
+EMU_C cudaError_t cudaFree(void* place);
+EMU_C cudaError_t cudaFreeAsync(void* place, cudaStream_t stream);
+EMU_C cudaError_t cudaFreeHost(void* place);
+EMU_C cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
+EMU_C cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+EMU_C cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind);
+EMU_C cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+EMU_C cudaError_t cudaMemset(void* to, int value, size_t bytes);
+EMU_C cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream = nullptr);
+EMU_C cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height);
+EMU_C cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
+EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int device, cudaStream_t stream = nullptr);
+EMU_C cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, int device);
+EMU_C cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place);
+
+// Functions for streams and events. In any stream, work has run when the call that issues it returns.
+EMU_C cudaError_t cudaStreamCreate(cudaStream_t* stream);
+EMU_C cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+EMU_C cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
+EMU_C cudaError_t cudaStreamDestroy(cudaStream_t stream);
+EMU_C cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+EMU_C cudaError_t cudaStreamQuery(cudaStream_t stream);
+EMU_C cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
+EMU_C cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned flags);
+EMU_C cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data);
+EMU_C cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* place, size_t bytes = 0, unsigned flags = cudaMemAttachSingle);
+EMU_C cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
+EMU_C cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+EMU_C cudaError_t cudaEventSynchronize(cudaEvent_t event);
+EMU_C cudaError_t cudaEventQuery(cudaEvent_t event);
+EMU_C cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
+EMU_C cudaError_t cudaEventDestroy(cudaEvent_t event);
+inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0) { return cudaEventCreateWithFlags(event, flags); }
+
+// Functions that launch a kernel or ask for its properties, given a pointer to it.
+namespace emu __attribute__((visibility("default"))) {
+cudaError_t launch_by_pointer(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream, bool cooperative);
+cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* kernel);
+cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
+cudaError_t occupancy(int* blocks, const void* kernel, int threads, size_t shared);
+cudaError_t best_block(int* grid, int* block, const void* kernel, size_t (*shared)(int, const void*), const void* state, int limit);
+template <class F> const void* address_of_kernel(F* kernel) { return reinterpret_cast<const void*>(kernel); }
+}  // namespace emu
+template <class F>
+cudaError_t cudaLaunchKernel(F* kernel, dim3 grid, dim3 block, void** arguments, size_t shared = 0, cudaStream_t stream = nullptr) {
+    return emu::launch_by_pointer(emu::address_of_kernel(kernel), grid, block, arguments, shared, stream, false);
+}
+template <class F>
+cudaError_t cudaLaunchCooperativeKernel(F* kernel, dim3 grid, dim3 block, void** arguments, size_t shared = 0, cudaStream_t stream = nullptr) {
+    return emu::launch_by_pointer(emu::address_of_kernel(kernel), grid, block, arguments, shared, stream, true);
+}
+template <class F>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, F* kernel) {
+    return emu::attributes_of(attributes, emu::address_of_kernel(kernel));
+}
+template <class F>
+cudaError_t cudaFuncSetAttribute(F* kernel, cudaFuncAttribute attribute, int value) {
+    return emu::set_attribute(emu::address_of_kernel(kernel), attribute, value);
+}
+template <class F> cudaError_t cudaFuncSetCacheConfig(F*, cudaFuncCache) { return cudaSuccess; }
+template <class F> cudaError_t cudaFuncSetSharedMemConfig(F*, cudaSharedMemConfig) { return cudaSuccess; }
+template <class F>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F* kernel, int threads, size_t shared) {
+    return emu::occupancy(blocks, emu::address_of_kernel(kernel), threads, shared);
+}
+template <class F>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, F* kernel, int threads, size_t shared, unsigned) {
+    return emu::occupancy(blocks, emu::address_of_kernel(kernel), threads, shared);
+}
+template <class F, class Shared>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, F* kernel, Shared shared, int limit = 0) {
+    auto call = [](int threads, const void* state) -> size_t { return (*static_cast<const Shared*>(state))(threads); };
+    return emu::best_block(grid, block, emu::address_of_kernel(kernel), call, &shared, limit);
+}
+template <class F>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F* kernel, size_t shared = 0, int limit = 0) {
+    return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, kernel, [shared](int) { return shared; }, limit);
+}
+
+// Overloads for C++. Those that get a CallSite report the caller's line; other functions report their return
+// address.
+namespace emu __attribute__((visibility("default"))) {
+void calls_from(CallSite from);
+}
+template <class T> cudaError_t cudaMalloc(T** place, size_t bytes, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMalloc(reinterpret_cast<void**>(place), bytes); }
+template <class T> cudaError_t cudaMallocHost(T** place, size_t bytes, unsigned = 0) { return cudaMallocHost(reinterpret_cast<void**>(place), bytes); }
+template <class T> cudaError_t cudaHostAlloc(T** place, size_t bytes, unsigned flags) { return cudaHostAlloc(reinterpret_cast<void**>(place), bytes, flags); }
+template <class T> cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) { return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags); }
+template <class T> cudaError_t cudaMallocManaged(T** place, size_t bytes, unsigned flags = cudaMemAttachGlobal) { return cudaMallocManaged(reinterpret_cast<void**>(place), bytes, flags); }
+template <class T> cudaError_t cudaMallocPitch(T** place, size_t* pitch, size_t width, size_t height, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocPitch(reinterpret_cast<void**>(place), pitch, width, height); }
+template <class T> cudaError_t cudaMallocAsync(T** place, size_t bytes, cudaStream_t stream, emu::CallSite from = EMU_HERE) { emu::calls_from(from); return cudaMallocAsync(reinterpret_cast<void**>(place), bytes, stream); }
+template <class T> void* emu_symbol(const T& symbol) { return const_cast<void*>(reinterpret_cast<const volatile void*>(&symbol)); }
+template <class T>
+cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* source, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice, emu::CallSite from = EMU_HERE) {
+    emu::calls_from(from);
+    if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
+    return cudaMemcpy(static_cast<char*>(emu_symbol(symbol)) + offset, source, bytes, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyDeviceToHost, emu::CallSite from = EMU_HERE) {
+    emu::calls_from(from);
+    if (offset + bytes > sizeof symbol) return cudaErrorInvalidValue;
+    return cudaMemcpy(to, static_cast<char*>(emu_symbol(symbol)) + offset, bytes, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t = nullptr) {
+    return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t = nullptr) {
+    return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+}
+template <class T> cudaError_t cudaGetSymbolAddress(void** place, const T& symbol) { return *place = emu_symbol(symbol), cudaSuccess; }
+template <class T> cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) { return *bytes = sizeof symbol, cudaSuccess; }

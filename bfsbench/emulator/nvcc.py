@@ -1,0 +1,416 @@
+"""``bfsbench nvcc``: compiles and links CUDA programs for the CPU, with nvcc's options.
+
+The compiler reads NVIDIA's C++ headers (thrust, cuda/std) as headers of the host.
+"""
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bfsbench.emulator.library import (
+    INCLUDE,
+    PROCESSOR_FLAGS,
+    build_runtime,
+    by_the_language,
+    every_basic_block,
+    in_order,
+    watching,
+    without_idle_blocks,
+)
+from bfsbench.emulator.whole import translate_program
+from bfsbench.support.errors import ToolchainError, UsageError
+from bfsbench.support.machine import usable_cores
+from bfsbench.support.paths import cache_dir
+from bfsbench.support.toolchain import compiler
+
+_FOLDERS = (
+    "thrust",
+    "thrust/iterator",
+    "thrust/random",
+    "thrust/mr",
+    "cuda/std",
+    "cuda",
+    "cub",
+    "cub/block",
+    "cub/warp",
+)
+_UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
+_OWN = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
+"""Macros by which the headers would take the compiler for nvcc."""
+_OPTIONS = (
+    "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
+    *(f"-DCCCL_DISABLE_{name}_SUPPORT" for name in ("FP16", "BF16", "NVFP8", "NVFP6", "NVFP4")),
+)
+
+
+@cache
+def cccl_options() -> tuple[str, ...]:
+    """Options that let programs include thrust, with its sequential backend, and cuda/std; none where the
+    headers (PyPI: nvidia-cuda-cccl) are not installed."""
+    headers = _installed()
+    if headers is None:
+        return ()
+    digest = hashlib.sha256(f"{headers}\n{Path(__file__).read_text()}".encode()).hexdigest()[:20]
+    wrappers = cache_dir() / "native" / f"cccl-{digest}"
+    if not (wrappers / "made").exists():
+        for folder in _FOLDERS:
+            _wrap(headers / folder, wrappers / folder)
+        (wrappers / "made").touch()
+    return ("-isystem", str(wrappers), "-isystem", str(headers), *_OPTIONS)
+
+
+def _installed() -> Path | None:
+    """The folder of the headers: of the wheel, or of a CUDA toolkit."""
+    spec = importlib.util.find_spec("nvidia")
+    wheels = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+    places = [folder for wheel in wheels for folder in sorted(wheel.glob("cu*/include"))]
+    places.append(Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include")
+    found = (folder / "cccl" for folder in places)
+    return next((folder for folder in found if (folder / "thrust" / "device_vector.h").exists()), None)
+
+
+def _wrap(headers: Path, wrappers: Path) -> None:
+    """Write a header for each public one that hides the compiler from it."""
+    wrappers.mkdir(parents=True, exist_ok=True)
+    for header in headers.iterdir():
+        if not header.is_file():
+            continue
+        lines = ["#pragma once"]
+        if header.name == "device_vector.h":  # its memory comes from the host's heap
+            lines += ["#ifdef EMU_WATCH", f"#error {_UNSEEN}", "#endif"]
+        for name in _OWN:
+            lines += [f'#pragma push_macro("{name}")', f"#undef {name}"]
+        lines += [f'#include "{name}"' for name in ("emu/thrust_begin.h", header, "emu/thrust_end.h")]
+        lines += [f'#pragma pop_macro("{name}")' for name in _OWN]
+        (wrappers / header.name).write_text("\n".join(lines) + "\n")
+
+
+MODES = ("plain", "watched", "counting")
+CUDA, CPP, C, OBJECTS = (".cu",), (".cpp", ".cc", ".cxx", ".C"), (".c",), (".o", ".a", ".so", ".obj")
+_UNSUPPORTED_LIBRARIES = {
+    **dict.fromkeys(("cublas", "cublasLt"), "cuBLAS"),
+    **{"cusparse": "cuSPARSE", "cusolver": "cuSOLVER", "cufft": "cuFFT", "curand": "cuRAND"},
+    **{"cudnn": "cuDNN", "nccl": "NCCL", "cuda": "the driver API", "nvrtc": "NVRTC", "nvjpeg": "nvJPEG"},
+    **{
+        "nppc": "NPP",
+        "nppi": "NPP",
+        "npps": "NPP",
+        "nvml": "NVML",
+        "nvidia-ml": "NVML",
+        "cutensor": "cuTENSOR",
+    },
+}
+_RUNTIME_LIBRARIES = frozenset(("cudart", "cudart_static", "cudadevrt", "nvToolsExt"))
+_WITHOUT_EFFECT = frozenset(
+    (
+        *("-lineinfo", "--generate-line-info", "--extended-lambda", "-extended-lambda"),
+        *("--expt-extended-lambda", "-expt-extended-lambda", "--expt-relaxed-constexpr"),
+        *("-expt-relaxed-constexpr", "--use_fast_math", "-use_fast_math", "-G", "--device-debug"),
+        *(
+            "--ptxas-options=-v",
+            "-res-usage",
+            "--resource-usage",
+            "-dlto",
+            "-keep",
+            "--keep",
+            "-m64",
+            "--m64",
+        ),
+        *("-rdc=true", "-rdc=false", "--relocatable-device-code=true", "--relocatable-device-code=false"),
+        *("-w", "--disable-warnings", "-restrict", "--restrict", "-ewp", "-extra-device-vectorization"),
+        *("-Wno-deprecated-gpu-targets", "-allow-unsupported-compiler", "--default-stream=legacy"),
+        *("--display-error-number", "-v", "--verbose", "-fmad=true", "--fmad=true", "-shared-cudart"),
+    )
+)
+"""Options about machine code, registers and notes of nvcc's: nothing here depends on them."""
+_WITH_A_VALUE = frozenset(
+    (
+        *("-arch", "--gpu-architecture", "-gencode", "--generate-code", "-code", "--gpu-code"),
+        *("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options", "-Xnvlink", "--nvlink-options"),
+        *("-ccbin", "--compiler-bindir", "-rdc", "--relocatable-device-code", "-diag-suppress"),
+        *("-cudart", "--cudart", "-t", "--threads", "-Xcudafe", "--default-stream", "-fmad", "--fmad"),
+        *("-ftz", "-prec-div", "-prec-sqrt", "--ftz", "--prec-div", "--prec-sqrt", "-Werror", "-diag-error"),
+    )
+)
+"""The same for options with a value, behind a space or an equals sign."""
+_REFUSED = ("-ptx", "-cubin", "-fatbin", "--ptx", "--cubin", "--fatbin", "-cuda", "-optix-ir")
+
+
+@dataclass
+class Invocation:
+    """What a command line asks for."""
+
+    mode: str = "plain"
+    inputs: list[Path] = field(default_factory=list)
+    output: Path | None = None
+    step: str = "link"
+    """``link``, ``compile``, ``preprocess``, ``depend``, ``archive`` or ``device-link``."""
+    language: str = ""
+    preprocessor: list[str] = field(default_factory=list)
+    compiling: list[str] = field(default_factory=list)
+    linking: list[str] = field(default_factory=list)
+    shared: bool = False
+
+
+def parse(words: Sequence[str]) -> Invocation:
+    """Read nvcc's options. Raises UsageError for an option that is not supported."""
+    request = Invocation(mode=os.environ.get("BFSBENCH_NVCC_MODE", "plain"))
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if not word.startswith("-") or word == "-":
+            request.inputs.append(Path(word))
+            continue
+        _option(request, word, left)
+    if request.mode not in MODES:
+        raise UsageError(f"unknown mode '{request.mode}': choose from {', '.join(MODES)}")
+    return request
+
+
+def _option(request: Invocation, word: str, left: list[str]) -> None:
+    name, given, value = word.partition("=")
+
+    def argument() -> str:
+        if given:
+            return value
+        if not left:
+            raise UsageError(f"{word} needs a value")
+        return left.pop(0)
+
+    steps = {
+        "-c": "compile",
+        "--compile": "compile",
+        "-dc": "compile",
+        "--device-c": "compile",
+        "-dw": "compile",
+    }
+    steps |= {"-E": "preprocess", "--preprocess": "preprocess", "-M": "depend", "-MM": "depend"}
+    steps |= {"-lib": "archive", "--lib": "archive", "-dlink": "device-link", "--device-link": "device-link"}
+    if word in steps:
+        request.step = steps[word]
+        if word in ("-M", "-MM"):
+            request.preprocessor.append(word)
+    elif word in ("--watched", "--counting", "--plain"):
+        request.mode = word[2:]
+    elif name in ("-o", "--output-file"):
+        request.output = Path(argument())
+    elif name in ("-x", "--x"):
+        request.language = argument()
+    elif name in ("-std", "--std"):
+        request.compiling.append(f"-std={argument()}")
+    elif name in ("-Xcompiler", "--compiler-options"):
+        _for_compiler(request, argument())
+    elif name in ("-Xlinker", "--linker-options"):
+        request.linking += [f"-Wl,{option}" for option in argument().split(",")]
+    elif word in ("-shared", "--shared"):
+        request.shared = True
+    elif word in ("-MD", "-MMD", "-MP"):
+        request.preprocessor.append(word)
+    elif name in (
+        "-MF",
+        "-MT",
+        "-MQ",
+        "-include",
+        "--include",
+        "-isystem",
+        "--pre-include",
+        "--system-include",
+    ):
+        gcc = {"--pre-include": "-include", "--system-include": "-isystem", "--include": "-include"}
+        request.preprocessor += [gcc.get(name, name), argument()]
+    elif name in ("--define-macro", "--undefine-macro", "--include-path"):
+        flag = {"d": "-D", "u": "-U", "i": "-I"}[name[2]]
+        request.preprocessor += [flag, argument()]
+    elif name in ("--library", "--library-path"):
+        _option(request, {"--library": "-l", "--library-path": "-L"}[name] + argument(), left)
+    elif word[:2] in ("-D", "-U", "-I"):
+        request.preprocessor += [word] if len(word) > 2 else [word, argument()]
+    elif word.startswith("-L"):
+        request.linking.append(word if len(word) > 2 else f"-L{argument()}")
+    elif word.startswith("-l") and not word.startswith("-lineinfo"):
+        _library(request, word[2:] or argument())
+    elif word in ("-g", "--debug"):
+        request.compiling.append("-g")
+    elif name in ("-O", "--optimize") or (word.startswith("-O") and len(word) == 3):
+        request.compiling.append(f"-O{argument() if name in ('-O', '--optimize') else word[2:]}")
+    elif word in ("-pthread", "-fPIC", "-fopenmp") or word.startswith(("-Wl,", "-Wno-", "-W")):
+        _for_compiler(request, word)
+    elif word in _WITHOUT_EFFECT or (name.startswith(("-arch", "-gencode")) and given):
+        return
+    elif name in _WITH_A_VALUE:
+        argument()
+    elif word in _REFUSED:
+        raise UsageError(f"{word}: there is no machine code of a GPU to write")
+    else:
+        raise UsageError(f"unsupported option of nvcc: {word}")
+
+
+def _for_compiler(request: Invocation, options: str) -> None:
+    for option in options.replace("\\", "").strip("\"'").split(","):
+        for word in option.split():
+            if word == "-fopenmp" or word.startswith("-pthread"):
+                request.linking.append(word)
+            if not word.startswith(("-O", "-march", "-mtune")) and word != "-ffast-math":
+                request.compiling.append(word)
+
+
+def _library(request: Invocation, name: str) -> None:
+    if name in _UNSUPPORTED_LIBRARIES:
+        raise UsageError(f"-l{name}: {_UNSUPPORTED_LIBRARIES[name]} is not supported")
+    if name not in _RUNTIME_LIBRARIES:
+        request.linking.append(f"-l{name}")
+
+
+def build(request: Invocation) -> None:
+    """Do what a command line asks for. Raises ToolchainError after a failed compilation, whose messages have
+    been printed; UsageError for what cannot be done.
+    """
+    if not request.inputs:
+        raise UsageError("no input files")
+    for path in request.inputs:
+        if not path.is_file():
+            raise UsageError(f"cannot read {path}: no such file")
+    runtime = build_runtime()
+    if request.step in ("archive", "device-link"):
+        return _archive(request)
+    with tempfile.TemporaryDirectory() as work:
+        sources = [path for path in request.inputs if path.suffix not in OBJECTS]
+        if request.step != "link":
+            if request.output and len(sources) > 1:
+                raise UsageError("-o with several files: leave it out, or link them")
+            for path in sources:
+                _compile(request, path, request.output or Path(f"{path.stem}.o"), Path(work))
+            return
+        objects = {path: Path(work) / f"{i}-{path.stem}.o" for i, path in enumerate(sources)}
+        with ThreadPoolExecutor(usable_cores()) as pool:
+            list(pool.map(lambda path: _compile(request, path, objects[path], Path(work)), sources))
+        files = [str(objects.get(path, path)) for path in request.inputs]
+        _link(request, files, runtime)
+
+
+def _archive(request: Invocation) -> None:
+    output = request.output or Path("a.a")
+    if request.step == "archive":
+        _run(["ar", "rcs", str(output), *map(str, request.inputs)])
+        return
+    # Nothing of the device is left to link.
+    _run([*compiler(), "-x", "c++", "-c", os.devnull, "-o", str(output)])
+
+
+def _link(request: Invocation, files: Sequence[str], runtime: Path) -> None:
+    output = str(request.output or "a.out")
+    rpath = f"-Wl,-rpath,{_folder_for_loader(runtime)}"
+    kind = ["-shared"] if request.shared else []
+    _run([*compiler(), *kind, *files, "-o", output, *request.linking, str(runtime), rpath, "-pthread", "-lm"])
+
+
+def _folder_for_loader(runtime: Path) -> Path:
+    """A folder in the cache where the runtime has the name by which programs look for it."""
+    from elftools.elf.elffile import ELFFile
+
+    with runtime.open("rb") as file:
+        dynamic: Any = ELFFile(file).get_section_by_name(".dynamic")
+        tags = dynamic.iter_tags("DT_SONAME")
+        folder, name = runtime.with_suffix(".programs"), next(tags).soname
+    folder.mkdir(exist_ok=True)
+    with suppress(FileExistsError):
+        (folder / name).symlink_to(Path("..") / runtime.name)
+    return folder
+
+
+def _standard(request: Invocation) -> list[str]:
+    return [] if any(option.startswith("-std=") for option in request.compiling) else ["-std=c++17"]
+
+
+def _compile(request: Invocation, source: Path, output: Path, work: Path) -> None:
+    is_cuda = request.language == "cu" or (not request.language and source.suffix in CUDA)
+    headers = ["-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE)]
+    if not is_cuda:
+        if source.suffix not in CPP + C:
+            raise UsageError(f"cannot tell what {source} is: neither CUDA, C++, C, nor an object")
+        plain_c = source.suffix in C and request.language not in ("c++",)
+        options = [] if plain_c else ["-DEMU_PROGRAM", *headers]
+        standard = [] if plain_c else _standard(request)
+        given = [word for word in request.compiling if not (plain_c and word.startswith("-std=c++"))]
+        kind = ["-x", "c"] if plain_c else []
+        command = [*compiler(), *standard, *options, *request.preprocessor, *given, *kind]
+        _run([*command, *_step(request), str(source), "-o", str(output)])
+        return
+    definitions = ["-DEMU_PROGRAM", *_mode_definitions(request.mode), "-UNDEBUG", "-D__NVCC__"]
+    given = [word for word in request.compiling if word.startswith(("-std=", "-f", "-m", "-pthread"))]
+    options = [*definitions, *_standard(request), *given, *PROCESSOR_FLAGS, *headers, *cccl_options()]
+    command = [*compiler(), "-E", *options, "-include", str(INCLUDE / "cuda_on_cpu.h"), *request.preprocessor]
+    if request.step in ("preprocess", "depend"):
+        output_option = ["-o", str(request.output)] if request.output else []
+        _run([*command, "-x", "c++", str(source), *output_option])
+        return
+    if {"-MD", "-MMD"} & set(request.preprocessor):
+        command += ["-MT", str(output)]
+        if "-MF" not in request.preprocessor:
+            command += ["-MF", str(output.with_suffix(".d"))]
+    text = work / f"{output.stem}-{source.stem}.cpp"
+    expanded = _run([*command, "-x", "c++", str(source)], output=True)
+    translated, polls = translate_program(source, expanded, unrolls=request.mode == "counting")
+    text.write_text(translated, encoding="utf-8", errors="surrogateescape")
+    _compile_translated(request, text, output, options, polls)
+
+
+def _step(request: Invocation) -> list[str]:
+    return {"preprocess": ["-E"], "depend": []}.get(request.step, ["-c"])
+
+
+def _compile_translated(
+    request: Invocation, text: Path, output: Path, options: Sequence[str], polls: bool
+) -> None:
+    mode = request.mode
+    levels = [word for word in request.compiling if word.startswith("-O")]
+    flags = ["-w", "-fstack-clash-protection", *options]
+    flags += ["-D__global__=", "-D__launch_bounds__(...)=", "-D__cluster_dims__(...)="]
+    flags += ["-g1", *request.compiling] if mode != "plain" else request.compiling
+    flags.append(levels[-1] if levels and mode == "plain" else "-O1")
+    if mode != "plain":
+        flags += watching()
+    if mode == "watched":
+        flags += by_the_language()
+    if mode == "counting":
+        flags += in_order()
+    if mode != "plain" or polls:
+        flags.append(f"-fsanitize-coverage={every_basic_block()}")
+    command = [*compiler(), *flags]
+    if mode != "counting":
+        _run([*command, "-c", str(text), "-o", str(output)])
+        return
+    assembly = text.with_suffix(".s")
+    _run([*command, "-S", str(text), "-o", str(assembly)])
+    assembly.write_text(without_idle_blocks(assembly.read_text()))
+    _run([*compiler(), "-c", str(assembly), "-o", str(output)])
+
+
+def _mode_definitions(mode: str) -> list[str]:
+    python = f'-DEMU_PYTHON="{sys.executable}"'
+    return [
+        f"-DEMU_PROGRAM_MODE={mode}",
+        python,
+        *{"watched": ["-DEMU_WATCH"], "counting": ["-DEMU_WATCH", "-DEMU_COUNT"]}.get(mode, []),
+    ]
+
+
+def _run(command: Sequence[str], *, output: bool = False) -> str:
+    """Run a compiler; its messages go to stderr. Raises ToolchainError when it fails."""
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE if output else None, stderr=subprocess.PIPE, check=False
+    )
+    sys.stderr.write(done.stderr.decode(errors="replace"))
+    if done.returncode:
+        raise ToolchainError("the compiler failed")
+    return done.stdout.decode(errors="surrogateescape") if output else ""

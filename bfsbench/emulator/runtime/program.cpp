@@ -1,0 +1,413 @@
+#include "program.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <thread>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace emu {
+
+__thread Configured* configured = nullptr;
+thread_local cudaError_t last_error = cudaSuccess;
+
+namespace {
+
+constexpr uint64_t kMostPolls = 20'000'000;
+constexpr size_t kUsualShared = 48 << 10;
+constexpr Limits kLimits{1024, 8, 2048, 32, 16, 2048, (1u << 31) - 1, 227 << 10, 228 << 10};
+constexpr unsigned kMostInY = 65535, kMostThreadsInZ = 64;
+
+Mode mode = Mode::plain;
+bool mode_known = false;
+const char* interpreter = nullptr;
+constexpr int kFound = 86;  // exit code of a watched program with findings
+thread_local CallSite api_call{};
+ProgramDevice* made = nullptr;
+
+
+uint64_t number_from(const char* name) {
+    const char* value = getenv(name);
+    return value ? strtoull(value, nullptr, 10) : 0;
+}
+
+void say(const std::string& message) {
+    fflush(stdout);
+    fprintf(stderr, "bfsbench: %s\n", message.c_str());
+}
+
+// Returns CUDA's error for the message of a failed kernel.
+cudaError_t kind_of(const std::string& message) {
+    auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
+    if (says("assertion")) return cudaErrorAssert;
+    if (says("not a multiple of")) return cudaErrorMisalignedAddress;
+    if (says("illegal memory") || says("reads ") || says("writes ") || says("index ")) return cudaErrorIllegalAddress;
+    if (says("has no end")) return cudaErrorLaunchTimeout;
+    return cudaErrorLaunchFailure;
+}
+
+unsigned workers() {
+    if (mode != Mode::plain || number_from("BFSBENCH_SEED")) return 1;
+    uint64_t wanted = number_from("BFSBENCH_CORES");
+    unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    return wanted ? static_cast<unsigned>(wanted) : cores;
+}
+
+}  // namespace
+
+// Writes the report at the very end of the process, after all of the program's own exit handlers.
+void finish_program(int status, void*) {
+    fflush(nullptr);
+    const char* wanted = getenv("BFSBENCH_REPORT");
+    std::string path = wanted ? wanted : "/tmp/bfsbench-" + std::to_string(getpid()) + ".report";
+    if (wanted && !made) ProgramDevice::get();  // the program has used no device, so the report is empty
+    bool found = made && made->report(status, path.c_str());
+    if (wanted || !made || mode == Mode::plain) return;
+    pid_t child = fork();
+    if (child == 0) {
+        execl(interpreter, interpreter, "-m", "bfsbench.emulator.exit_report", path.c_str(), static_cast<char*>(nullptr));
+        _exit(127);
+    }
+    int result = 0;
+    if (child > 0) waitpid(child, &result, 0);
+    bool undeclared = WIFEXITED(result) && WEXITSTATUS(result) == 1;
+    unlink(path.c_str());
+    if (found && undeclared) _exit(kFound);
+}
+
+Program::Program(Mode built, const char* python) {
+    interpreter = python;
+    if (!mode_known && built != Mode::plain) on_exit(finish_program, nullptr);
+    if (mode_known && mode != built) {
+        say("the program's objects were built in different modes (plain, watched, counting)");
+        _Exit(EXIT_FAILURE);
+    }
+    mode = built;
+    mode_known = true;
+}
+
+ProgramDevice::ProgramDevice()
+    : machine(kLimits, number_from("BFSBENCH_SEED"), workers(), mode == Mode::watched), memory(machine.buffers), limits(kLimits) {
+    for (auto [begin, bytes] : segments_of("")) {
+        if (machine.watch) machine.watch->add_module(begin, bytes);
+    }
+    if (machine.watch) {
+        machine.watch->goes_on = !number_from("BFSBENCH_STOP_AT_FIRST");
+        device_range = memory.begin();
+        device_range_bytes = memory.range();
+    }
+    if (mode == Mode::counting) {
+        machine.counting = std::make_unique<Counting>(machine.buffers, kMostPolls);
+        for (auto [begin, bytes] : segments_of("")) machine.counting->add_module(begin, bytes);
+    }
+    made = this;
+}
+
+ProgramDevice& ProgramDevice::get() {
+    static ProgramDevice& device = *new ProgramDevice;  // never destroyed: destructors of the program may call the API
+    return device;
+}
+
+cudaError_t ProgramDevice::note(cudaError_t error) {
+    if (sticky != cudaSuccess) error = sticky;
+    if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
+    return error;
+}
+
+size_t ProgramDevice::dynamic_shared_allowed(const Kernel& kernel) const {
+    auto found = dynamic_shared_.find(&kernel);
+    size_t usual = kUsualShared - std::min(kUsualShared, kernel.shared_bytes());
+    return found == dynamic_shared_.end() ? usual : std::max(usual, found->second);
+}
+
+cudaError_t ProgramDevice::allow_dynamic_shared(const Kernel& kernel, int bytes) {
+    if (bytes < 0 || kernel.shared_bytes() + static_cast<size_t>(bytes) > limits.shared_per_block) return cudaErrorInvalidValue;
+    dynamic_shared_[&kernel] = static_cast<size_t>(bytes);
+    return cudaSuccess;
+}
+
+cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape, void** arguments, bool cooperative, CallSite from) {
+    if (sticky != cudaSuccess) return note(sticky);
+    std::string refused = machine.refusal(kernel, shape);
+    cudaError_t why = cudaErrorInvalidConfiguration;
+    if (refused.empty() && (shape.grid.y > kMostInY || shape.grid.z > kMostInY || shape.block.z > kMostThreadsInZ)) {
+        refused = std::string("kernel '") + kernel.name + "': a grid has at most 65535 blocks in y and z, a block 64 threads in z";
+    }
+    if (refused.empty() && shape.shared > dynamic_shared_allowed(kernel)) {
+        why = cudaErrorInvalidValue;
+        refused = std::string("kernel '") + kernel.name + "': " + std::to_string(shape.shared) +
+                  " bytes of dynamic shared memory need cudaFuncAttributeMaxDynamicSharedMemorySize";
+    }
+    uint64_t blocks = uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+    if (refused.empty() && cooperative && blocks > machine.resident_blocks(kernel, volume(shape.block), shape.shared)) {
+        why = cudaErrorCooperativeLaunchTooLarge;
+        refused = std::string("kernel '") + kernel.name + "': the device does not hold " + std::to_string(blocks) + " blocks at once";
+    }
+    if (!refused.empty()) {
+        say("refused: " + refused + " (" + to_string(from) + ")");
+        lose_error();
+        unasked_ = from;
+        unasked_kernel_ = kernel.name;
+        return note(why);
+    }
+    size_t before = machine.watch ? machine.watch->findings().size() : 0;
+    std::string failure = machine.launch(kernel, shape, arguments);
+    if (failure.empty()) return cudaSuccess;
+    say(failure);
+    bool went_on = machine.watch && machine.watch->goes_on && machine.watch->findings().size() > before;
+    if (machine.watch && !went_on) failures_.push_back(failure);
+    if (went_on) return cudaSuccess;  // continue, to find later faults, too
+    sticky = kind_of(failure);
+    return note(sticky);
+}
+
+// Returns whether all bytes belong to one buffer of the device, or none of them to the device.
+bool ProgramDevice::reaches(const void* address, size_t bytes) {
+    if (!memory.has(address)) return true;
+    auto [begin, region] = machine.buffers.at(static_cast<const char*>(address));
+    return region && static_cast<size_t>(static_cast<const char*>(address) - begin) + bytes <= region->bytes;
+}
+
+cudaError_t ProgramDevice::copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const void* site) {
+    if (sticky != cudaSuccess) return note(sticky);
+    if (!bytes) return cudaSuccess;
+    auto refuse = [&](const std::string& what, cudaError_t error) {
+        find("bad copy", what, site);
+        return note(error);
+    };
+    if (static_cast<unsigned>(kind) > cudaMemcpyDefault) return refuse("no such direction", cudaErrorInvalidMemcpyDirection);
+    bool to_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost;
+    bool from_host = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
+    if (!to || !from) return refuse("a null pointer", cudaErrorInvalidValue);
+    bool wrong = kind != cudaMemcpyDefault && ((to_host && memory.has(to)) || (from_host && memory.has(from)));
+    if (wrong) return refuse("the direction does not fit the pointers", cudaErrorInvalidValue);
+    for (const void* side : {static_cast<const void*>(to), from}) {
+        if (!reaches(side, bytes)) return refuse(std::to_string(bytes) + " bytes reach outside of a buffer", cudaErrorInvalidValue);
+    }
+    bool is_result = machine.watch && memory.has(from) && !memory.has(to);
+    if (is_result && !machine.buffers.is_written(static_cast<const char*>(from), bytes)) {
+        find("uninitialised copy", "to the host, of memory that nobody has written", site);
+    }
+    memmove(to, from, bytes);
+    if (machine.watch) machine.buffers.set_written(static_cast<const char*>(to), bytes);
+    return cudaSuccess;
+}
+
+cudaError_t ProgramDevice::set(void* to, int value, size_t bytes, const void* site) {
+    if (sticky != cudaSuccess) return note(sticky);
+    if (!bytes) return cudaSuccess;
+    if (!to || !reaches(to, bytes)) {
+        find("bad copy", "a memset of " + std::to_string(bytes) + " bytes outside of a buffer", site);
+        return note(cudaErrorInvalidValue);
+    }
+    memset(to, value, bytes);
+    if (machine.watch) machine.buffers.set_written(static_cast<const char*>(to), bytes);
+    return cudaSuccess;
+}
+
+void calls_from(CallSite from) { api_call = from; }
+
+// Returns the call site that a wrapper of the API has stored, and clears it. Sets `site` to null if there is
+// one.
+CallSite ProgramDevice::called_from(const void*& site) {
+    CallSite from = api_call;
+    api_call = {};
+    if (from.file) site = nullptr;
+    return from;
+}
+
+void ProgramDevice::find(const char* kind, const std::string& what, const void* site) {
+    if (!machine.watch) return;
+    CallSite from = called_from(site);
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (HostFinding& known : findings_) {
+        bool there = known.site == site && known.from.line == from.line && known.from.file == from.file;
+        if (there && known.kind == kind) return void(++known.count);
+    }
+    findings_.push_back({kind, what, from, site, 1});
+}
+
+void ProgramDevice::remember(void* place, const void* site) {
+    if (!machine.watch) return;
+    CallSite from = called_from(site);
+    std::lock_guard<std::mutex> lock(mutex_);
+    taken_[place] = {from, site};
+}
+
+// Reports an earlier refused launch whose error the program has not read, because the next launch hides it.
+void ProgramDevice::lose_error() {
+    if (!unasked_.file) return;
+    api_call = unasked_;
+    find("unseen error", std::string("the launch of kernel '") + unasked_kernel_ + "' was refused, and nobody asked", nullptr);
+    unasked_ = {};
+}
+
+void report_host_access(const char* address, size_t, Act act, const void* site) {
+    ProgramDevice& device = ProgramDevice::get();
+    bool freed = device.machine.buffers.at(address).second == nullptr;
+    std::string what = act == Act::read ? "reads" : "writes";
+    device.find("host access", "the host " + what + (freed ? " memory of the device where no buffer is" : " memory of the device"), site);
+}
+
+namespace {
+
+// Returns the offset of an instruction in the executable, or 0 if it is elsewhere.
+uint64_t place_in_program(const void* site) {
+    Dl_info info{};
+    static const void* const own = [] {
+        const void* base = nullptr;
+        auto visit = [](dl_phdr_info* first, size_t, void* found) {
+            *static_cast<const void**>(found) = reinterpret_cast<const void*>(first->dlpi_addr);
+            return 1;
+        };
+        dl_iterate_phdr(visit, &base);
+        return base;
+    }();
+    if (!site || !dladdr(site, &info)) return 0;
+    bool inside = info.dli_fbase == own || !own;
+    return inside ? static_cast<uint64_t>(static_cast<const char*>(site) - static_cast<const char*>(own)) : 0;
+}
+
+void write_actor(FILE* file, const Actor& actor) {
+    fprintf(file, "\t%" PRIu64 "\t%d\t%d\t%u\t%u", place_in_program(actor.site), actor.act, actor.scope, actor.block, actor.thread);
+}
+
+}  // namespace
+
+bool ProgramDevice::report(int status, const char* path) {
+    lose_error();
+    if (machine.watch) {
+        for (auto& [place, bytes] : memory.allocations()) {
+            auto [from, site] = taken_[place];
+            api_call = from;
+            find("leak", std::to_string(bytes) + " bytes are never freed", site);
+        }
+    }
+    FILE* file = fopen(path, "w");
+    if (!file) return say(std::string("cannot write ") + path), true;
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[std::max<ssize_t>(length, 0)] = 0;
+    fprintf(file, "program\t%d\t%s\n", status, program);
+    for (const std::string& failure : failures_) fprintf(file, "failure\t%s\n", failure.c_str());
+    for (const HostFinding& found : findings_) {
+        fprintf(file, "host\t%s\t%s\t%d\t%" PRIu64 "\t%" PRIu64 "\t%s\n", found.kind, found.from.file ? found.from.file : "",
+                found.from.line, place_in_program(found.site), found.count, found.what.c_str());
+    }
+    size_t count = 0;
+    if (machine.watch) {
+        for (const Finding& found : machine.watch->findings()) {
+            ++count;
+            fprintf(file, "finding\t%d\t%d", found.fault, found.space);
+            write_actor(file, found.actor);
+            write_actor(file, found.other);
+            const char* array = found.space == static_cast<int>(Space::array) ? found.begin : "";
+            fprintf(file, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\t%s\t%d\n", found.bytes, found.element, found.offset,
+                    found.count, found.kernel, array, found.file ? found.file : "", found.line);
+        }
+    }
+    if (machine.counting) {
+        for (const PhaseCount& l : machine.counting->phases()) {
+            fprintf(file, "launch\t%s\t%u\t%d\t%u\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+                    l.kernel, l.launch, l.phase, l.blocks, l.threads, l.shared, l.longest.all, l.longest.far, l.longest.near, l.longest.shared, l.longest.atomics, l.longest.barriers);
+        }
+        for (const Count& c : machine.counting->counts()) {
+            fprintf(file, "count\t%" PRIu64 "\t%u\t%d\t%d\t%d", place_in_program(c.site), c.launch, c.phase, static_cast<int>(c.kind), static_cast<int>(c.memory));
+            for (uint64_t number : {c.executions, c.lanes, c.bytes, c.polls, c.sectors, c.distinct_sectors, c.far_sectors, c.passes,
+                                    c.conflicts, c.collisions, c.most_collisions, c.hottest}) {
+                fprintf(file, "\t%" PRIu64, number);
+            }
+            fputc('\n', file);
+        }
+    }
+    fclose(file);
+    return count + findings_.size() + failures_.size() > 0;
+}
+
+void launch_program_kernel(const Kernel& kernel, const LaunchShape& shape, const void* const* arguments, const size_t* sizes,
+                           unsigned count, const void* site, CallSite from) {
+    if (current) {
+        launch_child(kernel, kernel.entry, shape.grid, shape.block, shape.shared, shape.stream, arguments, sizes, count, site);
+    } else {
+        ProgramDevice::get().launch(kernel, shape, const_cast<void**>(arguments), false, from);
+    }
+}
+
+void* device_malloc(size_t bytes) { return ProgramDevice::get().memory.take(std::max<size_t>(bytes, 1)); }
+bool device_free(void* place) {
+    if (!made || !made->memory.has(place)) return false;
+    made->memory.give_back(place);
+    return true;
+}
+
+const Kernel* describe(const void* kernel) {
+    Configured question(LaunchShape(1, 1));
+    question.describes = true;
+    reinterpret_cast<void (*)()>(const_cast<void*>(kernel))();
+    return question.described;
+}
+
+cudaError_t launch_by_pointer(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream, bool cooperative) {
+    ProgramDevice& device = ProgramDevice::get();
+    const Kernel* kernel = function ? describe(function) : nullptr;
+    if (!kernel) return device.note(cudaErrorInvalidDeviceFunction);
+    const void* unknown = nullptr;
+    CallSite from = device.called_from(unknown);
+    if (!from.file) from = {0, "cudaLaunchKernel"};
+    return device.launch(*kernel, LaunchShape(grid, block, shared, stream), arguments, cooperative, from);
+}
+
+cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* function) {
+    ProgramDevice& device = ProgramDevice::get();
+    const Kernel* kernel = function ? describe(function) : nullptr;
+    if (!kernel) return device.note(cudaErrorInvalidDeviceFunction);
+    *attributes = {};
+    attributes->sharedSizeBytes = kernel->shared_bytes();
+    attributes->maxThreadsPerBlock = static_cast<int>(kernel->max_threads ? kernel->max_threads : device.limits.max_threads_per_block);
+    attributes->numRegs = 32;
+    attributes->ptxVersion = attributes->binaryVersion = 90;
+    attributes->maxDynamicSharedSizeBytes = static_cast<int>(device.dynamic_shared_allowed(*kernel));
+    return cudaSuccess;
+}
+
+cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int value) {
+    ProgramDevice& device = ProgramDevice::get();
+    const Kernel* kernel = function ? describe(function) : nullptr;
+    if (!kernel) return device.note(cudaErrorInvalidDeviceFunction);
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+    return device.note(device.allow_dynamic_shared(*kernel, value));
+}
+
+cudaError_t occupancy(int* blocks, const void* function, int threads, size_t shared) {
+    ProgramDevice& device = ProgramDevice::get();
+    const Kernel* kernel = function ? describe(function) : nullptr;
+    if (!kernel) return device.note(cudaErrorInvalidDeviceFunction);
+    if (threads < 1) return device.note(cudaErrorInvalidValue);
+    bool fits = static_cast<unsigned>(threads) <= device.limits.max_threads_per_block;
+    *blocks = fits ? static_cast<int>(device.machine.resident_blocks(*kernel, static_cast<unsigned>(threads), shared) / device.limits.multiprocessors) : 0;
+    return cudaSuccess;
+}
+
+cudaError_t best_block(int* grid, int* block, const void* function, size_t (*shared)(int, const void*), const void* state, int limit) {
+    cudaFuncAttributes attributes;
+    if (cudaError_t error = attributes_of(&attributes, function)) return error;
+    int most = attributes.maxThreadsPerBlock, best = 0;
+    if (limit > 0 && limit < most) most = limit;
+    for (int threads = most / 32 * 32; threads >= 32; threads -= 32) {
+        int blocks = 0;
+        occupancy(&blocks, function, threads, shared(threads, state));
+        if (blocks * threads <= best) continue;
+        best = blocks * threads;
+        *block = threads;
+        *grid = blocks * static_cast<int>(ProgramDevice::get().limits.multiprocessors);
+    }
+    return best ? cudaSuccess : ProgramDevice::get().note(cudaErrorInvalidConfiguration);
+}
+
+}  // namespace emu

@@ -1,0 +1,316 @@
+// CUDA's runtime API (include/emu/runtime_api.h). The emulator finishes the work of a stream before the call
+// that issues it returns.
+
+#include <chrono>
+#include <cstdlib>
+
+#include "program.h"
+
+using emu::ProgramDevice;
+
+#define API extern "C" EMU_API
+
+namespace {
+
+ProgramDevice& device() { return ProgramDevice::get(); }
+cudaError_t noted(cudaError_t error) { return device().note(error); }
+cudaError_t unless(bool wrong, cudaError_t error = cudaErrorInvalidValue) { return noted(wrong ? error : cudaSuccess); }
+
+std::mutex mutex;
+std::map<void*, size_t> pinned;  // host memory that kernels may access, and managed memory, by address
+std::map<void*, size_t> registered;
+
+// Allocates memory that both host and kernels access. The host may write it at any time, so all of it counts
+// as written.
+cudaError_t take_shared(void** place, size_t bytes) {
+    if (!place) return noted(cudaErrorInvalidValue);
+    size_t room = (std::max<size_t>(bytes, 1) + 255) / 256 * 256;
+    void* memory = aligned_alloc(256, room);
+    if (!memory) return noted(cudaErrorMemoryAllocation);
+    memset(memory, 0, room);
+    device().machine.buffers.adopt(static_cast<char*>(memory), bytes, 1);
+    if (device().machine.watch) device().machine.buffers.set_written(static_cast<char*>(memory), bytes);
+    std::lock_guard<std::mutex> lock(mutex);
+    pinned[*place = memory] = bytes;
+    return noted(cudaSuccess);
+}
+
+}  // namespace
+
+bool emu::shared_free(void* place) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!place || !pinned.erase(place)) return false;
+    device().machine.buffers.remove(static_cast<char*>(place));
+    free(place);
+    return true;
+}
+
+struct emu_event {
+    std::chrono::steady_clock::time_point at{};
+    bool recorded = false, timed = true;
+};
+struct emu_stream {
+    int priority;
+};
+
+// Functions for the last error and for names of errors.
+
+API cudaError_t cudaPeekAtLastError() {
+    if (emu::current) return static_cast<cudaError_t>(emu::current->last_error);
+    device().ask_for_errors();
+    return device().sticky != cudaSuccess ? device().sticky : emu::last_error;
+}
+API cudaError_t cudaGetLastError() {
+    cudaError_t error = cudaPeekAtLastError();
+    if (emu::current) emu::current->last_error = cudaSuccess;
+    else emu::last_error = cudaSuccess;
+    return error;
+}
+#define EMU_CASE(name, number, message) \
+    case number: return message;
+API const char* cudaGetErrorString(cudaError_t error) {
+    switch (error) { EMU_ERRORS(EMU_CASE) }
+    return "unrecognized error code";
+}
+#undef EMU_CASE
+#define EMU_CASE(name, number, message) \
+    case number: return #name;
+API const char* cudaGetErrorName(cudaError_t error) {
+    switch (error) { EMU_ERRORS(EMU_CASE) }
+    return "unrecognized error code";
+}
+#undef EMU_CASE
+
+// Functions for devices. There is one device, number 0.
+
+API cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, noted(cudaSuccess); }
+API cudaError_t cudaGetDevice(int* number) { return *number = 0, noted(cudaSuccess); }
+API cudaError_t cudaSetDevice(int number) { return unless(number != 0, cudaErrorInvalidDevice); }
+API cudaError_t cudaChooseDevice(int* number, const cudaDeviceProp*) { return *number = 0, noted(cudaSuccess); }
+API cudaError_t cudaSetDeviceFlags(unsigned) { return noted(cudaSuccess); }
+
+API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int number) {
+    if (number != 0) return noted(cudaErrorInvalidDevice);
+    const emu::Limits& limits = device().limits;
+    *p = {};
+    strcpy(p->name, "bfsbench emulated GPU");
+    p->totalGlobalMem = device().memory.total();
+    p->sharedMemPerBlock = 48 << 10;
+    p->sharedMemPerBlockOptin = limits.shared_per_block;
+    p->sharedMemPerMultiprocessor = limits.shared_per_multiprocessor;
+    p->reservedSharedMemPerBlock = 1024;
+    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
+    p->warpSize = emu::kWarpSize;
+    p->memPitch = 0x7fffffff;
+    p->maxThreadsPerBlock = static_cast<int>(limits.max_threads_per_block);
+    p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
+    p->maxThreadsDim[2] = 64;
+    p->maxGridSize[0] = 0x7fffffff;
+    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+    p->clockRate = 1980000;
+    p->memoryClockRate = 2619000;
+    p->memoryBusWidth = 6144;
+    p->l2CacheSize = 60 << 20;
+    p->totalConstMem = 64 << 10;
+    p->major = 9;
+    p->textureAlignment = 512;
+    p->texturePitchAlignment = 32;
+    p->deviceOverlap = p->canMapHostMemory = p->concurrentKernels = p->asyncEngineCount = p->unifiedAddressing = 1;
+    p->multiProcessorCount = static_cast<int>(limits.multiprocessors);
+    p->maxThreadsPerMultiProcessor = static_cast<int>(limits.threads_per_multiprocessor);
+    p->maxBlocksPerMultiProcessor = static_cast<int>(limits.blocks_per_multiprocessor);
+    p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch = p->memoryPoolsSupported = 1;
+    p->streamPrioritiesSupported = p->globalL1CacheSupported = p->localL1CacheSupported = 1;
+    return noted(cudaSuccess);
+}
+
+API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int number) {
+    cudaDeviceProp p;
+    if (cudaError_t error = cudaGetDeviceProperties(&p, number)) return error;
+    auto found = [&](size_t it) { return *value = static_cast<int>(it), noted(cudaSuccess); };
+    switch (attribute) {
+        case cudaDevAttrMaxThreadsPerBlock: return found(p.maxThreadsPerBlock);
+        case cudaDevAttrMaxBlockDimX: return found(p.maxThreadsDim[0]);
+        case cudaDevAttrMaxBlockDimY: return found(p.maxThreadsDim[1]);
+        case cudaDevAttrMaxBlockDimZ: return found(p.maxThreadsDim[2]);
+        case cudaDevAttrMaxGridDimX: return found(p.maxGridSize[0]);
+        case cudaDevAttrMaxGridDimY: return found(p.maxGridSize[1]);
+        case cudaDevAttrMaxGridDimZ: return found(p.maxGridSize[2]);
+        case cudaDevAttrMaxSharedMemoryPerBlock: return found(p.sharedMemPerBlock);
+        case cudaDevAttrTotalConstantMemory: return found(p.totalConstMem);
+        case cudaDevAttrWarpSize: return found(p.warpSize);
+        case cudaDevAttrMaxPitch: return found(p.memPitch);
+        case cudaDevAttrMaxRegistersPerBlock: return found(p.regsPerBlock);
+        case cudaDevAttrClockRate: return found(p.clockRate);
+        case cudaDevAttrTextureAlignment: return found(p.textureAlignment);
+        case cudaDevAttrGpuOverlap: return found(p.deviceOverlap);
+        case cudaDevAttrMultiProcessorCount: return found(p.multiProcessorCount);
+        case cudaDevAttrKernelExecTimeout: return found(p.kernelExecTimeoutEnabled);
+        case cudaDevAttrIntegrated: return found(p.integrated);
+        case cudaDevAttrCanMapHostMemory: return found(p.canMapHostMemory);
+        case cudaDevAttrComputeMode: return found(p.computeMode);
+        case cudaDevAttrConcurrentKernels: return found(p.concurrentKernels);
+        case cudaDevAttrEccEnabled: return found(p.ECCEnabled);
+        case cudaDevAttrPciBusId: return found(p.pciBusID);
+        case cudaDevAttrPciDeviceId: return found(p.pciDeviceID);
+        case cudaDevAttrMemoryClockRate: return found(p.memoryClockRate);
+        case cudaDevAttrGlobalMemoryBusWidth: return found(p.memoryBusWidth);
+        case cudaDevAttrL2CacheSize: return found(p.l2CacheSize);
+        case cudaDevAttrMaxThreadsPerMultiProcessor: return found(p.maxThreadsPerMultiProcessor);
+        case cudaDevAttrAsyncEngineCount: return found(p.asyncEngineCount);
+        case cudaDevAttrUnifiedAddressing: return found(p.unifiedAddressing);
+        case cudaDevAttrComputeCapabilityMajor: return found(p.major);
+        case cudaDevAttrComputeCapabilityMinor: return found(p.minor);
+        case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return found(p.sharedMemPerMultiprocessor);
+        case cudaDevAttrMaxRegistersPerMultiprocessor: return found(p.regsPerMultiprocessor);
+        case cudaDevAttrManagedMemory: return found(p.managedMemory);
+        case cudaDevAttrPageableMemoryAccess: return found(p.pageableMemoryAccess);
+        case cudaDevAttrConcurrentManagedAccess: return found(p.concurrentManagedAccess);
+        case cudaDevAttrCooperativeLaunch: return found(p.cooperativeLaunch);
+        case cudaDevAttrMaxSharedMemoryPerBlockOptin: return found(p.sharedMemPerBlockOptin);
+        case cudaDevAttrMaxBlocksPerMultiprocessor: return found(p.maxBlocksPerMultiProcessor);
+        case cudaDevAttrMemoryPoolsSupported: return found(p.memoryPoolsSupported);
+    }
+    return noted(cudaErrorInvalidValue);
+}
+
+API cudaError_t cudaDeviceSynchronize() { return noted(cudaSuccess); }
+API cudaError_t cudaDeviceReset() { return noted(cudaSuccess); }
+API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return noted(cudaSuccess); }
+API cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return noted(cudaSuccess); }
+API cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return noted(cudaSuccess); }
+API cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+    *value = limit == cudaLimitStackSize ? emu::StackPool::kBytes : limit == cudaLimitMallocHeapSize ? device().memory.total() : 2048;
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { return *least = 0, *greatest = -5, noted(cudaSuccess); }
+API cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, noted(cudaSuccess); }
+API cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, noted(cudaSuccess); }
+API cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSION, noted(cudaSuccess); }
+API cudaError_t cudaProfilerStart() { return noted(cudaSuccess); }
+API cudaError_t cudaProfilerStop() { return noted(cudaSuccess); }
+
+// Functions that allocate, copy and set memory.
+
+API cudaError_t cudaMalloc(void** place, size_t bytes) {
+    if (!place) return noted(cudaErrorInvalidValue);
+    *place = bytes ? device().memory.take(bytes) : nullptr;
+    if (*place) device().remember(*place, EMU_SITE);
+    return unless(bytes && !*place, cudaErrorMemoryAllocation);
+}
+API cudaError_t cudaMallocAsync(void** place, size_t bytes, cudaStream_t) { return cudaMalloc(place, bytes); }
+API cudaError_t cudaMallocHost(void** place, size_t bytes) { return take_shared(place, bytes); }
+API cudaError_t cudaHostAlloc(void** place, size_t bytes, unsigned) { return take_shared(place, bytes); }
+API cudaError_t cudaMallocManaged(void** place, size_t bytes, unsigned) { return take_shared(place, bytes); }
+API cudaError_t cudaHostRegister(void* place, size_t bytes, unsigned) {
+    if (!place || !bytes) return noted(cudaErrorInvalidValue);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!registered.emplace(place, bytes).second) return noted(cudaErrorHostMemoryAlreadyRegistered);
+    device().machine.buffers.adopt(static_cast<char*>(place), bytes, 1);
+    if (device().machine.watch) device().machine.buffers.set_written(static_cast<char*>(place), bytes);
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaHostUnregister(void* place) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!registered.erase(place)) return noted(cudaErrorHostMemoryNotRegistered);
+    device().machine.buffers.remove(static_cast<char*>(place));
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaHostGetDevicePointer(void** there, void* host, unsigned) { return *there = host, noted(cudaSuccess); }
+API cudaError_t cudaMallocPitch(void** place, size_t* pitch, size_t width, size_t height) {
+    constexpr size_t kPitch = 512;
+    *pitch = (width + kPitch - 1) / kPitch * kPitch;
+    return cudaMalloc(place, *pitch * height);
+}
+API cudaError_t cudaMalloc3D(cudaPitchedPtr* place, cudaExtent extent) {
+    place->xsize = extent.width;
+    place->ysize = extent.height;
+    return cudaMallocPitch(&place->ptr, &place->pitch, extent.width, extent.height * extent.depth);
+}
+API cudaError_t cudaFree(void* place) {
+    if (!place) return noted(cudaSuccess);
+    return unless(!device().memory.give_back(place) && !emu::shared_free(place));
+}
+API cudaError_t cudaFreeAsync(void* place, cudaStream_t) { return cudaFree(place); }
+API cudaError_t cudaFreeHost(void* place) { return unless(place && !emu::shared_free(place)); }
+
+API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return device().copy(to, from, bytes, kind, EMU_SITE); }
+API cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+    return device().copy(to, from, bytes, kind, EMU_SITE);
+}
+API cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+    if (width > to_pitch || width > from_pitch) return noted(cudaErrorInvalidPitchValue);
+    for (size_t row = 0; row < height; ++row) {
+        auto* source = static_cast<const char*>(from) + row * from_pitch;
+        if (cudaError_t error = device().copy(static_cast<char*>(to) + row * to_pitch, source, width, kind, EMU_SITE)) return error;
+    }
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t) {
+    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+API cudaError_t cudaMemset(void* to, int value, size_t bytes) { return device().set(to, value, bytes, EMU_SITE); }
+API cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) { return device().set(to, value, bytes, EMU_SITE); }
+API cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+    if (width > pitch) return noted(cudaErrorInvalidPitchValue);
+    for (size_t row = 0; row < height; ++row) {
+        if (cudaError_t error = device().set(static_cast<char*>(to) + row * pitch, value, width, EMU_SITE)) return error;
+    }
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+    *total = device().memory.total();
+    *free = *total - device().memory.used();
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t) { return noted(cudaSuccess); }
+API cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return noted(cudaSuccess); }
+API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place) {
+    void* pointer = const_cast<void*>(place);
+    bool shared = device().machine.buffers.at(static_cast<const char*>(place)).second != nullptr;
+    if (device().memory.has(place)) *attributes = {cudaMemoryTypeDevice, 0, pointer, nullptr};
+    else if (shared) *attributes = {cudaMemoryTypeHost, 0, pointer, pointer};
+    else *attributes = {cudaMemoryTypeUnregistered, 0, nullptr, pointer};
+    return noted(cudaSuccess);
+}
+
+// Functions for streams and events. Work has run when the call that issues it returns.
+
+API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int priority) {
+    return *stream = new emu_stream{priority}, noted(cudaSuccess);
+}
+API cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+API cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+API cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    if (reinterpret_cast<uintptr_t>(stream) > 4) delete stream;
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaStreamSynchronize(cudaStream_t) { return noted(cudaSuccess); }
+API cudaError_t cudaStreamQuery(cudaStream_t) { return noted(cudaSuccess); }
+API cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return noted(cudaSuccess); }
+API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
+    call(stream, device().sticky, data);
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t call, void* data) { return call(data), noted(cudaSuccess); }
+API cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) { return noted(cudaSuccess); }
+API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+    *event = new emu_event;
+    (*event)->timed = !(flags & cudaEventDisableTiming);
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+    if (!event) return noted(cudaErrorInvalidResourceHandle);
+    event->at = std::chrono::steady_clock::now();
+    event->recorded = true;
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaEventSynchronize(cudaEvent_t event) { return unless(!event, cudaErrorInvalidResourceHandle); }
+API cudaError_t cudaEventQuery(cudaEvent_t event) { return unless(!event, cudaErrorInvalidResourceHandle); }
+API cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+    bool usable = begin && end && begin->recorded && end->recorded && begin->timed && end->timed;
+    if (!usable) return noted(cudaErrorInvalidResourceHandle);
+    *milliseconds = std::chrono::duration<float, std::milli>(end->at - begin->at).count();
+    return noted(cudaSuccess);
+}
+API cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, noted(cudaSuccess); }

@@ -1,0 +1,323 @@
+"""Whole CUDA programs to C++: a preprocessed file, host and device parts, becomes one translation unit.
+
+The text is what the compiler's preprocessor made, so macros are expanded and headers are in it. Headers of
+the system are left alone. In the others
+
+- ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a configuration and a call of the kernel;
+- a kernel's body begins with the question whether it is to be launched (include/emu/program.h);
+- shared variables, inline PTX and, in builds that count, loops are rewritten as in kernel files.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bfsbench.emulator.ptx import ASM, translate_asm
+from bfsbench.emulator.translate import (
+    SHARED,
+    angles_as_brackets,
+    declare_shared,
+    end_of_declaration,
+    functions_with_loops,
+    part,
+    quoted,
+    start_of_declaration,
+    unroll,
+)
+from bfsbench.kernels.source import Edit, KernelDefinition, SourceText, kernels_of, split_at
+from bfsbench.support.errors import ToolchainError
+
+_MARKER = re.compile(r'^# (\d+) "((?:\\.|[^"\\])*)"((?: \d)*)$', re.MULTILINE)
+_HIDDEN = re.compile(r"^#pragma emu_hidden (\d+)$", re.MULTILINE)
+_OPENING = re.compile(r"<<\s*<")
+_CLOSING = re.compile(r">>\s*>\s*\(")
+_IDENTIFIER_BEFORE = re.compile(r"(?:(?:[A-Za-z_]\w*|~)?\s*::\s*)*[A-Za-z_]\w*\s*$")
+_MEMBER_BEFORE = re.compile(r"(?:\.|->)\s*$")
+_BRACES = re.compile(r"[{}]")
+_SCOPE = re.compile(
+    r'(?:\bnamespace\b[^;{}()]*|\bextern\s*"[^"]*"\s*|\b(?:struct|class|union|enum)\b[^;{}=]*)$'
+)
+_TEMPLATE = re.compile(r"\btemplate\s*<")
+_POINTER_NAME = re.compile(r"\(\s*[*&]+\s*(\w+)\s*\)")
+_LAST_NAME = re.compile(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)$")
+_TYPE_WORDS = frozenset(
+    (
+        *("int", "unsigned", "signed", "char", "short", "long", "float", "double"),
+        *("bool", "void", "size_t", "const", "auto"),
+    )
+)
+_PARAMETER_NAME = re.compile(r"(\.\.\.)?\s*([A-Za-z_]\w*)?\s*$")
+_NOINLINE = re.compile(r"(?<!\()\b__noinline__\b(?!\))")
+_BUILT_INS = {
+    "threadIdx": "thread_index",
+    "blockIdx": "block_index",
+    "blockDim": "block_shape",
+    "gridDim": "grid_shape",
+}
+_BUILT_IN = re.compile(rf"(?<!\.)(?<!->)(?<!::)\b(?:{'|'.join(_BUILT_INS)})\b")
+_OWN_VARIABLE = re.compile(
+    rf"\b(?:dim3|uint3|int|unsigned|auto)\s+(?:[^;(){{}}]*,\s*)?({'|'.join(_BUILT_INS)})\b"
+)
+_VOLATILE = re.compile(r"\bvolatile\b")
+
+
+class Preprocessed(SourceText):
+    """The output of the preprocessor, with what comes from headers of the system put aside."""
+
+    def __init__(self, path: Path, output: str) -> None:
+        self._hidden: list[str] = []
+        self._read(path, self._without_system(output))
+
+    def _read(self, path: Path, text: str) -> None:
+        super().__init__(path, text)
+        self._markers = [
+            (match.start(), int(match.group(1)), match.group(2)) for match in _MARKER.finditer(self.code)
+        ]
+        self._starts = [start for start, *_ in self._markers]
+
+    def replace(self, edits: list[Edit]) -> None:
+        """Make edits, so that later ones see their result."""
+        if edits:
+            self._read(self.path, super().edited(edits))
+
+    def _without_system(self, output: str) -> str:
+        markers = list(_MARKER.finditer(output))
+        parts = [output[: markers[0].start()]] if markers else [output]
+        ends = [*(match.start() for match in markers[1:]), len(output)] if markers else []
+        for match, end in zip(markers, ends, strict=True):
+            text = output[match.start() : end]
+            if "3" not in match.group(3) and not match.group(2).startswith("<"):
+                parts.append(text)
+            elif parts and (hidden := _HIDDEN.fullmatch(parts[-1].strip())):
+                self._hidden[int(hidden.group(1))] += text
+            else:
+                parts.append(f"#pragma emu_hidden {len(self._hidden)}\n")
+                self._hidden.append(text)
+        return "".join(parts)
+
+    def place(self, position: int) -> tuple[str, int]:
+        """The file and line that the text at a position comes from."""
+        index = bisect_right(self._starts, position) - 1
+        if index < 0:
+            return str(self.path), super().line(position)
+        start, number, file = self._markers[index]
+        return file, number + self.code.count("\n", start, position) - 1
+
+    def error(self, position: int, message: str) -> ToolchainError:
+        file, number = self.place(position)
+        return ToolchainError(f"{file}:{number}: error: {message}")
+
+    def edited(self, edits: list[Edit]) -> str:
+        return _HIDDEN.sub(lambda match: self._hidden[int(match.group(1))], super().edited(edits))
+
+
+def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -> tuple[str, bool]:
+    """Translate the preprocessor's output for a file of a program. ``unrolls`` marks the loops that nvcc
+    unrolls. Returns the text, and whether threads may poll memory in loops that call nothing. Raises
+    ToolchainError, naming file and line, for constructs it cannot translate.
+    """
+    source = Preprocessed(path, preprocessed)
+    source.replace(list(_built_in(source)))
+    kernels = [kernel for kernel in kernels_of(source) if kernel.body.stop]
+    edits = [
+        *(edit for number, kernel in enumerate(kernels) for edit in _prologue(source, kernel, number)),
+        *_shared(source, kernels),
+        *_launches(source),
+        *_asm(source),
+        *(
+            Edit(match.start(), match.end(), "__attribute__((noinline))")
+            for match in _NOINLINE.finditer(source.statements)
+        ),
+    ]
+    if unrolls:
+        edits += unroll(source, functions_with_loops([source]))
+        edits += part(source)
+    return source.edited(edits), _VOLATILE.search(source.statements) is not None
+
+
+def _built_in(source: Preprocessed) -> Iterator[Edit]:
+    """CUDA's built-in variables, but for a function's own variables of these names."""
+    own = [(match.group(1), match.start()) for match in _OWN_VARIABLE.finditer(source.statements)]
+    bodies = _function_bodies(source) if own else []
+    hidden = {(name, body.start) for name, at in own for body in bodies if at in body}
+    for match in _BUILT_IN.finditer(source.statements):
+        body = next((body.start for body in bodies if match.start() in body), None)
+        if (match.group(), body) not in hidden:
+            yield Edit(match.start(), match.end(), f"(::emu::{_BUILT_INS[match.group()]}())")
+
+
+def _asm(source: Preprocessed) -> Iterator[Edit]:
+    for match in ASM.finditer(source.statements):
+        opening = match.end() - 1
+        closing = source.closing(opening)
+        yield Edit(match.start(), closing + 1, translate_asm(source, opening, closing))
+
+
+def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> Iterator[Edit]:
+    """What a kernel does first; parameters without a name get one."""
+    names, types = [], []
+    opening = source.code.rfind(kernel.parameters + ")", 0, kernel.body.start)
+    position = opening
+    text = kernel.parameters
+    for i, parameter in enumerate(split_at(",", text, angles_as_brackets(text))):
+        if not parameter or parameter == "void":
+            continue
+        declared = parameter.partition("=")[0].rstrip() if "=" in parameter else parameter
+        start = source.code.index(parameter, position)
+        position = start + len(parameter)
+        name = _parameter_name(declared)
+        if name is None:
+            name = f"emu_parameter_{i}"
+            yield Edit(start + len(declared), start + len(declared), f" {name}")
+        pack = "..." if "..." in declared else ""
+        names.append(name + pack)
+        types.append(f"::emu::plain_t<decltype({name})>{pack}")
+    own = f"{kernel.name}{kernel.explicit or _template_arguments(kernel.template)}"
+    itself = f"static_cast<void (*)({', '.join(types)})>({own})"
+    bounds = f"::emu::first_of({kernel.launch_bounds})" if kernel.launch_bounds else "0"
+    cluster = f"dim3({kernel.cluster})" if kernel.cluster else "dim3(1)"
+    arguments = ", ".join([f'"{kernel.name}"', bounds, cluster, *names])
+    tag = f"emu_kernel_{number}"
+    yield Edit(
+        *(kernel.body.start, kernel.body.start),
+        f" struct {tag} {{}}; if (::emu::launching()) "
+        f"return ::emu::launch_self<{tag}, {itself}>({arguments}); ",
+    )
+
+
+def _parameter_name(declared: str) -> str | None:
+    """The name in a parameter's declaration; None if it has none."""
+    if found := _POINTER_NAME.search(declared):
+        return found.group(1)
+    found = _LAST_NAME.search(declared)
+    before = declared[: found.start()].strip() if found else ""
+    if not found or not before or found.group(1) in _TYPE_WORDS:
+        return None
+    qualifiers = re.sub(r"\b(?:const|volatile|struct|class|typename|unsigned|signed)\b", "", before).strip()
+    alone = not qualifiers and not re.search(r"\b(?:unsigned|signed)\b", before)
+    return None if alone or before.endswith("::") else found.group(1)
+
+
+def _template_arguments(head: str) -> str:
+    """The arguments that stand for a template's own parameters; empty for what is no template."""
+    match = _TEMPLATE.search(head)
+    if match is None:
+        return ""
+    depth, end = 1, match.end()
+    while depth and end < len(head):
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(head[end], 0)
+        end += 1
+    inner = head[match.end() : end - 1]
+    if not inner.strip():
+        return ""
+    names = []
+    for parameter in split_at(",", inner, angles_as_brackets(inner)):
+        found = _PARAMETER_NAME.search(parameter.partition("=")[0])
+        name = (found and found.group(2)) or ""
+        names.append(name + ("..." if "..." in parameter else ""))
+    return f"<{', '.join(names)}>"
+
+
+def _launches(source: Preprocessed) -> Iterator[Edit]:
+    mask = source.statements
+    for match in _OPENING.finditer(mask):
+        start = _start_of_callee(mask, match.start())
+        end = _CLOSING.search(mask, match.end())
+        if start is None or end is None:
+            raise source.error(match.start(), "a launch must read kernel<<<grid, block>>>(arguments)")
+        closing = source.closing(end.end() - 1)
+        shape = source.code[match.end() : end.start()]
+        yield Edit(start, start, "(")
+        yield Edit(match.start(), end.end() - 1, "")
+        yield Edit(closing + 1, closing + 1, ")")
+        yield Edit(start, start, f"::emu::Configured(::emu::LaunchShape({shape})), ")
+
+
+def _start_of_callee(mask: str, position: int) -> int | None:
+    """Where the expression begins that is launched; it ends at a position."""
+    while True:
+        end = len(mask[:position].rstrip()) if mask[position - 1].isspace() else position
+        last = mask[end - 1]
+        if last in ")]>":
+            opening = _opening(mask, end - 1)
+            if opening is None:
+                return None
+            if last == ")" and not _IDENTIFIER_BEFORE.search(mask, max(0, opening - 200), opening):
+                return opening
+            position = opening
+            continue
+        found = _IDENTIFIER_BEFORE.search(mask, max(0, end - 200), end)
+        if found is None:
+            return None
+        position = found.start()
+        if member := _MEMBER_BEFORE.search(mask, max(0, position - 8), position):
+            position = member.start()
+            continue
+        return position
+
+
+def _opening(mask: str, position: int) -> int | None:
+    """Where the bracket is that the one at a position closes."""
+    depth, angles = 0, mask[position] == ">"
+    for i in range(position, -1, -1):
+        character = mask[i]
+        if character in ")]" or (angles and character == ">" and mask[i - 1] != "-"):
+            depth += 1
+        elif character in "([" or (angles and character == "<"):
+            depth -= 1
+            if depth == 0:
+                return i
+        elif character in ";{}":
+            return None
+    return None
+
+
+def _shared(source: Preprocessed, kernels: Sequence[KernelDefinition]) -> Iterator[Edit]:
+    inside = _function_bodies(source)
+    for number, match in enumerate(SHARED.finditer(source.statements)):
+        end = end_of_declaration(source, match.end())
+        owner = "::emu::device_functions"
+        for index, kernel in enumerate(kernels):
+            if match.start() in kernel.body:
+                owner = f"::emu::KernelOf<emu_kernel_{index}>::value"
+        start = start_of_declaration(source, match.start())
+        qualifiers = " ".join(word for word in ("volatile", "const") if word in match.group())
+        declaration = f"{source.code[start : match.start()]}{qualifiers} {source.code[match.end() : end]}"
+        dynamic = "extern" in match.group() or re.search(
+            r"\bextern\b", source.statements[start : match.start()]
+        )
+        declaration = re.sub(r"\b(?:extern|static)\b", "", declaration)
+        at_file_scope = not any(match.start() in body for body in inside)
+        replacement = declare_shared(declaration, bool(dynamic), owner, number, at_file_scope=at_file_scope)
+        if replacement is None or end < 0:
+            raise source.error(match.start(), "cannot read this __shared__ declaration")
+        yield Edit(start, end + 1, replacement)
+
+
+def _function_bodies(source: Preprocessed) -> list[range]:
+    """The outermost blocks that are neither of a namespace, of a class, nor of a linkage."""
+    bodies: list[range] = []
+    scopes: list[int | None] = []  # where each open block begins, if it is an outermost body
+    depth = 0
+    for match in _BRACES.finditer(source.statements):
+        if match.group() == "{":
+            head = source.statements[max(0, match.start() - 400) : match.start()]
+            scope = _SCOPE.search(head[max(head.rfind(mark) for mark in ";{}") + 1 :].rstrip())
+            body = not scope and depth == 0
+            scopes.append(match.start() if body else None)
+            depth += not scope
+            if scope:
+                scopes[-1] = -1
+        elif scopes:
+            start = scopes.pop()
+            if start != -1:
+                depth -= 1
+            if start is not None and start >= 0:
+                bodies.append(range(start, match.start()))
+    return bodies
+
+
+def line_directive(path: Path) -> str:
+    """A directive that what follows is the first line of a file."""
+    return f"#line 1 {quoted(path)}\n"

@@ -1,0 +1,456 @@
+"""The kinds of drawings: their keys in an experiment's file, and the tables and pictures made of them.
+
+A new kind is a subclass of :class:`Chart` with a ``tag`` and a member of ``Drawing``.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import msgspec
+import numpy as np
+
+from bfsbench.experiments.outcome import Outcome
+from bfsbench.experiments.printed import Printed, Value, number, printed_tables
+from bfsbench.experiments.trace import routed
+from bfsbench.experiments.trace_tables import trace_tables
+from bfsbench.graphs.marks import UNMARKED, split_marks
+from bfsbench.programs.families.bfs.profile import parse_counters
+from bfsbench.reports import TABLES
+from bfsbench.reports.measured import value_order
+from bfsbench.reports.plots import NothingToDrawError, Picture, draw, matplotlib_style
+from bfsbench.reports.plots.picture import COLOURS, file_name, look, panels, plain_log
+from bfsbench.reports.rows import STATISTIC, configurations
+from bfsbench.reports.table import Cell, Table
+from bfsbench.rows.point import knob_values
+from bfsbench.support.toml_files import Factor, TomlTable
+from bfsbench.variants import all_variants
+from bfsbench.variants.base import Variant
+
+_COMMON = frozenset(("title", "graphs", "series"))
+
+
+class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
+    """A drawing: its keys in a file, and the tables and pictures made of an outcome. Subclasses have a
+    ``tag``."""
+
+    needs_graphs: ClassVar[bool] = False
+    """Whether it shows the graphs themselves; they are then loaded even where nothing is measured."""
+    shows_times: ClassVar[bool] = False
+    """Whether the table of best times holds the same numbers."""
+
+    title: str = ""
+    """The experiment's title by default."""
+    graphs: list[str] = msgspec.field(default_factory=list)
+    """Labels of graphs; all by default."""
+    series: list[str] = msgspec.field(default_factory=list)
+    """Labels of sweeps or variants, optionally with knob values: ``virtual_warp W_SZ=4``; all by default."""
+
+    @classmethod
+    def kind(cls) -> str:
+        """The drawing's ``kind`` in a file; empty for shared base classes."""
+        return str(cls.__struct_config__.tag)
+
+    @property
+    def compared(self) -> list[str]:
+        """Series that the others are compared with."""
+        return []
+
+    def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
+        """Tables of graphs or declarations, which need no rows."""
+        yield from ()
+
+    def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
+        """Tables made from rows of one kind, measured or emulated, besides their best times."""
+        yield from ()
+
+    def texts(self, outcome: Outcome) -> dict[str, str]:
+        """Text drawings, by titles."""
+        return {}
+
+    def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
+        """Its pictures; none where there are no rows for them. Raises UsageError without matplotlib."""
+        yield from ()
+
+
+class Plot(Chart, frozen=True, kw_only=True, tag=""):
+    """A drawing that is a picture of :mod:`bfsbench.reports.plots`, of the same name."""
+
+    def options(self) -> dict[str, Any]:
+        """Its own keys, as arguments of the plot's function."""
+        names = (field.name for field in msgspec.structs.fields(self))
+        return {name: getattr(self, name) for name in names if name not in _COMMON}
+
+    def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
+        if outcome.rows.empty:
+            return
+        rows, levels = outcome.drawn(self)
+        try:
+            yield from draw(self.kind(), rows, levels, title=title, **self.options())
+        except NothingToDrawError:
+            return
+
+
+class Bars(Plot, frozen=True, kw_only=True, tag="bars"):
+    """The best time of every series, a group a graph."""
+
+    shows_times: ClassVar[bool] = True
+
+
+class Curve(Plot, frozen=True, kw_only=True, tag="curve"):
+    """Best time of every series over the graphs, ordered by their size or by their ``x``."""
+
+    shows_times: ClassVar[bool] = True
+
+    x: Literal["num_vertices", "given"] = "num_vertices"
+    x_label: str = "vertices"
+    log_x: bool = False
+    log_y: bool = False
+
+
+class SpeedUp(Plot, frozen=True, kw_only=True, tag="speedup"):
+    """Time of ``baseline`` / time of each series, a group a graph."""
+
+    shows_times: ClassVar[bool] = True
+
+    baseline: str = "cpu_queue"
+
+    @property
+    def compared(self) -> list[str]:
+        return [self.baseline]
+
+    def options(self) -> dict[str, Any]:
+        return {"baselines": (self.baseline,)}
+
+
+class Ablation(Plot, frozen=True, kw_only=True, tag="ablation"):
+    """Speed-up over ``baseline`` as parts are added, in the order of ``series``."""
+
+    shows_times: ClassVar[bool] = True
+
+    baseline: str = "cpu_queue"
+    references: list[str] = msgspec.field(default_factory=list)
+    """Series drawn as lines across the bars."""
+
+    @property
+    def compared(self) -> list[str]:
+        return [self.baseline, *self.references]
+
+
+class Spread(Plot, frozen=True, kw_only=True, tag="spread"):
+    """Fastest, median and slowest sample of every series."""
+
+
+class HeatMap(Plot, frozen=True, kw_only=True, tag="heatmap"):
+    """Time over grid x block, a map a graph and series."""
+
+    def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
+        if not outcome.emulated:
+            yield from TABLES["heatmap"](outcome.rows)
+
+
+class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
+    """Frontier size and time a level, the kernel or layer that ran it marked."""
+
+    def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
+        yield _level_table(outcome, self)
+
+
+def _level_table(outcome: Outcome, drawing: Profile) -> Table:
+    """How many levels each kernel or layer ran, and what they cost."""
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs_of(drawing):
+        for series in outcome.series_of(drawing):
+            for kernel, group in outcome.levels_of(series, name).groupby("kernel", sort=False):
+                largest, total = group["frontier_size"].max(), group["time_us"].sum()
+                facts = (outcome.title(name), series.title, str(kernel), len(group))
+                lines.append((*facts, int(largest), float(total)))
+    columns = ("graph", "series", "kernel", "levels", "largest_frontier", "time_us")
+    return Table("levels", f"Levels by kernel{outcome.heading}", columns, lines)
+
+
+class KnobSweep(Plot, frozen=True, kw_only=True, tag="knobs"):
+    """Best time of each series against each value of the knobs that it sweeps."""
+
+    def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
+        yield _knob_table(outcome, self)
+
+
+def _knob_table(outcome: Outcome, drawing: KnobSweep) -> Table:
+    """Best time of each series at each value of the knobs that have several; the minimum is marked."""
+    lines: list[tuple[Cell, ...]] = []
+    for series in outcome.series_of(drawing):
+        found = configurations(series.select(outcome.rows))
+        settings = found["knobs"].map(knob_values)
+        for name in outcome.graphs_of(drawing):
+            of_graph = found["graph"] == name
+            for knob in dict.fromkeys(knob for values in settings for knob in values):
+                values = settings[of_graph].map(lambda setting, knob=knob: setting.get(knob))
+                least = found[of_graph].groupby(values)["search_ms"].min()
+                for value in sorted(least.index, key=value_order) if len(least) > 1 else ():
+                    mark = "best" if least[value] == least.min() else ""
+                    lines.append((outcome.title(name), series.title, knob, value, float(least[value]), mark))
+    title = f"Best search time in ms at each value of a knob{outcome.heading}"
+    return Table("knobs", title, ("graph", "series", "knob", "value", "search_ms", "mark"), lines)
+
+
+_STATISTICS = (
+    *("vertices", "arcs", "degree_mean", "degree_std", "degree_median", "degree_max"),
+    *("diameter_at_least", "components", "largest_component", "isolated"),
+)
+
+
+class Datasets(Chart, frozen=True, kw_only=True, tag="datasets"):
+    """The graphs' statistics beside the printed ones."""
+
+    needs_graphs: ClassVar[bool] = True
+
+    def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
+        yield from (_beside(outcome, one) for one in printed_tables(outcome.experiment, "statistics"))
+        yield _statistics(outcome)
+
+
+def _statistics(outcome: Outcome) -> Table:
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs:
+        figures = (outcome.loaded[name].statistics[column] for column in _STATISTICS)
+        lines.append((outcome.title(name), name, *figures))
+    notes = ["The diameter is a lower bound: the largest distance that double sweeps met."]
+    return Table("statistics", "Statistics", ("graph", "searched", *_STATISTICS), lines, tuple(notes))
+
+
+def _beside(outcome: Outcome, printed: Printed) -> Table:
+    """Paper | here, ours with as many digits as are printed, and where these differ."""
+    facts: list[tuple[Cell, ...]] = []
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs:
+        title, differing = outcome.title(name), []
+        line: list[Cell] = [title]
+        for column, heading in zip(printed.columns, printed.labels, strict=True):
+            theirs = printed.value(outcome.uses[name].title, column)
+            ours = outcome.loaded[name].statistics[column] / printed.scale.get(column, 1)
+            facts.append((title, heading, theirs, ours))
+            line.append(f"{'' if theirs is None else theirs} | {_as_printed(ours, theirs)}")
+            if number(theirs) is not None and _as_printed(ours, theirs) != str(theirs):
+                differing.append(heading)
+        another = split_marks(name.rpartition(":")[0])[1] != UNMARKED
+        lines.append((*line, "another graph" if another else ", ".join(differing) or "nothing"))
+    drawing = Table("", "", ("graph", *printed.labels, "differs"), lines)
+    columns = ("graph", "what", "paper", "here")
+    return printed.beside("statistics_beside", columns, facts, drawing, ", rounded as printed")
+
+
+def _as_printed(ours: float, theirs: Value | None) -> str:
+    """Our number with the digits of the printed one."""
+    digits = len(str(theirs).partition(".")[2]) if number(theirs) is not None else 3
+    return f"{ours:.{digits}f}"
+
+
+class Duplicates(Plot, frozen=True, kw_only=True, tag="duplicates"):
+    """Entries of the frontier a level, duplicates included, against distinct vertices."""
+
+    def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
+        yield _duplicate_table(outcome, self)
+
+
+def _duplicate_table(outcome: Outcome, drawing: Duplicates) -> Table:
+    """Entries of every frontier, duplicates included, by level and series; beside the distinct vertices.
+
+    What a level's kernels queue is the next level's frontier.
+    """
+    series = outcome.series_of(drawing)
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs_of(drawing):
+        queued: dict[int, dict[str, int]] = {}
+        distinct: dict[int, int] = {}
+        for one in series:
+            for _, row in outcome.levels_of(one, name).iterrows():
+                level = int(row["level"])
+                distinct[level] = int(row["frontier_size"])
+                queued.setdefault(level + 1, {})[one.title] = parse_counters(str(row["counts"])).get(
+                    "entries", 0
+                )
+        for level in sorted(distinct):
+            sizes = (1 if level == 0 else queued.get(level, {}).get(one.title) for one in series)
+            lines.append((outcome.title(name), level, distinct[level], *sizes))
+    columns = ("graph", "level", "sequential", *(one.title for one in series))
+    title = f"Frontier sizes with duplicates{outcome.heading}"
+    return Table("duplicates", title, columns, lines)
+
+
+_DECLARED = ("work", "space", "parallel_unit", "synchronisation", "frontier", "layout")
+
+
+class Complexity(Chart, frozen=True, kw_only=True, tag="complexity"):
+    """Declarations of the variants side by side; ``series`` says which."""
+
+    def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
+        printed = printed_tables(outcome.experiment, "text")
+        yield _complexity_table(outcome.experiment.family, printed)
+
+
+def _complexity_table(family: str, printed: list[Printed]) -> Table:
+    """The declarations of every variant of a family, with the paper's statement where there is one."""
+    lines: list[tuple[Cell, ...]] = []
+    for variant in (variant for variant in all_variants().values() if variant.family == family):
+        lines.append((variant.name, *(_with_printed(variant, column, printed) for column in _DECLARED)))
+    notes = [f"Here; [in brackets] as in {table.source}." for table in printed]
+    notes.append("Space in words of 4 bytes, the graph included; D is the depth of the search.")
+    return Table("complexity", "Declared complexity", ("variant", *_DECLARED), lines, tuple(notes))
+
+
+def _with_printed(variant: type[Variant], column: str, printed: list[Printed]) -> str:
+    declared = getattr(variant, column)
+    ours = ", ".join(declared) if isinstance(declared, tuple) else str(declared)
+    return " ".join(filter(None, (ours, _printed_text(variant.name, column, printed))))
+
+
+def _printed_text(variant: str, column: str, printed: list[Printed]) -> str:
+    found = (table.value(variant, column) for table in printed if column in table.columns)
+    return "".join(f"[{text}]" for text in found if text is not None)
+
+
+class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
+    """An accelerated quadratic algorithm against n log n, with measured times of ``series`` over V."""
+
+    acceleration: Factor = 1000.0
+
+    def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
+        yield _growth_table(outcome, self)
+
+    def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
+        with matplotlib_style():
+            made = [_growth(kind, self, title) for kind in outcome.by_kind()]
+        yield from made
+
+
+def _growth_table(outcome: Outcome, drawing: Growth) -> Table:
+    """The two model curves at the sizes of the graphs, and our times."""
+    series = outcome.series_of(drawing)
+    best = [outcome.best(one)["search_ms"] for one in series]
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs_of(drawing):
+        n = int(outcome.rows.loc[outcome.rows["graph"] == name, "num_vertices"].iloc[0])
+        times = (float(found[name]) if name in found.index else None for found in best)
+        lines.append((outcome.title(name), n, n * n / drawing.acceleration, n * math.log2(n), *times))
+    notes = [
+        f"Steps of a quadratic algorithm made {drawing.acceleration:g} times faster, and of n log n, which "
+        f"overtakes it at n = {crossing(drawing.acceleration):,}; measured times in ms."
+    ]
+    columns = ("graph", "n", "accelerated_n2_steps", "n_log_n_steps", *(f"{one.title}_ms" for one in series))
+    return Table("growth", f"Growth{outcome.heading}", columns, lines, tuple(notes))
+
+
+def crossing(acceleration: float) -> int:
+    """The smallest n > 1 at which n^2 / acceleration exceeds n log2 n."""
+    n = 2
+    while n <= acceleration * math.log2(n):
+        n += max(1, n // 1000)
+    return n
+
+
+def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
+    """The two model curves with the place where they cross; and times over the number of vertices."""
+    heading = title + outcome.heading
+    figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))
+    n = np.logspace(1, 7, 200)
+    meeting = crossing(drawing.acceleration)
+    model.plot(n, n * n / drawing.acceleration, color=COLOURS[0], label=f"n² / {drawing.acceleration:g}")
+    model.plot(n, n * np.log2(n), color=COLOURS[4], linestyle="--", label="n log₂ n")
+    model.axvline(meeting, color="#777777", linewidth=0.8, label=f"equal at n = {meeting:,}")
+    model.set(xlabel="n", ylabel="steps")
+    sizes = outcome.rows.drop_duplicates("graph").set_index("graph")["num_vertices"]
+    for place, series in enumerate(outcome.series_of(drawing)):
+        best = outcome.best(series)["search_ms"]
+        times = sorted((sizes[name], best[name]) for name in outcome.graphs_of(drawing) if name in best.index)
+        if times:
+            at, ms = zip(*times, strict=True)
+            colour, marker = look(place)
+            measured.plot(at, ms, color=colour, marker=marker, ms=5, label=series.title)
+    measured.set_xlabel("vertices")
+    measured.set_ylabel(f"time of a search (ms):\n{STATISTIC}")
+    for axis in (model, measured):
+        plain_log(axis, "x")
+        plain_log(axis, "y")
+        axis.legend(fontsize=8)
+    return Picture(file_name("growth", "emulated" if outcome.emulated else ""), heading, figure)
+
+
+class Trace(Chart, frozen=True, kw_only=True, tag="trace"):
+    """Small graphs: matrices, levels, and which threads of which kernels do what."""
+
+    needs_graphs: ClassVar[bool] = True
+
+    sources: list[int]
+
+    def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
+        yield from trace_tables(outcome, self)
+
+
+class Maze(Chart, frozen=True, kw_only=True, tag="maze"):
+    """A maze of the generator ``maze``, routed from its first to its last cell by ``series``."""
+
+    needs_graphs: ClassVar[bool] = True
+
+    def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
+        yield _maze_table(outcome, self)
+
+    def texts(self, outcome: Outcome) -> dict[str, str]:
+        return {outcome.title(name): routed(outcome.loaded[name]).text for name in outcome.graphs_of(self)}
+
+    def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
+        with matplotlib_style():
+            made = [_maze(outcome, name, title) for name in outcome.graphs_of(self)]
+        yield from made
+
+
+def _maze_table(outcome: Outcome, drawing: Maze) -> Table:
+    """The routes found."""
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs_of(drawing):
+        route = routed(outcome.loaded[name])
+        steps = len(route.path) - 1 if route.path else None
+        blocked = int((~route.open).sum())
+        lines.append((outcome.title(name), *map(int, route.open.shape), blocked, steps))
+    columns = ("maze", "rows", "columns", "blocked_cells", "steps_of_the_route")
+    return Table("mazes", "Routes from the first cell to the last", columns, lines)
+
+
+def _maze(outcome: Outcome, graph: str, title: str) -> Picture:
+    """Blocked cells black, reached ones coloured by their level, the route drawn through them."""
+    route = routed(outcome.loaded[graph])
+    about = (outcome.title(graph), f"{len(route.path) - 1} steps" if route.path else "no route")
+    figure, (axis,) = panels(title, 1, across=1, size=(6.4, 5.7), about=about)
+    levels = np.ma.masked_where(route.levels < 0, route.levels)
+    image = axis.imshow(levels, cmap="cividis", interpolation="nearest")
+    axis.imshow(np.ma.masked_where(route.open, route.open), cmap="gray", vmin=0, vmax=1)
+    if route.path:
+        down, across = zip(*route.path, strict=True)
+        axis.plot(across, down, color=COLOURS[4], linewidth=2, label="route")
+    last = (route.open.shape[1] - 1, route.open.shape[0] - 1)
+    axis.plot(*zip((0, 0), last, strict=True), "o", color="white", markeredgecolor="black", label="terminals")
+    axis.grid(visible=False)
+    axis.set_xlabel("column (black cells are blocked, white ones out of reach)")
+    axis.set_ylabel("row")
+    figure.colorbar(image, label="level (cells from the first terminal)", shrink=0.8)
+    figure.legend(loc="outside lower center", ncols=2)
+    return Picture(file_name("maze", graph), f"{title}: {', '.join(about)}", figure)
+
+
+Drawing = (
+    Bars
+    | Curve
+    | SpeedUp
+    | Ablation
+    | Spread
+    | HeatMap
+    | Profile
+    | KnobSweep
+    | Datasets
+    | Duplicates
+    | Complexity
+    | Growth
+    | Trace
+    | Maze
+)
+"""One drawing of ``[[drawings]]``, chosen by its ``kind``."""

@@ -1,0 +1,442 @@
+"""Text whose numbers come from rows: Markdown templates, filled in from result files.
+
+A template is a Jinja2 file. It opens result files with ``rows`` and quotes numbers of them::
+
+    {% set all = rows("h200/all-variants.csv") %}
+    On FLA `luo` takes {{ all.of(graph="USA-road-d.FLA", variant="luo").ms | number }} ms.
+
+``compared`` quotes a comparison of two files, ``claims`` the verdicts on an experiment's claims,
+``predicted`` how far to trust predicted times, ``kind_of`` the family of a graph, ``table`` any other CSV
+file. Missing rows are an error, so a text cannot quote numbers that were not measured. Below each table
+stands of which commits and days its rows are; rows of one search by different code are an error unless
+``mixed`` gives the reason above the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import asdict
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from statistics import geometric_mean, harmonic_mean, median
+from typing import TYPE_CHECKING, Any, cast
+
+from bfsbench.experiments import find
+from bfsbench.experiments.claims import WORST_FIRST, findings, verdict_of
+from bfsbench.experiments.outcome import read_outcome
+from bfsbench.graphs.load import kind_of_graph
+from bfsbench.reports.comparison.points import Compared, Comparison, compare, read_side
+from bfsbench.reports.predictions import baseline, trust
+from bfsbench.reports.provenance import footnotes_of
+from bfsbench.reports.ranking import ALL, rankings
+from bfsbench.reports.rows import (
+    SETTING,
+    STATISTIC,
+    TYPICAL,
+    comparable,
+    configurations,
+    equal_repeats,
+    fastest,
+    select,
+)
+from bfsbench.reports.taken import files_of, line_of
+from bfsbench.rows.point import knob_values
+from bfsbench.rows.results import read_results
+from bfsbench.rows.runs import read_runs
+from bfsbench.support.errors import BfsbenchError, InputError, ToolchainError
+
+if TYPE_CHECKING:
+    import jinja2
+    import pandas as pd
+
+_MISTAKES = (
+    *(BfsbenchError, TypeError, ValueError, ArithmeticError),
+    *(LookupError, AttributeError, RecursionError),
+)
+"""What a mistake in a template may raise, besides Jinja2's own errors."""
+_COMMIT = 7
+_OF_COMPARISONS = ("points", "count", "noise", "threshold", "num_same_code", "is_worse", "detects")
+"""Members of a comparison that templates may read."""
+
+
+Read = list["pd.DataFrame"]
+"""The rows whose numbers a template has read, in order; a list for all rows of one text."""
+
+
+class Rows:
+    """Rows of result files, for templates. ``of`` filters them; the other members are values for texts."""
+
+    def __init__(self, frame: pd.DataFrame, what: str, read: Read) -> None:
+        self._frame = frame
+        self._read = read
+        self.what = what
+        """The name of these rows in messages."""
+        self._kept: dict[
+            Hashable, Any
+        ] = {}  # selections and best configurations, as templates ask repeatedly
+
+    def of(self, **wanted: str | int | Sequence[str | int]) -> Rows:
+        """The rows with these values of columns; of ``graph``, ``variant``, ``backend`` and knobs by name.
+
+        A graph may be named without its direction, a variant by an alias; ``K1=4`` selects a knob's value. A
+        list means any of its values. Raises InputError where there are no such rows.
+        """
+        if (known := repr(wanted)) in self._kept:
+            return cast(Rows, self._kept[known])
+        frame = self._frame
+        lists = {
+            name: [value] if isinstance(value, str | int) else [*value] for name, value in wanted.items()
+        }
+        named = {
+            name: [str(value) for value in lists.pop(name, [])] for name in ("graph", "variant", "backend")
+        }
+        frame = select(frame, named["graph"], named["variant"], named["backend"])
+        for name, values in lists.items():
+            texts = {str(value) for value in values}
+            column = frame[name].map(_text) if name in frame else frame["knobs"].map(_knob(name))
+            frame = frame[column.isin(texts)]
+        what = ", ".join([self.what, *(f"{name}={value}" for name, value in wanted.items())])
+        self._kept[known] = Rows(frame, what, self._read).required()
+        return cast(Rows, self._kept[known])
+
+    def required(self) -> Rows:
+        """These rows. Raises InputError if there are none."""
+        if self._frame.empty:
+            raise InputError(f"no rows of {self.what}")
+        return self
+
+    def without(self, **unwanted: str | Sequence[str]) -> Rows:
+        """The rows with other values of these columns."""
+        frame = self._frame
+        for name, values in unwanted.items():
+            frame = frame[~frame[name].isin([values] if isinstance(values, str) else [*values])]
+        return Rows(frame, f"{self.what} without {unwanted}", self._read).required()
+
+    def without_knob(self, **unwanted: str | int) -> Rows:
+        """The rows whose knobs do not have these values."""
+        frame = self._frame
+        for name, value in unwanted.items():
+            frame = frame[frame["knobs"].map(_knob(name)) != str(value)]
+        return Rows(frame, f"{self.what} without {unwanted}", self._read).required()
+
+    def _best(self, combined: Callable[[pd.DataFrame], pd.DataFrame] = configurations) -> pd.DataFrame:
+        self._read.append(self._frame)
+        if combined not in self._kept:
+            found = combined(self._frame)
+            if found.empty:
+                raise InputError(f"no times among {self.what}")
+            self._kept[combined] = fastest(found, SETTING).sort_values("search_ms")
+        return cast("pd.DataFrame", self._kept[combined])
+
+    @property
+    def ms(self) -> float:
+        """The time in ms of the fastest configuration: the median over sources of the fastest repeat."""
+        return float(self._best()["search_ms"].iloc[0])
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The fastest configuration as :func:`bfsbench.reports.rows.configurations` describes it."""
+        return {str(name): value for name, value in self._best().iloc[0].items()}
+
+    @property
+    def best_each(self) -> dict[str, float]:
+        """The time in ms of each variant at its fastest configuration, the fastest first; of those that have
+        times from all sources (see :func:`bfsbench.reports.rows.comparable`)."""
+        best = self._best(comparable).drop_duplicates("variant")
+        return {str(name): float(ms) for name, ms in zip(best["variant"], best["search_ms"], strict=True)}
+
+    @property
+    def typical_each(self) -> dict[str, float]:
+        """As ``best_each``, of the same configurations, but the median over sources of the median repeat."""
+        best = self._best(comparable).drop_duplicates("variant")
+        return {str(name): float(ms) for name, ms in zip(best["variant"], best["median_ms"], strict=True)}
+
+    @property
+    def equal(self) -> Rows:
+        """The rows with equally many repeats on each graph."""
+        return Rows(equal_repeats(self._frame), self.what, self._read)
+
+    @property
+    def typical_ms(self) -> float:
+        """The median over sources of the median repeat, of the configuration of ``ms``."""
+        return float(self._best()["median_ms"].iloc[0])
+
+    @property
+    def first_each(self) -> dict[str, float]:
+        """The time in ms of the first row of each variant; in a tuning, that of its defaults."""
+        first = self._frame[self._frame["status"] == "ok"].drop_duplicates("variant")
+        self._read.append(first)
+        return {str(name): float(ms) for name, ms in zip(first["variant"], first["search_ms"], strict=True)}
+
+    @property
+    def first(self) -> Rows:
+        """The rows with the knobs and block of the first row."""
+        same = (
+            self._frame[["knobs", "block"]].astype(str) == self._frame[["knobs", "block"]].iloc[0].astype(str)
+        ).all(axis=1)
+        return Rows(self._frame[same], f"the first setting of {self.what}", self._read)
+
+    @property
+    def ranking(self) -> list[dict[str, Any]]:
+        """The table ``ranking`` over all graphs, a row for each search, the best first."""
+        self._read.append(self._frame)
+        table = rankings(self._frame)[0]
+        records = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+        return [record for record in records if record["family"] == ALL]
+
+    @property
+    def footnotes(self) -> list[str]:
+        """A line for each program of others: whose clock, what it covers, what it took beside."""
+        return footnotes_of(self._frame)
+
+    @property
+    def graphs(self) -> list[str]:
+        """Full names, in the order of the rows."""
+        return [*dict.fromkeys(self._frame["graph"])]
+
+    @property
+    def variants(self) -> list[str]:
+        return [*dict.fromkeys(self._frame["variant"])]
+
+    @property
+    def commits(self) -> list[str]:
+        return sorted(set(self._frame["commit"]))
+
+    @property
+    def failed(self) -> Rows:
+        """The rows without a time, possibly none."""
+        return Rows(self._frame[self._frame["status"] != "ok"], f"{self.what} that failed", self._read)
+
+    def column(self, name: str) -> list[Any]:
+        """The distinct values of a column, in the order of the rows."""
+        return [*dict.fromkeys(self._frame[name])]
+
+    def values(self, name: str) -> list[float]:
+        """The numbers in a column, one for each row that has one."""
+        self._read.append(self._frame)
+        return [float(value) for value in self._frame[name].dropna()]
+
+    def superseded_by(self, newer: Rows) -> str:
+        """Says that these rows wait for a GPU, with the commit of newer rows and the ratio of their times.
+
+        Empty unless ``newer`` measured other code later. Times are compared on equal graphs and sources.
+        """
+        ours, theirs = self._frame, newer._frame
+        later = theirs["taken_at"].min() > ours["taken_at"].max()
+        if not later or {*ours["code"]} & {*theirs["code"]} - {""}:
+            return ""
+        place = ["graph", "graph_checksum", "source"]
+        times = [frame.groupby(place)["search_ms"].min() for frame in (ours, theirs)]
+        ratios = (times[1] / times[0]).dropna().groupby("graph").median()
+        commits = " and ".join(commit[:_COMMIT] for commit in newer.commits)
+        begun = f"Waiting for rows from a GPU: `{self.variants[0]}` has other code since, of commit {commits}"
+        if ratios.empty:
+            return f"{begun}."
+        on = f"on {len(ratios)} of these graphs" if len(ratios) > 1 else "on one of these graphs"
+        return f"{begun}. There it takes {span(ratios)} times as long {on} (`{newer.what}`)."
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+
+def _text(value: Any) -> str:
+    """A cell as in the file: whole numbers without a decimal point."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _knob(name: str) -> Callable[[str], str | None]:
+    return lambda knobs: knob_values(knobs).get(name)
+
+
+def number(value: float) -> str:
+    """Three significant digits, without an exponent: ``0.0527``, ``2.19``, ``1,090``."""
+    rounded = float(f"{value:.3g}")
+    return f"{value:,.0f}" if abs(rounded) >= 100 else f"{Decimal(f'{value:.3g}'):f}"
+
+
+def span(values: Iterable[float]) -> str:
+    """``25 to 36``: the least and the largest of some numbers, or one number if both round to it."""
+    ordered = sorted(values)
+    ends = [number(ordered[0]), number(ordered[-1])]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def _below(folder: Path, name: str) -> Path:
+    """A file or folder of the rows. Raises InputError for one elsewhere: templates may be other people's."""
+    for part in (name, name.partition("@")[0]):
+        if not (folder / part).resolve().is_relative_to(folder.resolve()):
+            raise InputError(f"{name} is not in {folder}")
+    return folder / name
+
+
+def compared(folder: Path, a: str, b: str, threshold: float = 0.05) -> Comparison:
+    """Two result files compared as :func:`bfsbench.reports.comparison.points.compare` does it."""
+    return compare(read_side(str(_below(folder, a))), read_side(str(_below(folder, b))), threshold)
+
+
+def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
+    """How many of an experiment's claims are reproduced, undecided and not reproduced in these files, beside
+    the rows of all other files in the folder."""
+    experiment = find(name)
+    found = findings(read_outcome(experiment, [_below(folder, file) for file in files], {}, folder))
+    verdicts = [verdict_of([one for one in found if one.claim is claim]) for claim in experiment.claims]
+    return {verdict: verdicts.count(verdict) for verdict in WORST_FIRST}
+
+
+def predicted(path: Path) -> dict[str, dict[str, Any]]:
+    """How well a table of predictions and the variants' means predict, as ``reports.predictions.Trust``."""
+    import pandas as pd
+
+    lines = pd.DataFrame(table(path))
+    return {"model": asdict(trust(lines)), "mean": asdict(baseline(lines))}
+
+
+def table(path: Path) -> list[dict[str, Any]]:
+    """The lines of a CSV file that holds no result rows, by its columns; numbers are numbers. Raises
+    InputError."""
+    import pandas as pd
+
+    try:
+        lines = pd.read_csv(path)
+    except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    return [{str(name): value for name, value in line.items()} for line in lines.to_dict("records")]
+
+
+def _sandbox(folder: Path) -> jinja2.Environment:
+    """Templates may be other people's. They reach members of plain values and of rows, and nothing that reads
+    or writes files or evaluates code, as data frames, numbers of numpy and paths do."""
+    import jinja2.sandbox
+
+    plain = (str, int, float, list, tuple, dict, Rows, Compared)
+
+    class Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            if type(obj) is Comparison:
+                return attr in _OF_COMPARISONS
+            known = type(obj) in plain or type(obj).__module__.startswith("jinja2.")
+            return known and super().is_safe_attribute(obj, attr, value)
+
+    sandbox = Sandbox(
+        loader=jinja2.FileSystemLoader(folder),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    del sandbox.globals["lipsum"]  # text without end
+    return sandbox
+
+
+def fill_in(template: Path, folder: Path) -> str:
+    """Fill in a template from the result files below ``folder``. Raises InputError, naming the template's
+    line, for missing rows and for mistakes in the template; ToolchainError where Jinja2 is not installed.
+    """
+    try:
+        import jinja2
+    except ImportError:
+        raise ToolchainError("texts from templates need Jinja2: pip install 'bfsbench[text]'") from None
+    environment = _sandbox(template.parent)
+    environment.filters |= {
+        "number": number,
+        "span": span,
+        "median": median,
+        "harmonic_mean": harmonic_mean,
+        "count": lambda value: f"{value:,}",
+    }
+
+    read: Read = []
+    reasons: list[str] = []
+
+    @cache
+    def rows(*files: str) -> Rows:
+        return Rows(read_results([_below(folder, file) for file in files]), ", ".join(files), read).required()
+
+    def mixed(reason: str) -> str:
+        reasons.append(reason)
+        return ""
+
+    try:
+        parts = environment.get_template(template.name).generate(
+            rows=rows,
+            mixed=mixed,
+            statistic=STATISTIC,
+            typical=TYPICAL,
+            geometric_mean=geometric_mean,
+            compared=lambda a, b, threshold=0.05: compared(folder, a, b, threshold),
+            claims=lambda name, *files: claims(folder, name, *files),
+            predicted=lambda file: predicted(_below(folder, file)),
+            kind_of=kind_of_graph,
+            table=cache(lambda file: table(_below(folder, file))),
+        )
+        text = _with_origins(parts, read, reasons)
+    except jinja2.TemplateNotFound:
+        raise InputError(f"cannot read {template}: there is no such file") from None
+    except jinja2.TemplateSyntaxError as error:
+        raise InputError(f"{template}:{error.lineno}: {error.message}") from error
+    except UnicodeDecodeError:
+        raise InputError(f"cannot read {template}: it is not UTF-8") from None
+    except (*_MISTAKES, jinja2.TemplateError) as error:
+        line = _line(error, str(template))
+        raise InputError(f"{template}{f':{line}' if line else ''}: {error}") from error
+    return text
+
+
+def command_of(file: Path) -> str:
+    """The command that wrote a result file, in Markdown; empty if it is not known.
+
+    It is the last one in the record beside the file, else that of the file's line in ``commands.csv`` in its
+    folder, whose column ``points`` says which rows the command measures.
+    """
+    if runs := read_runs(file):
+        return f"`{runs[-1]['command']}`"
+    listed = file.with_name("commands.csv")
+    lines = table(listed) if listed.is_file() else []
+    line = next((line for line in lines if line["file"] == file.name), None)
+    if line is None:
+        return ""
+    return f"`{line['command']}`" + ("" if line["points"] == "all" else f", which measures {line['points']}")
+
+
+def _with_origins(parts: Iterable[str], read: Read, reasons: list[str]) -> str:
+    """The text, with a line below each table that says of which commits and days its rows are, and by which
+    command; a command stands once in a text.
+
+    ``parts`` are evaluated one by one, and what is read meanwhile belongs to the table of that place;
+    ``reasons`` hold why its rows may be of different code. Raises InputError for others that are.
+    """
+    made: list[str] = []
+    commands: dict[str, str] = {}
+    line, in_table, begun = "", False, 0
+    for part in parts:
+        for piece in part.splitlines(keepends=True):
+            line += piece
+            if in_table and not line.startswith("|"):
+                reason = reasons.pop(0) if reasons else None
+                frames = read[begun : len(read)]
+                for file in files_of(frames):
+                    command = command_of(Path(file))
+                    commands[file] = "the command above" if file in commands else command
+                    if not command:
+                        del commands[file]
+                origin = line_of(frames, reason, commands)
+                made.append(f"\n{origin}\n" if origin else "")
+                in_table = False
+            if line.startswith("|") and not in_table:
+                in_table, begun = True, len(read)
+            if line.endswith("\n"):
+                made.append(line)
+                line = ""
+    return "".join([*made, line])
+
+
+def _line(error: BaseException, template: str) -> int:
+    """The line of the template that an error came from: the last frame of the traceback in it."""
+    trace, line = error.__traceback__, 0
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == template:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line

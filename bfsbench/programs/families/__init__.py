@@ -1,0 +1,31 @@
+"""The families of algorithms: each is a problem on a graph, with its reference and check. Everything else,
+from planning a sweep to writing its rows, is the same for all families. A family is a module or package of
+this folder that declares a subclass of Family; it is not listed elsewhere.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from types import ModuleType
+
+from bfsbench.programs.families.base import Family
+
+DEFAULT = "bfs"
+"""The default family of commands."""
+
+
+@cache
+def families_here() -> dict[str, Family]:
+    """The families of this package by name, the default one first."""
+    modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
+    found = {family.name: family for module in modules for family in families_of(module)}
+    return dict(sorted(found.items(), key=lambda item: (item[0] != DEFAULT, item[0])))
+
+
+def families_of(module: ModuleType) -> Iterator[Family]:
+    """The families that a module or a package declares."""
+    for item in vars(module).values():
+        declared = isinstance(item, type) and issubclass(item, Family) and "name" in vars(item)
+        if declared and f"{item.__module__}.".startswith(f"{module.__name__}."):
+            yield item()

@@ -1,0 +1,68 @@
+"""A graph as a dense matrix of weights, which all-pairs shortest paths start from."""
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.memory import require_bytes
+from bfsbench.support.errors import UsageError
+
+Matrix = npt.NDArray[np.int32]
+
+INFINITY = 2**30 - 1
+"""The distance without a path. Twice as much is still an int32, so that kernels add without a test
+(cuda_src/min_plus.cuh)."""
+
+MAX_VERTICES = 2**15
+"""A matrix with this number of rows takes 4 GiB, and its elements can be numbered by an int32."""
+
+
+def require_size(name: str, num_vertices: int) -> None:
+    """Raises UsageError for a graph, of this name, whose matrix would be too large."""
+    if num_vertices > MAX_VERTICES:
+        raise UsageError(
+            f"{name} has {num_vertices:,} vertices: all-pairs shortest paths take a dense matrix, "
+            f"of {MAX_VERTICES:,} vertices at most"
+        )
+
+
+def require_matrix(graph: Graph) -> None:
+    """Raises UsageError for a graph whose matrix would be too large, or its distances too long."""
+    n = graph.num_vertices
+    require_size(graph.full_name, n)
+    if graph.weights_unread:
+        raise UsageError(
+            f"{graph.full_name} has weights that were not read: say weights=read, or weights=ignore to make "
+            "every arc weigh 1 (behind a graph's name, ':weights=read')"
+        )
+    if graph.weights is None or len(graph.weights) == 0:
+        return
+    least, largest = int(graph.weights.min()), int(graph.weights.max())
+    if least < 0:
+        raise UsageError(f"{graph.full_name} has an arc of weight {least}: weights must not be negative")
+    if largest * (n - 1) >= INFINITY:
+        raise UsageError(
+            f"{graph.full_name} has an arc of weight {largest:,}: a path over {n:,} vertices could be longer "
+            f"than {INFINITY - 1:,}, the longest that fits"
+        )
+
+
+def weight_matrix(graph: Graph) -> Matrix:
+    """int32[V, V]: the lightest arc from row to column, INFINITY where there is none, 0 on the diagonal.
+
+    Arcs weigh 1 where the graph has no weights. Raises UsageError as ``require_matrix`` does, and
+    NotEnoughMemoryError.
+    """
+    require_matrix(graph)
+    n = graph.num_vertices
+    require_bytes(4 * n * n, f"{graph.full_name}: the matrix of {n:,} x {n:,} weights")
+    matrix = np.full((n, n), INFINITY, np.int32)
+    rows, columns = graph.edge_sources, graph.column_indices
+    if graph.weights is None:
+        matrix[rows, columns] = 1
+    else:
+        lightest = np.ones(graph.num_edges, np.bool_)  # of parallel arcs it is the first
+        lightest[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+        matrix[rows[lightest], columns[lightest]] = graph.weights[lightest]
+    np.fill_diagonal(matrix, 0)
+    return matrix

@@ -1,0 +1,98 @@
+"""Breadth-first search: the level of every vertex below a source.
+
+This module declares the family without NumPy, so that commands start quickly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bfsbench.programs.families.base import PICTURES, Column, Family, Figure
+from bfsbench.support.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bfsbench.graphs.graph import Graph, Ids
+    from bfsbench.programs import ForeignProgram
+    from bfsbench.programs.families.bfs.parents import Parents
+    from bfsbench.programs.families.bfs.search import Search
+
+_BARELY = 0.01
+"""Share of the vertices below which a search is not representative of the graph."""
+
+
+class BreadthFirstSearch(Family):
+    """Searches of five papers, checked against the sequential one."""
+
+    name = "bfs"
+    title = "breadth-first search"
+    baseline = "cpu_queue"
+    one = "a search"
+    from_sources = True
+    columns = (
+        Column("depth", "levels below the source"),
+        Column("reached", "vertices"),
+        Column("edges_traversed", "sum of out-degrees of reached vertices"),
+        Figure(
+            "mteps",
+            "millions of edges traversed a second, from search_ms",
+            "MTEPS",
+            harmonic=True,
+            quartiles=True,
+        ),
+        Figure(
+            "mteps_graph500",
+            "half of it where an undirected edge is stored both ways, as Graph500 counts",
+            harmonic=True,
+            shown=False,
+        ),
+    )
+    profile = (
+        Column("level", "levels below the source"),
+        Column("kernel", "which kernel, or layer of one, ran the level", kind="text"),
+        Column("frontier_size", "vertices at this level"),
+        Column(
+            "edges_inspected", "adjacency entries read; empty where the search alone knows", total="arcs read"
+        ),
+        Column(
+            "time_us",
+            "of the profiled run; the last level of a launch also has what launching took",
+            kind="number",
+        ),
+        Column("counts", "NAME=COUNT for each of the variant's counters that is not 0", kind="text"),
+    )
+    pictures = (*PICTURES, "profile", "roofline", "duplicates")
+
+    def require(self, graph: Graph) -> None:
+        """Accept any graph."""
+
+    def problem(self, graph: Graph, source: int | None) -> Search:
+        if source is None:
+            raise UsageError("a breadth-first search needs a source")
+        from bfsbench.programs.families.bfs.search import Search
+
+        return Search(graph, source)
+
+    def path(self, links: Parents | None, source: int, target: int) -> Ids:
+        from bfsbench.programs.families.bfs.parents import path
+
+        return path(links, target)
+
+    def foreign(self) -> type[ForeignProgram]:
+        from bfsbench.programs.families.bfs.searches import ForeignSearch
+
+        return ForeignSearch
+
+    def advice(self, rows: pd.DataFrame) -> Iterator[str]:
+        """A warning for each graph with sources that reach few vertices, since they dominate a harmonic
+        mean."""
+        rows = rows[["graph", "graph_checksum", "source", "status", "reached", "num_vertices"]]
+        searched = rows[rows["status"] == "ok"].drop_duplicates(["graph", "graph_checksum", "source"])
+        short = searched["reached"] < _BARELY * searched["num_vertices"]
+        for (graph, _), found in short.groupby([searched["graph"], searched["graph_checksum"]]):
+            if found.any():
+                count = f"{found.sum()} of {len(found)} sources" if len(found) > 1 else "the source"
+                mean = "; the harmonic mean is theirs, look at the median" if len(found) > 1 else ""
+                yield f"Warning: {graph}: {count} reached less than 1 % of the vertices{mean}."

@@ -1,0 +1,351 @@
+"""Parents of a breadth-first tree: derived from the levels of any search, checked, and followed to a path.
+
+Most variants compute levels; ``cuda_src/parents.cu``, or ``native/parents.cpp`` after a host program, adds
+the tree once the searches have been timed. Others leave a tree, whose levels are counted here. Graph500's
+five rules are checked on the device that the tree was left on (``cuda_src/tree_check.cu``), or on the host.
+``parents`` is int32[V] throughout: the source is its own parent, a vertex that is not reached has NO_PARENT.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from ctypes import c_int, c_ulonglong
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.backends.base import Buffer, Contract, Device, Struct
+from bfsbench.graphs.graph import Graph, Ids
+from bfsbench.programs import POISON, Clock, DeviceClock, DeviceGraph, HostClock, KernelProgram
+from bfsbench.programs.check import blocks_for
+from bfsbench.programs.families.base import Paths
+from bfsbench.programs.families.bfs.search import Levels
+from bfsbench.programs.families.bfs.searches import UNREACHED, SearchVariant
+from bfsbench.support.errors import NoPathError, UsageError, WrongResultError
+from bfsbench.support.paths import CUDA_SRC
+from bfsbench.support.toolchain import library
+
+RULES = 5
+_NOWHERE = 2**31 - 1
+_BROKEN = {
+    1: "following parents from vertex {} does not end at the source {}",
+    3: "an edge from vertex {} leads down more than one level",
+    4: "an edge from vertex {} leads out of the tree",
+    5: "no edge leads to vertex {} from its parent",
+}
+"""What is wrong at a vertex, by rules; rule 2 holds by the way in which levels are counted."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """What is in a tree that was accepted."""
+
+    edges: int
+    """Of the list by which it was checked, as often as they are there."""
+    vertices: int
+    depth: int
+
+
+class TreeFindings(Struct):
+    """What the kernels have found; see ``tree_check.cu``."""
+
+    _fields_: ClassVar = [
+        ("edges", c_ulonglong),
+        ("vertices", c_int),
+        ("depth", c_int),
+        ("moved", c_int),
+        ("first", c_int * RULES),
+    ]
+
+
+class TreeCheck:
+    """Checks trees of one graph, and keeps the memory that it takes: four words a vertex.
+
+    ``tails`` and ``heads`` are int32 of ``num_edges`` elements at least. With ``both_ways`` the edges are
+    undirected ones that are listed once, as a benchmark's list has them; otherwise they are arcs, and rules 3
+    and 4 hold along them only, as for :func:`bfsbench.programs.families.bfs.parents.check_parents`. Raises
+    DeviceOutOfMemoryError.
+    """
+
+    def __init__(
+        self, device: Device, num_vertices: int, tails: Buffer, heads: Buffer, num_edges: int, both_ways: bool
+    ) -> None:
+        contract = Contract(
+            Path(__file__).name, {"tree_findings": TreeFindings}, {"RULES": RULES, "UNREACHED": UNREACHED}
+        )
+        macros = {"WIDE_OFFSETS": 0, "NO_PARENT": NO_PARENT}
+        self._module = device.module(CUDA_SRC / "tree_check.cu", macros, contract=contract)
+        self._above, self._above_then, self.levels, self._levels_then = (
+            device.empty(num_vertices, np.int32) for _ in range(4)
+        )
+        """``levels``, int32[V], are those of the last tree that was accepted."""
+        self._joined = device.empty(-(-num_vertices // 32), np.uint32)
+        self._found = device.signal(TreeFindings)
+        self._edges = {"tails": tails, "heads": heads, "num_edges": num_edges, "both_ways": int(both_ways)}
+        self._num_vertices = num_vertices
+        self._blocks = blocks_for(device, max(num_vertices, num_edges))
+
+    @staticmethod
+    def of(graph: DeviceGraph) -> TreeCheck:
+        """A check by the arcs of a graph."""
+        host = graph.host_graph
+        arcs = graph.edge_sources, graph.column_indices
+        return TreeCheck(graph.device, host.num_vertices, *arcs, host.num_edges, both_ways=False)
+
+    def check(self, parents: Buffer, source: int) -> Tree:
+        """Wait, and check a tree, int32[V].
+
+        Raises WrongParentsError for the first rule that is broken, DeviceError.
+        """
+        self._found.fill(0)
+        for rule in range(RULES):
+            self._found.fill_member(_NOWHERE, "first", rule)
+        self._joined.fill(0)
+        self._climb(parents, source)
+        self._raise_if_broken(source)  # levels of what is no tree mean nothing
+        tree: dict[str, Any] = {"parents": parents, "joined": self._joined, "found": self._found}
+        self._launch("check_edges", **self._edges, **tree, levels=self.levels)
+        vertices = {"num_vertices": self._num_vertices, "levels": self.levels, "source": source}
+        self._launch("check_joined", **tree, **vertices)
+        self._raise_if_broken(source)
+        found = self._found.read_struct()
+        return Tree(found.edges, found.vertices, found.depth)
+
+    def _climb(self, parents: Buffer, source: int) -> None:
+        """Count levels from the parents."""
+        vertices: dict[str, Any] = {"num_vertices": self._num_vertices, "found": self._found}
+        climbed = {"above": self._above, "steps": self.levels}
+        self._launch("begin_climb", parents=parents, source=source, **climbed, **vertices)
+        for _ in range(self._num_vertices.bit_length() + 1):
+            self._found.fill_member(0, "moved")
+            then = {"above_then": self._above_then, "steps_then": self._levels_then}
+            self._launch("climb", **climbed, **then, **vertices)
+            self._above, self._above_then = self._above_then, self._above
+            self.levels, self._levels_then = self._levels_then, self.levels
+            climbed = {"above": self._above, "steps": self.levels}
+            if not self._found.read_struct().moved:
+                break
+        self._launch("end_climb", parents=parents, source=source, **climbed, **vertices)
+
+    def _launch(self, kernel: str, **arguments: Any) -> None:
+        self._module.kernel(kernel).bind(block=BLOCK, **arguments)(self._blocks)
+
+    def _raise_if_broken(self, source: int) -> None:
+        found = self._found.read_struct()
+        for rule, vertex in enumerate(found.first, 1):
+            if vertex != _NOWHERE:
+                what = _BROKEN[rule].format(vertex, source)
+                raise WrongParentsError(f"the parents break rule {rule}: {what}")
+
+
+NO_PARENT = -1
+BLOCK = 256
+RUNS = 2
+ARCS_AT_A_TIME = 1 << 22
+"""Arcs checked at once, which bounds the memory that checking takes."""
+
+Parents = npt.NDArray[np.int32]
+
+
+class WrongParentsError(WrongResultError):
+    """Parents break one of Graph500's rules; the message has its number and a vertex."""
+
+
+def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Paths:
+    """Parents, int32[V], after a search, derived where the search ran, twice; both are checked, and the
+    second is timed.
+
+    Raises WrongParentsError, DeviceError.
+    """
+    levels = np.ascontiguousarray(search.levels(), np.int32)
+    if isinstance(search, KernelProgram):
+        derived = parents_on_device(search.graph, levels)
+    else:
+        derived = parents_on_host(graph, levels)
+    checked: Parents | None = None
+    for tree in derived:
+        if checked is None or not np.array_equal(checked, tree.links):
+            check_parents(graph, source, levels, tree.links)
+        checked = tree.links
+    return tree
+
+
+def levels_of_tree(parents: Parents) -> Levels:
+    """The level of each vertex of a tree, int32[V], by pointer jumping: its steps to the root.
+
+    parents: int32[V]; what is not a vertex means not reached. What is no tree gets levels of no search.
+    """
+    num_vertices = len(parents)
+    reached = (parents >= 0) & (parents < num_vertices)
+    above = np.where(reached, parents, np.arange(num_vertices, dtype=np.int32))
+    levels = (above != np.arange(num_vertices)).astype(np.int64)
+    for _ in range(num_vertices.bit_length() + 1):
+        levels, above = levels + levels[above], above[above]
+    found: Levels = np.where(reached, np.minimum(levels, num_vertices), UNREACHED).astype(np.int32)
+    return found
+
+
+class DeviceParents:
+    """Parents, int32[V] on the device, derived from levels there by a kernel over the CSC arrays."""
+
+    def __init__(self, graph: DeviceGraph, levels: Buffer) -> None:
+        device, num_vertices = graph.device, levels.size
+        wide = graph.column_offsets.dtype.itemsize == 8
+        macros = {"WIDE_OFFSETS": int(wide), "NO_PARENT": NO_PARENT}
+        contract = Contract(Path(__file__).name, {"offset_t": graph.column_offsets.dtype})
+        kernel = device.module(CUDA_SRC / "parents.cu", macros, contract=contract).kernel("parents")
+        self.parents = device.empty(num_vertices, np.int32)
+        arrays = {**graph.csc, "levels": levels, "parents": self.parents}
+        self._launch = kernel.bind(**arrays, num_vertices=num_vertices, block=BLOCK)
+        self._blocks = min(-(-num_vertices // BLOCK), device.limits.max_grid, (2**31 - 1) // BLOCK)
+
+    def derive(self) -> None:
+        """Derive them, asynchronously."""
+        self._launch(self._blocks)
+
+
+def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
+    """Derive parents from levels, int32[V], by a kernel, twice. Raises DeviceError."""
+    derived = DeviceParents(graph, graph.device.upload(levels))
+    clock: Clock = DeviceClock(graph.device)
+    for _ in range(RUNS):
+        derived.parents.fill(POISON)
+        clock.start()
+        derived.derive()
+        milliseconds = clock.stop()
+        yield Paths(derived.parents.download(), milliseconds)
+
+
+def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:
+    """Derive parents from levels, int32[V] and contiguous, by a native program on all cores, twice."""
+    native = library("parents")
+    derive = native.parents_64 if graph.column_offsets.dtype.itemsize == 8 else native.parents_32
+    derive.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 4]
+    derive.restype = None
+    found = np.empty(graph.num_vertices, np.int32)
+    arrays = (graph.column_offsets, graph.row_indices, levels, found)
+    clock = HostClock()
+    for _ in range(RUNS):
+        found.fill(POISON)
+        clock.start()
+        derive(len(levels), *(array.ctypes.data for array in arrays))
+        milliseconds = clock.stop()
+        yield Paths(found.copy(), milliseconds)
+
+
+def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -> None:
+    """Check a search from ``source`` by Graph500's five rules. Raises WrongParentsError for the first broken.
+
+    The rules are those of the Graph500 specification, "Validation", in its order:
+
+    1. The parents form a tree: the source is its own parent, and following parents always ends there.
+    2. A vertex of the tree is one level below its parent, the source is at level 0.
+    3. An edge between vertices of the tree spans at most one level.
+    4. The tree spans what can be reached: no edge leaves it, and the vertices with a level are those in it.
+    5. A vertex and its parent are joined by an edge of the graph, from the parent to the vertex.
+
+    Graph500's graphs are undirected. An arc u -> v of a directed one only says that v is reached if u is, and
+    no deeper than one level below u: rule 3 bounds levels downwards along arcs only (an arc back up may span
+    any number of levels), and rule 4 forbids arcs out of the tree but not arcs into it. Where both arcs of
+    each edge are stored, this is again what Graph500 says. Together the rules hold only for a shortest-path
+    tree with true levels (1, 2 and 5: no level is too small; 3 and 4: none is too large or missing), so they
+    check the levels without a reference search.
+
+    levels: int32[V], -1 where unreached. parents: int32[V].
+    """
+    _check_tree(source, parents)
+    in_tree = parents != NO_PARENT
+    _check_levels(source, levels, parents, in_tree)
+    joined = np.zeros(graph.num_vertices, bool)
+    joined[source] = True
+    for tails, heads in _arcs(graph):
+        from_tree, to_tree = in_tree[tails], in_tree[heads]
+        if (e := _first(from_tree & to_tree & (levels[heads] > levels[tails] + 1))) is not None:
+            u, v = tails[e], heads[e]
+            raise _broken(3, f"arc {u} -> {v} leads from level {levels[u]} to level {levels[v]}")
+        if (e := _first(from_tree & ~to_tree)) is not None:
+            raise _broken(4, f"arc {tails[e]} -> {heads[e]} leads out of the tree")
+        joined[heads[parents[heads] == tails]] = True
+    if (v := _first((levels != UNREACHED) & ~in_tree)) is not None:
+        raise _broken(4, f"vertex {v} has level {levels[v]} and no parent")
+    if (v := _first(in_tree & ~joined)) is not None:
+        raise _broken(5, f"no arc leads to vertex {v} from its parent {parents[v]}")
+
+
+def levels_of_checked_tree(graph: Graph, source: int, tree: Parents) -> Levels:
+    """The levels, int32[V], of a breadth-first tree. Raises WrongParentsError for one that breaks a rule."""
+    if (v := _first(tree >= graph.num_vertices)) is not None:
+        raise WrongParentsError(f"vertex {v} has parent {tree[v]}, which is no vertex")
+    found = levels_of_tree(tree)
+    check_parents(graph, source, found, tree)
+    return found
+
+
+def path(parents: Parents | None, target: int) -> Ids:
+    """The vertices of a shortest path from the source of a search to ``target``, both included, int32.
+
+    ``parents`` is int32[V], as :func:`bfsbench.search` returns it when asked to. Raises UsageError when there
+    are no parents, for a target that is not a vertex and for parents that do not lead to the source,
+    NoPathError for a target that was not reached.
+    """
+    if parents is None:
+        raise UsageError("there are no parents to follow: search with parents=True")
+    if not 0 <= target < len(parents):
+        raise UsageError(f"target {target} is out of range: there are vertices 0 .. {len(parents) - 1}")
+    if parents[target] == NO_PARENT:
+        raise NoPathError(f"vertex {target} was not reached, so there is no path to it")
+    found = [target]
+    while (parent := int(parents[found[-1]])) != found[-1]:
+        if not 0 <= parent < len(parents) or len(found) == len(parents):
+            raise UsageError(f"these parents lead from vertex {target} to no source")
+        found.append(parent)
+    return np.array(found[::-1], np.int32)
+
+
+def _check_tree(source: int, parents: Parents) -> None:
+    """Rule 1, by pointer jumping: 2^k steps towards the root after k rounds."""
+    num_vertices = len(parents)
+    if (v := _first((parents < NO_PARENT) | (parents >= num_vertices))) is not None:
+        raise _broken(1, f"vertex {v} has parent {parents[v]}, which is no vertex")
+    if parents[source] != source:
+        raise _broken(1, f"the source {source} has parent {parents[source]} instead of itself")
+    ancestors = np.where(parents == NO_PARENT, np.arange(num_vertices, dtype=np.int32), parents)
+    for _ in range(num_vertices.bit_length()):
+        further = ancestors[ancestors]
+        if np.array_equal(further, ancestors):
+            break
+        ancestors = further
+    if (v := _first((parents != NO_PARENT) & (ancestors != source))) is not None:
+        raise _broken(1, f"following parents from vertex {v} does not end at the source {source}")
+
+
+def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.NDArray[np.bool_]) -> None:
+    """Rule 2."""
+    if levels[source] != 0:
+        raise _broken(2, f"the source {source} has level {levels[source]}")
+    child = in_tree.copy()
+    child[source] = False
+    if (v := _first(child & (levels != levels[parents] + 1))) is not None:
+        u = parents[v]
+        raise _broken(2, f"vertex {v} has level {levels[v]} and its parent {u} has level {levels[u]}")
+
+
+def _arcs(graph: Graph) -> Iterator[tuple[Ids, Ids]]:
+    """Tails and heads of the arcs, int32 each, some at a time."""
+    for start in range(0, graph.num_edges, ARCS_AT_A_TIME):
+        some = slice(start, start + ARCS_AT_A_TIME)
+        yield graph.edge_sources[some], graph.column_indices[some]
+
+
+def _first(mask: npt.NDArray[np.bool_]) -> int | None:
+    """The first index at which a mask holds; None when it holds nowhere."""
+    index = int(mask.argmax()) if len(mask) else 0
+    return index if len(mask) and mask[index] else None
+
+
+def _broken(rule: int, what: str) -> WrongParentsError:
+    return WrongParentsError(f"the parents break rule {rule}: {what}")

@@ -1,0 +1,203 @@
+"""Level profiles: the cost of each level of a search, from a separate run. Host loops mark the end of each
+launch (``KernelVariant.mark``); kernels that run several levels in one launch record when each begins
+(``profile.cuh``). Together this gives one row per level. Variants with counters search once more with kernels
+that count, which are too slow to be timed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.backends.base import Event
+from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.bfs.layouts import LevelRecord
+from bfsbench.programs.families.bfs.search import check_levels
+from bfsbench.programs.families.bfs.searches import KernelVariant
+
+
+@dataclass(frozen=True)
+class LevelCost:
+    """One level of one search."""
+
+    level: int
+    kernel: str
+    time_us: float
+
+
+class LevelSizes:
+    """The numbers of vertices and edges at each level of a search, by its levels."""
+
+    def __init__(self, graph: Graph, levels: npt.NDArray[np.int32]) -> None:
+        self._graph = graph
+        self._levels = levels
+        self.depth = int(levels.max())
+
+    @cached_property
+    def frontier_sizes(self) -> npt.NDArray[np.int64]:
+        """Vertices at each level, int64[depth + 1]."""
+        return np.bincount(self._levels[self._levels >= 0], minlength=self.depth + 1)
+
+    @cached_property
+    def _frontier_edges(self) -> npt.NDArray[np.int64]:
+        return self._sums(np.diff(self._graph.row_offsets).astype(np.int64))
+
+    @cached_property
+    def _pull_edges(self) -> npt.NDArray[np.int64]:
+        """Entries read at each level by unreached vertices that stop at their first parent."""
+        offsets, levels = self._graph.column_offsets, self._levels
+        first = np.diff(offsets).astype(np.int64)
+        degrees = first.copy()
+        owner = np.repeat(np.arange(len(degrees), dtype=np.int32), degrees)
+        own = levels[owner]
+        hits = np.flatnonzero((own > 0) & (levels[self._graph.row_indices] == own - 1))
+        met = owner[hits]
+        begins = np.flatnonzero(np.diff(met, prepend=-1))  # of each vertex the first of its parents
+        first[met[begins]] = hits[begins] - offsets[met[begins]] + 1
+        whole, partly = self._sums(degrees), self._sums(first)
+        later = np.cumsum(whole[::-1])[::-1] - whole  # of vertices further away than each level
+        missed = int(degrees[levels < 0].sum())
+        return missed + np.append((partly + later)[1:], 0)
+
+    def _sums(self, of_vertices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The sums over the vertices at each level, int64[depth + 1]."""
+        reached = self._levels >= 0
+        at, weights = self._levels[reached], of_vertices[reached]
+        return np.bincount(at, weights=weights, minlength=self.depth + 1).astype(np.int64)
+
+    def edges_inspected(self, reads: str, level: int) -> int | None:
+        """By a kernel that reads ``frontier``, ``pull`` or ``all`` edges; None when ``unknown``."""
+        if level > self.depth:
+            return 0 if reads == "frontier" else None
+        if reads == "unknown":
+            return None
+        if reads == "all":
+            return self._graph.num_edges
+        return int((self._frontier_edges if reads == "frontier" else self._pull_edges)[level])
+
+
+def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[LevelCost]:
+    """The cost of each level of an unprepared search. The search is checked as well: raises
+    WrongLevelsError."""
+    device = variant.device
+    variant.records = device.empty(variant.num_vertices + 2, LevelRecord)
+    variant.prepare()
+    variant.reset(source)
+    variant.traverse(source)
+    variant.records.fill(0)
+    launches: list[tuple[int, str, Event]] = []
+
+    def mark(level: int, kernel: str) -> None:
+        event = device.event()
+        event.record()
+        launches.append((level, kernel, event))
+
+    variant.reset(source)
+    start = device.event()
+    start.record()
+    variant.mark = mark
+    variant.traverse(source)
+    check_levels(variant.levels(), reference)
+    records = variant.records.download()
+    return _costs(launches, start, records, variant.layers)
+
+
+def count_levels(
+    variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]
+) -> list[dict[str, int]]:
+    """The counters of each level of an unprepared search; empty where it has none. The search is checked as
+    well: raises WrongLevelsError."""
+    if not variant.counters:
+        return []
+    num_levels = int(reference.max()) + 1
+    variant.counter_buffer = variant.device.upload(np.zeros(num_levels * len(variant.counters), np.uint64))
+    variant.prepare()
+    variant.reset(source)
+    variant.traverse(source)
+    check_levels(variant.levels(), reference)
+    return variant.level_counters()
+
+
+def _costs(
+    launches: list[tuple[int, str, Event]],
+    start: Event,
+    records: npt.NDArray[np.void],
+    layers: tuple[str, ...],
+) -> list[LevelCost]:
+    """One cost per level. The time of a launch that recorded several levels is divided by its records; the
+    last level gets the rest, with the time before the first.
+    """
+    costs: list[LevelCost] = []
+    earlier = start
+    ends = [level for level, _, _ in launches[1:]] + [None]
+    for (first, kernel, event), end in zip(launches, ends, strict=True):
+        total_us = event.milliseconds_since(earlier) * 1e3
+        earlier = event
+        noted = _noted_levels(records, first, end)
+        if not noted:
+            costs.append(LevelCost(first, kernel, total_us))
+            continue
+        begins = records["nanoseconds"][noted].astype(np.int64) / 1e3
+        times = [*np.diff(begins), max(0.0, total_us - (begins[-1] - begins[0]))]
+        costs += [
+            LevelCost(level, layers[records["layer"][level]], float(us))
+            for level, us in zip(noted, times, strict=True)
+        ]
+    return costs
+
+
+def _noted_levels(records: npt.NDArray[np.void], first: int, end: int | None) -> list[int]:
+    level, noted = first, []
+    while level < len(records) and records["nanoseconds"][level] and (end is None or level < end):
+        noted.append(level)
+        level += 1
+    return noted
+
+
+def profiled(
+    search: KernelVariant,
+    counters: Sequence[Mapping[str, int]],
+    source: int,
+    reference: npt.NDArray[np.int32],
+) -> list[dict[str, str]]:
+    """The family's columns of a level profile, a row a level; ``search`` is not prepared.
+
+    ``counters`` is from ``count_levels``. Raises WrongLevelsError, DeviceError.
+    """
+    rows = level_rows(search, profile(search, source, reference), reference)
+    for row in rows:
+        level = int(row["level"])
+        row["counts"] = _counters_text(counters[level]) if level < len(counters) else ""
+    return rows
+
+
+def level_rows(
+    search: KernelVariant, costs: Sequence[LevelCost], reference: npt.NDArray[np.int32]
+) -> list[dict[str, str]]:
+    """What the levels of a search cost and were, in columns of a level profile, a row a level."""
+    sizes = LevelSizes(search.host_graph, reference)
+    rows = []
+    for cost in costs:
+        edges = sizes.edges_inspected(search.edge_reads.get(cost.kernel, "frontier"), cost.level)
+        known = cost.level <= sizes.depth
+        rows.append(
+            {
+                "level": str(cost.level),
+                "kernel": cost.kernel,
+                "frontier_size": str(int(sizes.frontier_sizes[cost.level])) if known else "0",
+                "edges_inspected": "" if edges is None else str(edges),
+                "time_us": f"{cost.time_us:.3f}",
+            }
+        )
+    return rows
+
+
+def _counters_text(level: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in level.items() if value)
+
+
+def parse_counters(text: str) -> dict[str, int]:
+    """The counters of a profile's row by name, from its column ``counts``; those left out are 0."""
+    return {name: int(value) for name, value in (word.split("=") for word in text.split())}

@@ -1,0 +1,172 @@
+"""The problem of one search: its reference, the sequential search, and the check of levels against it."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.base import Paths, Problem, Run
+from bfsbench.programs.families.bfs.searches import UNREACHED, KernelVariant, SearchVariant
+from bfsbench.support.errors import UsageError, WrongResultError
+from bfsbench.support.toolchain import library
+
+if TYPE_CHECKING:
+    from bfsbench.backends.base import Buffer
+    from bfsbench.programs import Variant
+
+Levels = npt.NDArray[np.int32]
+
+
+class WrongLevelsError(WrongResultError):
+    """A search returned levels that differ from the reference."""
+
+
+class SequentialSearch:
+    """``native/cpu_queue.cpp`` over one graph: the reference, and the variant ``cpu_queue``.
+
+    ``levels`` is int32[V], all UNREACHED when ``run`` is called with a source.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        native = library("cpu_queue")
+        search = native.cpu_queue_64 if graph.row_offsets.dtype.itemsize == 8 else native.cpu_queue_32
+        search.argtypes = [*[ctypes.c_void_p] * 2, ctypes.c_int32, *[ctypes.c_void_p] * 2]
+        search.restype = None
+        self.levels: Levels = np.empty(graph.num_vertices, np.int32)
+        self._search = search
+        self._graph = graph
+        self._queue = np.empty(graph.num_vertices, np.int32)
+        self._arrays = (graph.row_offsets.ctypes.data, graph.column_indices.ctypes.data)
+        self._scratch = (self.levels.ctypes.data, self._queue.ctypes.data)
+
+    def run(self, source: int) -> None:
+        self._search(*self._arrays, source, *self._scratch)
+
+
+def reference_levels(graph: Graph, source: int) -> Levels:
+    """The levels of the sequential search, int32[V], which every other result must equal."""
+    search = SequentialSearch(graph)
+    search.levels.fill(UNREACHED)
+    search.run(source)
+    return search.levels
+
+
+def edges_below(graph: Graph, levels: Levels) -> int:
+    """Returns the sum of the out-degrees of the vertices that have a level."""
+    return int(np.diff(graph.row_offsets)[levels >= 0].sum(dtype=np.int64))
+
+
+def check_levels(levels: Levels, reference: Levels) -> None:
+    """Raises WrongLevelsError, naming the first vertex that differs and how many do."""
+    if np.array_equal(levels, reference):
+        return
+    wrong = np.flatnonzero(levels != reference)
+    v = wrong[0]
+    first = f"vertex {v} has {levels[v]} instead of {reference[v]}"
+    raise WrongLevelsError(f"{len(wrong)} of {len(levels)} levels differ; {first}")
+
+
+class Search(Problem):
+    """The search of one graph from one source; ``levels``, int32[V], are those of the sequential search."""
+
+    def __init__(self, graph: Graph, source: int) -> None:
+        self.graph = graph
+        self.source = source
+        self.levels = reference_levels(graph, source)
+
+    def run(self, variant: Variant) -> Run:
+        search, source = _search(variant), self.source
+        reset, solve = partial(search.reset, source), partial(search.traverse, source)
+        return Run(search.poison, reset, solve, search.levels, _Check(search, source, self.levels))
+
+    def other_sources(self, count: int) -> list[int]:
+        """Vertices with arcs that this search reaches, so that searches from them do similar work. If it
+        reaches fewer than ``count``, any vertices with arcs."""
+        with_arcs = np.diff(self.graph.row_offsets) > 0
+        reached = with_arcs & (self.levels > 0)
+        found = np.flatnonzero(reached if np.count_nonzero(reached) >= count else with_arcs)
+        chosen = random.SystemRandom().sample(range(len(found)), min(count, len(found)))
+        return [int(found[place]) for place in chosen]
+
+    @cached_property
+    def edges_traversed(self) -> int:
+        """Sum of the out-degrees of the reached vertices."""
+        return edges_below(self.graph, self.levels)
+
+    def columns(self, milliseconds: float) -> dict[str, str]:
+        mteps = self.edges_traversed / milliseconds / 1e3 if milliseconds > 0 else 0.0
+        return {
+            "depth": str(int(self.levels.max())),
+            "reached": str(int(np.count_nonzero(self.levels >= 0))),
+            "edges_traversed": str(self.edges_traversed),
+            "mteps": f"{mteps:.3f}",
+            "mteps_graph500": f"{mteps / 2:.3f}" if self.graph.direction == "symmetrised" else "",
+        }
+
+    def paths(self, variant: Variant) -> Paths:
+        """The breadth-first tree of the search that ``variant`` did last; one that the search itself has left
+        takes no more time. Raises WrongParentsError."""
+        from bfsbench.programs.families.bfs.parents import breadth_first_tree
+
+        search = _search(variant)
+        if isinstance(search, KernelVariant) and search.leaves_tree:
+            _check_tree(search, self.source)
+            return Paths(search.parents(), 0.0)
+        return breadth_first_tree(self.graph, self.source, search)
+
+    def profile(self, variant: Variant) -> list[dict[str, str]]:
+        """The level profile; empty for host programs. Raises WrongLevelsError."""
+        from bfsbench.programs.families.bfs.profile import count_levels, profiled
+
+        if not isinstance(variant, KernelVariant):
+            return []
+        counters = count_levels(variant.another(), self.source, self.levels)
+        return profiled(variant, counters, self.source, self.levels)
+
+
+class _Check:
+    """Checks what searches by a variant from one source have left."""
+
+    def __init__(self, variant: SearchVariant, source: int, reference: Levels) -> None:
+        self._variant = variant
+        self._source = source
+        self._reference = reference
+
+    def __call__(self) -> None:
+        """Check the levels, those of kernels on the device, and the tree of a search that leaves one.
+
+        Raises WrongLevelsError, WrongParentsError.
+        """
+        if not self._is_right_on_device():
+            check_levels(self._variant.levels(), self._reference)
+
+    def _is_right_on_device(self) -> bool:
+        variant = self._variant
+        if not isinstance(variant, KernelVariant) or type(variant).levels is not KernelVariant.levels:
+            return False
+        variant.finish()
+        expected = variant.graph.expected(self._reference, variant.level_places)
+        levels = _check_tree(variant, self._source) if variant.leaves_tree else variant.level_array
+        return expected.differences(levels) == 0
+
+
+def _check_tree(search: KernelVariant, source: int) -> Buffer:
+    """Check the tree that a search has left; its levels, int32[V]. Raises WrongParentsError."""
+    from bfsbench.programs.families.bfs.parents import TreeCheck
+
+    search.finish()
+    check = search.graph.once(TreeCheck.of)
+    check.check(search.level_array, source)
+    return check.levels
+
+
+def _search(variant: Variant) -> SearchVariant:
+    if not isinstance(variant, SearchVariant):
+        raise UsageError(f"variant {variant.name} is no breadth-first search")
+    return variant

@@ -1,0 +1,53 @@
+"""Closeness: distances from many sources to all vertices, summed up for each source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bfsbench.programs.families.base import Column, Family, Figure
+from bfsbench.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from bfsbench.graphs.graph import Graph
+    from bfsbench.programs.families.closeness.problem import ManySources
+
+
+class Closeness(Family):
+    """Searches from all vertices, or from ``--sources S`` of them, as closeness and diameters need them.
+
+    The column ``source`` has the number of sources that were drawn. It is empty if every vertex was one.
+    """
+
+    name = "closeness"
+    title = "closeness from many sources"
+    baseline = "one_by_one"
+    one = "all sources"
+    from_sources = False
+    draws_sources = True
+    columns = (
+        Column("sources", "vertices that were searched from"),
+        Column("diameter", "largest eccentricity of the sources: exact if every vertex was one"),
+        Column("average_distance", "over pairs of a source and a vertex that it reaches", kind="number"),
+        Figure("sources_s", "sources searched from a second", "sources/s"),
+        Figure(
+            "gteps_single",
+            "10^9 arcs a second that single searches would traverse in this time; of graphs whose searches "
+            "are not all checked, an estimate by those that are",
+            "GTEPS eq.",
+        ),
+        Figure(
+            "bytes_source",
+            "bytes beside the graph that the searches hold, over the sources that they serve at once",
+            "bytes/source",
+        ),
+    )
+
+    def require(self, graph: Graph) -> None:
+        if graph.num_vertices == 0:
+            raise UsageError("a graph without vertices has no sources")
+
+    def problem(self, graph: Graph, source: int | None) -> ManySources:
+        from bfsbench.programs.families.closeness.problem import ManySources
+
+        self.require(graph)
+        return ManySources(graph, source)

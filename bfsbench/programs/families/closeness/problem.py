@@ -1,0 +1,165 @@
+"""The problem of searches from many sources, and the check of their answers.
+
+The sources of a sample are searched from one by one: of small graphs all. The other answers are checked by
+laws of distances.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Collection
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.graphs.graph import Graph, Ids
+from bfsbench.programs.families.base import Problem, Run
+from bfsbench.programs.families.closeness.variants import FIELDS, ClosenessVariant
+from bfsbench.support.errors import UsageError, WrongResultError
+from bfsbench.support.toolchain import library
+
+if TYPE_CHECKING:
+    from bfsbench.programs import Variant
+    from bfsbench.programs.families.closeness.variants import Measures
+
+ALL_CHECKED_STEPS = 2 * 10**7
+"""All sources are checked if single searches from them take at most this number of vertices and arcs."""
+SAMPLE = 16
+"""Number of sources that are checked of larger problems."""
+_TOLERANCE = 1e-9
+"""Of sums of floating-point numbers, which are added in different orders."""
+
+
+class WrongMeasuresError(WrongResultError):
+    """The measures of a source differ from the reference, or contradict each other."""
+
+
+def drawn_sources(graph: Graph, number: int) -> Ids:
+    """Returns ``number`` vertices that arcs leave, int32, ascending: the same for equal graphs.
+
+    Raises UsageError if there are fewer.
+    """
+    starts = np.flatnonzero(np.diff(graph.row_offsets))
+    if not 1 <= number <= len(starts):
+        raise UsageError(f"{graph.full_name}: of {number:,} sources to draw there are {len(starts):,}")
+    drawn = np.random.default_rng(number).choice(starts, number, replace=False)
+    return np.sort(drawn).astype(np.int32)
+
+
+class SingleSearches:
+    """Searches from one source each by ``native/cpu_queue.cpp``, the reference."""
+
+    def __init__(self, graph: Graph) -> None:
+        wide = graph.row_offsets.dtype.itemsize == 8
+        self._graph = graph
+        self._search = getattr(library("cpu_queue"), "cpu_queue_64" if wide else "cpu_queue_32")
+        self._levels, self._queue = (np.empty(graph.num_vertices, np.int32) for _ in range(2))
+        self._degrees = np.diff(graph.row_offsets)
+
+    def measure(self, source: int) -> tuple[tuple[int, int, float, int], int]:
+        """Returns the measures of a source, and the arcs that its search traverses."""
+        self._levels.fill(-1)
+        arrays = (self._graph.row_offsets, self._graph.column_indices)
+        scratch = (self._levels, self._queue)
+        places = [[ctypes.c_void_p(array.ctypes.data) for array in pair] for pair in (arrays, scratch)]
+        self._search(*places[0], ctypes.c_int32(source), *places[1])
+        reached = self._levels >= 0
+        numbers = np.bincount(self._levels[reached])
+        distances = np.arange(len(numbers))
+        harmonic = float((numbers[1:] / distances[1:]).sum())
+        found = int(numbers.sum()), int(numbers @ distances), harmonic, len(numbers) - 1
+        return found, int(self._degrees[reached].sum(dtype=np.int64))
+
+
+class ManySources(Problem):
+    """Searches of one graph from ``sources``: every vertex, or ``number`` of them. ``checked`` are places in
+    ``sources``, and ``expected`` are the measures of the sources there."""
+
+    def __init__(self, graph: Graph, number: int | None) -> None:
+        self.graph = graph
+        every = np.arange(graph.num_vertices, dtype=np.int32)
+        self.sources = every if number is None else drawn_sources(graph, number)
+        steps = len(self.sources) * (graph.num_vertices + graph.num_edges)
+        some = len(self.sources) if steps <= ALL_CHECKED_STEPS else min(SAMPLE, len(self.sources))
+        self.checked = np.linspace(0, len(self.sources) - 1, some).astype(np.int64)
+        searches = SingleSearches(graph)
+        found = [searches.measure(int(self.sources[place])) for place in self.checked]
+        self.expected: Measures = np.array([measures for measures, _ in found], [*FIELDS])
+        self.arcs = float(np.mean([arcs for _, arcs in found])) * len(self.sources)
+        self._answered: Measures = self.expected
+
+    def run(self, variant: Variant) -> Run:
+        if not isinstance(variant, ClosenessVariant):
+            raise UsageError(f"variant {variant.name} does not search from many sources")
+        reset, solve = partial(variant.reset, self.sources), partial(variant.solve, self.sources)
+        return Run(variant.poison, reset, solve, variant.measures, partial(self._check, variant))
+
+    def _check(self, variant: ClosenessVariant) -> None:
+        self.check(variant.measures(), variant.finds)
+
+    def check(self, found: Measures, finds: Collection[str]) -> None:
+        """Check the measures of all sources. Raises WrongMeasuresError, naming a source."""
+        if len(found) != len(self.sources):
+            raise WrongMeasuresError(f"{len(found)} sources have measures, not {len(self.sources)}")
+        whole = len(finds) == len(FIELDS)
+        for name, kind in FIELDS:
+            if name not in finds:
+                continue
+            expected, given = self.expected[name], found[name][self.checked]
+            error = np.abs(given - expected) > (_TOLERANCE * expected if kind == "f8" else 0)
+            for place in np.flatnonzero(error)[:1]:
+                source = self.sources[self.checked[place]]
+                raise WrongMeasuresError(f"source {source}: {name} is {given[place]}, not {expected[place]}")
+        for law, holds in self._laws(found) if whole else ():
+            for place in np.flatnonzero(~holds)[:1]:
+                raise WrongMeasuresError(f"source {self.sources[place]}: {law}")
+        self._answered = found if whole else self.expected
+
+    def _laws(self, found: Measures) -> list[tuple[str, npt.NDArray[np.bool_]]]:
+        """What holds for the distances from any source, and for which sources it does."""
+        others, total = found["reached"] - 1, found["distance_sum"]
+        harmonic, farthest = found["harmonic"], found["eccentricity"]
+        slack = 1 + _TOLERANCE
+        bounded = (others <= total) & (total <= others * farthest)
+        laws = [
+            ("its sum of distances contradicts its largest distance", bounded),
+            ("its harmonic sum is too small for its sum", harmonic * total * slack >= others * others),
+            ("its harmonic sum is larger than the vertices reached", harmonic <= others * slack),
+        ]
+        part, size, (tails, heads) = self._parts
+        if self.graph.direction == "symmetrised":
+            laws.append(("it does not reach its component", others + 1 == size[part[self.sources]]))
+        nearer = total[tails] <= total[heads] + others[heads] + 1
+        nearer &= (farthest[tails] <= farthest[heads] + 1) & (others[tails] == others[heads])
+        linked = np.ones(len(found), np.bool_)
+        linked[tails[~nearer]] = False
+        return [*laws, ("its distances contradict those of a neighbour", linked)]
+
+    @cached_property
+    def _parts(self) -> tuple[Ids, npt.NDArray[np.int64], tuple[Ids, Ids]]:
+        """The strong component of each vertex, their sizes, and the arcs within components between two
+        sources, as places in ``sources``."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        graph, size = self.graph, self.graph.num_vertices
+        arcs = (np.ones(graph.num_edges, np.int8), graph.column_indices, graph.row_offsets)
+        _, part = connected_components(csr_array(arcs, shape=(size, size)), connection="strong")
+        place = np.full(size, -1, np.int32)
+        place[self.sources] = np.arange(len(self.sources), dtype=np.int32)
+        tails, heads = place[graph.edge_sources], place[graph.column_indices]
+        within = (tails >= 0) & (heads >= 0) & (part[graph.edge_sources] == part[graph.column_indices])
+        return part, np.bincount(part), (tails[within], heads[within])
+
+    def columns(self, milliseconds: float) -> dict[str, str]:
+        pairs = int((self._answered["reached"] - 1).sum())
+        total, seconds = int(self._answered["distance_sum"].sum()), max(milliseconds, 1e-6) / 1e3
+        return {
+            "sources": str(len(self.sources)),
+            "diameter": str(int(self._answered["eccentricity"].max())),
+            "average_distance": f"{total / pairs:.6f}" if pairs else "",
+            "sources_s": f"{len(self.sources) / seconds:.3f}",
+            "gteps_single": f"{self.arcs / seconds / 1e9:.6f}",
+        }

@@ -1,0 +1,101 @@
+"""Base classes of variants that search from many sources, and the memory that bits for each source take."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from bfsbench.programs import HostProgram, Variant
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from bfsbench.graphs.graph import Ids
+
+    Measures = npt.NDArray[np.void]
+
+FIELDS = (("reached", "i8"), ("distance_sum", "i8"), ("harmonic", "f8"), ("eccentricity", "i8"))
+"""The fields of an answer, which has an element for each source: vertices reached, the source included; the
+sum of their distances; the sum of the inverses of positive distances; the largest distance."""
+
+
+def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any, room: int | None) -> int:
+    """Returns the number of sources of a pass: one of ``widths``, which ascend.
+
+    It is the largest for which each of ``workers`` has a pass and ``bytes_of(bits)`` fits into half of
+    ``room``; the smallest where none does.
+    """
+    busy = [bits for bits in widths if bits * (workers - 1) < sources]
+    fitting = [bits for bits in busy if room is None or 2 * bytes_of(bits) <= room]
+    return max(fitting, default=widths[0])
+
+
+class ClosenessVariant(Variant):
+    """Searches from many sources."""
+
+    family = "closeness"
+    layout = ("CSR", "CSC")
+    finds: tuple[str, ...] = tuple(name for name, _ in FIELDS)
+    """The FIELDS that it fills."""
+    took_ms: float = 0.0
+    """For those with a SummedClock: the time that counts since the run began."""
+    bytes_source: float = 0.0
+    """Bytes beside the graph that searches hold, over the sources that they serve at once; 0: unknown."""
+
+    @abstractmethod
+    def poison(self) -> None:
+        """Overwrite the answer."""
+
+    @abstractmethod
+    def reset(self, sources: Ids) -> None:
+        """Initialise a run from these distinct vertices: its first, timed, part."""
+
+    @abstractmethod
+    def solve(self, sources: Ids) -> None:
+        """Search from all sources."""
+
+    @abstractmethod
+    def measures(self) -> Measures:
+        """Wait, and return the answer: an array with FIELDS, an element for each source in their order."""
+
+    def measured(self) -> dict[str, str]:
+        of_source = f"{self.bytes_source:.1f}" if self.bytes_source else ""
+        return {**super().measured(), "bytes_source": of_source}
+
+
+class SummedClock:
+    """The clock of variants that add up in ``took_ms`` what counts: summing distances up does not."""
+
+    def __init__(self, variant: ClosenessVariant) -> None:
+        self._variant = variant
+
+    def wait(self) -> None:
+        """Does nothing: such a variant waits by itself."""
+
+    def start(self) -> None:
+        self._variant.took_ms = 0.0
+
+    def stop(self) -> float:
+        return self._variant.took_ms
+
+
+class HostCloseness(HostProgram, ClosenessVariant):
+    """A program on this machine's CPU, which leaves its answer in ``found``."""
+
+    found: Measures | None = None
+
+    def poison(self) -> None:
+        """Discard the answer."""
+        self.found = None
+
+    def reset(self, sources: Ids) -> None:
+        """Allocate the answer."""
+        import numpy as np
+
+        self.found = np.zeros(len(sources), [*FIELDS])
+
+    def measures(self) -> Measures:
+        if self.found is None:
+            raise ValueError(f"{self.name} has not run")
+        return self.found.copy()

@@ -1,0 +1,191 @@
+"""What ``bfsbench report`` makes, from Python.
+
+What ``bfsbench compare`` does, from Python and for the command.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from bfsbench.support.errors import InputError, UsageError
+from bfsbench.support.storage import output
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bfsbench.reports.comparison.points import Comparison, Side
+    from bfsbench.reports.table import Table
+
+
+def report(
+    rows: pd.DataFrame | Path | str | Sequence[Path | str],
+    *,
+    tables: str | Sequence[str] | None = None,
+    plots: str | Sequence[str] | None = None,
+    graphs: Iterable[str] = (),
+    variants: Iterable[str] = (),
+    backends: Iterable[str] = (),
+    out: Path | str | None = None,
+) -> dict[str, pd.DataFrame]:
+    """The tables of result files, of folders of them, or of rows, as DataFrames by their names.
+
+    ``rows`` of a sweep or of :func:`read_results` have no level profiles; files have those beside them.
+    ``tables`` chooses some (``bfsbench report --help`` names them), by default those that the command prints.
+    ``graphs``, ``variants`` and ``backends`` choose rows.
+
+    ``out`` writes a file as well, whose name says what: ``.html`` a page, ``.md``, ``.tex``, ``.csv``,
+    ``.json`` and ``.txt`` the tables, ``.png`` and ``.svg`` a picture of the kinds in ``plots``, by default
+    the bars; several go beside each other, as ``x-NAME.png``.
+
+    Raises UsageError for unknown names and files that cannot be written, InputError for files that cannot be
+    read and where there are no rows.
+    """
+    from bfsbench.reports import TABLES, select, tables as make_tables
+    from bfsbench.reports.rows import as_read
+
+    names = [tables] if isinstance(tables, str) else tables
+    for name in names or ():
+        if name not in TABLES:
+            raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
+    frame, levels = _read(rows)
+    if frame.empty:
+        raise InputError("there are no rows to report")
+    frame = select(as_read(frame), graphs, variants, backends)
+    made = make_tables(frame, names, levels)
+    if out is not None:
+        kinds = [plots] if isinstance(plots, str) else plots
+        _write(Path(out), frame, levels, kinds or (), made)
+    return {table.name: table.frame() for table in made}
+
+
+def picture_file(
+    rows: pd.DataFrame,
+    levels: pd.DataFrame | None,
+    kinds: Sequence[str],
+    path: Path,
+    style: str,
+    width: float | None = None,
+) -> list[Path]:
+    """Write the one picture of these kinds, by default the bars, to ``path``; several beside each other, with
+    their names behind that of the file. Returns the files. Raises NothingToDrawError, UsageError."""
+    from bfsbench.reports.plots import draw, saved
+    from bfsbench.support.machine import usable_cores
+
+    pictures = [picture for kind in kinds or ["bars"] for picture in draw(kind, rows, levels, width=width)]
+    if len(pictures) == 1:
+        named = [replace(pictures[0], name=path.stem)]
+    else:
+        named = [replace(picture, name=f"{path.stem}-{picture.name}") for picture in pictures]
+    return list(saved(named, path.parent, style, usable_cores()))
+
+
+def _read(rows: pd.DataFrame | Path | str | Sequence[Path | str]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """Rows, and the level profiles beside them."""
+    import pandas as pd
+
+    from bfsbench.reports.levels import read_levels
+    from bfsbench.rows.results import read_results
+
+    if isinstance(rows, pd.DataFrame):
+        return rows, None
+    files = [rows] if isinstance(rows, str | Path) else list(rows)
+    return read_results(files), read_levels(files)
+
+
+def _write(
+    path: Path, rows: pd.DataFrame, levels: pd.DataFrame | None, kinds: Sequence[str], made: list[Table]
+) -> None:
+    from bfsbench.reports.plots import FORMATS as PICTURES
+    from bfsbench.reports.table import SUFFIXES, format_of, render
+
+    suffix = path.suffix.lower().removeprefix(".")
+    if suffix in PICTURES:
+        picture_file(rows, levels, kinds, path, suffix)
+        return
+    style = format_of(path)
+    if style is None and suffix != "html":
+        known = ", ".join((".html", *SUFFIXES, *(f".{name}" for name in PICTURES)))
+        raise UsageError(f"the name of {path} means no format: it has to end in one of {known}")
+    with output(path) as file:
+        if style is None:
+            from bfsbench.reports.html import page
+
+            file.write(page(rows, levels))
+        else:
+            file.write(render(made, style, narrow="tables=NAME"))
+
+
+Operand: TypeAlias = "pd.DataFrame | os.PathLike[str] | str"
+"""Rows, a result file or a folder of them, or ``FILE@REVISION``: the file as git has it at that revision."""
+
+
+def compare(
+    a: Operand,
+    b: Operand | None = None,
+    *,
+    commits: tuple[str, str] | None = None,
+    threshold: float = 5.0,
+    allow_different: bool = False,
+    graphs: Sequence[str] = (),
+    variants: Sequence[str] = (),
+    backends: Sequence[str] = (),
+) -> Comparison:
+    """Compare the times of ``b`` with those of ``a``, point by point; see :mod:`bfsbench.reports.comparison`.
+
+    ``commits`` compares the rows of ``a`` that were taken at two commits instead. Differences up to
+    ``threshold`` per cent are the same. Raises UsageError where no point is on both sides, where devices,
+    graphs or methods differ unless ``allow_different``, and for operands that do not go together; InputError
+    for files that cannot be read.
+    """
+    from bfsbench.reports.comparison.points import compare as compare_sides
+
+    sides = _selected(*_sides(a, b, commits), graphs, variants, backends)
+    found = compare_sides(*sides, threshold / 100)
+    if not found.points:
+        emulated = " (rows of emulated kernels are never compared)" if found.num_emulated else ""
+        raise UsageError(f"no point is both in {found.a.name} and in {found.b.name}{emulated}")
+    if found.differences and not allow_different:
+        listed = "; ".join(found.differences)
+        raise UsageError(f"not comparable: {listed}; --allow-different compares them anyway")
+    return found
+
+
+def _sides(a: Operand, b: Operand | None, commits: tuple[str, str] | None) -> tuple[Side, Side]:
+    from bfsbench.reports.comparison.points import of_commits
+
+    if commits is None and b is None:
+        raise UsageError("name two files to compare, or with --commits OLD NEW one that holds rows of both")
+    if commits is not None and b is not None:
+        raise UsageError("--commits compares rows of one file: leave out B")
+    return of_commits(_side(a, "A"), *commits) if commits else (_side(a, "A"), _side(b, "B"))
+
+
+def _side(operand: Operand | None, name: str) -> Side:
+    from bfsbench.reports.comparison.points import of_frame, read_side
+
+    if isinstance(operand, str | os.PathLike):
+        return read_side(os.fspath(operand))
+    if operand is None:
+        raise UsageError(f"there is no side {name} to compare")
+    return of_frame(operand, name)
+
+
+def _selected(
+    a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
+) -> tuple[Side, Side]:
+    """The sides with the selected rows only; each name must occur on one of them."""
+    import pandas as pd
+
+    from bfsbench.reports import select
+
+    rows = [*a.rows, *b.rows]
+    if not rows:
+        raise UsageError(f"neither {a.name} nor {b.name} has any rows")
+    kept = set(select(pd.DataFrame(rows), graphs, variants, backends).index)
+    first = [row for place, row in enumerate(a.rows) if place in kept]
+    second = [row for place, row in enumerate(b.rows, start=len(a.rows)) if place in kept]
+    return replace(a, rows=first), replace(b, rows=second)

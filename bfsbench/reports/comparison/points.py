@@ -1,0 +1,430 @@
+"""Points that two sides have in common, whether they may be compared, and the verdicts.
+
+A side is the rows of a file, of a folder, of a revision in git, or of a commit.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import re
+import statistics
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, SupportsFloat
+
+from bfsbench.reports.comparison.evidence import (
+    FALSE_RATE,
+    MOST_NOISE,
+    MOST_NOISE_ON_HOST,
+    Evidence,
+    LogRatio,
+    compare_samples,
+    detected,
+    enough_evidence,
+    p_value,
+    run_to_run_noise,
+    runs_that_tell,
+)
+from bfsbench.rows.columns import AXES, NUMERIC
+from bfsbench.rows.point import knob_values
+from bfsbench.rows.results import axes_of, parse_rows, read_rows, result_files
+from bfsbench.support.errors import InputError, UsageError
+from bfsbench.variants import all_variants
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Result rows with a name for messages."""
+
+    name: str
+    rows: list[Row]
+
+
+def read_side(operand: str) -> Side:
+    """The rows of ``FILE``, of all result files in ``FOLDER``, or of ``FILE@REVISION`` as git has it.
+
+    Raises InputError, also for cells that are no numbers or knobs; UsageError.
+    """
+    name, at, revision = operand.rpartition("@")
+    if at and name and revision and not Path(operand).exists():
+        return Side(operand, _checked(operand, _rows_in_git(operand, Path(name), revision)))
+    files = result_files(Path(operand))
+    return Side(operand, [row for file in files for row in _checked(str(file), read_rows(file))])
+
+
+def of_frame(rows: pd.DataFrame, name: str) -> Side:
+    """The rows of a sweep or of ``read_results`` as text, as files have them. Raises UsageError,
+    and InputError for cells that are no numbers or knobs."""
+    missing = [column for column in AXES if column not in rows]
+    if missing:
+        raise UsageError(f"side {name} has no result rows: it lacks {', '.join(missing)}")
+    records = rows.to_dict("records")
+    texts = [{str(column): _text(value) for column, value in row.items()} for row in records]
+    return Side(name, _checked(f"side {name}", texts))
+
+
+def _checked(name: str, rows: list[Row]) -> list[Row]:
+    """The rows; raises InputError for a cell that is no number where it should be, and for knobs."""
+    for column in NUMERIC:
+        for text in {row.get(column, "") for row in rows}:
+            try:
+                float(text or 0)
+            except ValueError:
+                raise InputError(f"{name}: column {column} is not numeric: '{text}'") from None
+    for text in {row["knobs"] for row in rows}:
+        try:
+            knob_values(text)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+    return rows
+
+
+def _text(value: object) -> str:
+    """A cell as files have it: whole numbers without a decimal point, samples between semicolons."""
+    if isinstance(value, list):
+        return ";".join(map(str, value))
+    if isinstance(value, str):
+        return value
+    number = float(value) if isinstance(value, SupportsFloat) else math.nan  # pandas.NA is no number
+    if math.isnan(number):
+        return ""
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+def of_commits(side: Side, first: str, second: str) -> tuple[Side, Side]:
+    """The rows of a side that were taken at either of two commits. Raises UsageError."""
+    found = (_commit_called(commit, side) for commit in (first, second))
+    a, b = (Side(name, [row for row in side.rows if row["commit"] == name]) for name in found)
+    return a, b
+
+
+def _commit_called(wanted: str, side: Side) -> str:
+    """The commit in a side's rows that equals or begins with ``wanted``."""
+    counts = Counter(row["commit"] for row in side.rows)
+    if wanted in counts:
+        return wanted
+    found = [commit for commit in counts if commit.startswith(wanted) and wanted]
+    if len(found) == 1:
+        return found[0]
+    among = found or list(counts)
+    told = ", ".join(f"{commit or 'none'} ({counts[commit]} rows)" for commit in among)
+    problem = "is ambiguous" if found else "has no rows"
+    raise UsageError(f"commit '{wanted}' {problem} in {side.name}: there are {told}")
+
+
+def _rows_in_git(operand: str, path: Path, revision: str) -> list[Row]:
+    """The rows of a file as they were at a revision of the repository that its folder belongs to."""
+    if not path.parent.is_dir():
+        raise InputError(f"cannot read {operand}: there is no folder {path.parent}")
+    command = ["git", "-C", str(path.parent), "show", "--end-of-options", f"{revision}:./{path.name}"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except OSError as error:
+        raise UsageError(f"cannot read {operand}: git cannot be run ({error.strerror})") from error
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines() or ["git failed"]
+        raise InputError(f"cannot read {operand}: {said[0].removeprefix('fatal: ')}")
+    text = io.StringIO(done.stdout.decode("utf-8-sig", errors="replace"), newline="")
+    return parse_rows(text, operand)
+
+
+EMULATED = "cpu"
+"""The backend whose times are not compared."""
+
+SLOWER, FASTER, SAME, UNDECIDED = "slower", "faster", "same", "undecided"
+MACHINE = "machine differs"
+"""The verdict on a point that would be slower or faster, but whose code is the same on both sides."""
+LOST, GAINED, FAILED = "lost", "gained", "failed"
+"""Verdicts on points without a time on side B, on side A, on both."""
+VERDICTS = (SLOWER, LOST, FASTER, GAINED, MACHINE, SAME, UNDECIDED, FAILED)
+WORSE = (SLOWER, LOST)
+
+_SHORT = 12
+_MOST_LISTED = 4
+
+Facts = Callable[[Row], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A point that both sides have; times in ms, the fastest repeat of each side."""
+
+    axes: tuple[str, ...]
+    """Values of AXES."""
+    verdict: str
+    a_ms: float | None
+    b_ms: float | None
+    ratio: LogRatio | None
+    """The ratio of B's times to A's; None where a side has none."""
+    repeats_needed: int | None = None
+    """For an undecided point: repeats of each side, in all, that are likely to decide it; None where no
+    reasonable number is."""
+    runs_needed: int | None = None
+    """The number of runs to take them in, those taken included."""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A point with its repeats in ms on both sides."""
+
+    axes: tuple[str, ...]
+    first: list[float]
+    second: list[float]
+    evidence: Evidence | None
+    """None where a side has no time."""
+    same_code: bool
+
+    @property
+    def backend(self) -> str:
+        return self.axes[AXES.index("backend")]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of comparing side ``b`` with side ``a``."""
+
+    a: Side
+    b: Side
+    threshold: float
+    points: list[Compared]
+    only_a: list[tuple[str, ...]]
+    """Axes of the points that only side A has."""
+    only_b: list[tuple[str, ...]]
+    differences: list[str]
+    """Differences that make points incomparable, a line each."""
+    warnings: list[str]
+    """Other differences between the sides."""
+    num_emulated: int
+    """Rows of emulated kernels, which are left out."""
+    noise: dict[str, float]
+    """Run-to-run noise by backend: the standard deviation of the times of unchanged code, as a share of
+    them."""
+    detects: dict[str, dict[int, float]]
+    """The power of the test by backend; see :func:`bfsbench.reports.comparison.evidence.detected`."""
+    num_same_code: int
+    """Number of points for which both sides measured the same code."""
+
+    def frame(self) -> pd.DataFrame:
+        """The points, a row each: AXES, ``verdict``, ``a_ms`` and ``b_ms``, the fastest repeat of each side,
+        and ``repeats_needed`` to decide what is undecided."""
+        import pandas as pd
+
+        lines = [(*one.axes, one.verdict, one.a_ms, one.b_ms, one.repeats_needed) for one in self.points]
+        frame = pd.DataFrame(lines, columns=[*AXES, "verdict", "a_ms", "b_ms", "repeats_needed"])
+        return frame.astype({"a_ms": "float64", "b_ms": "float64", "repeats_needed": "Int64"})
+
+    def count(self, verdict: str) -> int:
+        return sum(point.verdict == verdict for point in self.points)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether a point got slower or lost its time."""
+        return any(point.verdict in WORSE for point in self.points)
+
+
+def compare(a: Side, b: Side, threshold: float) -> Comparison:
+    """Compare every point of side B with the same of side A.
+
+    ``threshold`` is the relative difference up to which times count as the same: 0.05 for 5 %.
+    Raises InputError for samples that are not times.
+    """
+    rows_a, rows_b = (_by_point(side) for side in (a, b))
+    common = [axes for axes in rows_a if axes in rows_b]
+    rows = [(rows_a[axes], rows_b[axes]) for axes in common]
+    pairs = [_pair(axes, a, b, *both) for axes, both in zip(common, rows, strict=True)]
+    noise = _noise(pairs)
+    p_values = [p_value(pair.evidence, noise[pair.backend], threshold) for pair in pairs if pair.evidence]
+    enough = enough_evidence(p_values)
+    return Comparison(
+        a,
+        b,
+        threshold,
+        [_compared(pair, noise, threshold, enough, len(p_values)) for pair in pairs],
+        [axes for axes in rows_a if axes not in rows_b],
+        [axes for axes in rows_b if axes not in rows_a],
+        _differences(rows, _method),
+        _differences(rows, _circumstances),
+        sum(row["backend"] == EMULATED for side in (a, b) for row in side.rows),
+        noise,
+        {name: detected(_evidence(pairs, name), share, threshold) for name, share in noise.items()},
+        sum(_is_same_code(*both) for both in rows),
+    )
+
+
+def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
+    """The rows of each point that was not emulated; where they measured several codes, those of the
+    latest."""
+    points: dict[tuple[str, ...], list[Row]] = {}
+    for row in side.rows:
+        if row["backend"] != EMULATED:
+            points.setdefault(_point_of(row), []).append(row)
+    return {axes: _of_latest_code(rows) for axes, rows in points.items()}
+
+
+def _point_of(row: Row) -> tuple[str, ...]:
+    """The identity of a row's point. Knobs that its variant has got since the row was taken count as if they
+    had been there, with their defaults."""
+    knobs = _all_knobs(row["variant"], row["knobs"])
+    return tuple(knobs if name == "knobs" else value for name, value in zip(AXES, axes_of(row), strict=True))
+
+
+@cache
+def _all_knobs(variant: str, text: str) -> str:
+    """The column ``knobs`` with the defaults of what it lacks; as it is, of a variant not known here."""
+    declared = all_variants().get(variant)
+    given = knob_values(text)
+    if declared is None or not given:
+        return text
+    known = {knob.name: str(given.pop(knob.name, knob.default)) for knob in declared.knobs}
+    return " ".join(f"{name}={value}" for name, value in {**known, **given}.items())
+
+
+def _of_latest_code(rows: list[Row]) -> list[Row]:
+    """The rows that measured the same code as the latest row; rows of older files, without a hash, are
+    kept."""
+    latest = max((row for row in rows if row["code"]), key=lambda row: row["taken_at"], default=None)
+    return rows if latest is None else [row for row in rows if row["code"] in ("", latest["code"])]
+
+
+def _is_same_code(first: list[Row], second: list[Row]) -> bool:
+    """Whether all rows measured the same code; rows without a hash go by a commit without changes."""
+    codes = {row["code"] or _clean_commit(row) for row in (*first, *second)}
+    return len(codes) == 1 and "" not in codes
+
+
+def _clean_commit(row: Row) -> str:
+    """The row's commit; empty if the row names none, or one with uncommitted changes."""
+    return row["commit"] if re.fullmatch("[0-9a-f]{12,40}", row["commit"]) else ""
+
+
+def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: list[Row]) -> _Pair:
+    runs_a, runs_b = _samples(a, rows_a), _samples(b, rows_b)
+    first, second = list(itertools.chain(*runs_a)), list(itertools.chain(*runs_b))
+    if not first or not second:
+        return _Pair(axes, first, second, None, False)
+    runs, scatter = (len(runs_a), len(runs_b)), _scatter(runs_a) + _scatter(runs_b)
+    evidence = Evidence(compare_samples(first, second), runs, scatter)
+    return _Pair(axes, first, second, evidence, _is_same_code(rows_a, rows_b))
+
+
+def _scatter(runs: Sequence[Sequence[float]]) -> float:
+    """Of the runs of one side; see Evidence.scatter."""
+    medians = [math.log(statistics.median(samples)) for samples in runs]
+    return len(medians) * statistics.pvariance(medians)
+
+
+def _noise(pairs: Sequence[_Pair]) -> dict[str, float]:
+    """The run-to-run noise of each backend."""
+    most = {"host": MOST_NOISE_ON_HOST}
+    backends = dict.fromkeys(pair.backend for pair in pairs)
+    return {name: run_to_run_noise(_evidence(pairs, name), most.get(name, MOST_NOISE)) for name in backends}
+
+
+def _evidence(pairs: Sequence[_Pair], backend: str) -> list[Evidence]:
+    """The evidence of a backend's points that have times on both sides."""
+    return [pair.evidence for pair in pairs if pair.evidence and pair.backend == backend]
+
+
+def _compared(
+    pair: _Pair, noises: Mapping[str, float], threshold: float, enough: float, num_points: int
+) -> Compared:
+    """The verdict on a point; ``enough`` is the p-value that suffices among ``num_points``."""
+    first, second, evidence, noise = pair.first, pair.second, pair.evidence, noises[pair.backend]
+    times = min(first, default=None), min(second, default=None)
+    if evidence is None:
+        return Compared(pair.axes, LOST if first else GAINED if second else FAILED, *times, None)
+    certain = p_value(evidence, noise, threshold) <= enough
+    verdict = _verdict(evidence.ratio, threshold, certain)
+    if verdict in (SLOWER, FASTER) and pair.same_code:
+        verdict = MACHINE
+    repeats = runs = None
+    if verdict == UNDECIDED:
+        runs = runs_that_tell(evidence, noise, threshold, max(enough, FALSE_RATE / num_points))
+        per_run = max(len(first) / evidence.runs[0], len(second) / evidence.runs[1])
+        repeats = runs and math.ceil(runs * per_run)
+    return Compared(pair.axes, verdict, *times, evidence.ratio, repeats, runs)
+
+
+def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
+    """By the rule of this package's docstring, in logarithms: 1 / (1 + t) is -log1p(t) there."""
+    most = math.log1p(threshold)
+    if certain and ratio.low > most:
+        return SLOWER
+    if certain and ratio.high < -most:
+        return FASTER
+    return SAME if -most <= ratio.low and ratio.high <= most else UNDECIDED
+
+
+def _samples(side: Side, rows: Iterable[Row]) -> list[list[float]]:
+    """The timed repeats of each run of a point, in ms. Raises InputError for one that is not a time."""
+    found: list[list[float]] = []
+    for row in rows:
+        if row["status"] != "ok":
+            continue
+        found.append([])
+        for text in row["search_ms_samples"].split(";"):
+            sample = _number(text)
+            if not 0 < sample < math.inf:
+                point = " ".join(filter(None, axes_of(row)))
+                raise InputError(f"{side.name}: '{text}' is no time in ms, in the samples of {point}")
+            found[-1].append(sample)
+    return found
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _method(row: Row) -> dict[str, str]:
+    """Properties that must agree before times of one point are compared."""
+    device = ("host_cpu",) if row["backend"] == "host" else ("gpu", "compute_capability")
+    facts = {name: row[name] for name in ("schema", "graph_checksum", "method", *device)}
+    if row["status"] == "ok":
+        facts["repeats"] = str(row["search_ms_samples"].count(";") + 1)
+    return facts
+
+
+def _circumstances(row: Row) -> dict[str, str]:
+    """Properties that may differ on purpose, and may explain a difference."""
+    names = ("driver", "cuda", "host_cpu", "python", "throttle")
+    return {name: row[name] for name in names if name not in _method(row)}
+
+
+def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> list[str]:
+    """A line for each fact that is not the same in all rows of a point: at how many points, which values."""
+    counts: Counter[str] = Counter()
+    values: dict[str, set[str]] = {}
+    for pair in pairs:
+        found: dict[str, set[str]] = {}
+        for row in itertools.chain(*pair):
+            for name, value in facts(row).items():
+                found.setdefault(name, set()).add(value)
+        for name, different in found.items():
+            if len(different) > 1:
+                counts[name] += 1
+                values.setdefault(name, set()).update(different)
+    return [
+        f"{name} differs at {count} of {len(pairs)} points ({_listed(name, values[name])})"
+        for name, count in counts.items()
+    ]
+
+
+def _listed(name: str, values: Iterable[str]) -> str:
+    """The values as text, a few if there are many; checksums shortened as far as they stay distinct."""
+    length = _SHORT if name.endswith("checksum") else None
+    shown = sorted(value[:length] or "none" for value in values)
+    return ", ".join(shown[:_MOST_LISTED]) + (", ..." if len(shown) > _MOST_LISTED else "")

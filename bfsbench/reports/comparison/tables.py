@@ -1,0 +1,266 @@
+"""A comparison as tables: a summary, the points, and the unmatched points.
+
+Two files of counters are compared kernel by kernel. Counters repeat exactly, so no statistics are needed.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from bfsbench.reports.comparison.evidence import CONFIDENCE, FALSE_RATE, MOST_RUNS
+from bfsbench.reports.comparison.points import (
+    FASTER,
+    GAINED,
+    LOST,
+    MACHINE,
+    SLOWER,
+    UNDECIDED,
+    VERDICTS,
+    Compared,
+    Comparison,
+    Side,
+)
+from bfsbench.reports.provenance import footnotes
+from bfsbench.reports.table import Cell, Table
+from bfsbench.rows.columns import AXES
+from bfsbench.rows.counters import read_counters
+from bfsbench.support.errors import UsageError, plural
+
+COMPARED = ("executions", "sectors", "distinct_sectors", "conflicts", "collisions")
+"""Counters of which more is worse."""
+MORE, LESS, SAME = "more", "less", "same"
+_OF = [*AXES, "kernel"]
+
+
+@dataclass(frozen=True)
+class CounterComparison:
+    """What came of comparing file ``b`` with file ``a``."""
+
+    a: Path
+    b: Path
+    threshold: float
+    frame: pd.DataFrame
+    """A row for each kernel of each point that both have, and each of COMPARED: AXES, ``kernel``,
+    ``counter``, ``a``, ``b`` (sums over levels and lines) and ``verdict``."""
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether a counter has grown by more than the threshold."""
+        return bool((self.frame["verdict"] == MORE).any())
+
+
+def compare_counters(a: Path, b: Path, threshold: float) -> CounterComparison:
+    """Hold B's counters against A's; ``threshold`` is the share up to which they are the same.
+
+    Raises UsageError where no kernel is in both or their graphs differ; InputError.
+    """
+    first, second = read_counters(a), read_counters(b)
+    checksums = [of.groupby("graph")["graph_checksum"].agg(set) for of in (first, second)]
+    for graph in checksums[0].index.intersection(checksums[1].index):
+        if checksums[0][graph] != checksums[1][graph]:
+            raise UsageError(f"not comparable: the files are of different graphs called {graph}")
+    totals = [of.groupby(_OF)[list(COMPARED)].sum() for of in (first, second)]
+    common = totals[0].index.intersection(totals[1].index)
+    if common.empty:
+        raise UsageError(f"no kernel of the same search is both in {a} and in {b}")
+    sides = [of.loc[common].rename_axis("counter", axis=1).stack() for of in totals]
+    frame = pd.DataFrame({"a": sides[0], "b": sides[1]}).reset_index()
+    frame["verdict"] = SAME
+    frame.loc[frame["b"] > frame["a"] * (1 + threshold), "verdict"] = MORE
+    frame.loc[frame["b"] < frame["a"] * (1 - threshold), "verdict"] = LESS
+    return CounterComparison(a, b, threshold, frame)
+
+
+def counters_table(found: CounterComparison) -> Table:
+    """All counters for programs; for people those that differ."""
+    counts = found.frame["verdict"].value_counts()
+    notes = (
+        f"A: {found.a}. B: {found.b}.",
+        f"{len(found.frame)} counters of kernels in both: {counts.get(MORE, 0)} more, {counts.get(LESS, 0)} "
+        f"less, {counts.get(SAME, 0)} the same within {100 * found.threshold:g} %.",
+    )
+    changed = found.frame[found.frame["verdict"] != SAME]
+    shown = changed[["graph", "variant", "block", "knobs", "kernel", "counter", "a", "b", "verdict"]]
+    return Table.of("counters", "B against A", found.frame, notes, (Table.of("", "", shown),))
+
+
+_MOST_SHOWN = 20
+"""Most points of a verdict in text; other formats have all."""
+_DATE = len("2026-11-21")
+_GRAPH, _VARIANT = AXES.index("graph"), AXES.index("variant")
+
+
+def summary(found: Comparison) -> Table:
+    """A line per variant and graph: numbers of verdicts, and the geometric mean of the points' ratios."""
+    groups: dict[tuple[str, str], list[Compared]] = {}
+    for point in found.points:
+        groups.setdefault((point.axes[_GRAPH], point.axes[_VARIANT]), []).append(point)
+    rows: list[tuple[Cell, ...]] = []
+    for (graph, variant), points in sorted(groups.items()):
+        counts = [sum(point.verdict == verdict for point in points) for verdict in VERDICTS]
+        rows.append((graph, variant, len(points), *counts, geometric_mean(points)))
+    columns = ("graph", "variant", "points", *VERDICTS, "ratio")
+    table = Table("summary", "B against A", columns, rows, tuple(_notes(found)))
+    present = [verdict for verdict in VERDICTS if found.count(verdict)]
+    return replace(table, drawings=(table.columns_of("graph", "variant", "points", *present, "ratio"),))
+
+
+def geometric_mean(points: Sequence[Compared]) -> float | None:
+    """The geometric mean of the ratio of B's times to A's, over the points that have times on both sides."""
+    ratios = [point.ratio.middle for point in points if point.ratio]
+    return math.exp(sum(ratios) / len(ratios)) if ratios else None
+
+
+def _notes(found: Comparison) -> Iterator[str]:
+    told = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if found.count(verdict))
+    for name, side in (("A", found.a), ("B", found.b)):
+        yield f"{name}: {side.name}, {_origin(side)}."
+    yield f"{plural(len(found.points), 'point')} in both: {told}."
+    mean = geometric_mean(found.points)
+    if mean is not None:
+        yield f"Ratio: times of B / times of A, as geometric mean; over all points {mean:.3f}."
+    yield (
+        f"Slower, faster: by more than {found.threshold * 100:.3g} %, by the spread of the repeats and a "
+        f"noise of {_percent(found.noise)} from run to run; of the points called so at most "
+        f"{FALSE_RATE * 100:.0f} % are expected to be so by chance. Undecided: the repeats spread too far "
+        "for that, or are too few."
+    )
+    yield from _power(found)
+    yield from _advice(found)
+    if found.count(MACHINE):
+        yield "Machine differs: beyond the threshold, but both sides measured the same code."
+    if found.count(LOST) or found.count(GAINED):
+        yield "Lost: had a time in A and has none in B; gained: the reverse."
+    for name, only in (("A", found.only_a), ("B", found.only_b)):
+        if only:
+            yield f"Only in {name}: {plural(len(only), 'point')}; see the table 'unmatched'."
+    if found.num_same_code:
+        yield f"Both sides measured the same code at {found.num_same_code} of {len(found.points)} points."
+    if found.num_emulated:
+        yield f"No times to compare: {plural(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
+    yield from footnotes(row for row in (*found.a.rows, *found.b.rows) if row["status"] == "ok")
+    yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
+
+
+def _percent(noise: Mapping[str, float]) -> str:
+    """``1.5 %``, or where backends differ ``1.5 % (cuda), 12 % (host)``."""
+    if len(noise) == 1:
+        return f"{next(iter(noise.values())) * 100:.2g} %"
+    return ", ".join(f"{share * 100:.2g} % ({backend})" for backend, share in noise.items())
+
+
+def _power(found: Comparison) -> Iterator[str]:
+    """The least changes that the test detects."""
+    for backend, changes in found.detects.items():
+        told = ", ".join(
+            f"{100 * change:.2g} % with {runs}" for runs, change in changes.items() if change < 9
+        )
+        if told:
+            yield (
+                f"Power ({backend}): of one changed point, 9 times in 10, this test detects a change of at "
+                f"least {told} runs on either side."
+            )
+
+
+def _advice(found: Comparison) -> Iterator[str]:
+    """Lines on how many repeats would decide the undecided points."""
+    undecided = [point for point in found.points if point.verdict == UNDECIDED]
+    needed = sorted((point.repeats_needed, point.runs_needed) for point in undecided if point.repeats_needed)
+    if needed:
+        half, most = needed[(len(needed) - 1) // 2], needed[-1]
+        yield (
+            f"Repeats that are likely to decide {plural(len(needed), 'undecided point')}: {half[0]} on "
+            f"either side, in {half[1]} runs, for half of them, {most[0]} in {most[1]} for all "
+            "(repeats_needed, runs_needed in the table 'points'; put the files of a side into one folder)."
+        )
+    if beyond := len(undecided) - len(needed):
+        yield (
+            f"More than {MOST_RUNS} runs would be needed for {plural(beyond, 'undecided point')}: the ratio "
+            "is too near the threshold."
+        )
+
+
+def _origin(side: Side) -> str:
+    """At which commits and when the rows of a side were taken."""
+    commits = sorted({row["commit"] or "unknown" for row in side.rows})
+    days = sorted({row["taken_at"][:_DATE] for row in side.rows})
+    return f"commit {', '.join(commits)}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
+
+
+def points(found: Comparison) -> Table:
+    """A line per point that both sides have, the largest changes first."""
+    needed = ("repeats_needed", "runs_needed")
+    columns = ("verdict", *AXES, "a_ms", "b_ms", "ratio", "ratio_low", "ratio_high", *needed)
+    ordered = sorted(found.points, key=lambda point: (VERDICTS.index(point.verdict), -_distance(point)))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            point.verdict,
+            *point.axes,
+            point.a_ms,
+            point.b_ms,
+            *_ratios(point),
+            *(getattr(point, name) for name in needed),
+        )
+        for point in ordered
+    ]
+    changed = [verdict for verdict in (SLOWER, LOST, FASTER, GAINED) if found.count(verdict)]
+    notes = (
+        f"ms: the fastest repeat of either side; ratio: B's repeats to A's, in the middle and as an interval "
+        f"of {CONFIDENCE * 100:.0f} % confidence.",
+        *(() if changed else ("No point got slower or faster.",)),
+    )
+    table = Table("points", "Points that changed", columns, rows, notes)
+    return replace(table, drawings=tuple(_drawing(table, verdict) for verdict in changed))
+
+
+def _distance(point: Compared) -> float:
+    return abs(point.ratio.middle) if point.ratio else 0.0
+
+
+def _ratios(point: Compared) -> tuple[Cell, Cell, Cell]:
+    if point.ratio is None:
+        return None, None, None
+    low, high = point.ratio.low, point.ratio.high
+    bounded = math.isfinite(low)
+    return (
+        math.exp(point.ratio.middle),
+        math.exp(low) if bounded else None,
+        math.exp(high) if bounded else None,
+    )
+
+
+def _drawing(table: Table, verdict: str) -> Table:
+    """The points of one verdict, without columns that are empty or the same in all."""
+    rows = [row for row in table.rows if row[0] == verdict]
+    shown = replace(table, rows=rows[:_MOST_SHOWN])
+    filled = [
+        name
+        for name, cells in zip(table.columns, zip(*rows, strict=True), strict=True)
+        if name not in ("verdict", "backend") and any(cell not in (None, "") for cell in cells)
+    ]
+    more = f", {_MOST_SHOWN} of {len(rows)}" if len(rows) > _MOST_SHOWN else ""
+    return replace(shown.columns_of(*filled), title=f"{verdict}{more}")
+
+
+def unmatched(found: Comparison) -> Table:
+    """The points that only one side has; in text, their number by variant and graph."""
+    rows: list[tuple[Cell, ...]] = [
+        (side, *axes) for side, only in (("A", found.only_a), ("B", found.only_b)) for axes in only
+    ]
+    counts = Counter((str(side), *(str(axes[place]) for place in (_GRAPH, _VARIANT))) for side, *axes in rows)
+    counted: list[tuple[Cell, ...]] = [(*key, count) for key, count in sorted(counts.items())]
+    drawing = Table("", "", ("only_in", "graph", "variant", "points"), counted)
+    notes = () if rows else ("All points are on both sides.",)
+    return Table("unmatched", "Points on one side only", ("only_in", *AXES), rows, notes, (drawing,))
+
+
+TABLES: dict[str, Callable[[Comparison], Table]] = {
+    "summary": summary,
+    "points": points,
+    "unmatched": unmatched,
+}
+"""All tables of a comparison by name, in the order they are shown."""

@@ -1,0 +1,349 @@
+"""The content of an HTML page, as data for its scripts.
+
+``kinds``: graphs, searches and best times of rows whose times are comparable, for the page's matrix and bars.
+``maps``: times by grid and block of one series on one graph. ``profiles``: columns of the level profile of
+one search. ``tables``: name, title, notes, columns (key, label, whether numbers, whether whole ones) and
+rows. Times are in ms, but for those of levels, which are in microseconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from statistics import geometric_mean
+from typing import TYPE_CHECKING, Any
+
+from bfsbench.reports import TABLES, warnings
+from bfsbench.reports.best import COUNTS, RECORDED, best_times
+from bfsbench.reports.html.drawings import first_of, heat_maps, profile, searched
+from bfsbench.reports.measured import TimedRows, ratios
+from bfsbench.reports.provenance import origin_numbers, with_footnotes
+from bfsbench.reports.rows import (
+    EMULATED,
+    STATISTIC,
+    TYPICAL,
+    compact,
+    comparable,
+    fastest,
+    kinds,
+    of_one_setting,
+    short_names,
+)
+from bfsbench.reports.table import Cell, Table, header
+from bfsbench.variants import all_families, with_aliases
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WORDS = {
+    "search_ms": "time (ms)",
+    "search_ms_median": "median time (ms)",
+    "search_ms_max": "slowest time (ms)",
+    "search_ms_samples": "all times (ms)",
+    "median_ms": "median time (ms)",
+    "prepare_ms": "preparation (ms)",
+    "wall_ms": "time on the host's clock (ms)",
+    "reset_ms": "reset (ms)",
+    "spread": "slowest / fastest",
+    "speedup": "times as fast as one CPU core",
+    "times_best": "times the best of the graph",
+    "num_vertices": "vertices",
+    "num_edges": "arcs",
+    "grid": "grid (blocks)",
+    "block": "block (threads)",
+    "mteps": "million arcs a second",
+    "mteps_q1": "million arcs a second, first quartile",
+    "mteps_median": "million arcs a second, median",
+    "mteps_q3": "million arcs a second, third quartile",
+    "mteps_graph500": "million arcs a second, as Graph500 counts",
+    "gops": "billion operations a second",
+    "backend": "runs on",
+    "taken_at": "taken at",
+    "edges_traversed": "arcs traversed",
+    "edges_inspected": "arcs inspected",
+    "graph_checksum": "checksum of the graph",
+    "energy_j": "energy (J)",
+    "power_w": "power (W)",
+}
+
+
+def heading(column: str) -> str:
+    """A column's name in words, with its unit."""
+    return _WORDS.get(column) or header(column)
+
+
+_POINT = (
+    "graph",
+    "variant",
+    "source",
+    "source_id",
+    "status",
+    "search_ms",
+    "search_ms_median",
+    "search_ms_max",
+)
+_SHAPE = ("grid", "block", "knobs", "backend", "reason", "wall_ms", "reset_ms")
+_ORIGIN = ("origin", "taken_at", "file")
+_TIMES = ("search_ms", "search_ms_median", "search_ms_max", "search_ms_samples", "wall_ms", "reset_ms")
+"""Columns that are empty for emulated kernels, as are rates: they say nothing of how fast a kernel is."""
+_COUNTS = ("source", "block", "origin")
+"""Counts beside those of families, which are read as floating-point numbers where some are missing."""
+_MOST_POINTS = 20_000
+"""Most rows of the table: about 8 MB, which a browser still sorts at once."""
+
+
+def points(rows: pd.DataFrame) -> Table:
+    """Every row, or the fastest of each search on each graph where there are too many for a page."""
+    shown = _leading(rows.assign(origin=origin_numbers(rows)))
+    frame = shown[_columns(shown)].replace("", None)
+    times = [name for name in frame if name in _TIMES or name in _rates()]
+    frame[times] = frame[times].mask(shown["backend"] == "cpu")
+    frame = _whole(frame.dropna(axis="columns", how="all"))
+    every = (
+        "Every row of the result files"
+        if len(shown) == len(rows)
+        else f"{len(shown):,} of {len(rows):,} rows of the result files, of each search on each graph the "
+        "fastest (other tables are made of all rows; --graph, --variant and --backend choose others)"
+    )
+    origin = "'origin' is a row of Provenance: device, driver, versions and commit."
+    title = "All points" if len(shown) == len(rows) else "Fastest points"
+    return Table.of("points", title, frame, [f"{every}, with all samples. {origin}"])
+
+
+def _columns(rows: pd.DataFrame) -> list[str]:
+    """Columns: the figures of families beside the times, then the others."""
+    families = all_families().values()
+    figures = [figure.name for family in families for figure in family.figures if figure.shown]
+    facts = [column.name for family in families for column in family.columns if column.name not in figures]
+    wanted = [*_POINT, "search_ms_samples", *figures, *_SHAPE, *facts, *_ORIGIN]
+    return [name for name in wanted if name in rows]
+
+
+def _rates() -> set[str]:
+    """Figures of families that are made of times."""
+    return {figure.name for family in all_families().values() for figure in family.figures}
+
+
+def _leading(rows: pd.DataFrame) -> pd.DataFrame:
+    """At most _MOST_POINTS rows, in their order: the fastest, equally many of each search on each graph."""
+    if len(rows) <= _MOST_POINTS:
+        return rows
+    of_search = ["graph", "graph_checksum", "variant", "backend", "status"]
+    groups = compact(rows[[*of_search, "search_ms"]], of_search).groupby(of_search, observed=True)
+    place = groups["search_ms"].rank(method="first", na_option="bottom")
+    return rows.loc[place.sort_values(kind="stable").index[:_MOST_POINTS].sort_values()]
+
+
+def _whole(frame: pd.DataFrame) -> pd.DataFrame:
+    columns = (column for family in all_families().values() for column in family.columns)
+    counts = [*_COUNTS, *(column.name for column in columns if column.kind == "count")]
+    present = [name for name in counts if name in frame]
+    return frame.astype(dict.fromkeys(present, "Int64"))
+
+
+SearchCell = dict[str, Any] | str | None
+"""What is known of a search on a graph; None if it was not run."""
+
+FAILED = "failed"
+"""SearchCell of a search that was tried and has no time."""
+OTHER_SOURCES = "other sources"
+"""SearchCell of a search that has no time from some source that counts on the graph."""
+
+
+def searches(measured: TimedRows) -> dict[str, Any]:
+    """Graphs across and searches down, those with times on most graphs first, then by ``mean``.
+
+    ``mean`` is the geometric mean of the ratios to the best of each graph, ``typical`` that by medians of
+    repeats, ``best`` on how many graphs the search is the best, ``worst`` its largest ratio, ``prepared`` the
+    median preprocessing in ms: all over the graphs that are ``compared``, on which several searches have a
+    time from all sources. ``against_first`` is the mean of the times over those of the first search on the
+    graphs of both. ``notes`` say what the clocks of other programs cover.
+    """
+    whole = comparable(measured.rows, measured.family, also=("title", "label"))
+    best = of_one_setting(fastest(whole, ("title", "label")))
+    several = best.groupby("title")["label"].transform("nunique") > 1
+    best = best[several & ratios(best).notna()]
+    typical = best["median_ms"] / best.groupby("title")["median_ms"].transform("min")
+    compared = best.assign(ratio=ratios(best), typical=typical)
+    cells = _cells(measured, compared)
+    made = [_search(label, measured, compared[compared["label"] == label]) for label in measured.labels]
+    for search in made:
+        search["cells"] = [cells.get((graph, search["label"])) for graph in measured.graphs]
+    made.sort(key=lambda search: (-search["graphs"], search["mean"] or math.inf))
+    for search in made:
+        search["against_first"] = _against(made[0]["cells"], search["cells"])
+    return {
+        "key": measured.suffix,
+        "heading": measured.heading.strip(" ()"),
+        "emulated": measured.emulated,
+        "statistic": STATISTIC,
+        "typical": TYPICAL,
+        "notes": _footnotes(measured.rows),
+        "graphs": _graphs(measured, set(compared["title"])),
+        "searches": made,
+    }
+
+
+def _against(first: Sequence[SearchCell], cells: Sequence[SearchCell]) -> float | None:
+    """The geometric mean of a search's times over those of another, on the graphs where both are compared."""
+    found = [
+        mine["ratio"] / its["ratio"]
+        for its, mine in zip(first, cells, strict=True)
+        if isinstance(its, dict) and isinstance(mine, dict) and its["ratio"] and mine["ratio"]
+    ]
+    return geometric_mean(found) if found else None
+
+
+def _footnotes(rows: pd.DataFrame) -> tuple[str, ...]:
+    """What a reader must know of the times of other programs."""
+    (table,) = with_footnotes([Table("", "", tuple(rows["variant"].unique()), [])], rows)
+    return table.notes
+
+
+def _graphs(measured: TimedRows, compared: set[str]) -> list[dict[str, Any]]:
+    short = short_names(title for title in measured.graphs if title in compared)
+    return [
+        {
+            "title": title,
+            "short": short.get(title, title),
+            "searched": measured.searched(title),
+            "compared": title in compared,
+        }
+        for title in measured.graphs
+    ]
+
+
+def _search(label: str, measured: TimedRows, compared: pd.DataFrame) -> dict[str, Any]:
+    rows = measured.rows[measured.rows["label"] == label]
+    found = compared["ratio"]
+    variant = str(rows["variant"].iloc[0])
+    return {
+        "label": label,
+        "name": label.replace(variant, with_aliases(variant), 1),
+        "host": bool((rows["backend"] == "host").all()),
+        "graphs": len(compared),
+        "mean": geometric_mean(found) if len(found) else None,
+        "typical": geometric_mean(compared["typical"]) if len(found) else None,
+        "best": int((found == 1).sum()),
+        "worst": float(found.max()) if len(found) else None,
+        "prepared": _known(compared["prepare_ms"].median()),
+    }
+
+
+def _cells(measured: TimedRows, compared: pd.DataFrame) -> dict[tuple[str, str], SearchCell]:
+    """The best configuration by graph and search, or why there is none. ``ratio`` is None where it is not
+    compared."""
+    import pandas as pd
+
+    places = ["title", "label"]
+    cells: dict[tuple[str, str], SearchCell] = {}
+    for frame, text in ((measured.rows, FAILED), (measured.best(), OTHER_SOURCES)):
+        tried = frame[places].drop_duplicates()
+        cells |= dict.fromkeys(zip(tried["title"], tried["label"], strict=True), text)
+    timed = measured.compared().assign(ratio=math.nan)
+    frame = pd.concat([compared, timed]).drop_duplicates(places).astype({"block": "float64"})
+    for row in frame.to_dict("records"):
+        cells[row["title"], row["label"]] = {
+            "ms": float(row["search_ms"]),
+            "median": float(row["median_ms"]),
+            "ratio": _known(row["ratio"]),
+            "sources": int(row["sources"]),
+            "variant": with_aliases(row["variant"]),
+            "block": None if math.isnan(row["block"]) else int(row["block"]),
+            **{name: row[name] for name in ("graph", "backend", "device", "grid", "knobs")},
+        }
+    return cells
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+_SHOWN = ("best", "datasets", "failures", "provenance")
+"""Tables in the order of the page; the matrix replaces the ranking, pictures replace heat maps."""
+_TIMES_content = ("search_ms", "times_best", "median_ms", "spread", "prepare_ms")
+_CHOICE = ("speedup", "grid", "block", "knobs", "sources")
+_WHERE = ("backend", "device")
+
+
+def content(rows: pd.DataFrame, levels: pd.DataFrame | None) -> dict[str, Any]:
+    """All that the page shows."""
+    parts = [TimedRows.of(kind, levels) for kind in kinds(rows)]
+    profiles, left_out = first_of([found for part in parts for found in searched(part)])
+    return {
+        "warnings": [*warnings(rows), *left_out],
+        "kinds": [searches(part) for part in parts],
+        "maps": [found for part in parts if not part.emulated for found in heat_maps(part)],
+        "profiles": [profile(search) for search in profiles],
+        "tables": [_table(table) for table in (*_tables(rows, levels), points(rows))],
+    }
+
+
+def _tables(rows: pd.DataFrame, levels: pd.DataFrame | None) -> Iterator[Table]:
+    makers: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
+        **TABLES,
+        "best": partial(best_times, levels=levels),
+    }
+    for name in _SHOWN:
+        for table in with_footnotes(makers[name](rows), rows):
+            if name == "best":
+                columns = _best_columns(table)
+                table = replace(table, columns=columns, rows=table.columns_of(*columns).rows)
+            elif name == "provenance":
+                numbered = [(number, *row) for number, row in enumerate(table.rows, 1)]
+                table = replace(table, columns=("origin", *table.columns), rows=numbered)
+            yield table
+
+
+def _best_columns(table: Table) -> tuple[str, ...]:
+    """Columns of the best times that have values; the checksums of graphs are in another table. Of emulated
+    kernels there are counts, and what our GPU took, but no times."""
+    families = all_families().values()
+    figures = [figure for family in families for figure in family.figures]
+    first = [figure.name for figure in figures if figure.shown]
+    more = [name for figure in figures for name in figure.table_columns if name not in first]
+    totals = [column.name for family in families for column in family.profile if column.total]
+    timed = ("graph", "variant", *_TIMES_content, *first, *_CHOICE, *more, *totals, RECORDED, *_WHERE)
+    counted = ("graph", "variant", *COUNTS, *totals, RECORDED, *_WHERE)
+    wanted = counted if table.name.endswith(EMULATED) else timed
+    known = [name for name in wanted if name in table.columns]
+    cells = {name: [row[table.columns.index(name)] for row in table.rows] for name in known}
+    return tuple(name for name in known if any(cell not in (None, "") for cell in cells[name]))
+
+
+def _table(table: Table) -> dict[str, Any]:
+    cells = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
+    columns = [
+        {
+            "key": key,
+            "label": heading(key),
+            "number": any(isinstance(cell, int | float) for cell in column),
+            "whole": not any(isinstance(cell, float) for cell in column),
+        }
+        for key, column in zip(table.columns, cells, strict=True)
+    ]
+    return {
+        "name": table.name,
+        "title": table.title,
+        "notes": [_in_words(note, table) for note in table.notes],
+        "columns": columns,
+        "rows": _named(table),
+    }
+
+
+def _in_words(note: str, table: Table) -> str:
+    """A note that explains a column, with the page's heading of that column."""
+    for column in table.columns:
+        if note.startswith(f"{header(column)}: "):
+            return note.replace(header(column), heading(column), 1)
+    return note
+
+
+def _named(table: Table) -> list[tuple[Cell, ...]]:
+    """The rows, with the aliases of variants after their names."""
+    if "variant" not in table.columns:
+        return table.rows
+    place = table.columns.index("variant")
+    return [(*row[:place], with_aliases(str(row[place])), *row[place + 1 :]) for row in table.rows]

@@ -1,0 +1,72 @@
+"""Level profiles that lie beside result files: the cost of the levels of several searches, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfsbench.reports.measured import TimedRows, search_names
+from bfsbench.reports.rows import EMULATED, kinds
+from bfsbench.reports.table import Table
+from bfsbench.rows.columns import AXES, PROFILE_COLUMNS, PROFILE_NUMERIC
+from bfsbench.rows.results import LEVELS_SUFFIX, result_files
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
+    """The level profiles of result files, or of all in a folder, in one table; empty when there are none.
+
+    Columns as in ``PROFILE_COLUMNS`` and those that families append, ``file`` the last; those that hold
+    numbers are float64 (NaN where empty), the rest text. Raises InputError as ``read_results`` does.
+    """
+    from bfsbench.rows.reading import read_tables  # which imports NumPy
+
+    files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
+    beside = [file.with_name(file.name.removesuffix(".csv") + LEVELS_SUFFIX) for file in files]
+    return read_tables([path for path in beside if path.exists()], PROFILE_COLUMNS, PROFILE_NUMERIC)
+
+
+_FACTS = ("level", "kernel", "frontier_size", "edges_inspected", "time_us", "counts")
+_NOTE = "frontier: vertices at the level; arcs: adjacency entries read there, where known"
+_NOTHING = "No level profile belongs to these rows: 'bfsbench run --profile' makes them."
+
+
+def level_tables(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:
+    """One table of measured level profiles and one of emulated ones, a row for each level of each search.
+
+    ``levels`` as :func:`bfsbench.reports.levels.read_levels` gives them. In text: a table for each graph and
+    source, with levels as rows and searches as columns.
+    """
+    made = []
+    for kind in kinds(rows):
+        if "profile" not in kind.family.pictures:
+            continue
+        measured = TimedRows.of(kind, levels)
+        found = measured.levels
+        name, title = f"levels{kind.suffix}", f"Levels{kind.heading}"
+        if found is None or found.empty:
+            made.append(Table(name, title, (), [], (_NOTHING,)))
+            continue
+        timed = not kind.suffix.endswith(EMULATED)
+        note = f"{_NOTE}; us: its time." if timed else f"{_NOTE}."
+        frame = found[[*AXES, "gpu", *_FACTS]]
+        made.append(Table.of(name, title, frame, (), _drawings(measured, timed), legend=[note]))
+    return made
+
+
+def _drawings(measured: TimedRows, timed: bool) -> Iterator[Table]:
+    assert measured.levels is not None
+    facts = {"edges_inspected": "arcs", **({"time_us": "us"} if timed else {})}
+    for (graph, source), some in measured.levels.groupby(["title", "source"], sort=False):
+        frame = some.groupby("level", as_index=False).agg(frontier=("frontier_size", "max"))
+        for name, search in some.groupby(search_names(some), sort=False):
+            called = " ".join(str(name).split())
+            headings = {fact: f"{called}: {heading}" for fact, heading in facts.items()}
+            shown = search[["level", *facts]].rename(columns=headings)
+            frame = frame.merge(shown, on="level", how="left")
+        counts = [name for name in frame if not str(name).endswith(": us")]
+        frame = frame.astype(dict.fromkeys(counts, "Int64"))
+        yield Table.of("", f"{graph}, source {measured.source(str(graph), source)}", frame)

@@ -1,0 +1,122 @@
+"""Time against the size, degree or density of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bfsbench.reports.measured import NothingToDrawError, TimedRows
+from bfsbench.reports.plots.picture import (
+    Picture,
+    file_name,
+    legend_of_all,
+    look,
+    pages,
+    panels,
+    plain,
+    plain_log,
+)
+from bfsbench.support.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+AXES = {
+    "num_vertices": "vertices",
+    "num_edges": "arcs",
+    "degree": "average degree (arcs per vertex)",
+    "density": "density (% of all possible arcs)",
+    "given": "",
+}
+"""The horizontal axes and their labels. ``given`` is the column ``x`` of the rows."""
+
+_LEAST_POINTS, _LEAST_RANGE = 3, 1.5
+"""Fewest graphs that make a curve, and least ratio of the largest to the smallest."""
+_SERIES = 8
+"""Most series per picture: the number of colours."""
+
+
+def curves(
+    measured: TimedRows,
+    *,
+    title: str = "",
+    x: str = "",
+    x_label: str = "",
+    log_x: bool = True,
+    log_y: bool = True,
+) -> Iterator[Picture]:
+    """Best time of every series over the graphs, placed by one of AXES; points of a series are joined where
+    the names of their graphs differ only in numbers. By default a picture for each axis along which at least
+    three graphs of such names differ."""
+    if x and x not in AXES:
+        raise UsageError(f"unknown axis '{x}': there are {', '.join(AXES)}")
+    best = measured.compared()
+    best = best.assign(family=best["title"].str.replace(r"[\d.]+", "#", regex=True))
+    drawn = False
+    for name in [x] if x else [name for name in AXES if name != "given"]:
+        placed = best.assign(x=best["title"].map(_places(measured.rows, name))).dropna(subset=["x"])
+        if not x:
+            families = {family for family, places in placed.groupby("family")["x"] if _tells(places)}
+            placed = placed[placed["family"].isin(families)]
+        if placed["x"].nunique() > 1:
+            drawn = True
+            label = x_label or AXES[name]
+            heading = (title or f"Time by {label}") + measured.heading
+            scales = {"log_x": log_x, "log_y": log_y}
+            for page, figure in _figures(placed, measured.labels, heading, measured.quantity, **scales):
+                figure.axes[0].set_xlabel(label)
+                yield Picture(file_name(f"curve{measured.suffix}", name, page), heading, figure)
+    if not drawn:
+        raise NothingToDrawError("curves need graphs that differ in size, degree or density alone")
+
+
+def _tells(places: pd.Series[float]) -> bool:
+    """Whether a line through graphs of one kind is worth drawing: at least three that differ clearly."""
+    return bool(places.nunique() >= _LEAST_POINTS and places.max() >= _LEAST_RANGE * places.min())
+
+
+def _figures(
+    placed: pd.DataFrame, order: list[str], heading: str, quantity: str, *, log_x: bool, log_y: bool
+) -> Iterator[tuple[str, Figure]]:
+    limits = (placed["search_ms"].min(), placed["search_ms"].max())
+    present = set(placed["label"])
+    for page, labels in pages([label for label in order if label in present], _SERIES):
+        figure, (axis,) = panels(heading, 1, across=1, size=(7.2, 4.6))
+        for label in labels:
+            colour, marker = look(order.index(label))  # the same in all pictures
+            lines = placed[placed["label"] == label].sort_values("x").groupby("family", sort=False)
+            for nth, (_, line) in enumerate(lines):
+                name = "_" * (nth > 0) + label  # once in the legend
+                axis.plot(line["x"], line["search_ms"], color=colour, marker=marker, ms=5, label=name)
+        axis.set_ylabel(quantity)
+        _scale(axis, limits, log_x=log_x, log_y=log_y)
+        legend_of_all(figure)
+        yield page, figure
+
+
+def _scale(axis: Axes, limits: tuple[float, float], *, log_x: bool, log_y: bool) -> None:
+    """The same heights in all pictures."""
+    if log_x:
+        plain_log(axis, "x")
+    else:
+        plain(axis.xaxis)
+    if log_y:
+        plain_log(axis, "y")
+        axis.set_ylim(limits[0] / 1.3, limits[1] * 1.3)
+    else:
+        axis.set_ylim(0, limits[1] * 1.05)
+
+
+def _places(rows: pd.DataFrame, x: str) -> pd.Series[float]:
+    """The place of each graph, by its title."""
+    graphs = rows.drop_duplicates("title").set_index("title")
+    if x == "given":
+        return graphs["x"]
+    vertices, arcs = graphs["num_vertices"], graphs["num_edges"]
+    if x == "degree":
+        return arcs / vertices
+    if x == "density":
+        return 100 * arcs / (vertices * (vertices - 1))
+    return graphs[x]

@@ -1,0 +1,389 @@
+"""A figure with its name and title, in the style that all pictures share, and its files.
+
+Several processes encode the files where there are many.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import chain, islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from bfsbench.reports.measured import wrapped
+from bfsbench.support.errors import UsageError
+from bfsbench.support.storage import output
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+DOTS_PER_INCH = 150
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#B8A900")
+"""Okabe and Ito's palette, distinguishable with red-green colour blindness (Color Universal Design, 2008);
+its yellow is darkened to be seen as a line on white."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+HOST_COLOUR = "#777777"
+"""Colour of programs on the CPU, beside those on a GPU."""
+FAILED_HATCH = "////"
+MARGIN = 1.18
+"""Length of an axis of bars / longest bar: room for its number."""
+_OUTLYING = 4.0
+"""A bar is cut off from this ratio to the next shorter one."""
+LINEAR_UP_TO = 20
+"""Largest / smallest value up to which an axis starts at 0; beyond, short bars would vanish."""
+NUMBER_SHARE = 0.2
+"""Of the length of a logarithmic axis that a number right of the last bar or point takes."""
+_STEPS = ((10, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (300, (1.0, 2.0, 5.0)))
+"""Largest / smallest value below which a logarithmic axis has labels at these multiples of powers of 10."""
+
+_LETTERS_AN_INCH = 9.5
+"""Of a title."""
+_LABEL_INCHES = 0.078
+"""Width of a letter beside an axis."""
+_HANDLE_INCHES = 0.7
+"""Width of a legend's symbols and gaps."""
+_TITLE_INCHES = 0.17
+"""Height of a line over a panel."""
+_LINE_INCHES = 0.2
+"""Height of one label's line beside an axis."""
+_AXIS_INCHES = 0.4
+"""Height of the numbers and the label under an axis."""
+_PAGE_INCHES = 9.0
+"""Height of a picture that still fits a screen."""
+_ACROSS = 3
+"""Panels beside one another."""
+
+STYLE: dict[str, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "svg.hashsalt": "bfsbench",
+    "pdf.fonttype": 42,  # whole fonts, which publishers ask for
+    "text.parse_math": False,  # a $ in a name is no formula
+}
+"""matplotlib's settings while pictures are drawn and encoded."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure; ``name`` is that of its file without an ending."""
+
+    name: str
+    title: str
+    figure: Figure
+
+    def encoded(self, style: str) -> bytes:
+        """Returns the figure as one of FORMATS. Equal rows give equal bytes."""
+        from matplotlib import style as styles
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.backends.backend_pdf import FigureCanvasPdf
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+        data = io.BytesIO()
+        dpi, shown_on = self.figure.dpi, self.figure.canvas
+        self.figure.set_dpi(DOTS_PER_INCH)
+        canvases = {"png": FigureCanvasAgg, "svg": FigureCanvasSVG, "pdf": FigureCanvasPdf}
+        canvas: Any = canvases[style](self.figure)
+        with styles.context(STYLE):  # not by Figure.savefig, which draws everything twice
+            if style == "svg":
+                canvas.print_svg(data, metadata={"Date": None, "Title": self.title})
+            elif style == "pdf":
+                canvas.print_pdf(data, metadata={"CreationDate": None, "Title": self.title})
+            else:
+                canvas.print_png(data, metadata={"Title": self.title})
+        self.figure.set_dpi(dpi)
+        self.figure.set_canvas(shown_on)
+        return data.getvalue()
+
+
+WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
+"""Inches that pictures are wide; None lets their panels decide."""
+
+
+def name_devices(figure: Figure, devices: Sequence[str]) -> None:
+    """Add the devices to the title of a figure that does not name them."""
+    title = figure.get_suptitle()
+    missing = [device for device in devices if device not in title]
+    if missing:
+        line = wrapped(", ".join(missing), int(figure.get_figwidth() * _LETTERS_AN_INCH))
+        figure.suptitle(f"{title}\n{line}", fontsize=11, fontweight="bold")
+        figure.set_figheight(figure.get_figheight() + _TITLE_INCHES * (line.count("\n") + 1))
+
+
+def mark_emulated(figure: Figure) -> None:
+    """Write across a figure that its times are emulated, so that no copy of it looks like a measurement."""
+    size = min(24.0, 5 * figure.get_figwidth())
+    place: dict[str, Any] = {"ha": "center", "va": "center", "rotation": 20}
+    figure.text(0.5, 0.5, "emulated: no measurement", fontsize=size, color="#cc0000", alpha=0.35, **place)
+
+
+def panels(
+    title: str,
+    count: int,
+    *,
+    across: int,
+    size: tuple[float, float],
+    about: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    **shared: Any,
+) -> tuple[Figure, list[Axes]]:
+    """A titled figure of ``count`` panels, each of ``size`` in inches, at most ``across`` in a row.
+
+    ``about`` stands under the title; ``labels`` are drawn left of the first panels, which get room for them.
+    """
+    from matplotlib.figure import Figure
+
+    wanted = WIDTH.get()
+    if wanted is not None:
+        across = max(1, min(across, int(wanted / size[0])))
+    lines = math.ceil(count / across)
+    columns = math.ceil(count / lines)
+    width = wanted or size[0] * columns + _LABEL_INCHES * max(map(len, labels), default=0)
+    letters = int(width * _LETTERS_AN_INCH)
+    heading = [wrapped(title, letters)]
+    if about:
+        together = ", ".join(about)
+        fitting = [together] if len(together) <= letters else about
+        heading += [wrapped(text, letters) for text in fitting]
+    figure = Figure(figsize=(width, size[1] * lines + 0.5), layout="constrained")
+    figure.suptitle("\n".join(heading), fontsize=11, fontweight="bold")
+    axes = list(figure.subplots(lines, columns, squeeze=False, **shared).flat)
+    for spare in axes[count:]:
+        spare.remove()
+    return figure, axes[:count]
+
+
+def lined_panels(
+    title: str, titles: Sequence[str], labels: Sequence[str], below: float = 0.0
+) -> tuple[Figure, list[Axes]]:
+    """Panels under ``titles`` with a line for each of ``labels``, the first uppermost, to draw bars along;
+    ``below`` is room under each, in inches."""
+    above = max(title.count("\n") for title in titles)
+    size = (3.6, _LINE_INCHES * len(labels) + _TITLE_INCHES * above + 1.0 + below)
+    figure, axes = panels(title, len(titles), across=_ACROSS, size=size, labels=labels, sharey=True)
+    for axis, text in zip(axes, titles, strict=True):
+        axis.set_title(text)
+    axes[0].set_yticks(range(len(labels)), labels)  # of all panels: they share the axis
+    axes[0].set_ylim(len(labels) - 0.5, -0.5)
+    return figure, axes
+
+
+def lined_pages(graphs: Sequence[str], lines: int) -> Iterator[tuple[str, Sequence[str]]]:
+    """As many graphs to a picture as panels of ``lines`` lines find room."""
+    rows = int(_PAGE_INCHES / (_LINE_INCHES * lines + 1.2))
+    return pages(graphs, _ACROSS * max(1, rows))
+
+
+def look(place: int) -> tuple[str, str]:
+    """Colour and marker of a line by its index in the legend. Colours get lighter each time they are
+    used again, so that 24 lines have different ones."""
+    rounds, colour = divmod(place, len(COLOURS))
+    shade = COLOURS[colour]
+    if rounds:
+        parts = (255 - int(shade[at : at + 2], 16) for at in (1, 3, 5))
+        shade = "#" + "".join(f"{round(255 - part * 0.6 ** (rounds % 3)):02X}" for part in parts)
+    return shade, MARKERS[(place + rounds) % len(MARKERS)]
+
+
+def file_name(*parts: str) -> str:
+    """Words joined to a name that every file system takes."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(part for part in parts if part)).strip("_")
+
+
+def pages(items: Sequence[Item], most: int) -> Iterator[tuple[str, Sequence[Item]]]:
+    """The items in parts of about the same size, each with a suffix for its picture's name."""
+    count = math.ceil(len(items) / most)
+    size = math.ceil(len(items) / count) if count else 1
+    for page in range(count):
+        yield (str(page + 1) if count > 1 else ""), items[page * size : (page + 1) * size]
+
+
+def number(value: float) -> str:
+    """Three significant digits without an exponent, thousands apart."""
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    digits = 2 - math.floor(math.log10(float(f"{value:.3g}"))) if value else 0
+    return f"{value:.{min(digits, 6)}f}"
+
+
+def legend_of_all(figure: Figure) -> None:
+    """Under the panels, every line once, whichever of them have it, in as many columns as find room. The
+    figure grows by the lines of the legend."""
+    found: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    across = figure.get_figwidth()
+    names = [wrapped(label, int((across - _HANDLE_INCHES) / _LABEL_INCHES)) for label in found]
+    longest = max(len(line) for name in names for line in name.splitlines())
+    columns = max(1, min(len(found), int(across / (_LABEL_INCHES * longest + _HANDLE_INCHES))))
+    lines = sum(name.count("\n") + 1 for name in names) / columns
+    figure.set_figheight(figure.get_figheight() + _LINE_INCHES * math.ceil(lines))
+    figure.legend([*found.values()], names, loc="outside lower center", ncols=columns)
+
+
+def legend_below(axes: Axes) -> None:
+    """What a panel's lines are, under the label of its horizontal axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    assert axes.figure is not None
+    under = axes.transAxes + ScaledTranslation(0, -_AXIS_INCHES, axes.figure.dpi_scale_trans)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under, fontsize=8)
+
+
+def end_of(values: Iterable[float]) -> float:
+    """The end of an axis on which all but outlying bars stay visible; outliers are less than half of the
+    bars."""
+    known = sorted(values)
+    few = len(known) / 2
+    while len(known) - 1 > few and known[-1] > _OUTLYING * known[-2]:
+        known.pop()
+    return known[-1]
+
+
+def note(
+    axes: Axes,
+    text: str,
+    x: float,
+    y: float,
+    side: Literal["left", "right"] = "left",
+    offset: int = 3,
+    weight: Literal["normal", "bold"] = "normal",
+) -> None:
+    """A small text on white whose ``side`` is ``offset`` typographic points from the place."""
+    away = (offset if side == "left" else -offset, 0)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    drawn = axes.annotate(text, (x, y), away, textcoords="offset points", va="center", ha=side, bbox=box)
+    drawn.set(fontsize=8, fontweight=weight)
+
+
+def time_axis(axes: Axes, low: float, high: float) -> None:
+    """The vertical axis of times from ``low`` to ``high``: from 0, or logarithmic where short times would
+    vanish."""
+    if low > 0 and high / low > LINEAR_UP_TO:
+        plain_log(axes, "y", (low, high))
+        axes.set_ylim(low / 1.3, high * 1.3)
+    else:
+        axes.set_ylim(0, high * 1.1)
+
+
+def bar_axis(axes: Axes, low: float, high: float) -> None:
+    """The horizontal axis of bars that end between ``low`` and ``high``, with room for their numbers: from 0,
+    or logarithmic where short bars would vanish."""
+    if low > 0 and high / low > LINEAR_UP_TO:
+        plain_log(axes, "x", (low, high))
+        axes.set_xlim(low / 1.6, high * (high / low) ** NUMBER_SHARE)
+    else:
+        axes.set_xlim(0, high * MARGIN)
+
+
+def level_axis(axes: Axes) -> None:
+    """The horizontal axis of levels: whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("level")
+
+
+def log_or_zero(axes: Axes) -> None:
+    """A logarithmic vertical axis of counts that has a place for 0."""
+    axes.set_yscale("symlog", linthresh=1)
+    plain(axes.yaxis)
+    axes.set_ylim(bottom=-0.1)
+
+
+def plain_log(axes: Axes, which: Literal["x", "y"], limits: Sequence[float] = ()) -> None:
+    """A logarithmic axis labelled with plain numbers, between powers of 10 where there is room for them.
+    ``limits`` are the smallest and largest value of all panels that are compared, by default of this one."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = sorted(limits or axis.get_data_interval())
+    fitting = (steps for most, steps in _STEPS if low > 0 and high / low < most)
+    axis.set_major_locator(LogLocator(subs=next(fitting, (1.0,))))
+    plain(axis)
+    axis.set_minor_formatter(NullFormatter())
+
+
+def plain(axis: Axis) -> None:
+    """Numbers without an exponent."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(_plain))
+
+
+def _plain(value: float, _: object) -> str:
+    if value >= 1e6:
+        return f"{value / 1e6:g} M"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
+
+
+_ALONE = 8
+"""Pictures that one process encodes in the time that others take to start."""
+
+
+def save(pictures: Iterable[Picture], folder: Path, style: str) -> list[Path]:
+    """Write pictures to ``folder``, which is made if need be, as files of one of FORMATS named after them.
+
+    Raises UsageError when that is not possible; a file is written whole or not at all.
+    """
+    return list(saved(pictures, folder, style))
+
+
+def saved(pictures: Iterable[Picture], folder: Path, style: str, processes: int = 1) -> Iterator[Path]:
+    """As ``save``, a picture at a time, in order; ``processes`` of them encode more than _ALONE pictures."""
+    for name, data in _encoded(iter(pictures), style, processes):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot write {folder}: {error.strerror or error}") from error
+        path = folder / f"{name}.{style}"
+        with output(path) as file:
+            file.buffer.write(data)
+        yield path
+
+
+def _encoded(pictures: Iterator[Picture], style: str, processes: int) -> Iterator[tuple[str, bytes]]:
+    """Names and files of pictures; at most two for each process are in memory."""
+    first = list(islice(pictures, _ALONE + 1))
+    pictures = chain(first, pictures)
+    if processes < 2 or len(first) <= _ALONE:
+        for picture in pictures:
+            yield picture.name, picture.encoded(style)
+        return
+    waiting: deque[tuple[str, Future[bytes]]] = deque()
+    with ProcessPoolExecutor(processes, get_context("spawn"), _leave_interrupts_to_parent) as pool:
+        for picture in pictures:
+            waiting.append((picture.name, pool.submit(picture.encoded, style)))
+            if len(waiting) == 2 * processes:
+                name, data = waiting.popleft()
+                yield name, data.result()
+        for name, data in waiting:
+            yield name, data.result()
+
+
+def _leave_interrupts_to_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

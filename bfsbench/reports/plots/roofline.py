@@ -1,0 +1,90 @@
+"""Each search's share of its device's ceiling, a panel per graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfsbench.reports.levels import read_levels
+from bfsbench.reports.measured import NothingToDrawError, TimedRows
+from bfsbench.reports.plots.picture import COLOURS, Picture, file_name, lined_pages, lined_panels
+from bfsbench.reports.roofline import BOUNDS, COUNTED, held_against
+from bfsbench.support.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.patches import Patch
+
+    from bfsbench.rows.ceilings import Ceilings
+
+_MEANINGS = {
+    "latency": "launches, barriers, dependent loads",
+    "random": "random access",
+    "bandwidth": "bandwidth",
+}
+_HATCH = "////"
+"""Hatching of shares that are based on modelled work."""
+
+
+def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None = None) -> Iterator[Picture]:
+    """Horizontal bars of the share of the ceiling (see ``report.roofline``), in per cent, in the colour of
+    what bounds the search, hatched where the work is modelled; over several sources the median. The ceilings
+    are by default those beside the result files."""
+    frame = _shares(measured, ceilings)
+    if frame.empty:
+        raise NothingToDrawError("a roofline needs kernels that were timed on a GPU and edges that are known")
+    heading = (title or "Share of the device's ceiling") + measured.heading
+    order = frame.groupby("variant")["share"].mean().sort_values(ascending=False)
+    for page, graphs in lined_pages(list(dict.fromkeys(frame["graph"])), len(order)):
+        chosen = frame[frame["graph"].isin(graphs)]
+        shown = [str(variant) for variant in order.index if variant in set(chosen["variant"])]
+        figure, axes = lined_panels(heading, [measured.above(graph) for graph in graphs], shown)
+        for axis, graph in zip(axes, graphs, strict=True):
+            _panel(axis, chosen[chosen["graph"] == graph], shown)
+        figure.legend(handles=_legend(chosen), loc="outside lower center", ncols=4)
+        yield Picture(file_name("roofline", page), heading, figure)
+
+
+def _shares(measured: TimedRows, ceilings: Ceilings | None) -> pd.DataFrame:
+    """The searches whose share is known. Raises NothingToDrawError when the ceilings are missing, or of
+    another device."""
+    from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
+
+    levels = read_levels([]) if measured.levels is None else measured.levels
+    try:
+        if ceilings is None:
+            files = dict.fromkeys(map(Path, measured.rows["file"]))
+            ceilings = read_ceilings(ceilings_beside(files))
+        return held_against(measured.rows, levels, ceilings).dropna(subset=["share"])
+    except InputError as error:
+        raise NothingToDrawError(str(error)) from error
+
+
+def _panel(axis: Axes, frame: pd.DataFrame, shown: list[str]) -> None:
+    """The search of the median share stands for those from several sources."""
+    for variant, group in frame.groupby("variant"):
+        search = group.sort_values("share").iloc[(len(group) - 1) // 2]
+        colour = COLOURS[BOUNDS.index(search["bound"])]
+        hatch = None if search["edges_from"] == COUNTED else _HATCH
+        place, percent = shown.index(str(variant)), float(search["share"]) * 100
+        bar = axis.barh(
+            place, percent, color=colour, hatch=hatch, edgecolor="white", linewidth=0, height=0.75
+        )
+        axis.bar_label(bar, [f"{percent:.2g}"], padding=3, fontsize=8)
+    axis.set_xlim(0, max(110.0, axis.get_xlim()[1]))
+    axis.axvline(100, color="#555555", linewidth=1)
+    axis.grid(visible=False, axis="y")
+    axis.set_xlabel("share of the ceiling (%)")
+
+
+def _legend(frame: pd.DataFrame) -> list[Patch]:
+    """Legend of the colours and hatching used."""
+    from matplotlib.patches import Patch
+
+    used = [bound for bound in BOUNDS if bound in set(frame["bound"])]
+    patches = [Patch(color=COLOURS[BOUNDS.index(bound)], label=_MEANINGS[bound]) for bound in used]
+    if any(frame["edges_from"] != COUNTED):
+        patches.append(Patch(facecolor="#999999", hatch=_HATCH, edgecolor="white", label="work modelled"))
+    return patches

@@ -1,0 +1,66 @@
+"""How far predicted times are to be trusted, by a table of predicted and measured times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NEAR = 2.0
+"""Factor within which ``share_near`` counts predictions."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How well times are predicted. A factor is the ratio of predicted and measured time, or its inverse: the
+    larger one."""
+
+    searches: int
+    rank: float
+    """Spearman's rank correlation over all searches."""
+    rank_by_graph: dict[str, float]
+    bias: float
+    """Geometric mean of predicted / measured times."""
+    factor: float
+    """Median factor."""
+    share_near: float
+    """Share of the searches with a factor of at most NEAR."""
+    factor_by_graph: dict[str, float]
+    """Median factor on each graph when the bias over all other graphs is taken out."""
+
+
+def trust(table: pd.DataFrame, column: str = "predicted_ms") -> Trust:
+    """Hold the times in a column against ``measured_ms``. ``table`` has ``graph`` and ``variant``, too."""
+    import numpy as np
+    import pandas as pd
+
+    log = pd.Series(np.log(table[column] / table["measured_ms"]), index=table.index)
+    factors = log.abs().map(np.exp)
+    graphs = table["graph"].unique()
+    left_out = {graph: log[table["graph"] == graph] - log[table["graph"] != graph].mean() for graph in graphs}
+    return Trust(
+        searches=len(table),
+        rank=_rank(table, column),
+        rank_by_graph={str(graph): _rank(some, column) for graph, some in table.groupby("graph", sort=False)},
+        bias=float(np.exp(log.mean())),
+        factor=float(factors.median()),
+        share_near=float((factors <= NEAR).mean()),
+        factor_by_graph={str(graph): float(np.exp(logs.abs().median())) for graph, logs in left_out.items()},
+    )
+
+
+def baseline(table: pd.DataFrame) -> Trust:
+    """How well each search is predicted by its variant alone: by the geometric mean of the variant's measured
+    times in the other lines."""
+    import numpy as np
+
+    log = np.log(table["measured_ms"])
+    of_variant = log.groupby(table["variant"])
+    others = (of_variant.transform("sum") - log) / (of_variant.transform("size") - 1)
+    return trust(table.assign(usual_ms=np.exp(others)), "usual_ms")
+
+
+def _rank(table: pd.DataFrame, column: str) -> float:
+    return float(table[column].corr(table["measured_ms"], method="spearman"))

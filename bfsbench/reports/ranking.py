@@ -1,0 +1,248 @@
+"""How far each search is from the best of every graph: over all graphs, and over each family of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bfsbench.reports.rows import (
+    EMULATED,
+    GRAPH,
+    STATISTIC,
+    TYPICAL,
+    Kind,
+    comparable,
+    fastest,
+    kinds,
+    of_one_setting,
+    short_names,
+    succeeded,
+    with_device,
+)
+from bfsbench.reports.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEARCH = ("variant", "backend", "device")
+ALL = "all"
+"""Stands for every family of graphs."""
+
+_COLUMNS = (
+    "graphs",
+    "failed_graphs",
+    "times_best",
+    "times_first",
+    "median_times_first",
+    "best_percent",
+    "worst_times_best",
+    "worst_graph",
+    "prepare_ms",
+)
+_NOTE = (
+    f"A time is {STATISTIC}, of equally many repeats of all searches of a graph. "
+    "x best: the time over that of the fastest search of the same graph, as geometric mean over graphs."
+)
+_NOTE_ON_FIRST = (
+    "x {first}: the time over that of {first}, as geometric mean over the graphs of both; x {first} typical: "
+    f"the same of {TYPICAL}."
+)
+_NOTE_ON_GRAPHS = (
+    "A graph counts for a search that has a time from all sources that others were run from; graphs with "
+    "times of one search alone, and those searched from another number of sources than most, are left out."
+)
+_NOTE_ON_MISSING = (
+    "Searches that lack graphs stand apart: their x best is a mean over fewer, perhaps easier ones."
+)
+_NOTE_ON_FAILED = "failed: on how many graphs it was run and has no time, or not from all sources."
+_NOTE_ON_PREPARATION = "prepare ms: the median over graphs, once a graph; not part of the ratios."
+_NOTE_ON_ABSENT = "Run, but without a time that compares: {names}."
+_NOTE_ON_FAMILIES = "Empty: no time on some graph of the family."
+
+
+def ratios(kind: Kind) -> pd.DataFrame:
+    """The best configuration of each search on each graph, with the columns of ``configurations`` and
+    ``times_best``, its time over the best of that graph, and ``family``, that of the graph.
+
+    A search is a variant on a device. Searches and graphs that compare nothing are left out: see
+    ``rows.comparable``, and graphs with one search.
+    """
+    from bfsbench.graphs.load import kind_of_graph
+
+    best = of_one_setting(fastest(comparable(kind.rows, kind.family), [*GRAPH, *SEARCH]))
+    on_graph = best.groupby(list(GRAPH))["search_ms"]
+    least = on_graph.transform("min")
+    families = best["graph"].map(kind_of_graph)
+    best = best.assign(times_best=best["search_ms"] / least.where(least > 0), family=families)
+    return best[on_graph.transform("size") > 1]
+
+
+def rankings(rows: pd.DataFrame) -> list[Table]:
+    """One table of warm times and one of cold ones for each family of variants, as far as there are rows.
+
+    A row for each search and family of graphs, ALL first; searches with all graphs come before others.
+    ``times_best`` is the geometric mean of the ratios, ``times_first`` that of the time over the time of the
+    search that is first over all graphs, ``best_percent`` the share of the graphs on which the search is the
+    fastest, ``worst_times_best`` its largest ratio, on ``worst_graph``; ``failed_graphs`` are those that it
+    was run on without all times. Emulated kernels are not ranked.
+    """
+    measured = [kind for kind in kinds(rows) if not kind.suffix.endswith(EMULATED)]
+    if not measured:
+        return [Table("ranking", "Ranking", (), [], ("Times of emulated kernels are not ranked.",))]
+    return [_ranking(kind) for kind in measured]
+
+
+def _ranking(kind: Kind) -> Table:
+    found = ratios(kind)
+    if found.empty:
+        return Table(f"ranking{kind.suffix}", f"Ranking{kind.heading}", (), [], (_why_empty(kind),))
+    tried = _tried(kind)
+    frame = _ranked(found, tried)
+    total = len(found[list(GRAPH)].drop_duplicates())
+    names = short_names(found["graph"])
+    drawings = [*_overall(frame, names, total), *_by_family(frame, found)]
+    title = f"Ranking over {total} graphs{kind.heading}" if total > 1 else f"Ranking{kind.heading}"
+    return Table.of(f"ranking{kind.suffix}", title, frame, _notes(frame, tried, total), drawings)
+
+
+def matrices(rows: pd.DataFrame) -> list[Table]:
+    """The matrix of searches by graphs for each kind of rows that ``rankings`` ranks: the time over the best
+    of the graph, and its geometric mean over the graphs of the search."""
+    return [_matrix(kind) for kind in kinds(rows) if not kind.suffix.endswith(EMULATED)]
+
+
+def _matrix(kind: Kind) -> Table:
+    found = ratios(kind)
+    if found.empty:
+        return Table(f"matrix{kind.suffix}", f"Matrix{kind.heading}", (), [], (_why_empty(kind),))
+    names = short_names(found["graph"])
+    title = found["graph"].map(names)
+    ambiguous = found.groupby("graph")["graph_checksum"].transform("nunique") > 1
+    title = title.where(~ambiguous, title + " #" + found["graph_checksum"].str[:8])
+    search = list(SEARCH) if found.groupby("backend")["device"].nunique().max() > 1 else ["variant"]
+    wide = found.assign(title=title).pivot(index=search, columns="title", values="times_best")
+    means = _summary(found, _tried(kind)).set_index(search)[["times_best"]]
+    wide = means[[]].join(wide[list(dict.fromkeys(title))]).join(means.set_axis(["geometric mean"], axis=1))
+    heading = f"Time over the best of the graph{kind.heading}"
+    return Table.of(f"matrix{kind.suffix}", heading, wide.reset_index(), (_NOTE, _NOTE_ON_GRAPHS))
+
+
+def _why_empty(kind: Kind) -> str:
+    if succeeded(kind.rows).empty:
+        return "No point has a time."
+    return "No graph has times of two searches, so there is nothing to rank."
+
+
+def _tried(kind: Kind) -> pd.DataFrame:
+    """Each search and graph of these rows, with or without a time."""
+    tried = with_device(kind.rows)[[*GRAPH, *SEARCH]].drop_duplicates()
+    return tried[tried["device"] != ""]
+
+
+def _ranked(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the table: of each family of graphs the searches, the best first."""
+    import pandas as pd
+
+    tried = tried.merge(found[[*GRAPH, "family"]].drop_duplicates())
+    overall = _summary(found, tried)
+    first = found.merge(overall.iloc[:1][list(SEARCH)])
+    parts = [overall.merge(_against(first, found), how="left").assign(family=ALL)]
+    for name, some in found.groupby("family"):
+        summary = _summary(some, tried[tried["family"] == name])
+        parts.append(summary.merge(_against(first, some), how="left").assign(family=name))
+    return pd.concat(parts, ignore_index=True)[["family", *SEARCH, *_COLUMNS]]
+
+
+def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
+    """A row a search, those on most graphs first, then by their mean ratio."""
+    import numpy as np
+
+    found = found.sort_values("times_best", ascending=False, kind="stable")
+    found = found.assign(log=np.log(found["times_best"]), is_best=found["times_best"] == 1)
+    frame = found.groupby(list(SEARCH), as_index=False, sort=False).agg(
+        graphs=("graph", "size"),
+        log=("log", "mean"),
+        is_best=("is_best", "mean"),
+        worst_times_best=("times_best", "max"),
+        worst_graph=("graph", "first"),
+        prepare_ms=("prepare_ms", "median"),
+    )
+    frame["worst_graph"] = frame["worst_graph"].where(frame["worst_times_best"] > 1)
+    frame = frame.assign(times_best=np.exp(frame["log"]), best_percent=100 * frame["is_best"])
+    frame = frame.sort_values(["graphs", "times_best"], ascending=[False, True], kind="stable")
+    runs = tried.groupby(list(SEARCH), as_index=False).size()
+    frame = frame.merge(runs, how="left", on=list(SEARCH))
+    return frame.assign(failed_graphs=frame["size"] - frame["graphs"])
+
+
+def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """``times_first`` and ``median_times_first`` of each search: the mean ratios to one search, over the
+    graphs of both, of the fastest and of the median repeats."""
+    import numpy as np
+
+    both = found.merge(first[[*GRAPH, "search_ms", "median_ms"]], on=list(GRAPH), suffixes=("", "_first"))
+    both = both[(both["search_ms"] > 0) & (both["search_ms_first"] > 0)]
+    both = both.assign(
+        log=np.log(both["search_ms"] / both["search_ms_first"]),
+        typical=np.log(both["median_ms"] / both["median_ms_first"]),
+    )
+    means = both.groupby(list(SEARCH), as_index=False).agg(log=("log", "mean"), typical=("typical", "mean"))
+    means = means.assign(times_first=np.exp(means["log"]), median_times_first=np.exp(means["typical"]))
+    return means.drop(columns=["log", "typical"])
+
+
+def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str]:
+    overall = frame[frame["family"] == ALL]
+    yield _NOTE
+    yield _NOTE_ON_GRAPHS
+    yield _NOTE_ON_FIRST.format(first=overall["variant"].iloc[0])
+    if (overall["graphs"] < total).any():
+        yield _NOTE_ON_MISSING
+    if overall["failed_graphs"].any():
+        yield _NOTE_ON_FAILED
+    if overall["prepare_ms"].notna().any():
+        yield _NOTE_ON_PREPARATION
+    if absent := sorted({*tried["variant"]} - {*overall["variant"]}):
+        yield _NOTE_ON_ABSENT.format(names=", ".join(absent))
+
+
+def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:
+    """What people read first: one line a search, apart for those that lack graphs; ``names`` of graphs are
+    short."""
+    overall = frame[frame["family"] == ALL].astype({"best_percent": "int64"})
+    where = ["device"] if overall.groupby("backend")["device"].nunique().max() > 1 else []
+    overall = overall.assign(worst_graph=overall["worst_graph"].map(names))
+    failed = overall["failed_graphs"].astype("Int64")
+    overall["failed_graphs"] = failed.where(failed > 0)
+    shown = [name for name in _COLUMNS if overall[name].notna().any()]
+    lacking = overall["graphs"] < total
+    first = f"x {overall['variant'].iloc[0]}"
+    headings = {**{"times_first": first, "median_times_first": f"{first} typical"}, "failed_graphs": "failed"}
+    told_by_all = ("graphs", "failed_graphs")
+    in_full = [name for name in shown if name not in told_by_all]
+    for title, some, columns in (
+        ("All graphs", overall[~lacking], in_full),
+        ("Fewer graphs", overall[lacking], shown),
+    ):
+        table = some[["variant", *where, *columns]]
+        if len(some):
+            yield Table.of("", title, table.rename(columns=headings))
+
+
+def _by_family(frame: pd.DataFrame, found: pd.DataFrame) -> Iterator[Table]:
+    """The mean ratios, a column for each family of graphs, where there are several."""
+    some = frame[frame["family"] != ALL]
+    if some["family"].nunique() < 2:
+        return
+    several = frame.groupby("backend")["device"].nunique().max() > 1
+    search = ["variant", "device"] if several else ["variant"]
+    sizes = found[[*GRAPH, "family"]].drop_duplicates().groupby("family").size()
+    whole = some[some["graphs"] == some["family"].map(sizes)]
+    if whole.empty:
+        return
+    table = whole.pivot_table(index=search, columns="family", values="times_best", sort=False)
+    table = frame.loc[frame["family"] == ALL, search].merge(table.reset_index(), how="left", on=search)
+    names = {str(name): f"{name} ({size})" for name, size in sizes.items()}
+    notes = [_NOTE_ON_FAMILIES] if len(whole) < len(some) or table.isna().any(axis=None) else []
+    table = table[[*search, *sorted(name for name in names if name in table)]]
+    yield Table.of("", "x best by family of graphs (how many)", table.rename(columns=names), notes)

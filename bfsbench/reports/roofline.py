@@ -1,0 +1,246 @@
+"""Searches compared with the ceilings of their device (Williams, Waterman and Patterson, Roofline, 2009).
+
+Each of three ceilings gives a lower bound on the time of a search:
+
+- latency: every level is a chain of three dependent loads (offset, neighbour, its level) and ends, with a
+  launch and a read-back, or with a barrier between blocks, or inside a block, which is taken as free;
+- random access: every edge that is read needs the state of its other end, at a random address;
+- bandwidth: the bytes that the algorithm has to move.
+
+The largest of these bounds divided by the time measured is the share of the ceiling. It refers to the
+algorithm's own work, so an algorithm that does needless work may come close to 100 %.
+
+Sources of the numbers. Edges are counted, level by level, where there is a level profile of the search (``run
+--profile``), and otherwise modelled from the result row: the edges of the vertices reached, or all edges in
+every level, as the variant declares in ``edge_reads``. Anything else is left empty. Bytes follow from edges,
+vertices and levels by what the variant declares as its ``traffic``. They are the bytes that the algorithm
+uses, not the whole sectors that the memory system moves, and caches are ignored. So the share says how far a
+search is from its limit, not where its bytes came from. A graph whose numbering keeps neighbours together can
+take less time than random accesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bfsbench.backends import GPU_BACKENDS
+from bfsbench.reports.rows import succeeded
+from bfsbench.reports.table import Table
+from bfsbench.support.errors import InputError, plural
+from bfsbench.variants import all_variants
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bfsbench.rows.ceilings import Ceilings
+    from bfsbench.variants.base import KernelVariant
+
+BOUNDS = ("latency", "random", "bandwidth")
+COUNTED, MODELLED = "counted", "modelled"
+
+_SEARCH = ["graph", "source", "variant", "backend", "knobs", "gpu"]
+"""What must agree for a level profile to be of the same work; grid and block do not change it."""
+_CHAIN = 3
+"""Dependent loads of a level: offset, neighbour, its level."""
+_WORD = 4
+_LARGE = 1 << 40
+"""A working set larger than any, which selects the largest one measured."""
+
+COLUMNS = (
+    *("graph", "source", "variant", "search_ms", "edges", "edges_from", "levels", "bytes"),
+    *("gedges_s", "gb_s", "latency_ms", "random_ms", "bandwidth_ms", "bound", "share"),
+)
+_WHOLE = ("source", "levels")
+_TEXT = ("graph", "variant", "edges_from", "bound")
+Row = Mapping[Hashable, Any]
+_DTYPES = {name: "int64" if name in _WHOLE else "float64" for name in COLUMNS if name not in _TEXT}
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work of one search, over all levels."""
+
+    edges: float | None
+    """Adjacency entries read; None where unknown."""
+    edges_from: str
+    """COUNTED or MODELLED; empty where unknown."""
+    launched_levels: int
+    """Levels that end with a launch and a read-back."""
+    barrier_levels: int
+    """Levels that end with a barrier between blocks."""
+    block_levels: int
+    """Levels that end inside a block or cluster."""
+
+    @property
+    def levels(self) -> int:
+        return self.launched_levels + self.barrier_levels + self.block_levels
+
+
+def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
+    """The work by the level profile of one search, one row per level."""
+    edges = levels["edges_inspected"]
+    kernels = levels["kernel"]
+    in_block = int(kernels.isin(variant.block_layers).sum())
+    in_launch = int(kernels.isin(variant.layers).sum())
+    empty = levels["frontier_size"] == 0  # a search may need one more round to detect the end
+    known = bool((edges.notna() | empty).all())
+    return Work(
+        float(edges.sum()) if known else None,
+        COUNTED if known else "",
+        len(levels) - in_launch,
+        in_launch - in_block,
+        in_block,
+    )
+
+
+def modelled_work(variant: type[KernelVariant], row: Row) -> Work:
+    """The work by a result row. Levels that may have run in different layers are taken as the cheapest."""
+    num_levels = int(row["depth"]) + 1
+    reads = set(variant.edge_reads.values())
+    edges = None
+    if not reads:
+        edges = row["edges_traversed"]
+    elif reads == {"all"}:
+        edges = row["num_edges"] * num_levels
+    launched = 0 if variant.layers else num_levels
+    in_block = num_levels if variant.block_layers else 0
+    return Work(
+        edges, MODELLED if edges is not None else "", launched, num_levels - launched - in_block, in_block
+    )
+
+
+def bytes_moved(variant: type[KernelVariant], work: Work, row: Row) -> float | None:
+    """Bytes by the variant's traffic, and 4 bytes per vertex to initialise the levels."""
+    if work.edges is None:
+        return None
+    traffic, num_vertices = variant.traffic, row["num_vertices"]
+    return float(
+        _WORD * num_vertices
+        + traffic.per_scan * num_vertices * work.levels
+        + traffic.per_vertex * row["reached"]
+        + traffic.per_edge * work.edges
+        + traffic.per_frontier_edge * row["edges_traversed"]
+    )
+
+
+def floors(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceilings) -> dict[str, float | None]:
+    """The least time in ms by each of BOUNDS; None where the edges are not known."""
+    loads_us = _CHAIN * ceilings.at("dependent_loads", _LARGE) / 1e3
+    latency_us = work.launched_levels * ceilings.at("launch_and_read") + work.levels * loads_us
+    latency_us += work.barrier_levels * ceilings.at("barrier")
+    moved = bytes_moved(variant, work, row)
+    if work.edges is None or moved is None:
+        return {"latency": latency_us / 1e3, "random": None, "bandwidth": None}
+    num_vertices = row["num_vertices"]
+    accesses = row["edges_traversed"] if variant.traffic.per_frontier_edge else work.edges
+    graph_bytes = _WORD * (len(variant.layout) * (num_vertices + row["num_edges"]) + num_vertices)
+    return {
+        "latency": latency_us / 1e3,
+        "random": accesses / ceilings.at("random_reads", int(_WORD * num_vertices)) / 1e6,
+        "bandwidth": moved / ceilings.at("copy", int(graph_bytes)) / 1e6,
+    }
+
+
+def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> pd.DataFrame:
+    """The fastest search of each variant on each graph from each source, compared with the device's ceilings.
+    ``rows`` as ``read_results`` gives them, ``levels`` as ``read_levels``; those of kernels on a real device
+    are taken. Columns: ``graph``, ``source``, ``variant``, ``search_ms``, ``edges`` (read), ``edges_from``
+    (COUNTED, MODELLED or empty), ``levels``, ``bytes``, ``gedges_s``, ``gb_s``, a ``NAME_ms`` for each of
+    BOUNDS, ``bound`` (the largest of these) and ``share`` (it / ``search_ms``); NaN where the edges are not
+    known, and then ``bound`` is empty. Raises InputError when rows are of another device than the ceilings.
+    """
+    import pandas as pd
+
+    from bfsbench.variants.base import KernelVariant
+
+    timed = succeeded(rows)
+    timed = timed[timed["backend"].isin(GPU_BACKENDS)]
+    others = sorted(set(timed["gpu"]) - {ceilings.gpu})
+    if others:
+        raise InputError(
+            f"the ceilings are those of {ceilings.gpu}, but rows were taken on {', '.join(others)}"
+        )
+    key = ["graph", "graph_checksum", "source", "variant"]
+    best = timed.sort_values("search_ms", kind="stable").drop_duplicates(key)
+    known = all_variants()
+    profiles = _profiles(levels)
+    found = []
+    for row in best.to_dict("records"):
+        variant = known.get(str(row["variant"]))
+        if variant is not None and issubclass(variant, KernelVariant):
+            profile = profiles.get(tuple(row[name] for name in _SEARCH))
+            work = modelled_work(variant, row) if profile is None else counted_work(variant, profile)
+            found.append(_line(variant, work, row, ceilings))
+    return pd.DataFrame(found, columns=list(COLUMNS)).astype(_DTYPES)
+
+
+def _profiles(levels: pd.DataFrame) -> dict[tuple[object, ...], pd.DataFrame]:
+    """The profile of each search, from the first grid and block that it was profiled with."""
+    found: dict[tuple[object, ...], pd.DataFrame] = {}
+    for key, profile in levels.groupby([*_SEARCH, "grid", "block"], sort=False):
+        found.setdefault(tuple(key)[: len(_SEARCH)], profile)
+    return found
+
+
+def _line(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceilings) -> dict[str, object]:
+    least = floors(variant, work, row, ceilings)
+    moved, time_ms = bytes_moved(variant, work, row), row["search_ms"]
+    line: dict[str, object] = {name: row[name] for name in ("graph", "source", "variant", "search_ms")}
+    line |= {"edges": work.edges, "edges_from": work.edges_from, "levels": work.levels, "bytes": moved}
+    line |= {f"{name}_ms": milliseconds for name, milliseconds in least.items()}
+    if work.edges is None or moved is None:
+        return line | {"bound": ""}
+    bound, floor_ms = max(((name, ms or 0.0) for name, ms in least.items()), key=lambda pair: pair[1])
+    rates = {"gedges_s": work.edges / time_ms / 1e6, "gb_s": moved / time_ms / 1e6}
+    return line | rates | {"bound": bound, "share": floor_ms / time_ms}
+
+
+def roofline(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Table:
+    """The result of ``held_against`` as a table; in text one per graph and source, the highest share
+    first."""
+    frame = held_against(rows, levels, ceilings)
+    frame = frame.sort_values(["graph", "source", "share"], ascending=[True, True, False], kind="stable")
+    title = f"Shares of the ceilings of {ceilings.gpu}"
+    return Table.of("roofline", title, frame, _notes(rows, frame), _drawings(frame))
+
+
+def _notes(rows: pd.DataFrame, frame: pd.DataFrame) -> Iterator[str]:
+    if frame.empty:
+        yield "No kernel has a time that was measured on a GPU."
+        return
+    yield (
+        "Latency, random, bandwidth ms: the least time that levels x launch or barrier, an access to memory "
+        "for each edge read, and moving all bytes allow; bound: the largest of these; share %: its part of "
+        "the search. It refers to the variant's own work, which may be needless."
+    )
+    yield "Edges are counted by level profiles, or modelled from the row; bytes are modelled from them."
+    unknown = sorted(set(frame["variant"][frame["edges"].isna()]))
+    if unknown:
+        told = ", ".join(unknown)
+        yield f"Only a level profile ('run --profile') can tell the edges, if anything can, of {told}."
+    left_out = int((~rows["backend"].isin(GPU_BACKENDS)).sum())
+    if left_out:
+        yield f"Not held against a GPU's ceilings: {plural(left_out, 'row')} of programs on the CPU."
+
+
+def _drawings(frame: pd.DataFrame) -> Iterator[Table]:
+    import pandas as pd
+
+    for (graph, source), group in frame.groupby(["graph", "source"], sort=False):
+        shown = pd.DataFrame(
+            {
+                "variant": group["variant"],
+                "search_ms": group["search_ms"],
+                "levels": group["levels"],
+                "medges": group["edges"] / 1e6,
+                "edges_from": group["edges_from"],
+                "gedges_s": group["gedges_s"],
+                "gb_s": group["gb_s"],
+                **{f"{name}_ms": group[f"{name}_ms"] for name in BOUNDS},
+                "bound": group["bound"],
+                "share_percent": group["share"] * 100,
+            }
+        )
+        yield Table.of("", f"{graph}, source {source}", shown)

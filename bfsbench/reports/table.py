@@ -1,0 +1,422 @@
+"""Tables of commands: data with names for programs, and layouts for people.
+
+Tables are written as text, Markdown, LaTeX, CSV or JSON. In a terminal, cells are wrapped, and columns that
+do not fit its width stand in parts below each other.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import shutil
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bfsbench.support.errors import UsageError, no_formula, printable
+from bfsbench.variants import look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Cell = str | int | float | None
+"""None is a missing value: an empty cell, a JSON null."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table; :mod:`bfsbench.reports.table` turns it into text.
+
+    ``rows`` hold one cell per column. Where one long table suits programs but is hard to read, ``drawings``
+    hold the same data in tables for people (None: the table serves both).
+    """
+
+    name: str
+    """Key of the table in JSON."""
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+    notes: tuple[str, ...] = ()
+    drawings: tuple[Table, ...] | None = None
+    legend: tuple[str, ...] = ()
+    """Notes on what the drawings show, for people who read those."""
+    heat: bool = False
+    """Whether the numbers right of the first column are times, shaded by their ratio to the smallest."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        title: str,
+        frame: pd.DataFrame,
+        notes: Iterable[str] = (),
+        drawings: Iterable[Table] | None = None,
+        heat: bool = False,
+        legend: Iterable[str] = (),
+    ) -> Table:
+        """A table with the columns and rows of a frame; NaN and infinity become None."""
+        finite = frame.replace([math.inf, -math.inf], math.nan).astype(object)
+        cells = finite.where(finite.notna(), None)
+        rows = list(cells.itertuples(index=False, name=None))
+        drawn = None if drawings is None else tuple(drawings)
+        columns = tuple(map(str, frame.columns))
+        return cls(name, title, columns, rows, tuple(notes), drawn, tuple(legend), heat)
+
+    def columns_of(self, *columns: str) -> Table:
+        """The same rows with these columns only, untitled, for ``drawings``."""
+        places = [self.columns.index(column) for column in columns]
+        return Table("", "", columns, [tuple(row[place] for place in places) for row in self.rows])
+
+    def frame(self) -> pd.DataFrame:
+        """The same as a pandas table, for a notebook."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=list(self.columns))
+
+
+WIDTH = 100
+"""Columns that text may take in a file or a pipe."""
+LEAST_WIDTH = 40
+"""Columns of a terminal below which nothing is made to fit."""
+
+_GAP = 2
+_BREAK = re.compile(r"(?<=[,:\s])(?![\d\s])")
+"""Where a name may be broken that is too long for its column: ``lattice(rows=60,`` ``columns=60):``."""
+
+Splitter = Callable[[str], list[str]]
+
+
+def width_of(is_terminal: bool) -> int:
+    """Columns of the terminal, or WIDTH for anything else."""
+    if not is_terminal:
+        return WIDTH
+    return max(LEAST_WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def filled(text: str, width: int = WIDTH) -> str:
+    """A paragraph broken at spaces."""
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def in_columns(
+    lines: Sequence[Sequence[str]], sides: Sequence[str], width: int = WIDTH, *, wrap: bool = True
+) -> str:
+    """Lines of cells, the first of them the head, in columns two spaces apart.
+
+    ``sides`` says of each column ``left`` or ``right``. Where that is wider than ``width``, the longest cells
+    are wrapped (unless ``wrap`` is False) at spaces and then after commas and colons. Where it is still
+    too wide, columns go below the others, beside the first column once more.
+    """
+    widths = _widths(lines)
+    if wrap:
+        for split in (str.split, _BREAK.split):
+            widths = _fitted(_widths(lines), _least(lines, split), width)
+            if _total(widths) <= width:
+                break
+        lines = [
+            [_wrapped(cell, room, split) for cell, room in zip(line, widths, strict=True)] for line in lines
+        ]
+        widths = _widths(lines)
+    return "\n\n".join(_ruled(lines, sides, widths, places) for places in _parts(widths, width))
+
+
+def _ruled(
+    lines: Sequence[Sequence[str]], sides: Sequence[str], widths: Sequence[int], places: Sequence[int]
+) -> str:
+    """Some of the columns, with a rule under the head."""
+    from tabulate import tabulate
+
+    head, *body = [[line[place] for place in places] for line in lines]
+    rule = ["-" * widths[place] for place in places]
+    aligned = [sides[place] for place in places]
+    return tabulate([head, rule, *body], tablefmt="plain", disable_numparse=True, colalign=aligned)
+
+
+def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
+    """The columns of each part: the first, and as many others as there is room for, at least one."""
+    parts: list[list[int]] = [[0]]
+    for place in range(1, len(widths)):
+        wanted = _total([widths[one] for one in (*parts[-1], place)])
+        if wanted > width and len(parts[-1]) > 1:
+            parts.append([0])
+        parts[-1].append(place)
+    return parts
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _widths(lines: Iterable[Iterable[str]]) -> list[int]:
+    return [
+        max(len(part) for cell in column for part in (click.unstyle(cell).split("\n") or [""]))
+        for column in zip(*lines, strict=True)
+    ]
+
+
+def _least(lines: Sequence[Sequence[str]], split: Splitter) -> list[int]:
+    """How narrow each column can be: as its longest piece that is not broken."""
+    return _widths(
+        [[max(map(str.strip, split(cell)), key=len, default="") for cell in line] for line in lines]
+    )
+
+
+def _fitted(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
+    """The widths, the largest reduced until all fit, none below its least."""
+    fitted = list(widths)
+    while _total(fitted) > width:
+        pliable = [place for place, room in enumerate(fitted) if room > least[place]]
+        if not pliable:
+            break
+        fitted[max(pliable, key=lambda place: fitted[place])] -= 1
+    return fitted
+
+
+def _wrapped(cell: str, width: int, split: Splitter) -> str:
+    """The cell in lines of this width, as far as its pieces allow."""
+    if split is str.split:
+        return filled(cell, width)
+    lines = [""]
+    for piece in split(cell):
+        if len(lines[-1]) + len(piece.rstrip()) > width and lines[-1]:
+            lines.append("")
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+    return "\n".join(line.rstrip() for line in lines)
+
+
+FORMATS = ("text", "markdown", "latex", "csv", "json")
+SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
+"""Of the names of files: which of FORMATS they mean."""
+
+_HEADERS = {
+    "gpu": "GPU",
+    "cuda": "CUDA",
+    "host_cpu": "host CPU",
+    "sm_clock_min_mhz": "SM clock min MHz",
+    "sm_clock_max_mhz": "SM clock max MHz",
+    "memory_clock_min_mhz": "memory clock min MHz",
+    "memory_clock_max_mhz": "memory clock max MHz",
+    "num_vertices": "V",
+    "num_edges": "E",
+    "speedup": "x sequential",
+    "h200_ms": "NVIDIA H200 ms",
+    "times_best": "x best",
+    "worst_times_best": "worst",
+    "best_percent": "best on %",
+    "medges": "M edges",
+    "gedges_s": "G edges/s",
+    "gb_s": "GB/s",
+    "share_percent": "share %",
+    "sectors_a_request": "sectors/request",
+    "distinct_kib": "distinct KiB",
+}
+"""Headings that are not the column's name with spaces; families define others."""
+
+_SHADES = ((1.0, "*", "green"), (1.25, "·", "green"), (2.0, "░", "cyan"), (4.0, "▒", "yellow"))
+_DARKEST = ("▓", "red")
+HEAT_LEGEND = "Marks: * best, · up to 1.25, ░ up to 2, ▒ up to 4, ▓ more than 4 times the best."
+
+
+def format_of(path: Path) -> str | None:
+    """Which of FORMATS the name of a file means; None when it means none."""
+    return SUFFIXES.get(path.suffix.lower())
+
+
+def render(
+    tables: Sequence[Table], style: str, *, colour: bool = False, narrow: str = "", width: int = WIDTH
+) -> str:
+    """All tables in one of FORMATS, ending with a newline.
+
+    Text fits ``width`` columns as far as it can, and ``colour`` colours its heat maps with terminal escapes.
+    CSV holds one table: raises UsageError for several; ``narrow`` names the option that leaves one.
+    """
+    if style != "json":
+        tables = [_printable(table) for table in tables]
+    if style == "csv":
+        if len(tables) != 1:
+            names = ", ".join(table.name for table in tables)
+            raise UsageError(f"csv holds one table, not {len(tables)} ({names}): add {narrow}, or use json")
+        return _csv(tables[0])
+    if style == "json":
+        return json.dumps({table.name: _json(table) for table in tables}, indent=2, allow_nan=False) + "\n"
+    if style == "markdown":
+        return "\n".join(_markdown(table) for table in tables)
+    if style == "latex":
+        return "\n".join([_LATEX_HEAD, *(part for table in tables for part in _latex(table))])
+    return "\n".join(_text(table, colour, width) for table in tables)
+
+
+def _printable(table: Table) -> Table:
+    """The table with control characters escaped."""
+    return replace(
+        table,
+        title=printable(table.title),
+        notes=tuple(map(printable, table.notes)),
+        legend=tuple(map(printable, table.legend)),
+        columns=tuple(map(printable, table.columns)),
+        rows=[tuple(printable(c) if isinstance(c, str) else c for c in row) for row in table.rows],
+        drawings=None if table.drawings is None else tuple(map(_printable, table.drawings)),
+    )
+
+
+def header(column: str) -> str:
+    """A column's heading, the unit last."""
+    return _HEADERS.get(column) or _headings().get(column) or column.replace("_", " ")
+
+
+@cache
+def _headings() -> dict[str, str]:
+    """What people read above the figures of families, and above sums over the steps of a run."""
+    families = look().families.values()
+    figures = (figure for family in families for figure in family.figures)
+    totals = {column.name: column.total for family in families for column in family.profile if column.total}
+    return totals | {name: heading for figure in figures for name, heading in figure.headings.items()}
+
+
+def _csv(table: Table) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(
+        [no_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows
+    )
+    return text.getvalue()
+
+
+def _json(table: Table) -> dict[str, object]:
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    return {"title": table.title, "notes": list(table.notes), "rows": rows}
+
+
+def _markdown(table: Table, depth: int = 2) -> str:
+    from tabulate import tabulate
+
+    parts = [f"{'#' * depth} {table.title}\n"] if table.title else []
+    parts += [f"{_escaped(note)}\n" for note in (*table.notes, *table.legend)]
+    if table.drawings is not None:
+        parts += [_markdown(drawing, depth + 1) for drawing in table.drawings]
+    elif table.rows:
+        cells = [[_escaped(cell) for cell in line] for line in _cells(table)]
+        headers = [_escaped(header(column)) for column in table.columns]
+        grid = tabulate(cells, headers, tablefmt="pipe", disable_numparse=True, colalign=_alignment(table))
+        parts.append(grid + "\n")
+    return "\n".join(parts)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+
+
+_LATEX_HEAD = "% In the preamble: \\usepackage{booktabs}\n"
+
+
+def _latex(table: Table) -> Iterable[str]:
+    """A floating table for each drawing, with the notes of the whole above the first."""
+    from tabulate import tabulate
+
+    notes = [f"% {_for_latex(note)}\n" for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
+    yield "".join([f"% {_for_latex(table.title)}\n", *notes])
+    for drawn in (table,) if table.drawings is None else table.drawings:
+        if not drawn.rows:
+            continue
+        cells, head = _cells(replace(drawn, heat=False)), [header(column) for column in drawn.columns]
+        grid = tabulate(
+            cells, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=_alignment(drawn)
+        )
+        title = ": ".join(dict.fromkeys(filter(None, (table.title, drawn.title))))
+        yield "\n".join(
+            ["\\begin{table}", "\\centering", f"\\caption{{{_for_latex(title)}}}", grid, "\\end{table}\n"]
+        )
+
+
+def _for_latex(text: str) -> str:
+    """The text with what means something to LaTeX escaped, as tabulate does it in cells."""
+    from tabulate import LATEX_ESCAPE_RULES
+
+    return "".join(LATEX_ESCAPE_RULES.get(one, one) for one in text)
+
+
+def _text(table: Table, colour: bool, width: int) -> str:
+    parts = [
+        f"{filled(table.title, width)}\n{'=' * min(width, len(table.title))}\n",
+        *_lines(table.notes, width),
+        *_lines(table.legend, width),
+    ]
+    itself = replace(table, title="", notes=(), legend=())
+    for drawn in (itself,) if table.drawings is None else table.drawings:
+        body = [*_lines(drawn.notes, width), *([_columns(drawn, colour, width) + "\n"] if drawn.rows else [])]
+        parts += ["\n", *([f"{filled(drawn.title, width)}\n"] if drawn.title else []), *body] if body else []
+    return "".join(parts)
+
+
+def _lines(notes: Iterable[str], width: int) -> list[str]:
+    return [f"{filled(note, width)}\n" for note in notes]
+
+
+def _columns(table: Table, colour: bool, width: int) -> str:
+    """Cells in columns under a ruled head; those of a heat map are not wrapped."""
+    lines = [[header(column) for column in table.columns], *_cells(table, colour)]
+    return in_columns(lines, _alignment(table), width, wrap=not table.heat)
+
+
+def _alignment(table: Table) -> list[str]:
+    columns = zip(*table.rows, strict=True)
+    sides = [
+        "right" if any(isinstance(cell, int | float) for cell in column) else "left" for column in columns
+    ]
+    return [sides[0], *("right" for _ in sides[1:])] if table.heat else sides
+
+
+def _cells(table: Table, colour: bool = False) -> list[list[str]]:
+    """Every cell as text; the fractions of a column, or of a heat map, have the same number of digits."""
+    if not table.heat:
+        named = zip(table.columns, zip(*table.rows, strict=True), strict=bool(table.rows))
+        columns = [[_cell(cell, _digits(column)) for cell in _called(name, column)] for name, column in named]
+        return [list(line) for line in zip(*columns, strict=True)]
+    times = [cell for row in table.rows for cell in row[1:]]
+    digits = _digits(times)
+    best = min((cell for cell in times if isinstance(cell, float)), default=0.0)
+    return [
+        [_cell(row[0], 0), *(_shaded(cell, digits, best, colour) for cell in row[1:])] for row in table.rows
+    ]
+
+
+def _called(name: str, column: Sequence[Cell]) -> Sequence[Cell]:
+    """A column of variants with their aliases; any other column unchanged."""
+    from bfsbench.variants import with_aliases
+
+    return [with_aliases(str(cell)) for cell in column] if name == "variant" else column
+
+
+def _digits(cells: Iterable[Cell]) -> int:
+    """Digits after the point that show three significant ones of the smallest number; but two if the largest
+    would get more than five."""
+    sizes = [abs(cell) for cell in cells if isinstance(cell, float) and cell] or [1.0]
+    least, most = (2 - math.floor(math.log10(size)) for size in (min(sizes), max(sizes)))
+    return min(max(min(least, max(least - 1, most + 2)), 1), 6)
+
+
+def _cell(cell: Cell, digits: int) -> str:
+    if cell is None or isinstance(cell, str):
+        return cell or ""
+    if isinstance(cell, float):
+        return f"{cell:,.{digits}f}"
+    return f"{cell:,}" if cell >= 10_000 else str(cell)
+
+
+def _shaded(cell: Cell, digits: int, best: float, colour: bool) -> str:
+    """A time followed by a mark for its ratio to the best."""
+    text = _cell(cell, digits)
+    if not isinstance(cell, float):
+        return text
+    found = ((mark, shade) for ratio, mark, shade in _SHADES if cell <= ratio * best)
+    mark, shade = next(found, _DARKEST)
+    return click.style(f"{text} {mark}", fg=shade) if colour else f"{text} {mark}"

@@ -1,0 +1,108 @@
+"""A device's ceilings as a file: one row per figure, with device and date."""
+
+import csv
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from bfsbench.backends import GPU_BACKENDS
+from bfsbench.rows.columns import PROVENANCE
+from bfsbench.rows.results import CEILINGS_SUFFIX, read_rows
+from bfsbench.support.errors import InputError, UsageError
+
+COLUMNS = (
+    "probe",
+    "setting",  # in words
+    "working_set",  # bytes that accesses are spread over; empty where it has no effect
+    "value",  # the best sample
+    "unit",
+    "samples",  # all of them, separated by ';', in the order taken
+    "backend",  # figures of "cpu" are of the emulator, not ceilings
+    *PROVENANCE,
+)
+
+
+def check_output(path: Path) -> Path:
+    """Check the path of a new file. Raises UsageError when it exists, or has a name that reports would take
+    for a result file."""
+    if not path.name.endswith(CEILINGS_SUFFIX):
+        raise UsageError(f"--out {path}: a file of ceilings needs a name that ends in '{CEILINGS_SUFFIX}'")
+    if path.exists():
+        raise UsageError(f"{path} exists: choose another --out, or remove it")
+    return path
+
+
+def write_ceilings(file: IO[str], rows: Iterable[Mapping[str, str]]) -> None:
+    """Write rows with COLUMNS as CSV."""
+    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """The ceilings of one device."""
+
+    gpu: str
+    figures: Mapping[str, Mapping[int, float]]
+    """Best figures by probe and working set in bytes, 0 where it has no effect."""
+
+    def at(self, probe: str, working_set: int = 0) -> float:
+        """The figure for a working set: the nearest, or by the logarithm of the size between two measured.
+
+        Raises InputError when the probe was not run.
+        """
+        known = sorted(self.figures.get(probe, {}).items())
+        if not known:
+            raise InputError(
+                f"the ceilings lack the probe '{probe}': measure them again with 'bfsbench probe'"
+            )
+        below = [pair for pair in known if pair[0] <= working_set] or known[:1]
+        above = [pair for pair in known if pair[0] >= working_set] or known[-1:]
+        (small, first), (large, second) = below[-1], above[0]
+        if small == large:
+            return first
+        share = math.log(working_set / small) / math.log(large / small)
+        return first + share * (second - first)
+
+
+def ceilings_beside(files: Iterable[Path]) -> Path:
+    """The one file of ceilings in the folders of result files. Raises InputError unless there is exactly
+    one."""
+    folders = dict.fromkeys(file.parent for file in files)
+    found = sorted(path for folder in folders for path in folder.glob(f"*{CEILINGS_SUFFIX}"))
+    if len(found) == 1:
+        return found[0]
+    among = f"several: {', '.join(map(str, found))}" if found else "none: make one with 'bfsbench probe'"
+    raise InputError(f"beside the result files should be one file of ceilings, but there are {among}")
+
+
+def read_ceilings(path: Path) -> Ceilings:
+    """The ceilings in a file. Raises InputError unless it holds those of one real device."""
+    rows = read_rows(path, COLUMNS, "file of ceilings")
+    if not rows:
+        raise InputError(f"{path} holds no ceilings")
+    if any(row["backend"] not in GPU_BACKENDS for row in rows):
+        raise InputError(f"{path} holds figures of emulated kernels, which are not ceilings of a device")
+    devices = {row["gpu"] for row in rows}
+    if len(devices) > 1:
+        raise InputError(f"{path} holds ceilings of different devices: {', '.join(sorted(devices))}")
+    figures: dict[str, dict[int, float]] = {}
+    for line, row in enumerate(rows, start=2):
+        value, working_set = _figure(path, line, row)
+        known = figures.setdefault(row["probe"], {})
+        rate = row["unit"].endswith("/s")
+        known[working_set] = (max if rate else min)(value, known.get(working_set, value))
+    return Ceilings(devices.pop(), figures)
+
+
+def _figure(path: Path, line: int, row: Mapping[str, str]) -> tuple[float, int]:
+    try:
+        value, working_set = float(row["value"]), int(row["working_set"] or 0)
+    except ValueError:
+        raise InputError(f"{path}:{line}: value or working_set of {row['probe']} is not a number") from None
+    if not (math.isfinite(value) and value > 0 and working_set >= 0):
+        raise InputError(f"{path}:{line}: {row['probe']} has the value {value:g}, which is not positive")
+    return value, working_set

@@ -1,0 +1,108 @@
+"""Which code a row measured: a hash of everything that ran."""
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from bfsbench.kernels import source_files
+from bfsbench.programs import KernelProgram, KnobValue, Variant
+from bfsbench.rows.point import Point
+from bfsbench.support.errors import ToolchainError
+from bfsbench.support.paths import KERNEL_HEADERS
+from bfsbench.support.toolchain import (
+    HERE,
+    NVCC_OPTIONS,
+    NVRTC_OPTIONS,
+    compiler_version,
+    nvcc_version,
+    nvrtc_version,
+)
+from bfsbench.variants import find
+
+DIGITS = 16
+"""Hexadecimal digits of the hash in a row."""
+
+_HOSTS = re.compile(r"bfsbench\.(variants|programs\.families)\b")
+"""Modules of the package that a variant's host loop may be in."""
+
+
+def code_of(point: Point) -> str:
+    """The value of the column ``code`` for a point measured now."""
+    return code_hash(find(point.variant), dict(point.knobs), point.backend)[:DIGITS]
+
+
+def is_outdated(row: Mapping[str, str], point: Point) -> bool:
+    """Whether the code of a row's point has changed since the row was taken. False where this is unknown:
+    rows of older files have no hash, and this machine may lack the compiler."""
+    now = code_of(point) if row["code"] else ""
+    return bool(now) and row["code"] != now
+
+
+def code_hash(variant: type[Variant], knobs: Mapping[str, KnobValue], backend: str) -> str:
+    """SHA-256, in hexadecimal, of what runs for a point.
+
+    It covers every kernel file with all its headers, or the native program, or what an entry runs; the
+    modules of the host loop; macros; the compiler's version and its options. It does not cover grid, block
+    and run-time knobs. Empty where this machine lacks the compiler or a file.
+    """
+    macros = tuple(
+        (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time
+    )
+    return _hash(variant, macros, backend)
+
+
+@cache
+def _hash(variant: type[Variant], macros: tuple[tuple[str, KnobValue], ...], backend: str) -> str:
+    digest = hashlib.sha256()
+    try:
+        parts = variant.program_parts()
+        for part in (backend, *map(str, macros), *(() if parts else _compiler(backend))):
+            digest.update(part.encode() + b"\0")
+        for content in parts or ():
+            digest.update(content + b"\0")
+        for file in sorted({*_program(variant), *_host_modules(variant)}):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    except (OSError, ToolchainError):
+        return ""
+    return digest.hexdigest()
+
+
+def _compiler(backend: str) -> tuple[str, ...]:
+    if backend == "cuda":
+        return (nvcc_version(), *NVCC_OPTIONS)
+    if backend == "cuda-core":
+        return (f"NVRTC {nvrtc_version()}", repr(NVRTC_OPTIONS))
+    return (compiler_version(),)
+
+
+def _program(variant: type[Variant]) -> Iterator[Path]:
+    if issubclass(variant, KernelProgram):
+        for source in variant.source_files():
+            yield from source_files(source, KERNEL_HEADERS)
+    elif (native := HERE / f"{variant.name}.cpp").exists():
+        yield from (native, *HERE.glob("*.h"))
+
+
+def _host_modules(variant: type[Variant]) -> Iterator[Path]:
+    """The modules of the variant's class and its bases, and the variants' modules that these import from."""
+    names = {base.__module__ for base in variant.__mro__ if _is_host(base.__module__)}
+    for name in sorted(names):
+        module = sys.modules[name]
+        yield _file(module)
+        if not name.startswith("bfsbench.programs.families"):
+            used = {getattr(value, "__module__", "") or "" for value in vars(module).values()}
+            yield from (
+                _file(sys.modules[other]) for other in sorted(used) if other.startswith("bfsbench.variants.")
+            )
+
+
+def _is_host(module: str) -> bool:
+    return bool(_HOSTS.match(module)) or not module.startswith(("bfsbench.", "builtins", "abc"))
+
+
+def _file(module: ModuleType) -> Path:
+    return Path(module.__file__ or "")

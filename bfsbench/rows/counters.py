@@ -1,0 +1,105 @@
+"""The counters of emulated kernels, and their files.
+
+A file is CSV, with a row for each level, kernel, source line and kind of access.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfsbench.rows.columns import AXES
+from bfsbench.rows.point import Point
+from bfsbench.rows.results import COUNTERS_SUFFIX, read_rows
+from bfsbench.support.errors import InputError
+from bfsbench.support.storage import output
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEY = ("level", "kernel", "file", "line", "kind", "memory")
+"""The key columns of a row of counters."""
+SUMS = (
+    *("executions", "lanes", "bytes", "polls", "sectors", "distinct_sectors"),
+    *("far_sectors", "passes", "conflicts", "collisions"),
+)
+LARGEST = ("most_collisions", "hottest")
+COUNTERS = (*SUMS, *LARGEST)
+"""The counters of :class:`bfsbench.emulator.Count`. Over several launches in a level they are summed; for
+LARGEST the maximum is taken."""
+
+COLUMNS = (*AXES, "graph_checksum", *KEY, *COUNTERS)
+_NUMBERS = ("level", "line", *COUNTERS)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counters of kernels."""
+
+    lines: pd.DataFrame
+    """A row for each of KEY, with COUNTERS. ``level`` is -1 where a family has no levels; ``kind`` and
+    ``memory`` are of KINDS and MEMORIES of :mod:`bfsbench.emulator.watch`."""
+    launches: pd.DataFrame
+    """A row for each launch and each level in it: ``level``, ``launch``, ``kernel``, ``blocks``, ``threads``
+    (a block), ``shared`` (bytes a block), and STEPS."""
+    waits: int
+    """How often the host waited for the device during the search, to read the next step."""
+    sources: dict[str, Path]
+    """Paths of the source files of lines."""
+
+
+@dataclass(frozen=True)
+class ProgramCounters(Counted):
+    """The counters of a CUDA program's run; each launch is a level."""
+
+    title: str
+
+
+@dataclass(frozen=True)
+class Counters(Counted):
+    """The counters of one search."""
+
+    point: Point
+    graph_checksum: str
+
+    @property
+    def title(self) -> str:
+        """The search as text."""
+        axes = self.point.axes()
+        knobs = f" {axes['knobs']}" if axes["knobs"] else ""
+        return f"{axes['variant']}{knobs}, block {axes['block']}"
+
+
+def is_counters_file(path: Path) -> bool:
+    """Whether a file holds counters, by its first line or else by its name."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            return file.readline().rstrip("\r\n") == ",".join(COLUMNS)
+    except (OSError, ValueError):
+        return path.name.endswith(COUNTERS_SUFFIX)
+
+
+def write_counters(path: Path, counted: Sequence[Counters]) -> None:
+    """Write all counters to one file. Raises UsageError."""
+    with output(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for of in counted:
+            axes = (*of.point.axes().values(), of.graph_checksum)
+            writer.writerows((*axes, *row) for row in of.lines.itertuples(index=False))
+
+
+def read_counters(path: Path) -> pd.DataFrame:
+    """All rows of a file, with COLUMNS; counters are int64. Raises InputError."""
+    import pandas as pd
+
+    frame = pd.DataFrame(read_rows(path, COLUMNS, "file of counters"), columns=list(COLUMNS))
+    for name in _NUMBERS:
+        try:
+            frame[name] = frame[name].astype("int64")
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"{path}: column {name} has what is no whole number: {error}") from None
+    return frame

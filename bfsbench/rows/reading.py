@@ -1,0 +1,343 @@
+"""Files of rows as data frames, at the speed of pandas' parser.
+
+To continue a file, only the identifying columns of its rows are read at first, and each distinct text is
+stored once: a million whole rows would take gigabytes. The rest of a row is read from the file on demand.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import math
+import operator
+import os
+import warnings
+import weakref
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.rows.columns import ADDED, AMOUNTS, AXES, COUNTS, appended_columns
+from bfsbench.rows.results import SCHEMA_VERSION, read_header, read_rows
+from bfsbench.support.errors import InputError, UsageError, printable
+from bfsbench.variants import all_families, find_family
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PORTION = 100_000
+"""Rows parsed at a time: memory is needed for their texts, and for each distinct text once."""
+
+_LARGEST = 1e18
+"""Of times and the like: sums and ratios of larger ones would be infinite."""
+
+
+def read_tables(
+    files: Iterable[Path], columns: Sequence[str], numeric: Sequence[str], leave_out: Collection[str] = ()
+) -> pd.DataFrame:
+    """The rows of files of these columns, some of them ``numeric``, in one table; see ``read_results``.
+
+    Columns in ``leave_out`` are not read, which saves memory, but for ``schema``.
+    """
+    import pandas as pd
+
+    appended = appended_columns(tuple(columns))
+    numbers = {*numeric, *(name for name, column in appended.items() if column.numeric)}
+    frames = []
+    for path in files:
+        frame = _read(path, columns, numbers, {*leave_out} - {"schema"})
+        if "schema" in frame:
+            require_schemas(frame["schema"].tolist(), path)
+        _check_families(frame, path)
+        _check_numbers(frame, numbers, path)
+        frame["file"] = printable(str(path))
+        frames.append(frame)
+    filled = [frame for frame in frames if len(frame)] or frames[:1]
+    if len(filled) == 1:
+        return filled[0]
+    whole = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=[*columns, "file"])
+    texts = {name: "" for name in appended if name in whole and name not in numbers}
+    whole = whole.fillna(texts) if texts else whole
+    return whole[[*(name for name in whole if name != "file"), "file"]]
+
+
+def read_texts(path: Path, columns: Sequence[str], wanted: Sequence[str]) -> dict[str, list[str]]:
+    """Some columns of a file as text; missing ones get their default in ADDED. Raises InputError like
+    ``read_rows``."""
+    header = read_header(path, columns)
+    try:
+        frame = _parsed(path, header, set(), {*header} - {*wanted})
+        size = len(frame)
+        found = {str(name): frame[name].tolist() for name in frame}
+    except _SuspiciousError:
+        rows = read_rows(path, columns)
+        size = len(rows)
+        found = {name: [row[name] for row in rows] for name in wanted}
+    return {name: found[name] if name in found else [ADDED[name]] * size for name in wanted}
+
+
+def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
+    """The rows of one file, by the fast parser, or by ``read_rows`` where the file may be malformed."""
+    header = read_header(path, columns)
+    try:
+        frame = _parsed(path, header, numbers, leave_out)
+    except _SuspiciousError:
+        frame = _checked(path, columns, numbers).drop(columns=[*leave_out], errors="ignore")
+    for name in {*columns} & {*ADDED} - {*header, *leave_out}:
+        frame[name] = math.nan if name in numbers else ADDED[name]
+    order = [*(name for name in columns if name in frame), *(name for name in frame if name not in columns)]
+    return frame if [*frame] == order else frame[order]
+
+
+class _SuspiciousError(Exception):
+    """A row may have the wrong length, or a cell is not a number."""
+
+
+def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
+    """The file as pandas' parser reads it, in chunks. Raises _SuspiciousError."""
+    import numpy as np
+    import pandas as pd
+
+    if not header:
+        raise _SuspiciousError
+    columns: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in header if name not in leave_out}
+    shared: dict[str, str] = {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            portions = pd.read_csv(
+                path,
+                header=0,
+                names=[*header],  # all of them: of columns that are not read, pandas finds no row too long
+                dtype={name: "float64" if name in numbers else object for name in header},
+                keep_default_na=False,
+                na_values={name: [""] for name in header if name in numbers},
+                index_col=False,
+                skip_blank_lines=False,
+                encoding="utf-8-sig",
+                chunksize=_PORTION,
+            )
+            for portion in portions:
+                last = portion[header[-1]]
+                if last.isna().any() or (last == "").any():
+                    raise _SuspiciousError  # a row that is too short looks like this
+                for name, parts in columns.items():
+                    numeric = name in numbers
+                    parts.append(portion[name].to_numpy() if numeric else _texts(portion[name], shared))
+    except (ValueError, pd.errors.ParserWarning) as error:
+        raise _SuspiciousError from error
+    frame = pd.DataFrame(index=pd.RangeIndex(sum(map(len, columns[header[0]]))))
+    for name in [*columns]:
+        parts = columns.pop(name)
+        kind = np.float64 if name in numbers else object
+        frame[name] = pd.Series(np.concatenate(parts) if parts else [], dtype=kind)
+    return frame
+
+
+def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.object_]:
+    """The texts of a column, printable; equal ones are one object, also between columns."""
+    import numpy as np
+    import pandas as pd
+
+    codes, found = pd.factorize(column)
+    if len(found) > len(column) / 2 and all(map(str.isprintable, found)):
+        return column.to_numpy(object)  # samples, of which no two are equal
+    known = np.empty(len(found), object)
+    known[:] = [shared.setdefault(text, text) for text in map(printable, found)]
+    return known[codes]
+
+
+def _checked(path: Path, columns: Sequence[str], numbers: set[str]) -> pd.DataFrame:
+    """The file as ``read_rows`` reads it, whose errors name the place. Raises InputError."""
+    import pandas as pd
+
+    rows = read_rows(path, columns)
+    frame = pd.DataFrame(rows, columns=list(rows[0] if rows else columns), dtype=object)
+    for name in map(str, frame.columns):
+        if name not in numbers:
+            frame[name] = frame[name].map(printable)
+            continue
+        try:
+            frame[name] = pd.to_numeric(frame[name].where(frame[name] != "", None)).astype("float64")
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InputError(f"{path}: column {name} is not numeric: {error}") from error
+    return frame
+
+
+def _check_families(frame: pd.DataFrame, path: Path) -> None:
+    """Raises InputError for rows of families that are not known here."""
+    for name in frame["family"].unique() if "family" in frame else ():
+        try:
+            find_family(name)
+        except UsageError as error:
+            raise InputError(f"{path}: {error}") from error
+
+
+def require_schemas(schemas: Sequence[str], path: Path) -> None:
+    """Raises InputError for a row of another schema, whose columns may mean something else. A row may name
+    none."""
+    known = {str(SCHEMA_VERSION), ""}
+    if {*schemas} - known:
+        row, found = next((row, text) for row, text in enumerate(schemas, 1) if text not in known)
+        raise InputError(f"{path}: row {row} has schema '{found}', not {SCHEMA_VERSION}")
+
+
+def _check_numbers(frame: pd.DataFrame, numbers: set[str], path: Path) -> None:
+    """Raises InputError for infinite numbers, counts that are none or have over 63 bits, negative amounts."""
+    counts = {*COUNTS, *_counts_of_families()}
+    for name in numbers & {*frame.columns}:
+        known = frame[name].dropna()
+        wrong = known.abs() == math.inf
+        if name in counts:
+            wrong |= (known < 0) | (known % 1 != 0) | (known >= 2.0**63)
+        elif name in AMOUNTS:
+            wrong |= (known < 0) | (known > _LARGEST)
+        if wrong.any():
+            row, value = known[wrong].index[0], known[wrong].iloc[0]
+            what = "a count" if name in counts else "a finite number"
+            least = f", 0 or more and at most {_LARGEST:g}" if name in AMOUNTS else ""
+            raise InputError(
+                f"{path}: row {row + 1}: column {name} has {value:g}, which is not {what}{least}"
+            )
+
+
+def _counts_of_families() -> Iterable[str]:
+    families: Mapping[str, Any] = all_families()
+    return (
+        column.name
+        for family in families.values()
+        for column in (*family.columns, *family.profile)
+        if column.kind == "count"
+    )
+
+
+_BRIEF = (
+    *AXES,
+    *(
+        "status",
+        "parents_ms",
+        "graph_checksum",
+        "gpu",
+        "compute_capability",
+        "host_cpu",
+        "method",
+        "code",
+        "schema",
+    ),
+)
+"""Columns that are kept in memory."""
+Texts = Mapping[str, list[str]]
+"""Columns by name."""
+_PORTION_known_rows = 10_000
+"""Rows written at a time."""
+_BLOCK = 1 << 24
+"""Bytes read at a time."""
+
+
+class KnownRow(Mapping[str, str]):
+    """A row by the names of its columns."""
+
+    __slots__ = ("_number", "_rows")
+
+    def __init__(self, rows: KnownRows, number: int) -> None:
+        self._rows = rows
+        self._number = number
+
+    def __getitem__(self, name: str) -> str:
+        texts = self._rows.texts.get(name)
+        return texts[self._number] if texts is not None else self._rows.whole(self._number)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows.columns)
+
+    def __len__(self) -> int:
+        return len(self._rows.columns)
+
+
+class KnownRows(Sequence[KnownRow]):
+    """All rows that a file has when this is constructed. If the file grows or is replaced afterwards, its
+    rows are still read from the old file."""
+
+    def __init__(self, path: Path, header: Sequence[str], columns: Sequence[str], texts: Texts) -> None:
+        """``header``: the first line; ``columns``: those, and those ADDED since; ``texts``: of _BRIEF."""
+        self.columns = tuple(columns)
+        self.header = tuple(header)
+        self.texts = texts
+        self._path = path
+        self._file = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._file)
+        self._size = os.fstat(self._file).st_size
+        self._starts: npt.NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts[AXES[0]])
+
+    @overload
+    def __getitem__(self, place: int) -> KnownRow: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[KnownRow]: ...
+    def __getitem__(self, place: int | slice) -> KnownRow | list[KnownRow]:
+        numbers = range(len(self))[place]
+        return KnownRow(self, numbers) if isinstance(numbers, int) else [KnownRow(self, n) for n in numbers]
+
+    def __iter__(self) -> Iterator[KnownRow]:
+        return (KnownRow(self, number) for number in range(len(self)))
+
+    def taken(self, numbers: Sequence[int], header: Sequence[str]) -> KnownRows:
+        """The rows that were kept when the file was rewritten under a new ``header``."""
+        chosen = {name: [texts[number] for number in numbers] for name, texts in self.texts.items()}
+        return KnownRows(self._path, header, header, chosen)
+
+    def whole(self, number: int) -> dict[str, str]:
+        """A row with all its columns. Raises InputError where rows have several lines."""
+        (line,) = self.lines([number])
+        (values,) = csv.reader([line.decode()])
+        row = dict(zip(self.header, values, strict=True))
+        return {name: row.get(name, ADDED.get(name, "")) for name in self.columns}
+
+    def lines(self, numbers: Iterable[int]) -> Iterator[bytes]:
+        """Rows as lines of the file. Raises InputError where rows have several lines."""
+        if self._starts is None:
+            ends = [np.empty(0, np.int64)]
+            for start in range(0, self._size, _BLOCK):
+                block = os.pread(self._file, min(_BLOCK, self._size - start), start)
+                ends.append(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + (start + 1))
+            self._starts = np.concatenate(ends)
+            if len(self._starts) != len(self) + 1:
+                raise InputError(f"{self._path} has rows of several lines, which cannot be continued")
+        starts = self._starts
+        for number in numbers:
+            yield os.pread(self._file, int(starts[number + 1] - starts[number]), int(starts[number]))
+
+    def relaid(self, columns: Sequence[str]) -> Iterator[bytes]:
+        """All rows as lines with other columns; missing columns get their default in ADDED, or are empty."""
+        places = {name: place for place, name in enumerate(self.header)}
+        more = [ADDED.get(name, "") for name in columns if name not in places]
+        after = itertools.count(len(self.header))
+        pick = operator.itemgetter(*(places[name] if name in places else next(after) for name in columns))
+        lines = io.StringIO()
+        writer = csv.writer(lines, lineterminator="\n")
+        with os.fdopen(os.dup(self._file), newline="", encoding="utf-8") as file:
+            file.seek(0)
+            rows = itertools.islice(csv.reader(file), 1, len(self) + 1)
+            while portion := list(itertools.islice(rows, _PORTION_known_rows)):
+                writer.writerows(pick(values + more) for values in portion)
+                yield lines.getvalue().encode()
+                lines.seek(0)
+                lines.truncate()
+
+
+def read_known(path: Path, columns: Sequence[str]) -> KnownRows:
+    """The rows of a file of these columns. Raises InputError as ``read_rows`` does."""
+    header = read_header(path, columns)
+    names = (*columns, *(name for name in header if name not in columns))
+    wanted = [name for name in _BRIEF if name in names]
+    if not header:
+        return KnownRows(path, names, names, {name: [] for name in wanted})
+    texts = read_texts(path, columns, wanted)
+    require_schemas(texts.get("schema", ()), path)
+    return KnownRows(path, header, names, texts)

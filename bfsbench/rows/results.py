@@ -1,0 +1,340 @@
+"""The result file: a CSV with one row a point, appended and flushed as rows are made.
+
+Every row is complete by itself: what was run, the outcome, all samples, and where it was taken. A process
+killed while writing leaves at most one unfinished last line, which resuming cuts off.
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import itertools
+import math
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bfsbench.rows.columns import (
+    ADDED as ADDED,
+    AXES as AXES,
+    COLUMNS as COLUMNS,
+    COUNTS,
+    NUMERIC as NUMERIC,
+    SAMPLES,
+    appended_columns,
+)
+from bfsbench.support import storage
+from bfsbench.support.errors import InputError, UsageError, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA_VERSION = 1
+"""Added columns (ADDED) do not change the version: older files are still read."""
+RESULT_FILE = f"result file of schema {SCHEMA_VERSION}"
+
+LEVELS_SUFFIX = ".levels.csv"
+"""Kind of the level profiles beside a result file."""
+
+COUNTERS_SUFFIX = ".counters.csv"
+"""Of the counters of emulated kernels ('bfsbench explain')."""
+
+CEILINGS_SUFFIX = "ceilings.csv"
+"""Suffix of the files with a device's ceilings, beside result files."""
+OTHER_SUFFIXES = (LEVELS_SUFFIX, CEILINGS_SUFFIX, COUNTERS_SUFFIX)
+"""Of files in a folder of results that hold no results."""
+
+
+_BLOCK = 1 << 16
+"""Bytes read at a time from the end of a file."""
+
+
+def axes_of(row: Mapping[str, str]) -> tuple[str, ...]:
+    """The identity of a row; equals ``tuple(point.axes().values())`` of its point."""
+    return tuple(row[name] for name in AXES)
+
+
+def _line(values: Iterable[str]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(values)
+    return text.getvalue().encode()
+
+
+class ResultWriter:
+    """Appends rows to a result file, or to another of given ``columns``; on disk when ``append`` returns.
+
+    ``rows`` are those in the file at the beginning; a file that lacks columns of ADDED gets them. Raises
+    UsageError when there are rows and ``resume`` is false, when the file cannot be written or another run
+    writes it; InputError when it is no result file of this schema.
+    """
+
+    def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
+        from bfsbench.rows.reading import read_known
+
+        self.path = path
+        self._first_columns = self.columns = tuple(columns)
+        self._file = self._open()
+        self._new = os.fstat(self._file).st_size == 0
+        try:
+            storage.remove_parts(storage.real(path))
+            if not self._new:
+                with path.open("rb") as file:
+                    whole = file.readline().endswith(b"\n")
+                if not read_header(path, columns) or not whole:
+                    raise InputError(f"{path} is not a {RESULT_FILE}: its first line is not a whole header")
+            if resume:
+                cut_unfinished_line(path, columns)
+            if not resume and _holds_rows(path):
+                raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
+            self.rows = read_known(path, columns)
+            self.columns = self.rows.columns
+            if self._new:
+                self._write(_line(self.columns))
+            elif self.rows.header != self.columns:
+                self._rewrite(self.rows.relaid(self.columns), range(len(self.rows)))
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> int:
+        """Open the file and lock it against a second sweep; the lock ends with this process."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists() and not self.path.is_file():
+                raise UsageError(f"cannot write {self.path}: it is not a file")
+            return storage.open_alone(self.path)
+        except BlockingIOError:
+            raise UsageError(f"{self.path} is being written by another run") from None
+        except OSError as error:
+            raise self._unwritable(error) from error
+        except ValueError as error:  # a name with a null character
+            raise UsageError(f"cannot write {self.path}: {error}") from error
+
+    def _unwritable(self, error: OSError) -> UsageError:
+        return UsageError(
+            f"cannot write {self.path}: {error.strerror or error}; choose another place by --out"
+        )
+
+    def append(self, *rows: Mapping[str, Any]) -> None:
+        """Write rows, all or none of them. Raises UsageError when that fails, as on a full disk.
+
+        The first row of a family that appends columns adds these to the file.
+        """
+        new = {name: None for row in rows for name in row if name not in self.columns}
+        appended = [name for name in new if name in appended_columns(self._first_columns)] if new else []
+        if appended:
+            self.read_again()
+            self.columns = (*self.columns, *appended)
+            self._rewrite(self.rows.relaid(self.columns), range(len(self.rows)))
+        self._write(b"".join(_line(str(row.get(name, "")) for name in self.columns) for row in rows))
+
+    def read_again(self) -> None:
+        """Read appended rows into ``rows``."""
+        from bfsbench.rows.reading import read_known
+
+        self.rows = read_known(self.path, self._first_columns)
+
+    def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
+        """Keep only the wanted ``rows``; the file is replaced as a whole if any are dropped."""
+        kept = [number for number, row in enumerate(self.rows) if wanted(row)]
+        if len(kept) < len(self.rows):
+            self._rewrite(self.rows.lines(kept), kept)
+
+    def _rewrite(self, lines: Iterable[bytes], numbers: Sequence[int]) -> None:
+        """Write the whole file anew, with the lines of these of ``rows``.
+
+        The new file is locked before it is renamed, so that no other run can open it between. Raises
+        UsageError also where the file has a second hard link, which would keep the old rows.
+        """
+        names = os.fstat(self._file).st_nlink
+        if names > 1:
+            raise UsageError(f"cannot rewrite {self.path}: it has {names} names; put a copy in its place")
+        with ExitStack() as obsolete:
+            try:
+                with storage.replacing(self.path) as file:
+                    file.writelines(itertools.chain([_line(self.columns)], lines))
+                    replacement = storage.open_alone(Path(file.name))
+                    obsolete.callback(os.close, replacement)
+            except OSError as error:
+                raise self._unwritable(error) from error
+            obsolete.pop_all()
+            obsolete.callback(os.close, self._file)
+        self._file = replacement
+        self.rows = self.rows.taken(numbers, self.columns)
+
+    def _write(self, data: bytes) -> None:
+        start = os.fstat(self._file).st_size
+        try:
+            if os.write(self._file, data) != len(data):
+                os.ftruncate(self._file, start)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._file)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def close(self) -> None:
+        """Close the file, and remove it if it was empty and never got a row."""
+        empty = os.fstat(self._file).st_size <= len(_line(self.columns))
+        if self._new and empty and storage.is_called(self._file, self.path):
+            storage.real(self.path).unlink()
+        os.close(self._file)
+
+
+def cut_unfinished_line(path: Path, columns: Sequence[str] = COLUMNS) -> None:
+    """Remove what follows the last newline of a result file: the rest of a row whose writer was killed."""
+    with path.open("r+b") as file:
+        first = file.readline()
+        if not first.endswith(b"\n") or not _is_header(
+            first[:-1].decode("utf-8-sig", errors="replace").split(","), columns
+        ):
+            return
+        size = end = file.seek(0, os.SEEK_END)
+        while end > len(first):
+            start = max(len(first), end - _BLOCK)
+            file.seek(start)
+            found = file.read(end - start).rfind(b"\n")
+            end = start if found < 0 else start + found + 1
+            if found >= 0:
+                break
+        if end != size:
+            file.truncate(end)
+
+
+def _holds_rows(path: Path) -> bool:
+    """Whether a result file has more than a header."""
+    with path.open("rb") as file:
+        return len(file.readline()) < path.stat().st_size
+
+
+def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
+    """Whether these are ``columns``, where columns of ADDED may be absent, and columns that families
+    append."""
+    expected = [name for name in columns if name in names or name not in ADDED]
+    own, more = [*names[: len(expected)]], names[len(expected) :]
+    return own == expected and (not more or set(more) <= set(appended_columns(tuple(columns))))
+
+
+def _why_not(header: Sequence[str], columns: Sequence[str], name: str, kind: str) -> str:
+    """The reason why a file with this header is refused."""
+    strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
+    if not _is_header([column for column in header if column not in strange], columns):
+        return f"{name} is not a {kind}"
+    return (
+        f"{name} has columns of no family that is known here: {', '.join(strange)} "
+        "(BFSBENCH_VARIANTS may name the folder of one)"
+    )
+
+
+def read_header(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[str]:
+    """The names in the first line of a result file, none if it is empty. Raises InputError."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header = next(csv.reader(file), [])
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, csv.Error) as error:  # no UTF-8, or a name with a null character
+        raise InputError(f"cannot read {path}: {error}") from error
+    if header and not _is_header(header, columns):
+        raise InputError(_why_not(header, columns, str(path), kind))
+    return header
+
+
+def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
+    """All rows of a result file, or of one of another ``kind`` with these ``columns``, as text.
+
+    Columns ADDED since the file was written are filled in. Raises InputError when the file cannot be read,
+    and as ``parse_rows`` does.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return parse_rows(file, str(path), columns, kind)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def parse_rows(
+    lines: Iterable[str], name: str, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE
+) -> list[dict[str, str]]:
+    """The rows in the lines of a file that is called ``name``; columns that were ADDED may be absent.
+
+    Raises InputError when there are other columns, or a row has another length.
+    """
+    try:
+        reader = csv.reader(lines)
+        header = next(reader, [])
+        if header and not _is_header(header, columns):
+            raise InputError(_why_not(header, columns, name, kind))
+        names = [*columns, *(name for name in header if name not in columns)]
+        rows = []
+        for values in reader:
+            if len(values) != len(header):
+                where = f"{name}:{reader.line_num}"
+                raise InputError(f"{where}: expected {len(header)} columns, found {len(values)}")
+            row = dict(zip(header, values, strict=True))
+            rows.append({column: row.get(column, ADDED.get(column, "")) for column in names})
+        return rows
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot read {name}: {error}") from error
+
+
+def result_files(path: Path) -> list[Path]:
+    """The path itself, or all result files if it is a folder.
+
+    Raises InputError when there are none, for a name that no file can have, and for a level profile: its rows
+    are no results.
+    """
+    try:
+        folder = path.is_dir()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    if not folder:
+        if path.name.endswith(LEVELS_SUFFIX):
+            raise InputError(f"{path} holds level profiles: name its result file, or the folder of both")
+        return [path]
+    found = sorted(file for file in path.glob("*.csv") if not file.name.endswith(OTHER_SUFFIXES))
+    if not found:
+        raise InputError(f"no result files in {path}")
+    return found
+
+
+def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -> pd.DataFrame:
+    """Rows of several result files, or of all in a folder, in one table.
+
+    Columns as in ``COLUMNS`` and those that families append, less those to ``leave_out``, ``file`` the last;
+    numeric columns are float64 (NaN where empty), the rest text, with control characters escaped. Raises
+    InputError as ``read_rows`` does, and when a numeric column holds anything else, or a count is not a whole
+    number.
+    """
+    from bfsbench.rows.reading import read_tables
+
+    files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
+    return read_tables(files, COLUMNS, NUMERIC, leave_out)
+
+
+def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
+    """Rows for analysis: counts as Int64, other numbers as float64, ``SAMPLES`` as lists of floats, the rest
+    as text. Where a row has no number, it is NA or NaN, and a list is empty. Raises InputError."""
+    import pandas as pd
+
+    others = {
+        name: column for name, column in appended_columns(COLUMNS).items() if any(name in row for row in rows)
+    }
+    counts = {*COUNTS, *(name for name, column in others.items() if column.kind == "count")}
+    numbers = {*NUMERIC, *(name for name, column in others.items() if column.numeric)}
+    names = [*COLUMNS, *others]
+    frame = pd.DataFrame([[row.get(name, "") for name in names] for row in rows], columns=names)
+    for name in (*numbers, *SAMPLES):
+        texts = frame[name]
+        try:
+            if name in SAMPLES:
+                frame[name] = [[float(sample) for sample in text.split(";") if sample] for text in texts]
+            elif name in counts:
+                frame[name] = pd.array([int(text) if text else None for text in texts], dtype="Int64")
+            else:
+                frame[name] = [float(text) if text else math.nan for text in texts]
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"column {name} is not numeric: {printable(str(error))}") from error
+    return frame

@@ -1,0 +1,90 @@
+"""The processes that a program leaves, also where they leave its process group and clear their environment.
+
+A process that adopts orphans becomes the parent of every descendant whose own parent has ended. So none of
+its descendants leaves its tree, and a look at ``/proc`` finds them all. A worker process adopts orphans.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+MARK = "BFSBENCH_ENTRY"
+"""Environment variable of a program and its descendants: the process that started it, and a random word."""
+
+ON_GPU: set[int] = set()
+"""Processes that this one has started and that hold memory on a GPU. They wait while others compute."""
+
+_PROC = Path("/proc")
+_SET_CHILD_SUBREAPER = 36
+_adopting: set[int] = set()
+"""The process that called ``adopt_orphans``; a fork of it has another number."""
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of its descendants whose parents end. For processes that start nothing in
+    the background but entries."""
+    if sys.platform == "linux" and ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
+        _adopting.add(os.getpid())
+
+
+def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
+    """Returns the living descendants of a program, and the processes with its mark, without itself.
+
+    Where this process adopts orphans, all of its own descendants count but those of ``kept``, which are the
+    other programs that it runs.
+    """
+    tree = _tree()
+    found = {*_below(pid, tree), *_marked(f"{MARK}={mark}".encode(), tree)}
+    if os.getpid() in _adopting:
+        others = {one for other in kept if other != pid for one in (other, *_below(other, tree))}
+        found |= {*_below(os.getpid(), tree)} - others
+    return sorted(found - {pid, os.getpid()})
+
+
+def kill_programs(pid: int) -> None:
+    """Kill all descendants of a process, and the entries that it has started, but not itself."""
+    signal_all([pid], signal.SIGSTOP)  # it starts no others meanwhile
+    for _ in range(10):
+        tree = _tree()
+        found = {*_below(pid, tree), *_marked(f"{MARK}={pid}.".encode(), tree)} - {pid, os.getpid()}
+        if not found:
+            return
+        signal_all(found, signal.SIGKILL)
+
+
+def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
+    """Send a signal to processes, some of which may have ended."""
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _tree() -> dict[int, list[int]]:
+    """Returns the living children of each process, by its number."""
+    tree: dict[int, list[int]] = {}
+    for place in _PROC.glob("[0-9]*"):
+        with suppress(OSError):
+            state, parent = (place / "stat").read_text().rpartition(")")[2].split()[:2]
+            if state not in "ZX":
+                tree.setdefault(int(parent), []).append(int(place.name))
+    return tree
+
+
+def _below(pid: int, tree: dict[int, list[int]]) -> Iterator[int]:
+    for child in tree.get(pid, ()):
+        yield child
+        yield from _below(child, tree)
+
+
+def _marked(wanted: bytes, tree: dict[int, list[int]]) -> Iterator[int]:
+    """The visible processes whose environment has a word that begins so."""
+    for children in tree.values():
+        for pid in children:
+            with suppress(OSError):
+                words = (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+                if any(word.startswith(wanted) for word in words):
+                    yield pid

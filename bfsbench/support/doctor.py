@@ -1,0 +1,325 @@
+"""What this installation can run, and the command that installs or repairs each missing part.
+
+Every check examines one thing and returns a record; none changes anything outside a temporary folder and the
+cache of the compiler of ziglang, which fills at its first use.
+"""
+
+import ctypes
+import importlib
+import importlib.metadata
+import importlib.util
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bfsbench.support import toolchain
+from bfsbench.support.errors import ToolchainError
+from bfsbench.support.paths import PACKAGE, cache_dir
+
+DRIVER_LIBRARY = toolchain.DRIVER_LIBRARY
+DRIVER_VERSION = Path("/proc/driver/nvidia/version")
+COMPILE_LIMIT = 120
+"""Seconds for a test program."""
+
+PIP_INSTALL = toolchain.pip_install()
+INSTALL_COMPILER = f"{PIP_INSTALL} ziglang"
+CHANGE_COMPILER = f'{INSTALL_COMPILER} && export CXX="{sys.executable} -m ziglang c++"'
+INSTALL_GXX = "sudo apt install g++"
+INSTALL_DRIVER = "sudo ubuntu-drivers install (elsewhere: https://www.nvidia.com/drivers)"
+SHOW_DEVICES = "unset CUDA_VISIBLE_DEVICES; nvidia-smi (in a container: start it with --gpus all)"
+INSTALL_NVCC = toolchain.pip_install(*toolchain.NVCC_PACKAGES)
+REINSTALL_NVCC = toolchain.pip_install("--force-reinstall", *toolchain.NVCC_PACKAGES)
+INSTALL_CORE = toolchain.pip_install(*toolchain.CORE_PACKAGES)
+INSTALL_CORE_12 = toolchain.pip_install(*toolchain.CORE_PACKAGES_12)
+REINSTALL_CORE = toolchain.pip_install("--force-reinstall", *toolchain.CORE_PACKAGES)
+INSTALL_PYCUDA = f"{PIP_INSTALL} pycuda"
+REINSTALL_PYCUDA = f"{PIP_INSTALL} --force-reinstall --no-cache-dir --no-deps pycuda"
+WITHOUT_CURAND = "echo CUDA_ENABLE_CURAND = False >> ~/.aksetup-defaults.py"
+"""Settings of PyCUDA's installation: the wheels of nvcc come without the library of random numbers."""
+INSTALL_NVML = f"{PIP_INSTALL} nvidia-ml-py"
+INSTALL_PLATFORMDIRS = f"{PIP_INSTALL} platformdirs"
+MOVE_CACHE = "export BFSBENCH_CACHE=/path/to/a/writable/folder"
+
+_CPP = '#include <atomic>\nextern "C" int answer() { return std::atomic<int>(42).load(); }\n'
+_CUDA = "__global__ void answer(int *result) { *result = 42; }\n"
+_COMPUTE_CAPABILITY = (75, 76)
+"""CUdevice_attribute values of the major and the minor number."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of checking one thing."""
+
+    name: str
+    state: Literal["ok", "missing", "broken"]
+    detail: str
+    fix: str = ""
+    """The command that repairs it; empty when ``state`` is ok."""
+    required: bool = True
+    """Whether its section fails without it."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The checks that one use of the program depends on."""
+
+    title: str
+    checks: tuple[Check, ...]
+
+    @property
+    def works(self) -> bool:
+        return all(check.state == "ok" for check in self.checks if check.required)
+
+
+def examine() -> dict[str, Section]:
+    """Run all checks: those for everything (``common``), for a GPU (``gpu``) and for each backend."""
+    return {
+        "common": Section("Any use", (python_packages(), cache_folder())),
+        "cpu": Section("CPU backend", (cpp_compiler(),)),
+        "gpu": Section("A GPU", (driver(), telemetry())),
+        "cuda": Section("CUDA backend, with a toolkit", (nvcc(), pycuda())),
+        "cuda-core": Section("CUDA backend, without a toolkit", (nvrtc(), cuda_core())),
+    }
+
+
+def usable_backends(sections: dict[str, Section]) -> dict[str, bool]:
+    """Whether ``cpu``, ``cuda`` and ``cuda-core`` can run."""
+    needed = {"cpu": ("common", "cpu"), **{name: ("common", "gpu", name) for name in ("cuda", "cuda-core")}}
+    return {name: all(sections[part].works for part in parts) for name, parts in needed.items()}
+
+
+def needed_packages() -> list[str]:
+    """The distributions that are always needed, by the metadata of the installed package, or of its source
+    tree."""
+    try:
+        stated = importlib.metadata.requires("bfsbench") or []
+    except importlib.metadata.PackageNotFoundError:
+        project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        stated = project["dependencies"]
+    always = (text for text in stated if "extra ==" not in text)
+    return [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in always]
+
+
+def python_packages() -> Check:
+    """The interpreter and the packages that are needed in any case."""
+    versions, absent = [f"Python {platform.python_version()}"], []
+    for name in needed_packages():
+        try:
+            versions.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            absent.append(name)
+    if absent:
+        return Check("packages", "missing", ", ".join(absent), f"{PIP_INSTALL} {' '.join(absent)}")
+    return Check("packages", "ok", ", ".join(versions))
+
+
+def cache_folder() -> Check:
+    """Whether the cache is writable, tested in the closest existing folder above it."""
+    try:
+        folder = cache_dir()
+    except ImportError as error:
+        return Check("cache folder", "broken", f"its place is unknown: {error}", INSTALL_PLATFORMDIRS)
+    try:
+        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        with tempfile.TemporaryFile(dir=existing):
+            free = shutil.disk_usage(existing).free
+    except OSError as error:
+        return Check("cache folder", "broken", f"cannot write to {folder}: {error.strerror}", MOVE_CACHE)
+    return Check("cache folder", "ok", f"{folder}, {free / 2**30:.1f} GiB free")
+
+
+def cpp_compiler() -> Check:
+    """A C++ compiler whose output can be loaded."""
+    name = "C++ compiler"
+    try:
+        command = toolchain.compiler()
+    except ToolchainError as error:
+        fix = "unset CXX" if "CXX" in str(error) else INSTALL_COMPILER
+        return Check(name, "missing", str(error).partition(":")[0], fix)
+    what = f"{' '.join(command)}: {toolchain.compiler_version()}"
+    try:
+        toolchain.prepare_compiler()
+    except ToolchainError as error:
+        return Check(name, "broken", f"{what}; {error}", CHANGE_COMPILER)
+    with tempfile.TemporaryDirectory() as work:
+        library = Path(work) / "answer.so"
+        source = library.with_suffix(".cpp")
+        source.write_text(_CPP)
+        complaint = _run([*command, *toolchain.COMPILE, *toolchain.LINK, str(source), "-o", str(library)])
+        if complaint is None:
+            complaint = _load(library)
+    if complaint is not None:
+        return Check(name, "broken", f"{what}; a test program fails: {complaint}", CHANGE_COMPILER)
+    return Check(name, "ok", what)
+
+
+def _load(library: Path) -> str | None:
+    """Why the compiled test cannot be used, or None."""
+    try:
+        answer = ctypes.CDLL(str(library)).answer()
+    except OSError as error:
+        return str(error)
+    return None if answer == 42 else f"it answers {answer} instead of 42"
+
+
+def _run(command: Sequence[str]) -> str | None:
+    """Run a compiler; its first error when it fails, or None."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_LIMIT, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else toolchain.first_error(done.stderr or done.stdout)
+
+
+def driver() -> Check:
+    """NVIDIA's driver and the GPUs it offers."""
+    name = "NVIDIA driver"
+    try:
+        cuda = ctypes.CDLL(DRIVER_LIBRARY)
+    except OSError:
+        return Check(name, "missing", f"{DRIVER_LIBRARY} cannot be loaded", INSTALL_DRIVER)
+    status = cuda.cuInit(0)
+    if status != 0:
+        message = ctypes.c_char_p()
+        cuda.cuGetErrorString(status, ctypes.byref(message))
+        text = (message.value or b"unknown error").decode()
+        return Check(name, "broken", f"cuInit fails: {text} ({status})", SHOW_DEVICES)
+    count, version = ctypes.c_int(), ctypes.c_int()
+    cuda.cuDeviceGetCount(ctypes.byref(count))
+    cuda.cuDriverGetVersion(ctypes.byref(version))
+    if count.value == 0:
+        return Check(name, "broken", "no GPU is visible", SHOW_DEVICES)
+    release = f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
+    found = [_describe(cuda, index) for index in range(count.value)]
+    first, capability = found[0]  # searches run on the first one
+    if reason := toolchain.unsupported(capability):
+        return Check(name, "broken", f"{first} has {reason}", SHOW_DEVICES)
+    gpus = ", ".join(f"{gpu} (compute capability {major}.{minor})" for gpu, (major, minor) in found)
+    least = "kernels need compute capability {}.{}".format(*toolchain.LOWEST_COMPUTE_CAPABILITY)
+    return Check(name, "ok", f"{' '.join(filter(None, (_driver_release(), release)))}; {gpus}; {least}")
+
+
+def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
+    """A GPU's name and compute capability."""
+    device, name = ctypes.c_int(), ctypes.create_string_buffer(256)
+    cuda.cuDeviceGet(ctypes.byref(device), index)
+    cuda.cuDeviceGetName(name, len(name), device)
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    for attribute, number in zip(_COMPUTE_CAPABILITY, (major, minor), strict=True):
+        cuda.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
+    return name.value.decode(), (major.value, minor.value)
+
+
+def _driver_release() -> str:
+    """The kernel module's release, such as 580.95.05; empty when it does not say."""
+    try:
+        found = re.search(r"\b\d{3,}\.[\d.]+", DRIVER_VERSION.read_text(encoding="utf-8"))
+    except OSError:
+        return ""
+    return found[0] if found else ""
+
+
+def nvcc() -> Check:
+    """NVIDIA's compiler and all that it needs to compile a kernel."""
+    name = "nvcc"
+    try:
+        program = toolchain.find_nvcc()
+    except ToolchainError:
+        return Check(
+            name, "missing", "not on the PATH, in CUDA_HOME, /usr/local/cuda or a wheel", INSTALL_NVCC
+        )
+    with tempfile.TemporaryDirectory() as work:
+        source = Path(work) / "answer.cu"
+        source.write_text(_CUDA)
+        complaint = _run([str(program), "-cubin", str(source), "-o", str(source.with_suffix(".cubin"))])
+    if complaint is not None:
+        fix = REINSTALL_NVCC if shutil.which("g++") else INSTALL_GXX
+        return Check(name, "broken", f"{program}: a test kernel fails: {complaint}", fix)
+    return Check(name, "ok", f"{program}, release {_release(program)}")
+
+
+def _release(program: Path) -> str:
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"release ([\d.]+)", done.stdout)
+    return found[1] if found else "unknown"
+
+
+def pycuda() -> Check:
+    """PyCUDA can be imported, which also loads the driver."""
+    name = "PyCUDA"
+    if importlib.util.find_spec("pycuda") is None:
+        return Check(name, "missing", "not installed", _install_pycuda())
+    try:
+        importlib.import_module("pycuda.driver")
+        importlib.import_module("pycuda.compiler")
+    except ImportError as error:
+        fix = INSTALL_DRIVER if DRIVER_LIBRARY in str(error) else REINSTALL_PYCUDA
+        return Check(name, "broken", f"cannot be imported: {str(error).splitlines()[0]}", fix)
+    return Check(name, "ok", importlib.metadata.version("pycuda"))
+
+
+def _install_pycuda() -> str:
+    """The installation compiles against the toolkit that it finds through nvcc."""
+    try:
+        root = toolchain.find_nvcc().resolve().parent.parent
+    except ToolchainError:
+        return f"{INSTALL_NVCC} && bfsbench doctor"
+    if shutil.which("nvcc") is not None:
+        return INSTALL_PYCUDA
+    install = f"CUDA_ROOT={root} PATH={root / 'bin'}:$PATH {INSTALL_PYCUDA}"
+    return install if (root / "include" / "curand.h").exists() else f"{WITHOUT_CURAND} && {install}"
+
+
+def nvrtc() -> Check:
+    """NVIDIA's compiler as a library, and whether the driver can load what it makes."""
+    name = "NVRTC"
+    try:
+        version = toolchain.nvrtc_version()
+    except ToolchainError as error:
+        return Check(name, "missing", str(error).partition(":")[0], INSTALL_CORE)
+    try:
+        release = ctypes.c_int()
+        ctypes.CDLL(DRIVER_LIBRARY).cuDriverGetVersion(ctypes.byref(release))
+    except OSError:  # without a driver there is nothing to compare with
+        return Check(name, "ok", f"release {version}")
+    if reason := toolchain.too_new(version, release.value):
+        return Check(name, "broken", reason.partition(":")[0], INSTALL_CORE_12)
+    return Check(name, "ok", f"release {version}")
+
+
+def cuda_core() -> Check:
+    """NVIDIA's Python packages, and the headers and libraries that kernels need beside NVRTC."""
+    name, versions = "cuda-core", []
+    try:
+        importlib.import_module("cuda.core")
+        for package in toolchain.CORE_PACKAGES[:2]:
+            versions.append(f"{package} {importlib.metadata.version(package)}")
+        pathfinder = importlib.import_module("cuda.pathfinder")
+    except importlib.metadata.PackageNotFoundError as error:
+        return Check(name, "missing", f"{error.name} is not installed", INSTALL_CORE)
+    except ModuleNotFoundError as error:
+        return Check(name, "missing", f"no module {error.name}", INSTALL_CORE)
+    except ImportError as error:
+        return Check(name, "broken", f"cannot be imported: {str(error).splitlines()[0]}", REINSTALL_CORE)
+    absent = [part for part in ("cudart", "cccl") if pathfinder.find_nvidia_header_directory(part) is None]
+    if absent:
+        return Check(name, "missing", f"headers of {' and '.join(absent)}", INSTALL_CORE)
+    return Check(name, "ok", ", ".join(versions))
+
+
+def telemetry() -> Check:
+    """NVML's Python package; without it rows do not say at which clocks they were taken."""
+    name = "nvidia-ml-py"
+    try:
+        return Check(name, "ok", importlib.metadata.version(name), required=False)
+    except importlib.metadata.PackageNotFoundError:
+        detail = "not installed: rows will not record clocks and throttling"
+        return Check(name, "missing", detail, INSTALL_NVML, required=False)

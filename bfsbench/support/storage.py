@@ -1,0 +1,179 @@
+"""Files that are written whole or not at all, their digests, and locks. No other module renames or locks
+files.
+
+A file is written under another name in its folder, flushed to the device and renamed. A lock is on an open
+file (by ``filelock``, which does not change its content), so it ends with its holder, even a killed one.
+"""
+
+import errno
+import io
+import mmap
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from bfsbench.support.errors import UsageError
+
+
+@contextmanager
+def output(path: Path) -> Iterator[TextIO]:
+    """A text file in UTF-8 for the user, written as by :func:`replacing`.
+
+    It is opened at once, so that an output which cannot be written is noticed before any work is done.
+    Raises UsageError then, and when the disk fills up; ``path`` is left as it was.
+    """
+    try:
+        with replacing(path) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8")
+            yield text
+            text.detach()
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of ``path`` when the block ends without an exception.
+
+    Symbolic links are followed, and the mode and owner of an existing file are kept; other hard links to it
+    keep the old content. A device or pipe is written to directly. Raises OSError; ``path`` is left as it was.
+    """
+    target = real(path)
+    if target.is_dir():
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if target.exists() and not os.access(target, os.W_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            yield file
+        return
+    part = part_of(target)
+    try:
+        with part.open("xb") as file:
+            _imitate(target, file.fileno())
+            yield file
+        publish(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _imitate(path: Path, file: int) -> None:
+    """Give an open file the mode and, where allowed, the owner of ``path``, if that exists."""
+    with suppress(FileNotFoundError):
+        status = path.stat()
+        with suppress(PermissionError):
+            os.fchown(file, status.st_uid, status.st_gid)
+        os.fchmod(file, stat.S_IMODE(status.st_mode))
+
+
+def write(path: Path, data: bytes) -> None:
+    """Replace the content of a file by ``data``, atomically. Raises OSError."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+def publish(made: Path, final: Path) -> None:
+    """Give a complete file or folder its final name, in place of what has that name. Raises OSError.
+
+    A file is flushed to the device before. The files of a folder are not, so its reader must verify them.
+    """
+    if made.is_dir():
+        if final.exists():
+            shutil.rmtree(final)
+    else:
+        with made.open("rb") as file:
+            os.fsync(file.fileno())
+    made.replace(final)
+
+
+def link(file: Path, name: Path) -> None:
+    """Give a complete file another name, or a copy where the file system has no links. Raises OSError."""
+    part = part_of(name)
+    try:
+        try:
+            part.hardlink_to(file)
+        except OSError:
+            shutil.copyfile(file, part)
+        publish(part, name)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def digest(path: Path) -> str:
+    """128-bit XXH3 of a file, in hexadecimal: detects damage, at the speed of memory, but not forgery.
+
+    Raises OSError.
+    """
+    import xxhash
+
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return xxhash.xxh3_128_hexdigest(b"")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return xxhash.xxh3_128_hexdigest(content)
+
+
+def real(path: Path) -> Path:
+    """The path of the file itself, where ``path`` is a symbolic link to it."""
+    return Path(os.path.realpath(path))
+
+
+def part_of(path: Path) -> Path:
+    """A temporary name beside ``path`` for a file that will be renamed to it."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+def remove_parts(path: Path) -> None:
+    """Remove temporary files of killed writers of ``path``. Only for the process that may write ``path``."""
+    part = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
+    for left in path.parent.iterdir():
+        if part.fullmatch(left.name):
+            left.unlink(missing_ok=True)
+
+
+def open_alone(path: Path, *, wait: bool = False, waiting: Callable[[], None] = lambda: None) -> int:
+    """Open a file to read it and to write at its end, with a lock until the descriptor is closed.
+
+    It is made if there is none. Where another process has it open in this way: waits, after a call of
+    ``waiting``, or raises BlockingIOError. Raises OSError. The open file is the one at ``path`` at the time
+    of locking, even if another process has replaced or removed the file meanwhile.
+    """
+    from filelock import lock_descriptor
+
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            if not lock_descriptor(file, blocking=False):
+                if not wait:
+                    raise BlockingIOError(errno.EWOULDBLOCK, "another process has it open")
+                waiting()
+                lock_descriptor(file)
+            if is_called(file, path):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
+
+
+def is_called(file: int, path: Path) -> bool:
+    """Whether the open file is the one at ``path``."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file), path.stat())
+    return False
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the lock of a file, which is made if there is none; see :func:`open_alone`."""
+    file = open_alone(path, wait=wait, waiting=waiting)
+    try:
+        yield
+    finally:
+        os.close(file)

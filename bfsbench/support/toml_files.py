@@ -1,0 +1,37 @@
+"""TOML files as objects; errors name the file and the key."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from bfsbench.support.errors import InputError
+
+Factor = Annotated[float, msgspec.Meta(gt=0)]
+Kind = TypeVar("Kind")
+
+
+class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of the file; unknown keys are errors."""
+
+
+def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> dict[str, Any]:
+    """A TOML file, its decimal fractions as ``parse_float`` makes them. Raises InputError."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=parse_float)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: its arrays or tables are nested too deeply") from error
+
+
+def converted(where: Path | str, table: Any, kind: type[Kind]) -> Kind:
+    """The table, which stands at ``where``, as a ``kind``. Raises InputError naming that and the key."""
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{where}: {str(error).replace('`$.', '`')}") from error

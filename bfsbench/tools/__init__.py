@@ -1,0 +1,1 @@
+"""What commands show besides sweeps: checks, costs by source line, exercises, ceilings and lists."""

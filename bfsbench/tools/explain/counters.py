@@ -1,0 +1,140 @@
+"""Count what one search costs: run it on the emulator, and add up by level, kernel and source line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.emulator import Count, Hardware, PhaseCount
+from bfsbench.emulator.watch import STEPS
+from bfsbench.graphs.graph import Graph
+from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
+from bfsbench.programs.families.bfs.layouts import LevelRecord
+from bfsbench.programs.families.bfs.searches import KernelVariant
+from bfsbench.rows.counters import COUNTERS, KEY, LARGEST, SUMS, Counters, ProgramCounters
+from bfsbench.rows.point import Point
+from bfsbench.support.errors import UsageError
+from bfsbench.support.paths import CUDA_SRC
+from bfsbench.variants import find, find_family
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MULTIPROCESSORS = 132
+"""Of the GPU that the project's rows are of."""
+_MOST_THREADS = 70_000
+"""In progress at a time: what is kept of each takes some KiB."""
+
+
+def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
+    """Run one point on the emulator and count. ``seed`` chooses the order of threads: equal seeds, equal
+    counts.
+
+    Raises UsageError for a program without kernels; DeviceError, WrongResultError where the search fails.
+    """
+    variant = find(point.variant)
+    if not issubclass(variant, KernelProgram) or point.block is None:
+        raise UsageError(f"variant {variant.name} has no kernels to explain")
+    with _Device(seed, hardware=hardware(point.block), counted=True) as device:
+        setup = KernelSetup(DeviceGraph(device, graph), point.grid, point.block, dict(point.knobs))
+        program = variant(setup)
+        gathered = _Gathered(device)
+        if isinstance(program, KernelVariant):
+            gathered.follow(program)
+        program.prepare()
+        device.counts()  # counts of the preparation
+        run = find_family(variant.family).problem(graph, point.source).run(program)
+        run.reset()
+        device.waits = 0
+        run.solve()
+        waits = device.waits
+        device.synchronize()
+        gathered.take(gathered.level)  # launches since the last mark, before those of the check
+        run.check()
+    lines, sources = _by_line(gathered.counts)
+    return Counters(lines, _launches(gathered.launches), waits, sources, point, graph.checksum)
+
+
+def of_program(title: str, counts: Iterable[Count], launches: Sequence[PhaseCount]) -> ProgramCounters:
+    """Add up what a program has counted. The host is taken to wait after each launch."""
+    lines, sources = _by_line((of.launch, of) for of in counts)
+    numbered = [(of.launch, of.launch, of) for of in launches]
+    return ProgramCounters(lines, _launches(numbered), len(numbered), sources, title)
+
+
+def hardware(block: int) -> Hardware:
+    """A GPU of MULTIPROCESSORS, or of fewer where resident grids, of a small block or two large ones on each,
+    would have too many threads."""
+    threads = block if block <= 512 else 2048
+    return Hardware(multiprocessors=min(MULTIPROCESSORS, _MOST_THREADS // threads))
+
+
+class _Device(CpuDevice):
+    """Counts how often the host waits for it."""
+
+    waits = 0
+
+    def synchronize(self) -> None:
+        self.waits += 1
+        super().synchronize()
+
+
+class _Gathered:
+    """Counts with their levels."""
+
+    def __init__(self, device: CpuDevice) -> None:
+        self._device = device
+        self._launches = 0
+        self.level = -1
+        self.counts: list[tuple[int, Count]] = []
+        self.launches: list[tuple[int, int, PhaseCount]] = []
+
+    def follow(self, program: KernelVariant) -> None:
+        """Follow the levels of the host loop, and of kernels that run several in a launch."""
+        program.mark = self._mark
+        if program.layers:
+            records = self._device.empty(program.num_vertices + 2, LevelRecord)
+            self._device.note_phases_in(records)
+            program.records = records
+
+    def _mark(self, level: int, _kernel: str) -> None:
+        self.take(level)
+
+    def take(self, level: int) -> None:
+        """Assign the counts since the last call to this level, unless kernels have recorded others."""
+        counts, launches = self._device.counts()
+        self.level = level
+        self.counts += [(level if of.phase is None else of.phase, of) for of in counts]
+        for of in launches:
+            self.launches.append((level if of.phase is None else of.phase, self._launches + of.launch, of))
+        self._launches += len({of.launch for of in launches})
+
+
+def _by_line(counts: Iterable[tuple[int, Count]]) -> tuple[pd.DataFrame, dict[str, Path]]:
+    import pandas as pd
+
+    sources: dict[str, Path] = {}
+    rows = []
+    for level, of in counts:
+        path = Path(of.line.file) if of.line else Path("unknown")
+        file = str(path.relative_to(CUDA_SRC)) if path.is_relative_to(CUDA_SRC) else path.name
+        sources[file] = path
+        key = (level, of.kernel, file, of.line.number if of.line else 0, of.kind, of.memory)
+        rows.append((*key, *(getattr(of, name) for name in COUNTERS)))
+    frame = pd.DataFrame(rows, columns=[*KEY, *COUNTERS])
+    adding: dict[str, str | Callable[..., object]] = dict.fromkeys(SUMS, "sum")
+    adding |= dict.fromkeys(LARGEST, "max")
+    return frame.groupby(list(KEY), as_index=False).agg(adding), sources
+
+
+def _launches(launches: Iterable[tuple[int, int, PhaseCount]]) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = ["level", "launch", "kernel", "blocks", "threads", "shared", *STEPS]
+    rows = [
+        (level, launch, of.kernel, of.blocks, of.threads, of.shared, *(getattr(of, name) for name in STEPS))
+        for level, launch, of in launches
+    ]
+    return pd.DataFrame(rows, columns=columns)

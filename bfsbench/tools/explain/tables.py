@@ -1,0 +1,451 @@
+"""Counters as tables: the cost of each level and of each source line, listings, and a predicted time.
+
+Listings are also one HTML page, opened from disk, with searches side by side, all levels or one. In a
+terminal they stand one below the other, or side by side where it is wide enough.
+
+The time is a prediction, no measurement. A search takes what the host needs to launch its kernels and to read
+what comes next, and what the kernels need themselves. For each level that is the largest of
+
+- latency: the waits of the longest warp, one step after the other. A load of a sector that the warp has not
+  loaded recently, and an atomic, take a dependent load from L2. Other loads, an access to shared memory and a
+  barrier take one from L1. A level of resident blocks ends with a barrier between them;
+- throughput: sectors that warps have not loaded recently at the rate of random reads in the memory that the
+  kernel touches, the others at the rate of reads in L1, atomics at the rate of random atomics;
+- contention: atomics on the busiest word, one after the other, in one of the L2 cache's parts.
+
+All constants are ceilings (``bfsbench probe``); none is fitted to searches. docs/emulator.md lists what the
+model leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bfsbench.reports.html import embedded
+from bfsbench.reports.table import Table, header
+from bfsbench.rows.counters import COUNTERS, Counted, Counters, ProgramCounters
+from bfsbench.support.errors import InputError
+from bfsbench.support.storage import output
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bfsbench.rows.ceilings import Ceilings
+
+L2_PARTS = 96
+"""Of an H200's L2 cache, as its driver says; each does its share of random atomics."""
+_IN_L1, _IN_L2 = 16 << 10, 8 << 20
+"""Working sets that lie in these caches, in bytes."""
+_READS_IN_L1 = 128 << 10
+_SECTOR = 32
+_LEVEL = ["level", "kernel"]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A predicted time and what it is made of, in ms."""
+
+    search_ms: float
+    launches_ms: float
+    """Of the host: launches, and waiting for what they tell."""
+    latency_ms: float
+    throughput_ms: float
+    contention_ms: float
+    """Of the kernels, each by itself; what counts is the largest in each level."""
+
+    @property
+    def bound(self) -> str:
+        """What most of the time goes into."""
+        names = ("launches", "latency", "throughput", "contention")
+        return max(names, key=lambda name: float(getattr(self, f"{name}_ms")))
+
+
+def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
+    """What a search that was counted would take on the device of the ceilings. Raises InputError where these
+    lack a probe."""
+    num_launches = counted.launches["launch"].nunique()
+    launch_us = ceilings.at("launch")
+    launches_us = num_launches * launch_us + counted.waits * (ceilings.at("launch_and_read") - launch_us)
+    latency_us = _latency_us(counted.launches, ceilings)
+    throughput_us = _throughput_us(counted.lines, ceilings)
+    rate = ceilings.at("random_atomics") / L2_PARTS
+    contention_us = counted.lines.groupby(_LEVEL)["hottest"].max() / rate / 1e3
+    levels = (
+        latency_us.to_frame("latency").join(throughput_us.to_frame("throughput"), how="outer").fillna(0.0)
+    )
+    levels = levels.join(contention_us.to_frame("contention"), how="outer").fillna(0.0)
+    return Prediction(
+        (launches_us + float(levels.max(axis=1).sum())) / 1e3,
+        launches_us / 1e3,
+        *(float(levels[name].sum()) / 1e3 for name in ("latency", "throughput", "contention")),
+    )
+
+
+def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
+    """By level and kernel."""
+    far, near = (ceilings.at("dependent_loads", size) / 1e3 for size in (_IN_L2, _IN_L1))
+    steps = launches["near"] + launches["shared_steps"] + launches["barriers"]
+    us = far * (launches["far"] + launches["atomics"]) + near * steps
+    levels_of_launch = launches.groupby("launch")["level"].transform("nunique")
+    resident = (levels_of_launch > 1) & (launches["blocks"] > 1)
+    us = us + ceilings.at("barrier") * resident
+    return us.groupby([launches[name] for name in _LEVEL]).sum()
+
+
+def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
+    on_global = lines[lines["memory"] == "global"]
+    touched = (
+        int(on_global.groupby(_LEVEL)["distinct_sectors"].sum().max()) * _SECTOR if len(on_global) else 0
+    )
+    atomic = on_global["kind"] == "atomic"
+    far = on_global["far_sectors"].where(~atomic, 0) / ceilings.at("random_reads", touched)
+    near = (on_global["sectors"] - on_global["far_sectors"]).where(~atomic, 0)
+    near = near / ceilings.at("random_bit_tests", _READS_IN_L1)
+    atomics = on_global["sectors"].where(atomic, 0) / ceilings.at("random_atomics", touched)
+    return ((far + near + atomics) / 1e3).groupby([on_global[name] for name in _LEVEL]).sum()
+
+
+CONTEXT = 3
+"""Lines shown before and after those that have counters; longer stretches without are left out."""
+WARM, HOT = 0.05, 0.2
+"""Shares of a search's cost from which a line is coloured."""
+
+
+@dataclass(frozen=True)
+class LineCost:
+    """The cost of one source line."""
+
+    executions: int
+    lanes: float
+    """In an execution."""
+    sectors: int
+    sectors_a_request: float
+    distinct_kib: float
+    conflicts: int
+    collisions: int
+    share: float
+    """Share of the search's cost: sectors of global memory, passes through shared memory, and barriers."""
+
+
+@dataclass(frozen=True)
+class ListedLine:
+    """A line of a source file; ``cost`` is None where nothing was counted."""
+
+    number: int
+    text: str
+    cost: LineCost | None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The parts of one file that have counters; between two parts, lines are left out."""
+
+    file: str
+    parts: tuple[tuple[ListedLine, ...], ...]
+
+    @property
+    def costs(self) -> dict[int, LineCost]:
+        """Costs by line number, for the lines that have any."""
+        return {line.number: line.cost for part in self.parts for line in part if line.cost}
+
+    @property
+    def share(self) -> float:
+        """The file's share of the search's cost."""
+        return sum(cost.share for cost in self.costs.values())
+
+
+def listings(counted: Counted, level: int | None = None) -> list[Listing]:
+    """Listings of the files that a search executed, the costliest first; for one level, or for all.
+
+    Raises InputError when a source file cannot be read.
+    """
+    costs = _costs(by_line(counted, level))
+    found = [
+        Listing(file, tuple(_parts(_text(counted.sources[file]), lines))) for file, lines in costs.items()
+    ]
+    return sorted(found, key=lambda listing: (-listing.share, listing.file))
+
+
+def _costs(frame: pd.DataFrame) -> dict[str, dict[int, LineCost]]:
+    weights = frame["sectors"] + frame["passes"] + frame["executions"] * (frame["bytes"] == 0)
+    total = max(1, int(weights.sum()))
+    costs: dict[str, dict[int, LineCost]] = {}
+    for row, weight in zip(frame.to_dict("records"), weights, strict=True):
+        executions = max(1, int(row["executions"]))
+        costs.setdefault(row["file"], {})[int(row["line"])] = LineCost(
+            executions=int(row["executions"]),
+            lanes=row["lanes"] / executions,
+            sectors=int(row["sectors"]),
+            sectors_a_request=row["sectors"] / executions,
+            distinct_kib=row["distinct_sectors"] / 32,
+            conflicts=int(row["conflicts"]),
+            collisions=int(row["collisions"]),
+            share=float(weight) / total,
+        )
+    return costs
+
+
+def _text(path: Path) -> list[str]:
+    if not path.exists():
+        return []
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _parts(text: list[str], costs: Mapping[int, LineCost]) -> Iterator[tuple[ListedLine, ...]]:
+    shown = sorted(
+        {n for at in costs for n in range(at - CONTEXT, at + CONTEXT + 1) if 1 <= n <= len(text)} | set(costs)
+    )
+    part: list[ListedLine] = []
+    for number in shown:
+        if part and number != part[-1].number + 1:
+            yield tuple(part)
+            part = []
+        line = text[number - 1] if 0 < number <= len(text) else ""
+        part.append(ListedLine(number, line.expandtabs(4), costs.get(number)))
+    if part:
+        yield tuple(part)
+
+
+LEVEL_COLUMNS = (
+    *("executions", "lanes", "requests", "sectors", "sectors_a_request", "distinct_kib"),
+    *("conflicts", "atomics", "collisions", "barriers", "longest_warp"),
+)
+MOST_LEVELS = 40
+"""Most rows of a table in text; files have all levels."""
+
+
+def by_level(counted: Counted) -> pd.DataFrame:
+    """A row for each level and kernel: ``level``, ``kernel`` and LEVEL_COLUMNS.
+
+    ``lanes`` is the mean of those that take part in an execution, ``requests`` and ``sectors`` are those of
+    global memory, atomics included; ``longest_warp`` the steps of the warp that made the most.
+    """
+    lines = counted.lines
+    keys = ["level", "kernel"]
+    frame = lines.groupby(keys)[["executions", "lanes", "conflicts", "collisions", "sectors"]].sum()
+    on_global = lines[lines["memory"] == "global"]
+    frame["requests"] = on_global.groupby(keys)["executions"].sum()
+    frame["distinct_kib"] = on_global.groupby(keys)["distinct_sectors"].sum() / 32
+    frame["atomics"] = lines[lines["kind"] == "atomic"].groupby(keys)["lanes"].sum()
+    frame["barriers"] = lines[lines["kind"] == "barrier"].groupby(keys)["executions"].sum()
+    frame["longest_warp"] = counted.launches.groupby(keys)["steps"].sum()
+    frame = frame.fillna(0)
+    frame["lanes"] = frame["lanes"] / frame["executions"]
+    frame["sectors_a_request"] = (frame["sectors"] / frame["requests"]).fillna(0.0)
+    whole = [name for name in LEVEL_COLUMNS if name not in ("lanes", "sectors_a_request", "distinct_kib")]
+    frame[whole] = frame[whole].astype("int64")
+    return frame[list(LEVEL_COLUMNS)].reset_index()
+
+
+def by_line(counted: Counted, level: int | None = None) -> pd.DataFrame:
+    """A row for each ``file`` and ``line``, with COUNTERS added up; of one level, or of all."""
+    lines = counted.lines
+    if level is not None:
+        lines = lines[lines["level"] == level]
+    return lines.groupby(["file", "line"], as_index=False)[list(COUNTERS)].sum()
+
+
+def level_table(counted: Counters | ProgramCounters) -> Table:
+    """``by_level``; in text the longest levels if there are many."""
+    frame = by_level(counted)
+    notes = []
+    shown = frame
+    if len(frame) > MOST_LEVELS:
+        shown = frame.nlargest(MOST_LEVELS, "executions").sort_index()
+        notes.append(
+            f"The {MOST_LEVELS} of {len(frame)} levels with the most executions; --out FILE has all."
+        )
+    drawing = Table.of("", "", shown)
+    return Table.of("levels", counted.title, frame, notes, (drawing,))
+
+
+TRUST = (
+    "How far to trust it: of 176 searches on an H200 half of the predictions are wrong by more than a factor "
+    "of 1.40, and their geometric mean is 0.84 of the measured times. The rank correlation is 0.64 to 0.92 "
+    "within a graph, and 0.95 over all graphs, which mostly orders graphs by their size."
+)
+
+
+def prediction_table(counted: Sequence[Counters], ceilings: Ceilings) -> Table:
+    """Predicted times in ms, a row for each search."""
+    import pandas as pd
+
+    found = [(of.title, predict(of, ceilings)) for of in counted]
+    rows = [{"search": title, **asdict(made), "bound": made.bound} for title, made in found]
+    frame = pd.DataFrame(rows).rename(columns={"search_ms": "predicted_ms"})
+    title = f"Prediction, not a measurement: times on one {ceilings.gpu}"
+    notes = (
+        "From these counters and the GPU's ceilings: what the host takes to launch, and level by level the "
+        "largest of latency, throughput and contention.",
+        TRUST,
+    )
+    return Table.of("prediction", title, frame, notes)
+
+
+def side_by_side(counted: Sequence[Counters]) -> Table:
+    """Totals of several searches, one column each."""
+    import pandas as pd
+
+    rows = []
+    for of in counted:
+        lines = of.lines
+        on_global = lines[lines["memory"] == "global"]
+        executions = lines["executions"].sum()
+        requests = on_global["executions"].sum()
+        rows.append(
+            {
+                "levels": float(lines["level"].nunique()),
+                "launches": float(of.launches["launch"].nunique()),
+                "executions by a warp": float(executions),
+                "lanes in an execution": lines["lanes"].sum() / max(1, executions),
+                "requests to global memory": float(requests),
+                "sectors": float(on_global["sectors"].sum()),
+                "sectors a request": on_global["sectors"].sum() / max(1, requests),
+                "bank conflicts": float(lines["conflicts"].sum()),
+                "atomics": float(lines.loc[lines["kind"] == "atomic", "lanes"].sum()),
+                "lanes that met on a word": float(lines["collisions"].sum()),
+                "barriers": float(lines.loc[lines["kind"] == "barrier", "executions"].sum()),
+                "steps of the longest warps": float(of.launches["steps"].sum()),
+            }
+        )
+    frame = pd.DataFrame(rows).T
+    texts = frame.map(lambda value: f"{value:,.0f}" if value == int(value) else f"{value:,.2f}")
+    texts.columns = pd.Index([str(place) for place in range(1, len(counted) + 1)])
+    notes = [f"{place}: {of.title}" for place, of in enumerate(counted, 1)]
+    return Table.of("totals", "Side by side", texts.rename_axis("counter").reset_index(), notes)
+
+
+_ALL = "all"
+
+
+def write_page(path: Path, counted: Sequence[Counters], device: Ceilings) -> None:
+    """Write the listings of searches on one graph. Raises UsageError where the page cannot be written."""
+    point = counted[0].point
+    axes = point.axes()
+    source = f", source {axes['source']}" if axes["source"] else ""
+    levels = sorted({int(level) for of in counted for level in of.lines["level"]})
+    searches = [_search(of) | {"predicted": _predicted(of, device)} for of in counted]
+    data = {"what": f"{axes['graph']}{source}", "levels": levels, "searches": searches}
+    template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    with output(path) as file:
+        file.write(template.replace("__DATA__", embedded(data)))
+
+
+def _predicted(counted: Counters, device: Ceilings) -> str:
+    found = predict(counted, device)
+    return f"Predicted, not measured: {found.search_ms:.3g} ms on one {device.gpu}, bound by {found.bound}"
+
+
+def _search(counted: Counters) -> dict[str, object]:
+    frame = by_level(counted)
+    every = listings(counted)
+    costs = {_ALL: {listing.file: _page_costs(listing.costs) for listing in every}}
+    for level in sorted({int(level) for level in counted.lines["level"]}):
+        costs[str(level)] = {of.file: _page_costs(of.costs) for of in listings(counted, level)}
+    return {
+        "title": counted.title,
+        "levelColumns": [header(name) for name in frame.columns],
+        "levels": frame.to_numpy(dtype=object).tolist(),
+        "files": [
+            {"name": of.file, "lines": [(line.number, line.text) for part in of.parts for line in part]}
+            for of in every
+        ],
+        "costs": costs,
+    }
+
+
+def _page_costs(costs: dict[int, LineCost]) -> dict[str, tuple[float, ...]]:
+    """Costs by line number, as text, for page.html."""
+    return {
+        str(number): (
+            *(cost.executions, round(cost.lanes * cost.executions)),
+            *(cost.sectors, cost.conflicts, cost.collisions, round(cost.share, 5)),
+        )
+        for number, cost in costs.items()
+    }
+
+
+_HEADS = ("cost", "warps", "lanes", "sectors", "/req", "confl", "meet")
+_WIDTHS = (4, 7, 5, 7, 5, 6, 6)
+LEGEND = (
+    "cost: share of all sectors, passes through shared memory and barriers; warps: executions by a warp; "
+    "lanes: that take part in one; sectors: of 32 bytes of global memory; /req: in an execution; confl: bank "
+    "conflicts; meet: lanes of atomics that meet others of their warp on a word."
+)
+_LEAST_SOURCE = 40
+
+
+def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[str]:
+    """The listing of one search, ``width`` columns wide at most, with terminal colours."""
+    for listing in listings(counted, level):
+        yield from _file(listing, width)
+
+
+def beside(counted: Sequence[Counters], level: int | None, width: int) -> Iterator[str]:
+    """The listings of several searches: side by side if each gets a readable width, else in turn."""
+    each = (width - 3 * (len(counted) - 1)) // len(counted)
+    if each < _numbers_width() + _LEAST_SOURCE:
+        for of in counted:
+            yield ""
+            yield click.style(of.title, bold=True)
+            yield from listing_lines(of, level, width)
+        return
+    columns = [[click.style(of.title, bold=True), *listing_lines(of, level, each)] for of in counted]
+    for row in zip_longest(*columns, fillvalue=""):
+        yield " | ".join(cell + " " * (each - len(click.unstyle(cell))) for cell in row).rstrip()
+
+
+def _numbers_width() -> int:
+    return sum(_WIDTHS) + len(_WIDTHS) + 6
+
+
+def _file(listing: Listing, width: int) -> Iterator[str]:
+    heads = " ".join(f"{head:>{size}}" for head, size in zip(_HEADS, _WIDTHS, strict=True))
+    yield ""
+    yield f"{heads}  {listing.file}"
+    for place, part in enumerate(listing.parts):
+        if place:
+            yield " " * (_numbers_width() - 6) + "  ..."
+        for line in part:
+            numbers = _numbers(line.cost) if line.cost else " " * (sum(_WIDTHS) + len(_WIDTHS) - 1)
+            text = f"{numbers} {line.number:>5} {line.text}"[:width].rstrip()
+            yield _coloured(text, line.cost)
+
+
+def _numbers(cost: LineCost) -> str:
+    cells = (
+        f"{cost.share:.0%}",
+        _short(cost.executions),
+        f"{cost.lanes:.1f}",
+        _short(cost.sectors),
+        f"{cost.sectors_a_request:.1f}" if cost.sectors else "",
+        _short(cost.conflicts) if cost.conflicts else "",
+        _short(cost.collisions) if cost.collisions else "",
+    )
+    return " ".join(f"{cell:>{size}}" for cell, size in zip(cells, _WIDTHS, strict=True))
+
+
+def _short(number: int) -> str:
+    """A number in at most six characters."""
+    for unit, factor in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= 100 * factor:
+            return f"{number / factor:.0f}{unit}"
+        if number >= 10 * factor:
+            return f"{number / factor:.1f}{unit}"
+    return str(number)
+
+
+def _coloured(text: str, cost: LineCost | None) -> str:
+    if cost is None:
+        return click.style(text, dim=True)
+    return click.style(text, fg="red" if cost.share >= HOT else "yellow" if cost.share >= WARM else None)

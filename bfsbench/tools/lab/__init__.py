@@ -1,0 +1,86 @@
+"""The lab: small broken or slow kernels of the papers' figures, to be fixed on any machine.
+
+Each exercise is an entry of ``exercises.toml`` and a kernel in ``kernels``. A student copies one, changes it,
+and has it graded by 'bfsbench check'.
+"""
+
+import difflib
+import shutil
+from pathlib import Path
+from typing import Literal
+
+from bfsbench.support.errors import UsageError
+from bfsbench.support.toml_files import TomlTable, converted, read_toml
+
+HERE = Path(__file__).parent
+
+GRAPHS = ("uniform(n=600,m=2400,directed=1)", "kronecker(scale=7,edge_factor=8)")
+"""What kernels are checked on unless their exercise names graphs."""
+
+
+class Exercise(TomlTable, frozen=True):
+    """One kernel with its question."""
+
+    name: str
+    """Of the kernel, and of its file without ``.cu``."""
+    origin: str
+    """Paper and figure."""
+    host: str
+    """The variant whose host loop launches the kernel."""
+    question: str
+    hint: str
+    graphs: tuple[str, ...] = GRAPHS
+    declared: bool = False
+    """Whether right solutions have benign races, which a comment may then declare."""
+    cost: Literal["", "sectors", "longest", "atomics", "reads"] = ""
+    """What a slow kernel has too much of; see :mod:`bfsbench.tools.lab.grading`."""
+    most: int = 0
+    """Of the cost, on the last graph."""
+
+    @property
+    def file(self) -> str:
+        """The name of the kernel's file."""
+        return f"{self.name}.cu"
+
+
+class _File(TomlTable, frozen=True):
+    exercise: list[Exercise]
+
+
+def exercises() -> dict[str, Exercise]:
+    """All exercises by name, in the order of the file."""
+    path = HERE / "exercises.toml"
+    return {one.name: one for one in converted(path, read_toml(path), _File).exercise}
+
+
+def find(name: str) -> Exercise:
+    """The exercise of that name. Raises UsageError with similar names."""
+    known = exercises()
+    if name not in known:
+        near = difflib.get_close_matches(name.lower(), known, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "see 'bfsbench lab'"
+        raise UsageError(f"unknown exercise '{name}': {hint}")
+    return known[name]
+
+
+def hand_in(path: Path) -> tuple[Exercise, Path] | None:
+    """The exercise, and the kernel, of a file or folder; None for a folder of variants or anything else."""
+    if path.is_file():
+        exercise = exercises().get(path.stem)
+        return (exercise, path) if exercise and path.name == exercise.file else None
+    if not path.is_dir() or any(path.glob("*.py")):
+        return None
+    known = exercises().values()
+    return next(((one, path / one.file) for one in known if (path / one.file).is_file()), None)
+
+
+def hand_out(exercise: Exercise, folder: Path) -> Path:
+    """Copy the kernel of an exercise into a new folder. Raises UsageError if it cannot be written."""
+    try:
+        folder.mkdir(parents=True)
+        shutil.copyfile(HERE / "kernels" / exercise.file, folder / exercise.file)
+    except FileExistsError:
+        raise UsageError(f"{folder} exists: choose another folder with --to") from None
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror or error}") from None
+    return folder / exercise.file

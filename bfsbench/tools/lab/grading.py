@@ -1,0 +1,230 @@
+"""Grades of hand-ins: passed, or the kind of fault. Finding the place of the fault is the exercise.
+
+Costs of a kernel are counted exactly in the emulator, whatever the machine. They are sums over the accesses
+to memory of one search from one source, with threads and blocks in their order.
+"""
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.bench.child import in_child
+from bfsbench.bench.plan import Axes
+from bfsbench.emulator import Access, Buffer
+from bfsbench.graphs.load import load, resolve
+from bfsbench.programs import DeviceGraph, KernelSetup
+from bfsbench.programs.families.bfs.searches import KernelVariant
+from bfsbench.reports.table import Cell, Table
+from bfsbench.support.errors import KernelError
+from bfsbench.tools.check import Report, check
+from bfsbench.tools.lab import HERE, Exercise, exercises
+from bfsbench.variants import find
+
+SECTOR = 32
+"""Bytes that a GPU reads at least."""
+WARP = 32
+
+_WORD = 4
+
+Cost = Callable[[Iterable[Access], Collection[int], int], int]
+"""Of accesses, given the addresses of the graph's arrays and of the level array."""
+
+
+def reads(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
+    """Reads of the graph's arrays."""
+    return sum(1 for _ in _of_graph(accesses, graph))
+
+
+def longest(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
+    """Reads of the graph's arrays by the thread that has most of them in a launch."""
+    by_thread = Counter((one.launch, one.block, one.thread) for one in _of_graph(accesses, graph))
+    return max(by_thread.values(), default=0)
+
+
+def atomics(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
+    """Atomic operations on global memory other than the level array."""
+    return sum(one.act == "update" and one.buffer not in (None, levels) for one in accesses)
+
+
+def sectors(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
+    """Sectors of the graph's arrays that warps read.
+
+    The k-th reads of a source line by the lanes of a warp are one load, which fetches each sector once.
+    """
+    turns: Counter[tuple[object, ...]] = Counter()
+    fetched = set()
+    for one in _of_graph(accesses, graph):
+        thread = (one.launch, one.block, one.thread, one.line)
+        load = (one.launch, one.block, one.thread // WARP, one.line, turns[thread])
+        fetched.add((load, one.buffer, one.index * _WORD // SECTOR))
+        turns[thread] += 1
+    return len(fetched)
+
+
+COSTS: dict[str, tuple[Cost, str]] = {
+    "reads": (reads, "reads of the graph"),
+    "longest": (longest, "reads of the graph by one thread in a launch"),
+    "atomics": (atomics, "atomic operations on counters in global memory"),
+    "sectors": (sectors, "sectors of 32 bytes of the graph"),
+}
+"""By the names in exercises: how each is counted, and what it is called."""
+
+
+def _of_graph(accesses: Iterable[Access], graph: Collection[int]) -> Iterable[Access]:
+    return (one for one in accesses if one.act == "read" and one.buffer in graph)
+
+
+SEEDS = 3
+"""Schedules that a kernel is run with on each graph."""
+BLOCK = 64
+"""Threads of a block when costs are counted."""
+MOST_OF_A_THREAD = 0.5
+"""Reads of the graph by one thread in a launch, as a share of the graph's arcs: right solutions stay below a
+third on every exercise's graph, and a thread that does a whole level alone needs more."""
+STOPS = "the kernel stops"
+LIMIT_S = 120
+"""Seconds for one hand-in of a class."""
+_FAILURES = ("divergent barrier", "deadlock")
+"""Kinds of failures that end a launch, as the emulator's messages name them."""
+
+
+@dataclass(frozen=True)
+class Grade:
+    """What came of one hand-in."""
+
+    exercise: Exercise
+    problems: tuple[str, ...]
+    """Kinds of faults, or a cost that is too high; empty when it has passed."""
+
+
+def grade(exercise: Exercise, kernel: Path, begin: Callable[[], None] = lambda: None) -> Grade:
+    """Grade a kernel; ``begin`` is called for each of its runs.
+
+    Raises ToolchainError, with the compiler's first error, for a kernel that does not compile.
+    """
+    variant = _variant(exercise, kernel)
+    report = _checked(exercise, variant, begin)
+    problems = tuple(sorted(set(_faults(report, exercise.declared))))
+    if not problems:
+        try:
+            problems = in_child(lambda _step: tuple(_too_much(exercise, variant)))
+        except KernelError:
+            problems = (STOPS,)
+    return Grade(exercise, problems)
+
+
+def improvement(exercise: Exercise, kernel: Path) -> str:
+    """Returns a line that compares a kernel that has passed with the one handed out, by their counters."""
+    handed_out = HERE / "kernels" / exercise.file
+    if exercise.cost:
+        before, after = (_cost(exercise, path) for path in (handed_out, kernel))
+        return f"{after:,} {COSTS[exercise.cost][1]}, {before:,} as handed out"
+    report = _checked(exercise, _variant(exercise, handed_out), lambda: None)
+    counts = Counter({"wrong or no answer": sum(report.failures.values())})
+    for found in report.findings.values():
+        counts[found.first.fault] = max(counts[found.first.fault], found.runs)
+    faults = ", ".join(f"{fault} in {runs}" for fault, runs in counts.items() if runs)
+    return f"0 of {report.runs} runs have a fault; as handed out: {faults}"
+
+
+def _cost(exercise: Exercise, kernel: Path) -> int:
+    """Returns what the exercise counts, of the search of its last graph from vertex 0."""
+    return in_child(lambda _step: _costs(exercise, _variant(exercise, kernel))[exercise.cost])
+
+
+def _checked(exercise: Exercise, variant: type[KernelVariant], begin: Callable[[], None]) -> Report:
+    return check(variant, Axes([variant], [], [], {}), [*map(resolve, exercise.graphs)], SEEDS, begin)
+
+
+def _too_much(exercise: Exercise, variant: type[KernelVariant]) -> Iterator[str]:
+    """What the search of the last graph from vertex 0 has too much of. Work that one thread does alone is
+    too much in every exercise: without it a serial kernel, which cannot race, would pass."""
+    limits = {"longest": int(load(exercise.graphs[-1]).num_edges * MOST_OF_A_THREAD)}
+    if exercise.cost:
+        limits[exercise.cost] = exercise.most
+    counted = _costs(exercise, variant)
+    for name, most in limits.items():
+        if counted[name] > most:
+            yield f"{counted[name]:,} {COSTS[name][1]}, where at most {most:,} are needed"
+
+
+def _costs(exercise: Exercise, variant: type[KernelVariant]) -> dict[str, int]:
+    """Returns all COSTS of the search of the last graph from vertex 0."""
+    graph = load(exercise.graphs[-1])
+    with CpuDevice(0, watched=True) as device:
+        on_device = DeviceGraph(device, graph)
+        search = variant(KernelSetup(on_device, None, BLOCK, {}))
+        search.prepare()
+        search.reset(0)
+        with device.traced() as accesses:
+            search.traverse(0)
+            search.finish()
+        arrays = {_address(array) for array in {**on_device.csr, **on_device.csc}.values()}
+        levels = _address(search.level_array)
+        return {name: cost(accesses, arrays, levels) for name, (cost, _) in COSTS.items()}
+
+
+def runs_of(exercise: Exercise) -> int:
+    """How many runs ``grade`` makes besides counting costs."""
+    return len(exercise.graphs) * SEEDS
+
+
+def table(folder: Path) -> Table:
+    """A line per student, who each have a folder with hand-ins below ``folder``, and a column per exercise.
+
+    Every hand-in is graded in a process of its own, so that none can change the grade of another.
+    """
+    names = list(exercises())
+    with CpuDevice():
+        pass  # what all hand-ins share is compiled now, outside their limits
+    rows: list[tuple[Cell, ...]] = []
+    for student in sorted(path for path in folder.iterdir() if path.is_dir()):
+        grades = [_word(next(student.rglob(f"{name}.cu"), None)) for name in names]
+        rows.append((student.name, grades.count("passed"), *grades))
+    return Table("class", f"Hand-ins in {folder}", ("student", "passed", *names), rows)
+
+
+def _word(kernel: Path | None) -> str:
+    if kernel is None:
+        return ""
+    command = [sys.executable, "-m", "bfsbench", "check", str(kernel)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return "no end"
+    return {0: "passed", 1: "not yet"}.get(done.returncode, "no grade")
+
+
+def _variant(exercise: Exercise, kernel: Path) -> type[KernelVariant]:
+    """The exercise's host loop with the kernel of a hand-in."""
+    host = find(exercise.host)
+    assert issubclass(host, KernelVariant)
+    members = {
+        "__module__": host.__module__,
+        "name": exercise.name,
+        "level_kernel": exercise.name,
+        "aliases": (),
+        "source_files": classmethod(lambda cls: [kernel]),
+    }
+    return type("HandIn", (host,), members)
+
+
+def _faults(report: Report, declared: bool) -> Iterator[str]:
+    """Kinds of faults. A benign race passes only in exercises whose solutions have some."""
+    for found in report.undeclared if declared else report.findings.values():
+        yield found.first.fault
+    for message in report.failures:
+        if message.startswith("wrong answer"):
+            yield "wrong levels"
+        else:
+            known = [fault for fault in _FAILURES if fault in message]
+            yield from known or [STOPS] * (not report.findings)
+
+
+def _address(buffer: object) -> int:
+    assert isinstance(buffer, Buffer) and buffer.pointer.value
+    return buffer.pointer.value

@@ -1,0 +1,236 @@
+"""The lists of 'bfsbench list' as tables: variants, their papers, knobs and counters, datasets,
+generators."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bfsbench.reports.table import Cell, Table
+from bfsbench.support.paths import CUDA_SRC, PACKAGE
+from bfsbench.variants import look
+
+if TYPE_CHECKING:
+    from bfsbench.graphs.generators import Parameter
+    from bfsbench.variants.base import Variant
+
+
+def variants() -> Table:
+    """Every variant with its declaration."""
+    columns = (
+        *("name", "aliases", "family", "summary", "origin"),
+        *("layout", "frontier", "parallel_unit", "work", "knobs"),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            variant.name,
+            ", ".join(variant.aliases),
+            variant.family,
+            variant.summary,
+            "; ".join(variant.origin),
+            ", ".join(variant.layout),
+            variant.frontier,
+            variant.parallel_unit,
+            variant.work,
+            ", ".join(knob.name for knob in variant.knobs),
+        )
+        for variant in look().variants.values()
+    ]
+    table = Table("variants", "Variants", columns, rows)
+    origins = table.columns_of("name", "family", "aliases", "origin")
+    designs = table.columns_of("name", "layout", "frontier", "parallel_unit", "work", "knobs")
+    return replace(table, drawings=(origins, designs))
+
+
+def variants_in_brief() -> Table:
+    """Every search in one line."""
+    table = variants()
+    return replace(table, drawings=(table.columns_of("name", "family", "aliases", "summary"),))
+
+
+def papers() -> Table:
+    """Every figure of a paper that a variant implements, with its kernel file or native program."""
+    columns = ("paper", "figure", "variant", "file")
+    found: list[tuple[str, str, str, str]] = []
+    for variant in look().variants.values():
+        for origin in variant.origin:
+            paper, _, figure = origin.partition(", ")
+            found.append((paper, figure, variant.name, shown_path(source_of(variant))))
+    rows: list[tuple[Cell, ...]] = [*sorted(found, key=_in_order)]
+    table = Table("papers", "Papers", columns, rows)
+    return replace(table, drawings=tuple(_by("paper", table, columns[1:])))
+
+
+def _in_order(row: tuple[str, ...]) -> tuple[object, ...]:
+    """Rows sorted by paper, then by number of the figure; those without a number come last."""
+    paper, figure, *others = row
+    number = re.search(r"Fig\. (\d+)(?:\.(\d+))?", figure)
+    return paper, not number, [int(part or 0) for part in number.groups()] if number else [], figure, *others
+
+
+def source_of(variant: type[Variant]) -> Path:
+    """The file of a variant's kernels, or of its native program; else the module that declares it."""
+    from bfsbench.entries.variant import EntryVariant
+    from bfsbench.support.toolchain import HERE
+    from bfsbench.variants.base import KernelProgram
+
+    if issubclass(variant, KernelProgram):
+        return variant.source_files()[0]
+    if issubclass(variant, EntryVariant):
+        return variant.entry.file
+    native = HERE / f"{variant.name}.cpp"
+    return native if native.exists() else Path(inspect.getfile(variant))
+
+
+def shown_path(path: Path) -> str:
+    """The path of a file: relative to the project inside it, otherwise absolute."""
+    for root in (CUDA_SRC.parent, PACKAGE.parent):
+        if path.is_relative_to(root):
+            return str(path.relative_to(root))
+    return str(path)
+
+
+def variant_tables(variant: type[Variant]) -> list[Table]:
+    """One variant: its docstring and declaration, then its knobs and its counters."""
+    facts = {
+        "aliases": ", ".join(variant.aliases),
+        "family": variant.family,
+        "summary": variant.summary,
+        "from": "; ".join(variant.origin),
+        "kernels" if not variant.host else "program": str(source_of(variant)),
+        "declared in": str(source_of(variant) if variant.program_parts() else inspect.getfile(variant)),
+        "layout": ", ".join(variant.layout),
+        "frontier": variant.frontier,
+        "parallel unit": variant.parallel_unit,
+        "synchronisation": variant.synchronisation,
+        "work": variant.work,
+        "space": variant.space and f"{variant.space} words of 4 bytes",
+        "usual block": "" if not variant.launched else f"{variant.usual_block} threads",
+    }
+    rows: list[tuple[Cell, ...]] = [(name, value) for name, value in facts.items() if value]
+    paragraphs = inspect.cleandoc(variant.__doc__ or "").split("\n\n")
+    notes = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph]
+    notes = [line for note in notes for line in ("", note)][1:]
+    about = Table("variant", variant.name, ("property", "value"), rows, tuple(notes))
+    parts = []
+    for table in (knobs(), counters()):
+        own = replace(table, rows=[row for row in table.rows if row[0] == variant.name])
+        parts.append(replace(own.columns_of(*own.columns[1:]), name=own.name, title=own.title))
+    return [about, *(part for part in parts if part.rows)]
+
+
+def knobs() -> Table:
+    """Every parameter of every search besides grid and block."""
+    columns = ("variant", "name", "option", "default", "legal_values", "set_at", "meaning")
+    rows: list[tuple[Cell, ...]] = []
+    drawings = []
+    for variant in look().variants.values():
+        facts: list[tuple[Cell, ...]] = [
+            (
+                knob.name,
+                knob.option,
+                str(knob.default),
+                knob.legal,
+                "compile time" if knob.compile_time else "run time",
+                knob.meaning,
+            )
+            for knob in variant.knobs
+        ]
+        rows += [(variant.name, *fact) for fact in facts]
+        if facts:
+            drawings.append(Table("", variant.name, columns[1:], facts))
+    return Table("knobs", "Knobs", columns, rows, drawings=tuple(drawings))
+
+
+def counters() -> Table:
+    """Every counter that searches have in level profiles."""
+    columns = ("variant", "name", "meaning")
+    rows: list[tuple[Cell, ...]] = [
+        (variant.name, *fact) for variant in look().variants.values() for fact in variant.counters.items()
+    ]
+    notes = (
+        "Counted while a level is expanded; 'bfsbench run --profile' writes them, other runs do not count.",
+    )
+    return Table("counters", "Counters", columns, rows, notes)
+
+
+def datasets() -> Table:
+    """Every graph of the catalogue: published counts, the papers it appears in, whether it is present.
+
+    Raises UsageError when the user's catalogue is malformed.
+    """
+    from bfsbench.graphs.catalogue import Catalogue
+    from bfsbench.graphs.store import presence
+
+    columns = ("name", "aliases", "family", "directed", "num_vertices", "num_edges", "state", "papers")
+    rows: list[tuple[Cell, ...]] = [
+        (
+            dataset.name,
+            ", ".join(dataset.aliases),
+            dataset.kind,
+            "yes" if dataset.directed else "no",
+            dataset.num_vertices,
+            dataset.num_edges,
+            presence(dataset).state,
+            "; ".join(dataset.papers),
+        )
+        for dataset in Catalogue.load()
+    ]
+    notes = ("Vertices V and edges E as published. State: 'bfsbench fetch' gets what is missing.",)
+    table = Table("datasets", "Datasets", columns, rows, notes)
+    return replace(table, drawings=tuple(_by("family", table, ("name", "aliases", *columns[3:]))))
+
+
+def _by(column: str, table: Table, shown: tuple[str, ...]) -> Iterator[Table]:
+    """A table with these columns for each value of another column."""
+    place = table.columns.index(column)
+    for value in dict.fromkeys(row[place] for row in table.rows):
+        members = replace(table, rows=[row for row in table.rows if row[place] == value])
+        yield replace(members.columns_of(*shown), title=str(value))
+
+
+def datasets_in_brief() -> Table:
+    """Every graph of the catalogue in one line. Raises UsageError as ``datasets`` does."""
+    table = datasets()
+    return replace(table, drawings=(table.columns_of("name", "num_vertices", "num_edges", "state"),))
+
+
+def generators() -> Table:
+    """Every parameter of every family of generated graphs; a family without any has one row."""
+    from bfsbench.graphs.generators import GENERATORS
+
+    columns = ("generator", "description", "source", "parameter", "default", "legal_values", "meaning")
+    rows: list[tuple[Cell, ...]] = []
+    drawings = []
+    for generator in GENERATORS.values():
+        facts: list[tuple[Cell, ...]] = [
+            (item.name, _default(item), item.expectation, item.meaning) for item in generator.parameters
+        ]
+        about = (generator.name, generator.description, generator.source)
+        rows += [(*about, *fact) for fact in facts or [(None,) * 4]]
+        lines = (f"{generator.description}.", f"From: {generator.source}.")
+        drawings.append(Table("", generator.name, columns[3:], facts, lines))
+    notes = ("A graph is named by its generator and parameters, as in 'kronecker(scale=12,edge_factor=16)'.",)
+    return Table("generators", "Generators", columns, rows, notes, tuple(drawings))
+
+
+def _default(parameter: Parameter) -> str:
+    return "required" if parameter.default is None else str(parameter.default)
+
+
+LISTS: dict[str, Callable[[], Table]] = {
+    "variants": variants,
+    "papers": papers,
+    "datasets": datasets,
+    "knobs": knobs,
+    "generators": generators,
+    "counters": counters,
+}
+"""All lists by name."""
+
+BRIEF: tuple[Callable[[], Table], ...] = (variants_in_brief, datasets_in_brief)
+"""The lists shown by default."""

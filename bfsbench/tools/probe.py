@@ -1,0 +1,336 @@
+"""Measured ceilings of the device, which searches are compared with.
+
+A probe is one operation, timed in some settings by kernels of ``cuda_src/probe.cu``. It is checked once, and
+the best of several runs counts. To add a probe, declare it in ``PROBES``.
+
+The settings of the probes of memory are the log2 of the number of elements, 4 bytes each, or of bits. Their
+arrays hold their own indices, and a pass reads every element once, so the expected sum follows from the size.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from bfsbench.backends import GPU_BACKENDS
+from bfsbench.backends.base import Buffer, Device, Kernel
+from bfsbench.programs import DeviceClock
+from bfsbench.rows.provenance import host_columns, now
+from bfsbench.support.errors import BfsbenchError
+from bfsbench.support.paths import CUDA_SRC
+
+REPEATS = 7
+CHAINS = 32
+"""Chains of operations that a thread of ``add_minima`` keeps in flight."""
+
+_MS_PER_RATE = {"GB/s": 1e6, "G/s": 1e6}
+"""Units of rates, and how much work a millisecond of one unit is."""
+_PER_MS = {"ns": 1e6, "us": 1e3}
+"""Units of times, and how many a millisecond has."""
+
+
+class ProbeError(BfsbenchError):
+    """A probe's kernels gave a wrong result."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting of a probe, ready to be timed."""
+
+    setting: str
+    """The setting as text: ``16 MiB``, ``132 x 1024 threads``."""
+    work: float
+    """The amount of work of one run: bytes, accesses, barriers."""
+    run: Callable[[], None]
+    """Issues the work; it may also wait for it."""
+    verify: Callable[[], None]
+    """Raises ProbeError unless the results of all runs so far are right."""
+    working_set: int | None = None
+    """The working set in bytes, where the speed depends on it."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One of the device's ceilings."""
+
+    name: str
+    meaning: str
+    """The meaning of one unit of work."""
+    unit: str
+    """The unit: a rate (``GB/s``, ``G/s``) or the time of one operation (``ns``, ``us``)."""
+    trial: Callable[[Device, int], Trial]
+    """Prepares a trial on a device in one of the settings."""
+    settings: tuple[int, ...]
+    small: tuple[int, ...]
+    """Settings for an emulated device, which only tests the kernels."""
+
+    @property
+    def is_rate(self) -> bool:
+        return self.unit in _MS_PER_RATE
+
+    def in_unit(self, work: float, milliseconds: float) -> float:
+        """The figure of an amount of work done in a time."""
+        if self.is_rate:
+            return work / milliseconds / _MS_PER_RATE[self.unit]
+        return milliseconds * _PER_MS[self.unit] / work
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The result of one trial: ``value`` is the best of the ``samples``, all in the probe's unit."""
+
+    probe: Probe
+    setting: str
+    working_set: int | None
+    value: float
+    samples: tuple[float, ...]
+
+    def row(self, device: Device) -> dict[str, str]:
+        """The figure as a row of a file of ceilings, with the device, the host and the time."""
+        return {
+            "probe": self.probe.name,
+            "setting": self.setting,
+            "working_set": "" if self.working_set is None else str(self.working_set),
+            "value": f"{self.value:.6g}",
+            "unit": self.probe.unit,
+            "samples": ";".join(f"{sample:.6g}" for sample in self.samples),
+            "backend": device.backend,
+            **device.describe(),
+            **device.telemetry(),
+            **host_columns(),
+            "taken_at": now(),
+        }
+
+
+def run_probe(probe: Probe, device: Device) -> Iterator[Figure]:
+    """The figures of a probe, one per setting. Raises ProbeError, DeviceError."""
+    clock = DeviceClock(device)
+    for setting in probe.small if device.backend == "cpu" else probe.settings:
+        trial = probe.trial(device, setting)
+        trial.run()
+        trial.verify()
+        samples = []
+        for _ in range(REPEATS):
+            clock.start()
+            trial.run()
+            samples.append(probe.in_unit(trial.work, clock.stop()))
+        trial.verify()
+        best = max(samples) if probe.is_rate else min(samples)
+        yield Figure(probe, trial.setting, trial.working_set, best, tuple(samples))
+
+
+def kernel(device: Device, name: str) -> Kernel:
+    """A kernel of ``cuda_src/probe.cu``."""
+    return device.module(CUDA_SRC / "probe.cu", {"WIDE_OFFSETS": 0, "CHAINS": CHAINS}).kernel(name)
+
+
+def expect(what: str, found: int, expected: int) -> None:
+    """Raises ProbeError unless both numbers are equal."""
+    if found != expected:
+        raise ProbeError(f"{what}: {found} instead of {expected}; figures of this device cannot be trusted")
+
+
+def bytes_in_words(size: int) -> str:
+    """A power of two: ``16 MiB``."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= factor:
+            return f"{size // factor} {unit}"
+    return f"{size} bytes"
+
+
+_ROUNDS = 2000
+_ROUNDS_EMULATED = 10
+_BOUND = 2**30
+
+
+def _additions(name: str, device: Device, block: int) -> Trial:
+    """Additions and minima, by as many blocks of ``block`` threads as the device holds at once."""
+    program = kernel(device, name)
+    blocks = program.resident_blocks(block)
+    rounds = _ROUNDS if device.backend in GPU_BACKENDS else _ROUNDS_EMULATED
+    sums = device.empty(blocks * block, np.uint32)
+    sums.fill(0)
+    launch = program.bind(rounds, _BOUND, sums, block=block)
+    expected = CHAINS * rounds + sum(range(CHAINS))
+
+    def verify() -> None:
+        wrong = int(np.count_nonzero(sums.download() != expected))
+        expect("threads whose additions went wrong", wrong, 0)
+
+    work = float(blocks) * block * CHAINS * rounds
+    return Trial(f"{blocks} x {block} threads", work, lambda: launch(blocks), verify)
+
+
+_STEPS = 1 << 16
+_CHAIN_ROUNDS = 1000
+_CHAIN_ROUNDS_EMULATED = 20
+_WARP = 32
+
+
+def _dependent_loads(device: Device, bits: int) -> Trial:
+    """Loads along a random cycle in uint32[2^bits]; each load gives the next address."""
+    order = np.random.default_rng(0).permutation(1 << bits).astype(np.uint32)
+    following = np.empty_like(order)
+    following[order] = np.roll(order, -1)
+    start = int(np.flatnonzero(order == 0)[0])
+    steps = _STEPS if device.backend in GPU_BACKENDS else 100
+    goal = int(order[(start + steps) % len(order)])
+    cycle, last = device.upload(following), device.empty(1, np.uint32)
+    walk = kernel(device, "dependent_loads").bind(cycle, steps, last, block=1)
+
+    def verify() -> None:
+        expect("element after a walk", int(last.download()[0]), goal)
+
+    size = following.nbytes
+    return Trial(bytes_in_words(size), steps, lambda: walk(1), verify, size)
+
+
+def _barrier(device: Device, block: int) -> Trial:
+    """A block of ``block`` threads on every multiprocessor."""
+    blocks = device.limits.num_multiprocessors
+    rounds = _CHAIN_ROUNDS if device.backend in GPU_BACKENDS else _CHAIN_ROUNDS_EMULATED
+    state, missed = device.empty(2, np.uint32), device.empty(blocks * block, np.uint32)
+    state.fill(0)
+    launch = kernel(device, "barriers").bind(state, rounds, missed, block=block)
+
+    def verify() -> None:
+        expect("barriers that not all blocks reached", int(missed.download().sum(dtype=np.int64)), 0)
+
+    return Trial(f"{blocks} x {block} threads", rounds, lambda: launch(blocks), verify)
+
+
+def _launches(read_back: bool, device: Device, count: int) -> Trial:
+    """Launches of a nearly empty kernel, one after the other."""
+    launched = device.signal()
+    launched.fill(0)
+    launch = kernel(device, "count_launch").bind(launched, block=_WARP)
+    issued = 0
+
+    def run() -> None:
+        nonlocal issued
+        for _ in range(count):
+            launch(1)
+            issued += 1
+            if read_back:
+                launched.read()
+
+    def verify() -> None:
+        expect("launches that took place", launched.read(), issued)
+
+    return Trial("1 block", count, run, verify)
+
+
+BLOCK = 256
+_ELEMENT = 4
+_PER_VECTOR = 4
+"""Elements that a thread copies at once."""
+_LEAST_WORK = 28
+"""log2 of the accesses in a run: large, so that the launch is negligible; emulated settings do one pass."""
+
+
+def _numbered(device: Device, bits: int) -> Buffer:
+    """uint32[2^bits]: 0, 1, 2, ..."""
+    numbers, number = device.empty(1 << bits, np.uint32), kernel(device, "number")
+    number.bind(numbers, bits, block=BLOCK)(number.resident_blocks(BLOCK))
+    return numbers
+
+
+def _passes(device: Device, bits: int, least: int = _LEAST_WORK) -> int:
+    return 1 if device.backend == "cpu" else 1 << max(0, least - bits)
+
+
+def _copy(device: Device, bits: int) -> Trial:
+    source, target, copy = _numbered(device, bits), device.empty(1 << bits, np.uint32), kernel(device, "copy")
+    passes = _passes(device, bits)
+    vectors = (1 << bits) // _PER_VECTOR
+    launch = copy.bind(source, target, vectors.bit_length() - 1, vectors * passes, block=BLOCK)
+    blocks = copy.resident_blocks(BLOCK)
+
+    def verify() -> None:
+        wrong = target.download() != np.arange(1 << bits, dtype=np.uint32)
+        expect("elements copied wrong", int(np.count_nonzero(wrong)), 0)
+
+    moved = 2 * passes * _ELEMENT << bits
+    size = 2 * _ELEMENT << bits
+    return Trial(bytes_in_words(size), moved, lambda: launch(blocks), verify, size)
+
+
+def _reading(device: Device, name: str, numbers: Buffer, bits: int, sum_of_pass: int) -> Trial:
+    """A kernel that sums 2^bits elements of an array, each read once per pass."""
+    function, passes = kernel(device, name), _passes(device, bits)
+    blocks = function.resident_blocks(BLOCK)
+    sums = device.empty(blocks * BLOCK, np.uint64)
+    launch = function.bind(numbers, bits, passes << bits, sums, block=BLOCK)
+
+    def verify() -> None:
+        expect(f"sum of {name}", int(sums.download().sum(dtype=np.uint64)), passes * sum_of_pass)
+
+    size = numbers.size * _ELEMENT
+    return Trial(bytes_in_words(size), passes << bits, lambda: launch(blocks), verify, size)
+
+
+def _random_reads(device: Device, bits: int) -> Trial:
+    count = 1 << bits
+    return _reading(device, "random_reads", _numbered(device, bits), bits, count * (count - 1) // 2)
+
+
+def _random_bit_tests(device: Device, bits: int) -> Trial:
+    index_bits = bits - 5  # of words of 32 bits
+    ones = index_bits << (index_bits - 1)  # in all numbers below 2^index_bits
+    return _reading(device, "random_bit_tests", _numbered(device, index_bits), bits, ones)
+
+
+def _random_atomics(device: Device, bits: int) -> Trial:
+    function, passes = kernel(device, "random_atomics"), _passes(device, bits, _LEAST_WORK - 2)
+    words, blocks = device.empty(1 << bits, np.uint32), function.resident_blocks(BLOCK)
+    words.fill(0)
+    failures = device.empty(blocks * BLOCK, np.uint64)
+    launch = function.bind(words, bits, passes, failures, block=BLOCK, scalars=1)
+    runs = 0
+
+    def run() -> None:
+        nonlocal runs
+        launch(blocks, runs * passes)
+        runs += 1
+
+    def verify() -> None:
+        expect("atomic operations that failed", int(failures.download().sum(dtype=np.uint64)), 0)
+
+    return Trial(bytes_in_words(_ELEMENT << bits), passes << bits, run, verify, _ELEMENT << bits)
+
+
+_SIZES = (20, 22, 24, 26, 28)
+_THREADS = (256, 1024)
+_ALL = (
+    Probe("copy", "bytes read and written, arrays side by side", "GB/s", _copy, (21, 26), (10,)),
+    Probe("random_reads", "4-byte reads in random places", "G/s", _random_reads, _SIZES, (10, 13)),
+    Probe(
+        *("random_bit_tests", "tests of single bits in random places of a bitmap", "G/s"),
+        *(_random_bit_tests, _SIZES, (10, 13)),
+    ),
+    Probe("random_atomics", "4-byte atomicCAS in random places", "G/s", _random_atomics, (22, 28), (10,)),
+    Probe(
+        *("add_min", "min(a + b, c) in registers, as compiled", "G/s"),
+        *(partial(_additions, "add_minima"), _THREADS, (64,)),
+    ),
+    Probe(
+        *("add_min_intrinsic", "the same by __viaddmin_s32 (DPX), which all-pairs shortest paths use", "G/s"),
+        *(partial(_additions, "add_minima_intrinsic"), _THREADS, (64,)),
+    ),
+    Probe(
+        *("dependent_loads", "loads of which each gives the next one's address: in L1, in L2", "ns"),
+        *(_dependent_loads, (12, 21), (8,)),
+    ),
+    Probe("barrier", "barriers over a block a multiprocessor", "us", _barrier, _THREADS, (64,)),
+    Probe(
+        *("launch", "launches, asynchronous, one after the other", "us"),
+        *(partial(_launches, False), (_CHAIN_ROUNDS,), (20,)),
+    ),
+    Probe(
+        *("launch_and_read", "launches, each followed by reading 4 bytes back through pinned memory", "us"),
+        *(partial(_launches, True), (_CHAIN_ROUNDS,), (20,)),
+    ),
+)
+PROBES: dict[str, Probe] = {probe.name: probe for probe in _ALL}
+"""All probes by name, in the order they are run."""

@@ -1,0 +1,98 @@
+"""All-pairs shortest paths of unweighted graphs by one search a vertex."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bfsbench.graphs.graph import Graph
+from bfsbench.programs.families.apsp.matrix import INFINITY
+from bfsbench.programs.families.closeness.variants import FIELDS
+from bfsbench.support.errors import LaunchError
+from bfsbench.variants.base import HostAllPairs, KernelAllPairs, Knob
+from bfsbench.variants.cpu_many import ALPHA, BITS, GROUPED, THREADS, ManySearches
+from bfsbench.variants.many import STRUCTS, WIDTHS, Passes
+
+if TYPE_CHECKING:
+    from bfsbench.programs.families.apsp.matrix import Matrix
+
+
+def require_unweighted(name: str, graph: Graph) -> None:
+    """Raises LaunchError for a graph whose arcs do not all weigh 1."""
+    if graph.weights is not None and bool((graph.weights != 1).any()):
+        raise LaunchError(f"{name} takes graphs whose arcs all weigh 1, not {graph.full_name}")
+
+
+def hops_of(graph: Graph, distances: Matrix) -> Matrix:
+    """Returns the next hops, int32[V, V], of a graph without weights: a neighbour that is nearer by 1."""
+    hops = np.full_like(distances, -1)
+    np.fill_diagonal(hops, np.arange(len(hops)))
+    for tail, head in zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True):
+        nearer = (distances[head] + 1 == distances[tail]) & (hops[tail] < 0)
+        hops[tail][nearer] = head
+    return hops
+
+
+class ApspBfs(KernelAllPairs):
+    """A search from every vertex, a bit for each, by the kernel ``many``."""
+
+    name = "apsp_bfs"
+    kernel_files = ("apsp_fw", "many")
+    summary = "a breadth-first search from every vertex, up to 1,024 a launch; arcs weigh 1"
+    origin = ("Then et al. 2014, MS-BFS",)
+    parallel_unit = "a thread per 64 searches of a vertex"
+    work = "O(V E)"
+    whole_warps = True
+    structs = STRUCTS
+    knobs = (Knob("WIDTH", 256, "sources of a launch", choices=WIDTHS),)
+    check_knobs = ({"WIDTH": 64},)
+
+    def defines(self) -> dict[str, int | str]:
+        return {**super().defines(), "BITS": int(self.knob["WIDTH"]), "DISTANCES": 1, "PULL_SHARE": 8}
+
+    def prepare(self) -> None:
+        """Raises LaunchError for a graph with weights."""
+        require_unweighted(self.name, self.host_graph)
+        super().prepare()
+        every = np.arange(self.num_vertices, dtype=np.int32)
+        self.passes = Passes(self, int(self.knob["WIDTH"]), every, self.matrix, self.pitch)
+
+    def solve(self) -> None:
+        self.passes.run()
+
+    def distances(self) -> Matrix:
+        self.passes.finish(self.name)
+        return super().distances()
+
+    def next_hops(self) -> Matrix:
+        return hops_of(self.host_graph, self.distances())
+
+
+class CpuApspBfs(HostAllPairs):
+    """A search from every vertex, a bit for each, on all cores."""
+
+    name = "cpu_apsp_bfs"
+    summary = "a breadth-first search from every vertex, up to 512 a pass, on all cores; arcs weigh 1"
+    origin = ("Then et al. 2014, MS-BFS",)
+    parallel_unit = "a pass of up to 512 sources per thread"
+    work = "O(V E)"
+    knobs = (BITS, THREADS, GROUPED, ALPHA)
+
+    def prepare(self) -> None:
+        """Raises LaunchError for a graph with weights, and when the system refuses the memory."""
+        require_unweighted(self.name, self.graph)
+        size = self.graph.num_vertices
+        self.matrix = np.empty((size, size), np.int32)
+        self.sources = np.arange(size, dtype=np.int32)
+        self.found = np.zeros(size, [*FIELDS])
+        self.searches = ManySearches(self.graph, self.knob, size)
+
+    def reset(self) -> None:
+        self.matrix.fill(INFINITY)
+
+    def solve(self) -> None:
+        self.searches.run(self.sources, self.found, self.matrix)
+
+    def next_hops(self) -> Matrix:
+        return hops_of(self.graph, self.matrix)

@@ -1,0 +1,216 @@
+"""Searches from up to 1,024 sources at once by a kernel."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from ctypes import c_double, c_int, c_longlong, c_uint, c_ulonglong, c_void_p
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.backends.base import Buffer, Struct
+from bfsbench.graphs.graph import Graph, Ids
+from bfsbench.programs.families.bfs.layouts import GridBarrier
+from bfsbench.programs.families.closeness.variants import ClosenessVariant, bits_for
+from bfsbench.support.errors import KernelError, size_text
+from bfsbench.support.toolchain import library
+from bfsbench.variants.base import KernelProgram, KernelSetup, Knob, KnobValue
+
+if TYPE_CHECKING:
+    from bfsbench.programs.families.closeness.variants import Measures as Answer
+
+WIDTHS = (64, 128, 256, 512, 1024)
+_MAX_POLLS = 1 << 27
+"""How often a block looks for the others at a barrier before it gives up: for a minute or more."""
+
+
+class Measures(Struct):
+    """What a search found."""
+
+    _fields_: ClassVar = [
+        ("reached", c_longlong),
+        ("distance_sum", c_longlong),
+        ("harmonic", c_double),
+        ("eccentricity", c_longlong),
+    ]
+
+
+class ManyState(Struct):
+    """Sizes of levels, and the barrier."""
+
+    _fields_: ClassVar = [
+        ("leaving", c_ulonglong * 3),
+        ("sizes", c_int * 3),
+        ("failed", c_int),
+        ("barrier", c_uint),
+    ]
+
+
+class ManyGraph(Struct):
+    """The graph as CSR and CSC."""
+
+    _fields_: ClassVar = [
+        ("row_offsets", c_void_p),
+        ("column_indices", c_void_p),
+        ("column_offsets", c_void_p),
+        ("row_indices", c_void_p),
+        ("num_edges", c_longlong),
+        ("num_vertices", c_int),
+    ]
+
+
+class ManyRows(Struct):
+    """The memory of a pass."""
+
+    _fields_: ClassVar = [
+        *((name, c_void_p) for name in ("seen", "even", "odd", "even_marks", "odd_marks")),
+        *((name, c_void_p) for name in ("even_queue", "odd_queue", "counts")),
+    ]
+
+
+STRUCTS = (GridBarrier, Measures, ManyState, ManyGraph, ManyRows)
+
+
+def memory_of(num_vertices: int, bits: int) -> int:
+    """Returns the bytes beside the graph: three rows of bits, two marks and two queue entries a vertex."""
+    return num_vertices * (3 * bits // 8 + 16)
+
+
+def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
+    """Returns places in ``sources``, int64, in the order in which passes take sources near each other."""
+    order = np.empty(len(sources), np.int64)
+    arrays = (graph.row_offsets, graph.column_indices, sources, order)
+    places = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    wide = ctypes.c_int32(graph.row_offsets.dtype.itemsize)
+    numbers = [ctypes.c_int64(number) for number in (graph.num_vertices, len(sources), bits)]
+    size, number, width = numbers
+    library("cpu_many").many_order(wide, size, *places[:2], number, places[2], width, places[3])
+    return order
+
+
+class Passes:
+    """The kernel ``many`` of a program, bound to memory for passes of ``bits`` sources."""
+
+    def __init__(self, program: KernelProgram, bits: int, sources: Ids, distances: Buffer | None, pitch: int):
+        device, size, graph = program.device, program.num_vertices, program.graph
+        self.bits, self.sources = bits, sources
+        kernel = program.kernel("many")
+        self._blocks = min(kernel.resident_blocks(program.block), program.grid or program.blocks(2**30))
+        rows = {name: device.empty(size * bits // 64, np.uint64) for name in ("seen", "even", "odd")}
+        names = ("even_marks", "odd_marks", "even_queue", "odd_queue")
+        integers = {name: device.empty(size, np.int32) for name in names}
+        self._state = device.signal(ManyState)
+        self._state.fill(0)
+        self.found = device.empty(len(sources), Measures)
+        arrays: dict[str, Any] = {**graph.csr, **graph.csc}
+        self._launch = kernel.bind(
+            graph=ManyGraph(**arrays, num_edges=int(program.num_edges), num_vertices=size),
+            rows=ManyRows(**rows, **integers, counts=device.empty(bits, np.uint32)),
+            state=self._state,
+            sources=device.upload(sources),
+            found=self.found,
+            distances=distances,
+            pitch=pitch,
+            max_polls=_MAX_POLLS,
+            block=program.block,
+            scalars=2,
+        )
+
+    def run(self) -> None:
+        """Issue all passes."""
+        for first in range(0, len(self.sources), self.bits):
+            self._launch(self._blocks, first, min(self.bits, len(self.sources) - first))
+
+    def finish(self, name: str) -> None:
+        """Wait. Raises KernelError when blocks gave up waiting for each other."""
+        if self._state.read_struct().failed:
+            raise KernelError(f"{name}: {self._blocks} blocks did not all meet")
+
+
+class Many(KernelProgram, ClosenessVariant):
+    """A bit for each source, and a launch for each pass of up to 1,024 sources.
+
+    ``--grid`` caps the blocks, of which there are never more than the device holds at once.
+    """
+
+    name = "many"
+    summary = "a bit for each of up to 1,024 sources, one launch a pass"
+    origin = ("Then et al. 2014, MS-BFS", "Liu, Huang and Hu 2016, iBFS")
+    frontier = "a row of bits a vertex, and a queue of the vertices that have any"
+    parallel_unit = "a thread per 64 searches of a vertex"
+    work = "O(D (V + E)) a pass, usually much less"
+    space = "2V + 2E, 3V rows of BITS bits and 4V"
+    synchronisation = "two barriers of all blocks a level"
+    whole_warps = True
+    structs = STRUCTS
+    knobs = (
+        Knob(
+            "WIDTH",
+            0,
+            "sources of a launch; 0: the most that fit into half of the device's memory",
+            choices=(0, *WIDTHS),
+        ),
+        Knob("NEAR", 1, "1: a launch takes sources near each other; 0: as they are listed", choices=(0, 1)),
+        Knob(
+            "PULL_SHARE",
+            8,
+            "pull when the arcs that leave the frontier, times this, exceed all arcs",
+            minimum=0,
+            maximum=2**20,
+            compile_time=True,
+        ),
+    )
+    check_knobs = ({"WIDTH": 64, "PULL_SHARE": 0}, {"WIDTH": 128, "PULL_SHARE": 2**20, "NEAR": 0})
+    passes: Passes | None = None
+
+    def __init__(self, setup: KernelSetup) -> None:
+        super().__init__(setup)
+        room = self.device.limits.memory
+        self.bits = int(self.knob["WIDTH"]) or width(self.num_vertices, self.num_vertices, room)
+        self.bytes_source = memory_of(self.num_vertices, self.bits) / self.bits
+
+    def defines(self) -> dict[str, int | str]:
+        return {**super().defines(), "BITS": self.bits, "DISTANCES": 0}
+
+    def prepare(self) -> None:
+        """Compile and upload the graph. The first run allocates, since its sources are not known before."""
+        self.kernel(self.name)
+        self.arrays = {**self.graph.csr, **self.graph.csc}
+
+    def poison(self) -> None:
+        if self.passes is not None:
+            self.passes.found.fill(0)
+
+    def reset(self, sources: Ids) -> None:
+        if self.passes is None:
+            near = bool(self.knob["NEAR"])
+            self.order = grouped(self.host_graph, sources, self.bits) if near else np.arange(len(sources))
+            self.passes = Passes(self, self.bits, sources[self.order], None, 0)
+
+    def solve(self, sources: Ids) -> None:
+        assert self.passes is not None
+        self.passes.run()
+
+    def measures(self) -> Answer:
+        assert self.passes is not None
+        self.passes.finish(self.name)
+        found = self.passes.found.download()
+        answer = np.empty_like(found)
+        answer[self.order] = found
+        return answer
+
+    @classmethod
+    def memory_note(cls, num_vertices: int, sources: int | None, knobs: Mapping[str, KnobValue]) -> str:
+        bits = int(knobs["WIDTH"])
+        if not bits:
+            asked = ", ".join(f"{bits}: {size_text(memory_of(num_vertices, bits))}" for bits in WIDTHS)
+            return f"V (3 WIDTH / 8 + 16) bytes beside the graph, by WIDTH: {asked}"
+        taken = size_text(memory_of(num_vertices, bits))
+        return f"V (3 WIDTH / 8 + 16) bytes = {taken} beside the graph, with WIDTH = {bits}"
+
+
+def width(num_vertices: int, sources: int, room: int) -> int:
+    """Returns the sources of a launch on a device with ``room`` bytes."""
+    return bits_for(WIDTHS, sources, 1, lambda bits: memory_of(num_vertices, bits), room)

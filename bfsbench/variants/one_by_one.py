@@ -1,0 +1,125 @@
+"""Single searches, one after the other: the bar for searches from many sources."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bfsbench.graphs.graph import Graph, Ids
+from bfsbench.programs import Clock, KernelProgram
+from bfsbench.programs.families.closeness.variants import FIELDS, ClosenessVariant, HostCloseness, SummedClock
+from bfsbench.programs.variant import ForeignProgram
+from bfsbench.support.errors import LaunchError
+from bfsbench.support.toolchain import library
+from bfsbench.variants import find
+from bfsbench.variants.base import HostVariant, KernelSetup, KernelVariant, Knob, KnobValue, SearchVariant
+
+if TYPE_CHECKING:
+    from bfsbench.programs.families.closeness.variants import Measures
+
+_HOST = ("cpu_parallel", "cpu_queue", "scipy", "igraph", "networkx", "networkit", "rustworkx", "graphblas")
+_KERNELS = (
+    *("adaptive", "bfs4k", "direction_optimized", "frontier_queue", "frontier_numbers", "linear_work", "luo"),
+    *("merrill", "pull", "resident_parts", "simple", "virtual_warp"),
+)
+
+
+class _OneByOne(ClosenessVariant):
+    """The search of the knob SEARCH at its default knobs, repeated. Only its own time counts."""
+
+    search: SearchVariant
+    found: Measures | None = None
+    origin = ("this project",)
+    frontier = "that of the search"
+    parallel_unit = "that of the search"
+    work = "that of the search, for each source"
+
+    def prepare(self) -> None:
+        self.search.prepare()
+        self.single = self.search.clock()
+        self.measure = library("cpu_many").measure_levels
+
+    def clock(self) -> Clock:
+        return SummedClock(self)
+
+    def poison(self) -> None:
+        self.found = None
+
+    def reset(self, sources: Ids) -> None:
+        self.found = np.zeros(len(sources), [*FIELDS])
+
+    def solve(self, sources: Ids) -> None:
+        assert self.found is not None
+        for place, source in enumerate(sources.tolist()):
+            self.search.poison()
+            self.single.wait()
+            self.single.start()
+            self.search.reset(source)
+            self.search.traverse(source)
+            self.took_ms += self.single.stop()
+            levels = np.ascontiguousarray(self.search.levels(), np.int32)
+            into = ctypes.c_void_p(self.found.ctypes.data + place * self.found.itemsize)
+            self.measure(ctypes.c_int64(len(levels)), ctypes.c_void_p(levels.ctypes.data), into)
+
+    def measures(self) -> Measures:
+        assert self.found is not None
+        return self.found.copy()
+
+    def measured(self) -> dict[str, str]:
+        return {**super().measured(), **self.search.measured()}
+
+
+class OneByOne(_OneByOne, HostCloseness):
+    """A search of the CPU, or an entry, repeated."""
+
+    name = "one_by_one"
+    summary = "a search of family bfs from one source after the other"
+    knobs = (Knob("SEARCH", "cpu_parallel", "the search", choices=_HOST),)
+
+    def __init__(self, graph: Graph, knobs: Mapping[str, KnobValue]) -> None:
+        super().__init__(graph, knobs)
+        kind = find(str(knobs["SEARCH"]))
+        assert issubclass(kind, HostVariant)
+        self.search = kind(graph, kind.knob_values({}))
+
+    def prepare(self) -> None:
+        """Raises LaunchError for an entry that is not installed."""
+        if reason := self.search.missing():
+            raise LaunchError(reason)
+        super().prepare()
+
+    def measures(self) -> Measures:
+        """Raises WrongResultError if an entry has written into its copy of the graph."""
+        if isinstance(self.search, ForeignProgram):
+            self.search.require_unwritten()
+        return super().measures()
+
+
+class OneByOneKernels(_OneByOne, KernelProgram):
+    """A search by kernels, repeated."""
+
+    name = "one_by_one_kernels"
+    summary = "a search by kernels from one source after the other"
+    knobs = (Knob("SEARCH_KERNELS", "adaptive", "the search", choices=_KERNELS),)
+
+    def __init__(self, setup: KernelSetup) -> None:
+        super().__init__(setup)
+        kind = find(str(setup.knobs["SEARCH_KERNELS"]))
+        assert issubclass(kind, KernelVariant)
+        self.search = kind(replace(setup, knobs=kind.knob_values({})))
+
+    @classmethod
+    def own_block(cls, knobs: Mapping[str, KnobValue]) -> int:
+        kind = find(str(knobs["SEARCH_KERNELS"]))
+        return kind.own_block(kind.knob_values({})) or kind.usual_block
+
+    @classmethod
+    def source_files(cls) -> list[Path]:
+        """The files of all searches."""
+        kinds = [find(name) for name in _KERNELS]
+        return [file for kind in kinds if issubclass(kind, KernelVariant) for file in kind.source_files()]

@@ -1,0 +1,36 @@
+// The answer of a search for each vertex: its level or, with TREE, a parent. Callers pass both where they know them;
+// the compiler removes the one that is not stored.
+#pragma once
+
+#include "graph.cuh"
+
+template <bool tree>
+struct answer_of {
+    int *levels;
+
+    __device__ __forceinline__ void level(int v, int level) const { levels[v] = level; }
+    __device__ __forceinline__ void parent(int v, int u) const {}
+    __device__ __forceinline__ int tail(edge_t arc) const { return 0; }
+    __device__ __forceinline__ void unreached(unsigned v) const { levels[v] = UNREACHED; }
+};
+
+// A part of a row does not name its vertex, so tail() looks up the tail of an arc in COO.
+template <>
+struct answer_of<true> {
+    int *parents;
+    const int *edge_sources;
+
+    __device__ __forceinline__ void level(int v, int level) const {}
+    __device__ __forceinline__ void parent(int v, int u) const { parents[v] = u; }
+    __device__ __forceinline__ int tail(edge_t arc) const { return __ldg(&edge_sources[arc]); }
+    __device__ __forceinline__ void unreached(unsigned v) const { parents[v] = UNREACHED; }
+};
+typedef answer_of<TREE> search_answer;
+
+// Whether any lane of a warp has found a parent. With TREE, `parent` becomes that of the first such lane, in all lanes.
+__device__ __forceinline__ bool any_parent(bool found, int &parent) {
+    if (!TREE) return __any_sync(ALL_LANES, found);
+    const unsigned lanes = __ballot_sync(ALL_LANES, found);
+    parent = __shfl_sync(ALL_LANES, parent, __ffs(lanes | 1u << 31) - 1);
+    return lanes != 0;
+}

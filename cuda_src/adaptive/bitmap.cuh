@@ -1,0 +1,121 @@
+// A bitmap with one bit per vertex, bit v % 32 of word v / 32: walks over it, and claims of vertices.
+#pragma once
+
+#include "graph.cuh"
+
+// Bits of the last word of a bitmap that belong to no vertex. They are always set, as if visited.
+__device__ __forceinline__ unsigned tail_bits(unsigned num_vertices) {
+    return num_vertices % 32 ? ALL_LANES << num_vertices % 32 : 0;
+}
+
+// Visit the vertices of a bitmap: for all threads of all blocks. Each lane calls bits_of(w, there); `there` is false
+// for a lane without a word. For each word whose result is not 0, all lanes of the warp call visit(set, v), each for
+// one vertex of the word. Words are spread over all warps of the grid, so that a small bitmap uses all of them.
+template <class BitsOf, class Visit>
+__device__ __forceinline__ void visit_bitmap(unsigned words, BitsOf bits_of, Visit visit) {
+    const unsigned warps = grid_threads() / 32, few = min((words + warps - 1) / warps, 32u), lane = threadIdx.x % 32;
+    for (unsigned first = global_thread() / 32 * few; first < words; first += warps * few) {
+        const unsigned w = first + lane, bits = bits_of(w, w < words && lane < few);
+        for (unsigned lanes = __ballot_sync(ALL_LANES, bits != 0); lanes; lanes &= lanes - 1) {
+            const unsigned other = __ffs(lanes) - 1, its = __shfl_sync(ALL_LANES, bits, other);
+            visit((its >> lane & 1) != 0, (int)((first + other) * 32 + lane));
+        }
+    }
+}
+
+// Claim: set bits of a word, if `mine`. Returns the word before, or all bits if not `mine`. The first thread to set a
+// bit has claimed its vertex, since atomics on one word have one order. The instruction is predicated instead of
+// branched around, so that several claims of a thread are in flight together.
+__device__ __forceinline__ unsigned set_bits(bool mine, unsigned *word, unsigned bits) {
+    unsigned before = ALL_LANES;
+    asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; @p atom.relaxed.gpu.global.or.b32 %0, [%2], %3;}"
+                 : "+r"(before)
+                 : "r"((int)mine), "l"(word), "r"(bits)
+                 : "memory");
+    return before;
+}
+
+__device__ __forceinline__ unsigned set_bit(bool mine, unsigned *bitmap, int v) {
+    return set_bits(mine, &bitmap[v / 32u], 1u << v % 32);
+}
+
+// Look at a word, possibly through the L1 cache, so the value may be old. Only claims set bits in the meantime, so a
+// bit that shows was claimed, and an unset bit is followed by a claim.
+__device__ __forceinline__ unsigned look(const unsigned *word) {
+    unsigned value;
+    // benign race: a look may miss a claim
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+// Claims of a warp. Neighbouring lanes that need the same word form a group, and the last lane of the group makes one
+// atomic for all. The column indices of a row are sorted, so in web crawls groups are large.
+struct joint_claim {
+    unsigned bits;    // wanted by this lane and earlier lanes of its group
+    unsigned before;  // wanted by earlier lanes alone: they win a vertex that several lanes want
+    unsigned last;    // the last lane of the group
+    unsigned found;   // in the last lane: the word before the claim
+
+    __device__ __forceinline__ void ask(unsigned *visited, bool mine, int v) {
+        const unsigned lane = threadIdx.x % 32, word = v / 32u;
+        const unsigned previous = __shfl_up_sync(ALL_LANES, word, 1);
+        const unsigned firsts = __ballot_sync(ALL_LANES, lane == 0 || word != previous);
+        const unsigned first = 31 - __clz(firsts & (ALL_LANES >> (31 - lane)));
+        const unsigned later = lane < 31 ? firsts >> (lane + 1) : 0;
+        last = later ? lane + __ffs(later) - 1 : 31;
+        bits = mine ? 1u << v % 32 : 0;
+#pragma unroll
+        for (unsigned distance = 1; distance < 32; distance *= 2) {
+            const unsigned others = __shfl_up_sync(ALL_LANES, bits, distance);
+            if (lane >= first + distance) bits |= others;
+        }
+        before = __shfl_up_sync(ALL_LANES, bits, 1);
+        if (lane == first) before = 0;
+        found = set_bits(lane == last && bits, &visited[word], bits);
+    }
+    // Whether this lane has claimed its vertex.
+    __device__ __forceinline__ bool won(bool mine, int v) const {
+        const unsigned set = before | __shfl_sync(ALL_LANES, found, last);
+        return mine && !(set >> v % 32 & 1);
+    }
+};
+
+// Whether the lane before this one needs the same word. For whole warps. ~threadIdx.x differs from every word.
+__device__ __forceinline__ bool same_word_as_before(bool mine, int v) {
+    const unsigned word = mine ? v / 32u : ~threadIdx.x, previous = __shfl_up_sync(ALL_LANES, word, 1);
+    return threadIdx.x % 32 > 0 && word == previous;
+}
+
+// Claim `count` vertices per lane. Leaves in `mine` those that this lane has claimed. For whole warps. Joint claims
+// cost about 50 instructions, so they are made only if some lanes share a word.
+template <int count>
+__device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], const int (&v)[count]) {
+    bool together = false;
+    for (int k = 0; k < count; ++k) together |= same_word_as_before(mine[k], v[k]);
+    if (__any_sync(ALL_LANES, together)) {
+        joint_claim claims[count];
+        for (int k = 0; k < count; ++k) claims[k].ask(visited, mine[k], v[k]);
+        for (int k = 0; k < count; ++k) mine[k] = claims[k].won(mine[k], v[k]);
+    } else {
+        unsigned words[count];
+        for (int k = 0; k < count; ++k) words[k] = set_bit(mine[k], visited, v[k]);
+        for (int k = 0; k < count; ++k) mine[k] = mine[k] && !(words[k] >> v[k] % 32 & 1);
+    }
+}
+
+// The words of a bitmap that a block works on at a time: `words` of its own, from its `first`-th on. Blocks own runs of
+// `run` words in turn, and `run` is a power of two. A slot is the index of a bit among the words at hand.
+template <unsigned run>
+struct word_share_by {
+    unsigned first, words;
+
+    // How many words of a bitmap are the block's own.
+    __device__ __forceinline__ static unsigned own(unsigned words) {
+        const unsigned runs = (words + run - 1) / run, mine = (runs + gridDim.x - 1 - blockIdx.x) / gridDim.x * run;
+        return (runs - 1) % gridDim.x == blockIdx.x ? mine - (runs * run - words) : mine;
+    }
+    __device__ __forceinline__ unsigned word(unsigned k) const {
+        return ((first + k) / run * gridDim.x + blockIdx.x) * run + (first + k) % run;
+    }
+    __device__ __forceinline__ int vertex(unsigned slot) const { return word(slot / 32) * 32 + slot % 32; }
+};

@@ -1,0 +1,64 @@
+// A barrier of all blocks whose words carry sums. A block that sees all arrivals has the sums without another access.
+// So all blocks can decide on the next step alike, without a message.
+//
+// Each block adds to three words, to the first with release:
+//
+//   [11 bits: arrivals | 11: notices | 42: edges]
+//   [11 bits: arrivals | 11: blocks that left vertices unqueued | 42: vertices]
+//   [11 bits: arrivals | 53: parts queued]
+//
+// A word is complete when its arrivals equal the number of blocks, which is at most 2047. Each word shows this by
+// itself, so the order of reading does not matter. A notice says that more words in memory must be read. Warps
+// reserve places in a queue by adding to the third word before they arrive.
+//
+// Memory order: the addition with release and the load with acquire make all writes of a block before its arrival
+// visible to every block that has passed. A word serves one step, and must be zeroed before.
+#pragma once
+
+#include "atomics.cuh"
+#include "barrier.cuh"
+#include "tally.cuh"
+
+// What a block tells all others of a step. In shared memory. Its first thread reads it after a barrier of the block.
+struct step_result {
+    block_tally found;
+    unsigned notice, unqueued;  // 0 or 1
+};
+
+struct counted_barrier {
+    unsigned long long edges_word, vertices_word, parts_word;
+
+    static constexpr int ARRIVALS = 53, FLAGS = 42;
+    static constexpr unsigned long long ONE = 1;
+
+    __device__ __forceinline__ static bool flagged(unsigned long long word) { return (word >> FLAGS & 0x7ff) > 0; }
+    // Reserve places in the queue. Returns the first.
+    __device__ __forceinline__ unsigned reserve(unsigned parts) {
+        return (unsigned)atomicAdd(&parts_word, (unsigned long long)parts);
+    }
+    // Arrive. For one thread of each block, after a barrier of the block.
+    __device__ __forceinline__ void arrive(const step_result &mine) {
+        add_relaxed(&parts_word, ONE << ARRIVALS);
+        add_relaxed(&vertices_word, ONE << ARRIVALS | (ONE * mine.unqueued) << FLAGS | mine.found.sum.vertices);
+        add_release(&edges_word, ONE << ARRIVALS | (ONE * mine.notice) << FLAGS | mine.found.sum.edges);
+    }
+    // Wait until all blocks have arrived, for one thread of each block. Returns false after `max_polls` polls. Else
+    // sets `sums`, whose first members are a tally, the parts queued, and whether a block left vertices unqueued. Its
+    // other members become 0.
+    template <class Sums>
+    __device__ __forceinline__ bool wait(Sums &sums, bool &notice, unsigned max_polls) const {
+        for (unsigned polls = 0;; ++polls) {
+            const unsigned long long parts = load_relaxed(&parts_word), vertices = load_relaxed(&vertices_word);
+            const unsigned long long edges = load_acquire(&edges_word);
+            const unsigned blocks = gridDim.x;
+            if (parts >> ARRIVALS == blocks && vertices >> ARRIVALS == blocks && edges >> ARRIVALS == blocks) {
+                const unsigned long long below_flags = (ONE << FLAGS) - 1;
+                sums = {{(edge_t)(edges & below_flags), (unsigned)vertices}, (unsigned)parts, flagged(vertices)};
+                notice = flagged(edges);
+                return true;
+            }
+            if (polls >= max_polls) return false;
+            if (polls > 64) __nanosleep(500);  // a long wait: poll less often, to free memory bandwidth
+        }
+    }
+};

@@ -1,0 +1,68 @@
+// A limit to the edges that all blocks queue in a step together. Beyond it the next level is pulled, so nothing more
+// need be queued.
+#pragma once
+
+#include "atomics.cuh"
+#include "warp.cuh"
+
+// A block's share of the limit. The block reports its edges in units of `unit` edges; its share has UNITS units. The
+// limit is passed when all blocks together have reported more than `most_units`.
+struct edge_share {
+    static constexpr unsigned UNITS = 4;
+
+    unsigned unit, most_units;
+
+    // Returns the share of each of `blocks` blocks in a limit of `edges` edges.
+    __device__ __forceinline__ static edge_share of(float edges, unsigned blocks) {
+        return {1 + (unsigned)fminf(__fdividef(edges, (float)(blocks * UNITS)), 1e9f), blocks * UNITS};
+    }
+    __device__ __forceinline__ static edge_share unlimited() { return {ALL_LANES, ALL_LANES}; }
+};
+
+// Counts the edges that a block has found, in shared memory. The units reported by all blocks are in the member
+// `queued_units` of a Frontier, in global memory.
+template <class Frontier>
+struct edge_limit {
+    static constexpr unsigned MOST_EDGES = 1u << 20;  // of a row: the sum of a warp must fit 32 bits
+
+    unsigned edges;
+    volatile unsigned told;  // units of all blocks when a warp of this block last reported: a hint, set by any warp
+    edge_share share;
+    volatile int passed;
+
+    // For one thread of the block.
+    __device__ __forceinline__ void reset(const edge_share &its) { edges = told = 0, share = its, passed = 0; }
+    // Count the edges of each lane's row. Returns, alike for all lanes, whether the limit was passed before. For whole
+    // warps.
+    __device__ __forceinline__ bool count(edge_t of_row, Frontier &next) {
+        const bool leads = threadIdx.x % 32 == 0;  // one lane reads `passed` for all, so that lanes agree
+        if (__any_sync(ALL_LANES, leads && passed)) return true;
+        const unsigned sum = warp_sum((unsigned)min(of_row, (edge_t)MOST_EDGES));
+        if (leads && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
+        return false;
+    }
+    // Set the count to `so_far`, all edges that the block has found. Returns whether it reported any units. For one
+    // thread of the block.
+    __device__ __forceinline__ bool count_all(edge_t so_far, Frontier &next) {
+        const unsigned now = (unsigned)min(so_far, (edge_t)1 << 31), before = edges;
+        edges = now;
+        return now > before && tell(before, now - before, next);
+    }
+    // Look again whether all blocks have passed the limit, since others report at about the same time. A block that has
+    // found its share looks twice, another only if half of the limit has been reported. For one thread of the block.
+    __device__ __forceinline__ void look_again(const Frontier &next) {
+        const unsigned looks = edges / edge_share::UNITS >= share.unit ? 2 : told > share.most_units / 2;
+#pragma unroll 1
+        for (unsigned i = 0; i < looks && !passed; ++i)
+            if (load_relaxed(&next.queued_units) > share.most_units) passed = 1;
+    }
+    // Report the units that `more` edges after `before` complete. Returns false if they complete none.
+    __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
+        if (more < share.unit && before % share.unit + more < share.unit) return false;
+        const unsigned units = (before % share.unit + more) / share.unit;
+        const unsigned all = atomicAdd(&next.queued_units, units) + units;
+        told = all;
+        if (all > share.most_units) passed = 1;
+        return true;
+    }
+};

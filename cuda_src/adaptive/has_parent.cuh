@@ -1,0 +1,58 @@
+// The search for a parent among in-neighbours, by looks at a bitmap of reached vertices.
+#pragma once
+
+#include "row_parts.cuh"
+
+constexpr int LOOKS = 4;  // looks that a thread has in flight together: a divisor of WINDOW
+
+// Returns whether a vertex of the window [begin, end) has been reached; with TREE, `parent` becomes such a vertex.
+// Looks limit the speed of a large level, and one of the first is likely to succeed. So only LOOKS of them are made at
+// a time. Graph has the members `row_indices`, the in-neighbours, and `row_indices_end`, their number.
+template <class Graph>
+__device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *visited, edge_t begin, edge_t end,
+                                           int &parent) {
+    int rows[WINDOW];
+    const part window = {(offset_t)begin, (int)(end - begin)};
+    const unsigned mine = load_window(graph.row_indices, graph.row_indices_end, window, rows);
+#pragma unroll
+    for (int first = 0; first < WINDOW; first += LOOKS) {
+        bool any = false;
+#pragma unroll
+        for (int k = first; k < first + LOOKS; ++k)
+            if (mine >> k & 1) {
+                const unsigned reached = visited[rows[k] / 32u] >> rows[k] % 32 & 1;
+                any |= reached;
+                if (TREE && reached) parent = rows[k];
+            }
+        if (any) return true;
+    }
+    return false;
+}
+
+// Returns whether the first windows of this lane's rest of a row, [at, end), contain a parent. Lanes without a row
+// help: `lanes` lanes look at each row, one window each, so that a warp waits less for its last rows. `active` are the
+// lanes with a row. For whole warps; `begins` and `lengths` have room for one number per lane.
+template <class Graph>
+__device__ __forceinline__ bool has_parent_together(const Graph &graph, const unsigned *visited, offset_t *begins,
+                                                    edge_t *lengths, edge_t at, edge_t end, unsigned active,
+                                                    unsigned lanes, int &its_parent) {
+    const unsigned lane = threadIdx.x % 32, rank = __popc(active & (1u << lane) - 1);
+    if (at < end) {
+        begins[rank] = at;
+        lengths[rank] = end - at;
+    }
+    __syncwarp();
+    bool found = false;
+    int parent = 0;
+    if (lane / lanes < __popc(active)) {
+        const edge_t begin = begins[lane / lanes], its_end = begin + lengths[lane / lanes];
+        const edge_t mine = lane % lanes == 0 ? begin : window_end(begin, its_end) + (lane % lanes - 1) * WINDOW;
+        if (mine < its_end) found = has_parent(graph, visited, mine, window_end(mine, its_end), parent);
+    }
+    const unsigned finders = __ballot_sync(ALL_LANES, found);
+    if (TREE) {
+        const unsigned first = at < end ? rank * lanes : 0;
+        its_parent = __shfl_sync(ALL_LANES, parent, (first + __ffs(finders >> first | 1u << 31) - 1) % 32);
+    }
+    return at < end && (finders >> rank * lanes & ALL_LANES >> (32 - lanes));
+}

@@ -1,0 +1,26 @@
+// Makes a bitmap of the vertices that have arcs.
+#pragma once
+
+#include "graph.cuh"
+
+// Fill the bitmap, and call without(v) for each vertex without arcs. For `warps` whole warps of the grid, of which this
+// thread's is the `warp`-th. A warp has the loads for WORDS words in flight together.
+template <class Without>
+__device__ __forceinline__ void mark_rows(const offset_t *offsets, unsigned num_vertices, unsigned *bitmap,
+                                          unsigned warp, unsigned warps, Without without) {
+    constexpr int WORDS = 4;
+    const unsigned words = (num_vertices + 31) / 32, lane = threadIdx.x % 32;
+    for (unsigned first = warp; first < words; first += WORDS * warps) {
+        bool marked[WORDS];
+        for (int k = 0; k < WORDS; ++k) {
+            const unsigned w = first + k * warps, v = w * 32 + lane;
+            const bool there = w < words && v < num_vertices;
+            marked[k] = !there || __ldg(&offsets[v]) < __ldg(&offsets[v + 1]);
+        }
+        for (int k = 0; k < WORDS; ++k) {
+            const unsigned w = first + k * warps, bits = __ballot_sync(ALL_LANES, marked[k]);
+            if (!marked[k]) without(w * 32 + lane);
+            if (lane == 0 && w < words) bitmap[w] = bits;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// Parts of rows: how rows are cut into them, and how parts are read, queued and laid side by side.
+#pragma once
+
+#include "prefix_sum.cuh"
+#include "window.cuh"
+
+struct alignas(2 * sizeof(offset_t)) part {
+    offset_t begin;
+    int length;
+};
+
+// A row of the graph, cut into parts of up to `size` arcs. OF_ARRAY counts these from the start of the window in which
+// the row begins, so that a part has whole windows. OF_ROW counts from the start of the row.
+enum cut_kind { OF_ARRAY, OF_ROW };
+template <unsigned size, cut_kind cut>
+struct cut_row {
+    edge_t begin, end;
+
+    __device__ __forceinline__ edge_t origin() const { return cut == OF_ARRAY ? begin & ~(edge_t)(WINDOW - 1) : begin; }
+    __device__ __forceinline__ unsigned parts() const { return (unsigned)((end - origin() + size - 1) / size); }
+    __device__ __forceinline__ part nth(unsigned i) const {
+        const edge_t at = origin() + (edge_t)i * size, first = max(at, begin), last = min(at + size, end);
+        return part{(offset_t)first, (int)(last - first)};
+    }
+};
+
+__device__ __forceinline__ int4 load_quad(const int *column_indices, edge_t at, edge_t array_end) {
+    if (at + 4 <= array_end) return __ldg(reinterpret_cast<const int4 *>(column_indices + at));
+    int4 quad = {0, 0, 0, 0};  // the array may end within this quad
+    if (at < array_end) quad.x = __ldg(column_indices + at);
+    if (at + 1 < array_end) quad.y = __ldg(column_indices + at + 1);
+    if (at + 2 < array_end) quad.z = __ldg(column_indices + at + 2);
+    return quad;
+}
+
+// Load the column indices of a window into `columns`. Returns a mask: entry k belongs to the window if bit k is set.
+__device__ __forceinline__ unsigned load_window(const int *column_indices, offset_t array_end, const part &window,
+                                                int (&columns)[WINDOW]) {
+    const edge_t base = (edge_t)window.begin & ~(edge_t)3;
+    const unsigned first = (unsigned)((edge_t)window.begin - base);
+    int4 low = {0, 0, 0, 0}, high = {0, 0, 0, 0};
+    if (window.length > 0) low = load_quad(column_indices, base, array_end);
+    if (first + window.length > 4) high = load_quad(column_indices, base + 4, array_end);
+    columns[0] = low.x, columns[1] = low.y, columns[2] = low.z, columns[3] = low.w;
+    columns[4] = high.x, columns[5] = high.y, columns[6] = high.z, columns[7] = high.w;
+    return ((1u << window.length) - 1) << first;
+}
+
+// Visit the rows of the lanes with `mine`, one after the other. All lanes of the warp call visit(row, place) together.
+template <class Row, class Visit>
+__device__ __forceinline__ void visit_rows(bool mine, const Row &row, unsigned place, Visit visit) {
+#pragma unroll 1
+    for (unsigned lanes = __ballot_sync(ALL_LANES, mine); lanes; lanes &= lanes - 1) {
+        const int owner = __ffs(lanes) - 1;
+        const Row its = {__shfl_sync(ALL_LANES, row.begin, owner), __shfl_sync(ALL_LANES, row.end, owner)};
+        visit(its, __shfl_sync(ALL_LANES, place, owner));
+    }
+}
+
+// Write the parts of each lane's row to consecutive places. All lanes share the work on long rows. For whole warps.
+template <class Row>
+__device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Row &mine, unsigned parts) {
+    const unsigned few = 4;  // the most parts that a lane writes itself
+    if (parts <= few)
+#pragma unroll 1
+        for (unsigned i = 0; i < parts; ++i) queue[slot + i] = mine.nth(i);
+    visit_rows(parts > few, mine, slot, [&](const Row &its, unsigned at) {
+        const unsigned n = its.parts();
+#pragma unroll 1
+        for (unsigned i = threadIdx.x % 32; i < n; i += 32) queue[at + i] = its.nth(i);
+    });
+}
+
+// Rows in shared memory that all warps of a block will cut into parts, because a few warps may have found all of them.
+// A row is kept as one part, so its length must fit part::length. `slots` has the place of its first part.
+template <unsigned room>
+struct rows_aside {
+    part rows[room];
+    unsigned slots[room];
+    unsigned count, parts;  // rows requested, of which at most `room` are kept; places of all parts, also of other rows
+
+    __device__ __forceinline__ void reset() { count = parts = 0; }
+    __device__ __forceinline__ void keep(unsigned place, edge_t begin, edge_t length, unsigned slot) {
+        rows[place] = part{(offset_t)begin, (int)length};
+        slots[place] = slot;
+    }
+    // Write the parts of all rows. For all warps of the block, after a barrier of the block.
+    template <class Row>
+    __device__ __forceinline__ void write(part *queue) const {
+#pragma unroll 1
+        for (unsigned r = threadIdx.x / 32; r < min(count, room); r += blockDim.x / 32) {
+            const edge_t begin = rows[r].begin;
+            const Row row = {begin, begin + rows[r].length};
+            const unsigned parts = row.parts(), first = slots[r];
+#pragma unroll 1
+            for (unsigned i = threadIdx.x % 32; i < parts; i += 32) queue[first + i] = row.nth(i);
+        }
+    }
+};
+
+// The arcs of a run of parts, one in each lane, laid side by side.
+struct arc_run {
+    unsigned end;      // this lane's part has the arcs before `end` that earlier lanes do not have
+    edge_t origin;     // for the nth arc of the run, if this lane's part has it, origin + n is its offset
+    unsigned total;    // arcs of the run
+
+    __device__ __forceinline__ explicit arc_run(const part &mine) {
+        end = sum_before(mine.length, total) + mine.length;
+        origin = mine.begin - (edge_t)(end - mine.length);
+    }
+    // Returns the offset of the nth arc of the run; n may differ by lane. For whole warps.
+    __device__ __forceinline__ edge_t nth(unsigned n) const {
+        unsigned owner = 0;
+#pragma unroll
+        for (int half = 16; half > 0; half /= 2)
+            if (__shfl_sync(ALL_LANES, end, owner + half - 1) <= n) owner += half;
+        return __shfl_sync(ALL_LANES, origin, owner) + n;
+    }
+};

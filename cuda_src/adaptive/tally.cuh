@@ -1,0 +1,36 @@
+// Counts of vertices and edges that threads find.
+#pragma once
+
+#include "warp.cuh"
+
+// Vertices, and the sum of their degrees.
+struct tally {
+    edge_t edges;
+    unsigned vertices;
+
+    __device__ __forceinline__ void count(edge_t degree) {
+        edges += degree;
+        ++vertices;
+    }
+};
+
+// The sum of tallies of a block's threads, in shared memory.
+struct block_tally {
+    tally sum;
+
+    // For one thread, before a barrier of the block.
+    __device__ __forceinline__ void reset() { sum = {0, 0}; }
+    // Add each lane's tally. A warp adds nothing if it found no vertices. For whole warps.
+    __device__ __forceinline__ void add(const tally &found) {
+        const tally of_warp = {warp_sum(found.edges), warp_sum(found.vertices)};
+        if (threadIdx.x % 32 == 0 && of_warp.vertices > 0) {
+            atomicAdd(&sum.edges, of_warp.edges);
+            atomicAdd(&sum.vertices, of_warp.vertices);
+        }
+    }
+    // Add the sum to a tally in global memory. For one thread, after a barrier of the block.
+    __device__ __forceinline__ void add_to(tally &all) const {
+        atomicAdd(&all.edges, sum.edges);
+        atomicAdd(&all.vertices, sum.vertices);
+    }
+};

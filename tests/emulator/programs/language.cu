@@ -1,0 +1,71 @@
+// Features of the language and of its headers.
+#include <cooperative_groups.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <math_constants.h>
+
+#include <cassert>
+#include <cstdio>
+#include <memory>
+
+extern __shared__ int dynamic_words[];
+__shared__ int tile[64];
+__constant__ float table[4];
+__managed__ int managed = 2;
+__device__ int counter;
+__device__ __noinline__ float doubled(float x) { return 2 * x; }
+__host__ __device__ int on_both(unsigned x) { return __popc(x) + __clz(1); }
+struct Pair3 { uchar3 a; ulong2 b; longlong4 c; };
+
+__global__ void check(int *x) {
+    int i = threadIdx.x;
+    dynamic_words[i] = i;
+    tile[i] = 2 * i;
+    __syncthreads();
+    assert(dynamic_words[31 - i] + tile[31 - i] == 3 * (31 - i));
+    assert(table[1] == 2.5f && doubled(table[1]) == 5);
+    atomicAdd(&counter, 1);
+    atomicAdd(&managed, 1);
+    assert(__ballot(i < 4) == 15 && __any(i == 3) && !__all(i == 3));
+    assert(__shfl(i, 5) == 5 && __shfl_down(i, 1) == (i == 31 ? 31 : i + 1) && __shfl_xor(i, 1) == (i ^ 1));
+    unsigned active = __activemask();
+    assert(active == 0xffffffff && __shfl_up_sync(active, i, 1) == (i ? i - 1 : 0));
+    if (i % 2) assert(__popc(__activemask()) == 16);
+    __syncwarp();
+    __half h = __float2half(1.5f), g = h * __half(2.0f);
+    assert(__half2float(g) == 3.0f && __hgt(g, h) && h + h == g && __half2float(hsqrt(__float2half(4))) == 2);
+    half2 pair = __hfma2(__floats2half2_rn(1, 2), __float2half2_rn(3), __halves2half2(h, h));
+    assert(__low2float(pair) == 4.5f && __high2float(pair) == 7.5f);
+    assert(__half2float(__float2half(65536.0f)) == CUDART_INF_F && __half2float(__float2half(1e-7f)) == 0x1p-23f);
+    assert(__half2float(__float2half(2049.0f)) == 2048.0f && __half2float(__float2half(2051.0f)) == 2052.0f);
+    __nv_bfloat16 b = __float2bfloat16(1.0f + 1.0f / 256);
+    assert(__bfloat162float(b) == 1.0f && __bfloat162float(__hadd(b, b)) == 2);
+    assert(fabsf(normcdfinvf(0.975f) - 1.959964f) < 1e-5f && fabs(erfinv(0.5) - 0.4769362762044699) < 1e-12);
+    assert(__float2uint_rn(2.5f) == 2 && __double2ll_rz(-1e30) == (-9223372036854775807LL - 1) && __hiloint2double(0x3ff00000, 0) == 1);
+    assert(__dp4a(0x01020304, 0x01010101, 5) == 15);
+    auto block = cooperative_groups::this_thread_block();
+    auto eight = cooperative_groups::tiled_partition(block, 8);
+    eight.sync();
+    assert(eight.size() == 8 && (int)eight.thread_rank() == i % 8);
+    if (i == 0) {
+        int *made = (int *)malloc(16), *more = new int[2];
+        made[3] = more[1] = 7;
+        x[0] = made[3] + more[1];
+        free(made);
+        delete[] more;
+    }
+}
+
+int main() {
+    float values[4] = {1, 2.5f, 3, 4}, back[4];
+    cudaMemcpyToSymbol(table, values, sizeof values);
+    cudaMemcpyFromSymbol(back, table, sizeof back);
+    int *x, result, count;
+    cudaMalloc(&x, sizeof(int));
+    check<<<1, 32, 128>>>(x);
+    cudaMemcpy(&result, x, sizeof result, cudaMemcpyDeviceToHost);
+    cudaMemcpyFromSymbol(&count, counter, sizeof count);
+    auto shared = std::make_shared<int>(on_both(7));
+    printf("%d %d %d %d %g %zu %s\n", result, managed, count, *shared, back[3], sizeof(Pair3), cudaGetErrorName(cudaGetLastError()));
+    cudaFree(x);
+}

@@ -1,0 +1,130 @@
+"""Whole CUDA programs: built by ``bfsbench nvcc``, run plain, watched and counting."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from bfsbench.cli import main
+from bfsbench.emulator.exit_report import HostFinding
+from bfsbench.emulator.nvcc import build, cccl_options, parse
+from bfsbench.emulator.program_run import built, run
+from bfsbench.support.errors import ToolchainError, UsageError
+
+PROGRAMS = Path(__file__).parent / "programs"
+USUAL = ("-O3", "-std=c++17", "-arch=sm_60", "-Xcompiler", "-Wall", "--extended-lambda", "-lineinfo")
+FAULTS = PROGRAMS / "faults.cu"
+
+
+def line_of(mark: str) -> int:
+    lines = enumerate(FAULTS.read_text().splitlines(), 1)
+    (number,) = (i for i, line in lines if line.endswith(f"// {mark}"))
+    return number
+
+
+def output(program: Path, *arguments: str) -> str:
+    done = subprocess.run([str(program), *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 86), done.stderr  # 86: some make mistakes on purpose
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("launches", "cudaSuccess\n"),
+        ("language", "14 34 32 34 4 64 cudaSuccess\n"),
+        ("runtime_api", "0 failures\n"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["plain", "watched"])
+def test_what_programs_use_is_there(name: str, expected: str, mode: str) -> None:
+    with built([PROGRAMS / f"{name}.cu"], USUAL, mode) as program:
+        assert output(program) == expected
+
+
+def test_thrust_shares_memory_with_kernels(capfd: pytest.CaptureFixture[str]) -> None:
+    if not cccl_options():
+        pytest.skip("the headers of nvidia-cuda-cccl are not installed")
+    with built([PROGRAMS / "thrust.cu"], (), "plain") as program:
+        assert output(program) == "3 496\n"
+    with pytest.raises(ToolchainError), built([PROGRAMS / "thrust.cu"], (), "watched"):
+        pass
+    assert "vectors of thrust are neither watched nor counted" in capfd.readouterr().err
+
+
+def test_files_are_compiled_apart_and_linked(tmp_path: Path) -> None:
+    objects = []
+    for name in ("part_one.cu", "part_two.cu", "part_three.cpp"):
+        objects.append(str(tmp_path / f"{name}.o"))
+        options = ["-dc", "-rdc=true", "-gencode", "arch=compute_70,code=sm_70", "-I", str(PROGRAMS)]
+        build(parse([*options, "-DPLUS=5", str(PROGRAMS / name), "-o", objects[-1]]))
+    build(parse([*objects, "-lcudart", "-lm", "-o", str(tmp_path / "program")]))
+    assert output(tmp_path / "program") == "70 1\n"
+
+
+def test_what_is_missing_is_refused_with_its_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ToolchainError):
+        build(parse(["-c", str(PROGRAMS / "refused.cu"), "-o", str(tmp_path / "x.o")]))
+    assert "refused.cu:3:" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["-lcublas"], ["-ptx"], ["--no-such-option"], ["-o"], ["missing.cu"], []])
+def test_options_without_a_meaning_are_refused(words: list[str]) -> None:
+    with pytest.raises(UsageError):
+        build(parse(words))
+
+
+FOUND = {
+    1: {("race", "race")},
+    2: {("out of bounds", "outside"), ("out of bounds", "outside again")},
+    3: {("host access", "host access")},
+    4: {("bad copy", "bad copy")},
+    5: {("uninitialised copy", "uninitialised copy")},
+    6: {("unseen error", "unseen error")},
+    7: {("out of bounds", "heap"), ("leak", None)},
+    8: {("leak", "leak")},
+    9: set(),
+}
+
+
+def test_each_fault_is_found_at_its_line() -> None:
+    with built([FAULTS], (), "watched") as program:
+        for wanted, expected in FOUND.items():
+            report = run(program, [str(wanted)], 1, quiet=True, stop=False)
+            found = {(one.fault, one.line and one.line.number) for one in report.host}
+            found |= {(one.fault, one.actor.line and one.actor.line.number) for one in report.findings}
+            assert found == {(fault, mark and line_of(mark)) for fault, mark in expected}, wanted
+            assert report.status == 5
+            assert report.clean == (not expected)
+        stopped = run(program, ["2"], 1, quiet=True, stop=True)
+        assert len(stopped.findings) == 1
+        by_itself = subprocess.run([str(program), "1"], capture_output=True, text=True, check=False)
+        assert by_itself.returncode == 86
+        assert by_itself.stdout == "done\n"
+        assert f"faults.cu:{line_of('race')}" in by_itself.stderr
+        assert subprocess.run([str(program), "9"], capture_output=True, check=False).returncode == 5
+
+
+def test_check_and_explain_take_programs() -> None:
+    checked = CliRunner().invoke(main, ["check", str(FAULTS), "--seeds", "1", "--json", "--", "4"])
+    assert checked.exit_code == 1
+    result = json.loads(checked.output)
+    assert result["exit_codes"] == [5]
+    assert [one["fault"] for one in result["findings"]] == ["bad copy"]
+    explained = CliRunner().invoke(main, ["explain", str(FAULTS), "--", "9"], env={"COLUMNS": "200"})
+    assert explained.exit_code == 0
+    assert "predicted time of 1 launches" in explained.output
+    assert "if (threadIdx.x < 16) x[threadIdx.x] = 1;" in explained.output
+    assert CliRunner().invoke(main, ["check", "push", "--", "4"]).exit_code == 2
+
+
+def test_a_counting_program_counts_its_lines() -> None:
+    with built([FAULTS], (), "counting") as program:
+        report = run(program, ["9"], 0, quiet=True, stop=False)
+    (launch,) = report.launches
+    assert (launch.kernel, launch.blocks, launch.threads) == ("right", 1, 64)
+    (stored,) = [of for of in report.counts if of.kind == "store"]
+    assert (stored.executions, stored.lanes, stored.sectors) == (1, 16, 2)
+    assert not any(isinstance(one, HostFinding) for one in report.findings)

@@ -1,0 +1,54 @@
+"""A program's own clock is compared with ours before its times count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.entries.test_entry_command import bfsbench, rows_of
+from tests.entries.toy_entries import LINE, compile_toys, declare
+
+GRAPH = "kronecker(scale=10,seed=1)"
+TIME = "return now_ms() - begin;"
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two commands: one tells its time, and one tells a thousandth of it."""
+    own = tmp_path_factory.mktemp("own")
+    for name, divisor in (("honest", 1), ("thousandth", 1000)):
+        bfsbench("entry", "new", name, "--kind", "command", own=own)
+        source = own / name / f"{name}.c"
+        source.write_text(source.read_text().replace(TIME, f"return (now_ms() - begin) / {divisor};"))
+        bfsbench("entry", "build", name, own=own)
+    return own
+
+
+def test_a_clock_that_divides_is_wrong_in_every_sweep(own: Path) -> None:
+    out = own / "r.csv"
+    words = ("run", "--dataset", GRAPH, "--variant", "honest,thousandth", "--repeats", "2")
+    bfsbench(*words, "--out", str(out), own=own, check=1)
+    rows = {name: row for name, (row, *_) in rows_of(out).items()}
+    assert (rows["honest"]["status"], rows["honest"]["clock"]) == ("ok", "theirs")
+    wrong = rows["thousandth"]
+    assert wrong["status"] == "wrong" and "its clock contradicts the host's" in wrong["reason"]
+
+
+def test_a_check_compares_clocks(own: Path) -> None:
+    said = bfsbench("entry", "check", "thousandth", own=own, check=1)
+    assert "wrong: its clock contradicts the host's" in said
+
+
+def test_the_hosts_clock_counts_where_clocks_cannot_be_compared(own: Path) -> None:
+    """The toy answers for a line of 40 vertices on any graph."""
+    toys = own / "toys"
+    toys.mkdir()
+    compile_toys(toys)
+    declare(toys, "command", "honest")
+    out = own / "toys.csv"
+    words = ("run", "--dataset", LINE, "--variant", "toy_command_honest", "--repeats", "2", "--out", str(out))
+    bfsbench(*words, own=own, folder=toys)
+    (row,) = rows_of(out)["toy_command_honest"]
+    assert row["clock"] == "ours"
+    assert float(row["search_ms"]) > 0.002, "the program says 0.0001 ms"

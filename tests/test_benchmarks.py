@@ -1,0 +1,122 @@
+"""Programs of tests/benchmarks: litmus tests on the emulator, and versions of kernels beside each other."""
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bfsbench.backends.base import Device
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.support.errors import WrongResultError
+from bfsbench.support.paths import CUDA_SRC
+from tests.benchmarks.kernel_versions import SharedBuffers, main as compare_versions
+from tests.benchmarks.litmus.patterns import AS_USED, PATTERNS, trials
+from tests.parameters import some
+
+ROUNDS = 12
+
+
+def test_the_program_prints_and_writes_every_trial(tmp_path: Path) -> None:
+    out = tmp_path / "litmus.csv"
+    command = [sys.executable, "-m", "tests.benchmarks.litmus", "--backend", "cpu", "--rounds", "300"]
+    done = subprocess.run(
+        [*command, "--out", str(out)], capture_output=True, text=True, check=False, env=dict(os.environ)
+    )
+    assert done.returncode == 0, done.stderr
+    assert "forbidden outcomes, with all rules kept: 0" in done.stdout
+    with out.open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["pattern"] for row in rows} == {pattern.name for pattern in PATTERNS}
+    for row in rows:
+        assert int(row["looks"]) >= int(row["rounds"]) > 0
+        assert int(row["forbidden"]) == int(row["stale"]) + int(row["early"]) + int(row["wrong"])
+        assert row["order"] != AS_USED or int(row["forbidden"]) == 0
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_hand_overs_are_in_order_and_controls_are_not(seed: int) -> None:
+    """By the emulator's happens-before, which finds a race whether or not it shows in a value."""
+    raced = {}
+    with CpuDevice(seed, watched=True) as device:
+        for trial in trials(device):
+            result = trial.run(ROUNDS, seconds=60)
+            findings = [found for found in device.findings() if not found.benign]
+            key = (trial.pattern.kernel, trial.order)
+            raced[key] = raced.get(key, False) or bool(findings)
+            if trial.order == AS_USED:
+                assert not findings, f"{trial.pattern.name}: {findings[0]}"
+                assert result.forbidden == 0
+    controls = {key for key, found in raced.items() if found}
+    assert controls == {key for key in raced if key[1] not in (AS_USED, "no atomics")}
+
+
+@pytest.mark.parametrize("seed", some([1, 2, 3], 1))
+def test_claims_without_atomics_are_seen_to_fail(seed: int) -> None:
+    with CpuDevice(seed, watched=True) as device:
+        (trial, *_) = (one for one in trials(device) if one.order == "no atomics")
+        assert trial.run(2000, seconds=60).forbidden > 0
+
+
+GRAPH = "lattice(rows=6,columns=5)"
+
+
+def changed_copy(folder: Path, file: str, old: str, new: str) -> Path:
+    """The kernels with a change."""
+    kernels = folder / "cuda_src"
+    shutil.copytree(CUDA_SRC, kernels)
+    text = (kernels / file).read_text()
+    assert old in text
+    (kernels / file).write_text(text.replace(old, new))
+    return kernels
+
+
+def beside(out: Path, *versions: str) -> Result:
+    words = (str(out), *versions, "--graph", GRAPH, "--variant", "push_frontier", "--backend", "cpu")
+    return CliRunner().invoke(compare_versions, [*words, "--repeats", "2", "--sources", "2"])
+
+
+def test_each_version_has_rows_of_all_sources(tmp_path: Path) -> None:
+    other = changed_copy(tmp_path, "push_frontier.cu", "__global__", "/* another */ __global__")
+    done = beside(tmp_path / "rows.csv", f"one={CUDA_SRC}", f"other={other}")
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("lattice(rows=6,columns=5,seed=1):symmetrised: one ")
+    rows = [*csv.DictReader((tmp_path / "rows.csv").open())]
+    assert sorted(row["version"] for row in rows) == ["one", "one", "other", "other"]
+    assert len({row["source"] for row in rows}) == 2
+    assert all(len(row["search_ms_samples"].split(";")) == 2 for row in rows)
+
+
+def test_a_version_that_is_wrong_ends_it(tmp_path: Path) -> None:
+    wrong = changed_copy(tmp_path, "push_frontier.cu", "level + 1", "level + 2")
+    assert isinstance(beside(tmp_path / "rows.csv", f"wrong={wrong}").exception, WrongResultError)
+
+
+@pytest.mark.parametrize("version", ["old", "=HEAD", "old=HEAD,KNOB", f"old={CUDA_SRC},KNOB=1"])
+def test_what_is_no_version_is_refused(tmp_path: Path, version: str) -> None:
+    done = beside(tmp_path / "rows.csv", version)
+    assert done.exit_code != 0
+
+
+def test_versions_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Of two commits, one would be unpacked over the other."""
+    done = beside(tmp_path / "rows.csv", "old=HEAD~1", "old=HEAD")
+    assert done.exit_code == 2
+    assert "names of their own" in done.output
+    assert not (tmp_path / "rows.csv").exists()
+
+
+def test_buffers_of_one_size_and_type_are_given_once(device: Device) -> None:
+    shared = SharedBuffers(device)
+    with shared.given():
+        one, other, signal = device.empty(5, "int32"), device.empty(5, "int32"), device.signal(2)
+    with shared.given():
+        again = [device.signal(2), *(device.empty(5, "int32") for _ in range(3))]
+    assert again[:3] == [signal, one, other]
+    assert again[3] not in (one, other)
+    assert device.empty(5, "int32") not in (one, other)

@@ -1,0 +1,227 @@
+"""Searches from many sources: every program against single searches, and what a user meets of the family."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import bfsbench
+from bfsbench.backends.base import Device
+from bfsbench.graphs.convert import build_graph
+from bfsbench.graphs.graph import Graph, Ids
+from bfsbench.programs import DeviceGraph, HostProgram, KernelProgram, KernelSetup
+from bfsbench.programs.families.apsp.matrix import INFINITY
+from bfsbench.programs.families.closeness import problem as problems
+from bfsbench.programs.families.closeness.problem import ManySources, WrongMeasuresError, drawn_sources
+from bfsbench.programs.families.closeness.variants import FIELDS, ClosenessVariant, bits_for
+from bfsbench.rows.results import read_rows
+from bfsbench.support.errors import LaunchError, UsageError
+from bfsbench.variants import find
+from bfsbench.variants.base import KnobValue
+from bfsbench.variants.cpu_many import memory_of
+from bfsbench.variants.many import grouped
+from tests.commands import invoke, refused
+from tests.shapes import SHAPES, random_digraph
+
+if TYPE_CHECKING:
+    from bfsbench.programs.families.closeness.variants import Measures
+
+
+def lattice(rows: int = 12) -> Graph:
+    return bfsbench.generate("lattice", rows=rows, columns=rows, symmetrise=True)
+
+
+def digraph(size: int = 300) -> Graph:
+    return build_graph(random_digraph(size, degree=3), "random")
+
+
+def by_definition(graph: Graph, sources: Ids) -> Measures:
+    """Measures by searches in plain Python, which share nothing with the code under test."""
+    found = []
+    for source in sources.tolist():
+        levels, frontier = {source: 0}, [source]
+        while frontier:
+            following = []
+            for v in frontier:
+                for u in graph.column_indices[graph.row_offsets[v] : graph.row_offsets[v + 1]].tolist():
+                    if u not in levels:
+                        levels[u] = levels[v] + 1
+                        following.append(u)
+            frontier = following
+        far = [level for level in levels.values() if level]
+        found.append((len(levels), sum(far), sum(1 / level for level in far), max(far, default=0)))
+    return np.array(found, [*FIELDS])
+
+
+def measures(name: str, graph: Graph, sources: Ids, device: Device | None, **knobs: KnobValue) -> Measures:
+    """The answer of the second run of a variant: the first must leave no state."""
+    kind, program = find(name), None
+    values = kind.knob_values(knobs)
+    if issubclass(kind, HostProgram):
+        program = kind(graph, values)
+    elif issubclass(kind, KernelProgram) and device is not None:
+        program = kind(KernelSetup(DeviceGraph(device, graph), 3, kind.own_block(values) or 64, values))
+    assert isinstance(program, ClosenessVariant)
+    program.prepare()
+    for _ in range(2):
+        program.poison()
+        program.reset(sources)
+        program.solve(sources)
+    return program.measures()
+
+
+def same(found: Measures, expected: Measures) -> bool:
+    whole = all(np.array_equal(found[name], expected[name]) for name, kind in FIELDS if kind == "i8")
+    return whole and np.allclose(found["harmonic"], expected["harmonic"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("bits", [64, 128, 256, 512])
+@pytest.mark.parametrize("alpha", [0.0, 1e12])
+def test_each_width_pushed_and_pulled(bits: int, alpha: float) -> None:
+    for graph in (lattice(), digraph(600)):
+        sources = np.arange(graph.num_vertices, dtype=np.int32)
+        expected = by_definition(graph, sources)
+        for near in (0, 1):
+            found = measures("cpu_many", graph, sources, None, BITS=bits, ALPHA=alpha, GROUPED=near)
+            assert same(found, expected)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape(shape: str) -> None:
+    graph = build_graph(SHAPES[shape], shape)
+    sources = np.arange(min(graph.num_vertices, 70), dtype=np.int32)
+    if len(sources):
+        assert same(measures("cpu_many", graph, sources, None), by_definition(graph, sources))
+
+
+@pytest.mark.parametrize(("width", "share"), [(64, 0), (64, 8), (128, 2**20), (1024, 8)])
+def test_the_kernel(emulator: Device, width: int, share: int) -> None:
+    for graph in (lattice(6), digraph(150)):
+        sources = np.arange(graph.num_vertices, dtype=np.int32)
+        found = measures("many", graph, sources, emulator, WIDTH=width, PULL_SHARE=share)
+        assert same(found, by_definition(graph, sources))
+
+
+@pytest.mark.parametrize("search", ["cpu_parallel", "cpu_queue"])
+def test_one_by_one(search: str) -> None:
+    graph, sources = digraph(), np.array([7, 0, 299], np.int32)
+    assert same(measures("one_by_one", graph, sources, None, SEARCH=search), by_definition(graph, sources))
+
+
+def test_kernels_one_by_one(emulator: Device) -> None:
+    graph, sources = digraph(60), np.array([5, 0], np.int32)
+    found = measures("one_by_one_kernels", graph, sources, emulator, SEARCH_KERNELS="simple")
+    assert same(found, by_definition(graph, sources))
+
+
+def test_groups_are_near_each_other() -> None:
+    """A pass of a lattice takes a compact part of it, and each source is taken once."""
+    graph = lattice(48)
+    shuffled = np.random.default_rng(1).permutation(graph.num_vertices).astype(np.int32)
+    order = grouped(graph, shuffled, 64)
+    assert sorted(order) == [*range(graph.num_vertices)]
+    spans = [np.ptp(part // 48) + np.ptp(part % 48) for part in shuffled[order].reshape(-1, 64)]
+    assert np.median(spans) < 30 < np.ptp(shuffled[:64] // 48) + np.ptp(shuffled[:64] % 48)
+
+
+@pytest.fixture
+def sampled(monkeypatch: pytest.MonkeyPatch) -> tuple[ManySources, Measures]:
+    """A problem of which two sources are checked by searches, and its answer."""
+    monkeypatch.setattr(problems, "ALL_CHECKED_STEPS", 0)
+    monkeypatch.setattr(problems, "SAMPLE", 2)
+    graph = lattice(8)
+    problem = ManySources(graph, None)
+    return problem, by_definition(graph, problem.sources)
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "said"),
+    [
+        ("reached", -1, "component"),
+        ("distance_sum", 100, "neighbour"),
+        ("distance_sum", -10_000, "largest distance"),
+        ("eccentricity", 3, "neighbour"),
+        ("eccentricity", -100, "largest distance"),
+        ("harmonic", 100, "larger than the vertices"),
+        ("harmonic", -20, "too small"),
+    ],
+)
+def test_laws_find_wrong_sources_beyond_the_sample(
+    sampled: tuple[ManySources, Measures], field: str, change: int, said: str
+) -> None:
+    problem, answer = sampled
+    names = [name for name, _ in FIELDS]
+    problem.check(answer, names)
+    answer[field][30] += change
+    with pytest.raises(WrongMeasuresError, match=f"source.*{said}"):
+        problem.check(answer, names)
+
+
+def test_a_wrong_source_of_the_sample_is_named(sampled: tuple[ManySources, Measures]) -> None:
+    problem, answer = sampled
+    answer["harmonic"][0] += 1e-6
+    with pytest.raises(WrongMeasuresError, match="source 0: harmonic is"):
+        problem.check(answer, [name for name, _ in FIELDS])
+
+
+def test_larger_graphs_and_more_cores_take_fewer_bits() -> None:
+    def taken(vertices: int, sources: int = 10**6, threads: int = 2) -> int:
+        return bits_for(
+            (64, 128, 256, 512), sources, threads, lambda bits: memory_of(vertices, threads, bits), 2**30
+        )
+
+    assert [taken(size) for size in (10**5, 2 * 10**6, 4 * 10**6, 10**8)] == [512, 256, 128, 64]
+    assert taken(1000, sources=1024) == 512 and taken(1000, sources=1024, threads=16) == 64
+
+
+def test_sources_are_drawn_and_counted(tmp_path: Path) -> None:
+    out = tmp_path / "r.csv"
+    words = ("run", "--dataset", "kronecker(scale=8)", "--variant", "cpu_many,one_by_one", "--repeats", "1")
+    assert invoke(*words, "--sources", "20", "--out", out).exit_code == 0
+    assert invoke(*words, "--out", out, "--resume").exit_code == 0
+    rows = read_rows(out)
+    assert [(row["source"], row["sources"]) for row in rows] == [("20", "20")] * 2 + [("", "256")] * 2
+    for row in rows:
+        rate = int(row["sources"]) / float(row["search_ms"]) * 1e3
+        assert row["status"] == "ok" and float(row["sources_s"]) == pytest.approx(rate, rel=1e-3)
+        assert float(row["gteps_single"]) > 0
+    assert all(float(row["bytes_source"]) > 0 for row in rows if row["variant"] == "cpu_many")
+    assert len({row["diameter"] for row in rows[2:]}) == 1
+    assert "sources/s" in invoke("report", out).stdout
+
+
+def test_sources_that_cannot_be_drawn(tmp_path: Path) -> None:
+    words = ("run", "--family", "closeness", "--dataset", "path(n=5)", "--out", tmp_path / "r.csv")
+    assert "have no source to choose" in refused(invoke(*words, "--source", "1"))
+    with pytest.raises(UsageError, match="of 6 sources to draw there are 5"):
+        drawn_sources(bfsbench.generate("path", n=5, symmetrise=True), 6)
+
+
+def test_a_dry_run_prints_the_memory() -> None:
+    words = ("run", "--dataset", "kronecker(scale=10)", "--variant", "cpu_many", "--sources", "100")
+    shown = invoke(*words, "--bits", "64,512", "--threads", "1", "--dry-run").stdout
+    assert "cpu_many: V (THREADS (3 BITS / 8 + 9) + 16) bytes = 49.0 KiB beside the graph" in shown
+    assert "with BITS = 512, THREADS = 1" in shown
+    assert "beside" not in invoke(*words[:4], "cpu_queue", "--dry-run").stdout
+
+
+@pytest.mark.parametrize("name", ["apsp_bfs", "cpu_apsp_bfs"])
+def test_all_pairs_by_searches(name: str) -> None:
+    for graph in (lattice(7), digraph(90)):
+        found = bfsbench.all_pairs(graph, name, backend="cpu", next_hops=True)
+        expected = by_definition(graph, np.arange(graph.num_vertices, dtype=np.int32))
+        reached = found.distances < INFINITY
+        assert np.array_equal(reached.sum(1), expected["reached"])
+        assert np.array_equal(np.where(reached, found.distances, 0).sum(1), expected["distance_sum"])
+    weighted = bfsbench.generate("weighted_random", n=20, density=20)
+    with pytest.raises(LaunchError, match="arcs all weigh 1"):
+        bfsbench.all_pairs(weighted, name, backend="cpu")
+
+
+@pytest.mark.exhaustive  # the emulator watches each access
+@pytest.mark.parametrize("name", ["many", "apsp_bfs"])
+def test_nothing_undeclared_is_found(name: str) -> None:
+    assert bfsbench.check(name, seeds=2)["benign"].all()
