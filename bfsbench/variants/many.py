@@ -97,7 +97,7 @@ class Passes:
         device, size, graph = program.device, program.num_vertices, program.graph
         self.bits, self.sources = bits, sources
         kernel = program.kernel("many")
-        self._blocks = min(kernel.resident_blocks(program.block), program.grid or program.blocks(2**30))
+        self._blocks = min(kernel.resident_blocks(program.block), program.blocks(size * bits // 64))
         rows = {name: device.empty(size * bits // 64, np.uint64) for name in ("seen", "even", "odd")}
         names = ("even_marks", "odd_marks", "even_queue", "odd_queue")
         integers = {name: device.empty(size, np.int32) for name in names}
