@@ -1,6 +1,7 @@
 """Shared fixtures."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,6 +28,9 @@ EXHAUSTIVE_LIMIT_S = 1200
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Programs that tests start take SIGINT as usual, also where a shell runs the tests in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("exhaustive" if is_exhaustive(config) else "some")
 
 

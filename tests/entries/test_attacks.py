@@ -113,7 +113,8 @@ def test_a_time_that_no_machine_needs(own: Path) -> None:
     if row["status"] == "ok":
         assert float(row["search_ms"]) > 0
     else:
-        assert row["status"] == "wrong" and "in which nothing reads 300 bytes" in row["reason"]
+        reasons = ("in which nothing reads 300 bytes", "its clock contradicts the host's")
+        assert row["status"] == "wrong" and any(reason in row["reason"] for reason in reasons)
 
 
 def test_answers_that_are_kept_for_each_source(own: Path) -> None:
