@@ -19,6 +19,11 @@ def some(values: Iterable[Value], *chosen: Value) -> list[ParameterSet]:
     return [_parameters([value], by_default=value in chosen) for value in values]
 
 
+def one_in(number: int, rows: Iterable[Sequence[object]]) -> list[ParameterSet]:
+    """All rows of values. By default one in ``number`` of them; exhaustive runs take the others."""
+    return [_parameters(row, by_default=i % number == 0) for i, row in enumerate(rows)]
+
+
 def covering(*axes: Sequence[object], first: Sequence[object] = ()) -> list[ParameterSet]:
     """All combinations of these axes' values; by default as few as have every value at least once, of the
     first axis only these if ``first`` has any."""

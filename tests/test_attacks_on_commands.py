@@ -17,6 +17,7 @@ from bfsbench.graphs.formats import read_edges
 from bfsbench.support.errors import InputError
 from bfsbench.support.toml_files import read_toml
 from tests.commands import bfsbench
+from tests.parameters import some
 
 RUN = ("run", "--dataset", "path(n=9)", "--variant", "cpu_queue", "--repeats", "1", "--out", "rows.csv")
 
@@ -133,7 +134,7 @@ bfsbench.__main__.main()
 """
 
 
-@pytest.mark.parametrize("after_s", [0.1, 0.3, 0.6, 0.9, 1.3, 1.8, 2.5, 3.5])
+@pytest.mark.parametrize("after_s", some([0.1, 0.3, 0.6, 0.9, 1.3, 1.8, 2.5, 3.5], 0.3, 0.9, 2.5))
 def test_an_interrupt_at_any_stage_of_a_sweep_ends_it(tmp_path: Path, after_s: float) -> None:
     """The stages: the import of modules, the start of the worker, the points, and the writing of rows.
 

@@ -21,6 +21,7 @@ from bfsbench.tools.listing import LISTS
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import KernelProgram, Variant
 from tests.commands import invoke
+from tests.parameters import one_in
 
 
 def listed(*arguments: str) -> Result:
@@ -199,16 +200,19 @@ def test_a_name_or_alias_that_is_taken_is_refused(tmp_path: Path, name: str, ali
 
 @pytest.mark.parametrize(
     ("line", "reason"),
-    [
-        ("name = 5", "'name' is of type int, not a str"),
-        ("name = 'My-own'", "'name' is 'My-own': a name is lower-case letters"),
-        ("name = 'own\\n'", "'name' is 'own\\n': a name is"),
-        ("name = 'all'", "'name' is 'all', which is reserved"),
-        ("aliases = 'push'", "'aliases' is of type str, not a tuple of names"),
-        ("aliases = ('x', 5)", "'aliases': one is of type int, not a str"),
-        ("aliases = ('X',)", "'aliases': one is 'X': a name is"),
-        ("aliases = ('all',)", "'aliases': one is 'all', which is reserved"),
-    ],
+    one_in(
+        4,
+        [
+            ("name = 5", "'name' is of type int, not a str"),
+            ("name = 'My-own'", "'name' is 'My-own': a name is lower-case letters"),
+            ("name = 'own\\n'", "'name' is 'own\\n': a name is"),
+            ("name = 'all'", "'name' is 'all', which is reserved"),
+            ("aliases = 'push'", "'aliases' is of type str, not a tuple of names"),
+            ("aliases = ('x', 5)", "'aliases': one is of type int, not a str"),
+            ("aliases = ('X',)", "'aliases': one is 'X': a name is"),
+            ("aliases = ('all',)", "'aliases': one is 'all', which is reserved"),
+        ],
+    ),
 )
 def test_a_wrong_name_is_one_line(tmp_path: Path, line: str, reason: str) -> None:
     assert refusal(tmp_path, line).startswith(f"bfsbench: variant class Own (mine.py): {reason}")
@@ -216,30 +220,39 @@ def test_a_wrong_name_is_one_line(tmp_path: Path, line: str, reason: str) -> Non
 
 @pytest.mark.parametrize(
     ("line", "reason"),
-    [
-        ("family = ['bfs']", "'family' is not a str"),
-        ("summary = 5", "'summary' is not a str"),
-        ("origin = 'a comma is missing'", "'origin' is not a tuple of str"),
-        ("origin = ('x', 5)", "'origin' is not a tuple of str"),
-        ("layout = ['CSR']", "'layout' is not a tuple of str"),
-        ("usual_block = '256'", "'usual_block' is not a positive int"),
-        ("usual_block = 0", "'usual_block' is not a positive int"),
-        ("usual_block = True", "'usual_block' is not a positive int"),
-        ("usual_block = None", "'usual_block' is not a positive int"),
-        ("knobs = Knob('W', 1, '', (1,))", "'knobs' is of type Knob, not a tuple of Knob"),
-        ("knobs = ('WIDTH',)", "'knobs' holds a value of type str, not a Knob"),
-        ("knobs = (Knob(5, 1, '', (1,)),)", "'knobs': 5 is no name of a knob"),
-        ("knobs = (Knob('width', 1, '', (1,)),)", "'knobs': 'width' is no name of a knob"),
-        ("knobs = (Knob('W\\n', 1, '', (1,)),)", "'knobs': 'W\\n' is no name of a knob"),
-        ("knobs = (Knob('W', 1, '', (1,)),) * 2", "'knobs' holds two of the name W"),
-        ("knobs = (Knob('W', None, '', (1,)),)", "'knobs': W has a default of type NoneType"),
-        ("knobs = (Knob('W', 1, '', None),)", "'knobs': W has choices of type NoneType, not a tuple"),
-        ("knobs = (Knob('W', 1, '', (1, '2')),)", "'knobs': W has choices of another type than its default"),
-        ("knobs = (Knob('W', 1, '', (2,)),)", "'knobs': W has a default that is not among its choices"),
-        ("knobs = (Knob('W', 1, '', (), '0', 2),)", "'knobs': W has a minimum or maximum that is no number"),
-        ("knobs = (Knob('W', 1, ''),)", "'knobs': W has neither choices nor a minimum and a maximum"),
-        ("knobs = (Knob('W', 'a', ''),)", "'knobs': W has no choices"),
-    ],
+    one_in(
+        5,
+        [
+            ("family = ['bfs']", "'family' is not a str"),
+            ("summary = 5", "'summary' is not a str"),
+            ("origin = 'a comma is missing'", "'origin' is not a tuple of str"),
+            ("origin = ('x', 5)", "'origin' is not a tuple of str"),
+            ("layout = ['CSR']", "'layout' is not a tuple of str"),
+            ("usual_block = '256'", "'usual_block' is not a positive int"),
+            ("usual_block = 0", "'usual_block' is not a positive int"),
+            ("usual_block = True", "'usual_block' is not a positive int"),
+            ("usual_block = None", "'usual_block' is not a positive int"),
+            ("knobs = Knob('W', 1, '', (1,))", "'knobs' is of type Knob, not a tuple of Knob"),
+            ("knobs = ('WIDTH',)", "'knobs' holds a value of type str, not a Knob"),
+            ("knobs = (Knob(5, 1, '', (1,)),)", "'knobs': 5 is no name of a knob"),
+            ("knobs = (Knob('width', 1, '', (1,)),)", "'knobs': 'width' is no name of a knob"),
+            ("knobs = (Knob('W\\n', 1, '', (1,)),)", "'knobs': 'W\\n' is no name of a knob"),
+            ("knobs = (Knob('W', 1, '', (1,)),) * 2", "'knobs' holds two of the name W"),
+            ("knobs = (Knob('W', None, '', (1,)),)", "'knobs': W has a default of type NoneType"),
+            ("knobs = (Knob('W', 1, '', None),)", "'knobs': W has choices of type NoneType, not a tuple"),
+            (
+                "knobs = (Knob('W', 1, '', (1, '2')),)",
+                "'knobs': W has choices of another type than its default",
+            ),
+            ("knobs = (Knob('W', 1, '', (2,)),)", "'knobs': W has a default that is not among its choices"),
+            (
+                "knobs = (Knob('W', 1, '', (), '0', 2),)",
+                "'knobs': W has a minimum or maximum that is no number",
+            ),
+            ("knobs = (Knob('W', 1, ''),)", "'knobs': W has neither choices nor a minimum and a maximum"),
+            ("knobs = (Knob('W', 'a', ''),)", "'knobs': W has no choices"),
+        ],
+    ),
 )
 def test_a_wrong_attribute_is_one_line(tmp_path: Path, line: str, reason: str) -> None:
     assert refusal(tmp_path, line).startswith(f"bfsbench: variant mine (mine.py): {reason}")
