@@ -1,7 +1,5 @@
-"""All-pairs shortest paths: the distance from every vertex to every other one.
-
-This module declares the family without NumPy, so that commands start quickly.
-"""
+"""Declares the family of all-pairs shortest paths: the distance from every vertex to every other vertex. This
+module does not import NumPy, so that commands start quickly."""
 
 from __future__ import annotations
 

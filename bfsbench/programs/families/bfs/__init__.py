@@ -1,7 +1,5 @@
-"""Breadth-first search: the level of every vertex below a source.
-
-This module declares the family without NumPy, so that commands start quickly.
-"""
+"""Declares the family of breadth-first search: the level of every vertex below a source. This module does not
+import NumPy, so that commands start quickly."""
 
 from __future__ import annotations
 
@@ -20,11 +18,11 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.bfs.search import Search
 
 _BARELY = 0.01
-"""Share of the vertices below which a search is not representative of the graph."""
+"""A search that reaches a smaller share of the vertices does not represent the graph."""
 
 
 class BreadthFirstSearch(Family):
-    """Searches of five papers, checked against the sequential one."""
+    """Breadth-first searches of five papers, checked against a sequential search."""
 
     name = "bfs"
     title = "breadth-first search"
@@ -86,8 +84,8 @@ class BreadthFirstSearch(Family):
         return ForeignSearch
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
-        """A warning for each graph with sources that reach few vertices, since they dominate a harmonic
-        mean."""
+        """Yield a warning for each graph with sources that reach few vertices, because they dominate a
+        harmonic mean."""
         rows = rows[["graph", "graph_checksum", "source", "status", "reached", "num_vertices"]]
         searched = rows[rows["status"] == "ok"].drop_duplicates(["graph", "graph_checksum", "source"])
         short = searched["reached"] < _BARELY * searched["num_vertices"]

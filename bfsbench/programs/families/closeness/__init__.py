@@ -1,4 +1,4 @@
-"""Closeness: distances from many sources to all vertices, summed up for each source."""
+"""Declares the family closeness: distances from many sources to all vertices, summed for each source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Closeness(Family):
     """Searches from all vertices, or from ``--sources S`` of them, as closeness and diameters need them.
 
-    The column ``source`` has the number of sources that were drawn. It is empty if every vertex was one.
+    The column ``source`` has the number of sources that were drawn. It is empty if every vertex is a source.
     """
 
     name = "closeness"
