@@ -5,9 +5,10 @@ There are two implementations: :mod:`bfsbench.backends.cuda` (a GPU, through PyC
 and may be asynchronous. Only ``synchronize``, ``Buffer.download``, ``Signal.read`` and
 ``Event.milliseconds_since`` wait. Nothing here allocates or compiles once a search has been prepared.
 
-A kernel argument is a Buffer or a Signal (a device pointer), None (a null pointer), a Python int (converted
-to the parameter's integer type), a NumPy scalar of the parameter's type, or a Struct. A tuple of these stands
-for a struct. Its first member must be as wide as any other, and the struct must have no padding at its end.
+A kernel argument may be a Buffer or a Signal (a device pointer), None (a null pointer), or a Struct. It may
+also be a NumPy scalar of the parameter's type, or a Python int, which becomes the parameter's integer type. A
+tuple of these stands for a struct. Its first member must be as wide as any other, and the struct must have no
+padding at its end.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class Kernel(Protocol):
 
         Arguments are given by the names of the kernel's parameters. The first ones may be given by position.
         ``scalars`` are the last ``int`` parameters, which each launch gives: their number, or their names in
-        order. Raises LaunchError that names the parameter if an argument does not fit the kernel's
+        order. Raises a LaunchError that names the parameter if an argument does not fit the kernel's
         declaration. Raises LaunchError also if the device can never launch this configuration.
         """
 
@@ -152,8 +153,8 @@ class Device(Protocol):
         is unknown."""
 
     def energy_joules(self) -> float | None:
-        """Returns the energy in J that the whole board has used since some moment in the past. None without a
-        counter."""
+        """Returns the energy in J that the whole board has used since some moment in the past. The result is
+        None without a counter."""
 
     def other_processes(self) -> int:
         """Returns how many other processes are known to compute on the device now."""

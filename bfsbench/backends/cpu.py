@@ -23,7 +23,7 @@ class CpuDevice(Emulator):
 
     def describe(self) -> dict[str, str]:
         """Returns columns of result rows about the device. ``gpu`` names the emulation, and its schedule if
-        not the default."""
+        that is not 0."""
         schedule = f", schedule {self.seed}" if self.seed else ""
         gpu = f"emulated on {cpu_model()}{schedule}"
         return {"gpu": gpu, "gpu_bus_id": "", "compute_capability": "", "driver": "", "cuda": ""}

@@ -157,11 +157,11 @@ def _checked(returned: tuple[Any, ...]) -> Any:
 
 
 class CoreLaunch:
-    """A prepared asynchronous call of a kernel. Its method ``launch`` is a
+    """A prepared asynchronous call of a kernel. The method ``launch`` is a
     :class:`bfsbench.backends.base.Launch`.
 
-    Python calls methods faster than objects. The parameters are in one buffer that the driver copies at each
-    launch. Only the last ints change.
+    It is a method because Python calls methods faster than objects. The parameters are in one buffer that the
+    driver copies at each launch. Only the last ints change.
     """
 
     def __init__(
@@ -378,8 +378,8 @@ class CoreDriver:
             cuda.cuDevicePrimaryCtxRelease(self._device)  # this may fail if a kernel has failed
 
     def _owned(self, owner: Owner, free: Any, handle: Any) -> Owner:
-        """Arrange that something is freed when ``owner`` is freed, or with the context if that ends first.
-        Returns ``owner``."""
+        """Free ``handle`` when ``owner`` is freed, or with the context if that ends first. Returns
+        ``owner``."""
         weakref.finalize(owner, self._free, free, handle).atexit = False
         return owner
 

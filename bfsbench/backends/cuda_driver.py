@@ -1,5 +1,5 @@
-"""Defines what :mod:`bfsbench.backends.cuda` needs from NVIDIA's driver, independent of the Python package
-that calls it.
+"""Defines what :mod:`bfsbench.backends.cuda` needs from NVIDIA's driver, whichever Python package calls the
+driver.
 
 There are two implementations. :mod:`bfsbench.backends.pycuda_driver` compiles with nvcc.
 :mod:`bfsbench.backends.cuda_core_driver` compiles with NVRTC and needs no CUDA toolkit. All work goes to one
@@ -58,7 +58,7 @@ class Telemetry:
             return None
 
     def read(self) -> dict[str, str]:
-        """Returns ``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle``, which is the reasons or
+        """Returns ``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle``, the reasons for slower clocks or
         ``none``."""
         values = {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
         if self._nvml is None:
@@ -73,13 +73,14 @@ class Telemetry:
         return values
 
     def energy_joules(self) -> float | None:
-        """Returns the energy in J that the board has used since the driver was loaded. None if the GPU has no
-        counter."""
+        """Returns the energy in J that the board has used since the driver was loaded. The result is None if
+        the GPU has no counter."""
         millijoules = self._ask("nvmlDeviceGetTotalEnergyConsumption")
         return None if millijoules is None else int(millijoules) / 1e3
 
     def other_processes(self) -> int:
-        """Returns how many processes besides this one compute on the GPU. 0 if the driver has no answer."""
+        """Returns how many processes besides this one compute on the GPU. The result is 0 if the driver has
+        no answer."""
         return max(0, len(self._ask("nvmlDeviceGetComputeRunningProcesses") or ()) - 1)
 
 

@@ -83,7 +83,7 @@ def _compile(
 @cache
 def _folders() -> tuple[Path, Path]:
     """Returns the common folder of finished binaries, and this process's own folder. Folders of killed
-    processes go."""
+    processes are removed first."""
     finished = cache_dir() / "pycuda"
     finished.mkdir(parents=True, exist_ok=True)
     for left in cache_dir().glob("pycuda-*-*"):
@@ -109,8 +109,11 @@ def translated() -> Iterator[None]:
 
 
 class PycudaLaunch:
-    """A prepared asynchronous call of a kernel. Its method ``launch`` is a
-    :class:`bfsbench.backends.base.Launch`. Python calls methods faster than objects."""
+    """A prepared asynchronous call of a kernel. The method ``launch`` is a
+    :class:`bfsbench.backends.base.Launch`.
+
+    It is a method because Python calls methods faster than objects.
+    """
 
     def __init__(
         self,

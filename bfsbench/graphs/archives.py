@@ -85,7 +85,7 @@ def open_text(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn errors raised while a file is read into InputErrors. The block must do nothing but read the
+    """Turn errors in the body of a ``with`` statement into InputErrors. The body must do nothing but read the
     file."""
     try:
         yield
@@ -143,8 +143,8 @@ def _zip_member(path: Path, archive: zipfile.ZipFile, suffixes: Sequence[str]) -
 
 
 def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -> tuple[str, IO[bytes]]:
-    """Returns the name and the stream of the graph in a tar file. A graph file called like the archive is
-    taken at once, without unpacking the rest. Raises InputError."""
+    """Returns the name and the stream of the graph in a tar file. Raises InputError. If a graph file is named
+    like the archive, it is taken at once, and the rest is not unpacked."""
     members: dict[str, tarfile.TarInfo] = {}  # no links: their target would be looked up by name
     for info in archive:
         if info.size < 0:
@@ -195,10 +195,11 @@ class _TarStream:
 
 
 def _choose(path: Path, members: list[str], suffixes: Sequence[str]) -> str:
-    """Returns the member of an archive that is the graph. Raises InputError if several may be.
+    """Returns the name of the member of an archive that is the graph.
 
-    A member fits if it is called like the archive or its folder. The first of these rules that gives exactly
-    one member decides: the graph file that fits, the file that fits, the graph file, the file.
+    Graph files named like the archive or their folder come first. Then come other files named like that,
+    other graph files, and any files. The first of these groups with exactly one member decides. Raises
+    InputError if there is none.
     """
     fitting = [name for name in members if _fits(path, name)]
     graphs = [name for name in members if name.endswith(tuple(suffixes))]

@@ -9,10 +9,10 @@ from bfsbench.graphs.graph import EdgeList, Graph, Ids, Offsets, Orientation
 def ball(graph: Graph, share: float) -> EdgeList:
     """Returns the subgraph induced by about ``share`` of the vertices, renumbered in ascending order.
 
-    The vertices are the first that a breadth-first search from the vertex of highest degree meets, taking
-    arcs both ways. There are fewer if its component is smaller. The subgraph is connected, and its frontiers
-    have the usual shape. But its centre is a vertex of high degree, and its diameter is smaller than the
-    whole graph's.
+    The vertices are the first that a breadth-first search meets from the vertex of highest degree. It follows
+    arcs in both directions. There are fewer vertices if the component is smaller. The subgraph is connected,
+    and its frontiers have the usual shape. But its centre is a vertex of high degree, and its diameter is
+    smaller than the whole graph's.
     """
     wanted = max(1, round(graph.num_vertices * share))
     renumbered = np.full(graph.num_vertices, -1, np.int32)
@@ -52,8 +52,8 @@ def _nearest(graph: Graph, wanted: int) -> Ids:
 
 
 def neighbours(offsets: Offsets, indices: Ids, vertices: Ids, most: int | None = None) -> Ids:
-    """Returns the entries of the rows of ``vertices``, one row after the other. With ``most``, only the first
-    ``most`` entries of each row are taken."""
+    """Returns the neighbours of ``vertices``, one vertex after the other, from the CSR arrays ``offsets`` and
+    ``indices``. With ``most``, only the first ``most`` neighbours of each vertex are taken."""
     begins = offsets[vertices].astype(np.int64)
     lengths = np.minimum(offsets[vertices + 1] - begins, most if most is not None else len(indices))
     places: npt.NDArray[np.int64] = np.repeat(begins - np.cumsum(lengths) + lengths, lengths)

@@ -33,7 +33,7 @@ NO_LIMIT = 2**31 - 1
 
 @dataclass(frozen=True)
 class Layout:
-    """The syntax of a format's lines after its header."""
+    """The syntax of the lines that follow the header in a graph file."""
 
     first_id: int
     last_id: int
@@ -126,8 +126,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Parsed:
-    """Edges in file order, of one block or of all blocks. ``rows`` is the number of vertices' lines in an
-    adjacency list."""
+    """Edges in file order, of one block or of all blocks. ``rows`` is the number of lines that stand for
+    vertices, in a file that lists neighbours."""
 
     sources: IdArray
     targets: IdArray
@@ -184,7 +184,7 @@ def whole_lines(stream: Readable, label: str, size: int = BLOCK_BYTES) -> Iterat
 
 
 def _with_line_feeds(stream: Readable, size: int) -> Iterator[bytes]:
-    """Yield the stream in chunks of about ``size`` bytes. Every CR LF and every CR becomes a line feed."""
+    """Yield chunks of about ``size`` bytes from the stream. Every CR LF and every CR becomes a line feed."""
     held = b""  # a CR at the end of a chunk: its line feed may be in the next one
     while chunk := stream.read(size):
         chunk = held + chunk
@@ -243,8 +243,9 @@ def _parse(text: bytes, layout: Layout) -> tuple[Parsed, _Outcome]:
 class _Merger:
     """Joins the parsed edges of blocks in file order.
 
-    The size of the arrays is estimated from the share of the file that has been read. Untouched pages take no
-    memory. Joining therefore needs neither a second copy of the edges nor a first pass that counts them.
+    It estimates the total number of edges from the share of the file that has been read, and allocates arrays
+    of this size. Memory pages that are never written cost nothing. Joining therefore needs neither a second
+    copy of the edges nor a first pass that counts them.
     """
 
     def __init__(self, layout: Layout, label: str, first_line: int) -> None:

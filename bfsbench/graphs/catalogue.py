@@ -30,8 +30,8 @@ Keep = Literal["keep", "drop"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to read and convert a graph. It is part of the graph's key in the cache. None means the source's
-    default."""
+    """The options for reading and converting a graph. They are part of the graph's key in the cache. A field
+    that is None takes the default of the graph's source."""
 
     symmetrise: bool = False
     """Add the reverse of every arc of a directed graph. Undirected graphs contain it already."""
@@ -57,7 +57,7 @@ class Recipe:
 
 
 DEFAULT = Recipe()
-"""The recipe with all defaults of the source."""
+"""The options that leave every choice to the graph's source."""
 
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -95,7 +95,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def filename(self) -> str:
-        """Returns the name of the file as offered."""
+        """Returns the name under which the source offers the file."""
         return self.bundled or self.file or PurePosixPath(urlsplit(self.url or "").path).name
 
     @property
@@ -140,8 +140,8 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return self.generator is not None
 
     def recipe(self, source: Source | None) -> Recipe:
-        """Returns how this graph is read from ``source`` before the user's options. ``source`` is None if it
-        is generated."""
+        """Returns the options for reading this graph from ``source``, before the user changes any. ``source``
+        is None for a generated graph."""
         return Recipe(
             ids=source.ids if source else None,
             self_loops=self.self_loops,
@@ -164,8 +164,8 @@ class Catalogue:
     """All named graphs. Case is ignored in names and aliases."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
-        """Index the datasets by name. A later dataset replaces an earlier one of equal name. Names take
-        precedence over aliases."""
+        """Index the datasets by name. A later dataset replaces an earlier dataset with an equal name. Names
+        take precedence over aliases."""
         self._datasets = {dataset.name.lower(): dataset for dataset in datasets}
         self._aliases = {
             alias.lower(): dataset for dataset in self._datasets.values() for alias in dataset.aliases
@@ -173,8 +173,8 @@ class Catalogue:
 
     @classmethod
     def load(cls) -> Catalogue:
-        """Returns the catalogue of this package, with the user's catalogue if there is one. Raises UsageError
-        that names the file and the key at fault."""
+        """Returns the catalogue of this package, with the user's catalogue if there is one. Raises a
+        UsageError that names the file and the key at fault."""
         user = user_catalogue()
         return cls([*_shipped(), *(read_catalogue(user) if user.exists() else ())])
 
@@ -182,7 +182,8 @@ class Catalogue:
         return iter(self._datasets.values())
 
     def get(self, name: str) -> Dataset:
-        """Returns the dataset called ``name``. Raises UsageError with similar names for an unknown name."""
+        """Returns the dataset called ``name``. For an unknown name, raises a UsageError that suggests similar
+        names."""
         key = name.lower()
         found = self._datasets.get(key) or self._aliases.get(key)
         if found is None:
@@ -235,7 +236,7 @@ def user_catalogue() -> Path:
 
 
 def read_catalogue(path: Path) -> list[Dataset]:
-    """Returns the entries of one catalogue file. Raises InputError that names the file and the key at
+    """Returns the entries of one catalogue file. Raises an InputError that names the file and the key at
     fault."""
     datasets = [_dataset(path, name, table) for name, table in read_toml(path).items()]
     owners: dict[str, str] = {}

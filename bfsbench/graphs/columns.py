@@ -18,7 +18,7 @@ Column = npt.NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Columns:
-    """Edges as columns of E values each. ``label`` names the columns in messages."""
+    """Edges as columns. Each column has one value per edge. ``label`` names the table in messages."""
 
     label: str
     sources: Column
@@ -64,7 +64,8 @@ def edge_list(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None = No
 def read_weights(
     label: str, column: Column | None, edges: int, policy: WeightPolicy | None
 ) -> tuple[npt.NDArray[np.int32] | None, bool]:
-    """Returns the weights, int32[E], or None, and whether there are unread weights other than 1.
+    """Returns the weights, int32[E] or None, and whether the column has weights other than 1 that were not
+    read.
 
     Weights are read only if ``policy`` is ``"read"``. Raises UsageError for an unknown policy. Raises
     InputError for a column that is missing, has another length, or has values other than 32-bit integers.

@@ -84,7 +84,7 @@ def _native_convert() -> ctypes.CDLL:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How a recipe applies to an edge list."""
+    """What a conversion does with an edge list: mirror edges, drop self loops, drop duplicates."""
 
     mirror: bool
     """Whether each edge is stored both ways."""
@@ -113,12 +113,13 @@ class _Rows:
 def build_graph(
     edges: EdgeList, name: str, recipe: Recipe = DEFAULT, *, wide_above: int = INT32_MAX
 ) -> Graph:
-    """Convert an edge list to a graph in memory. Of the statistics, the graph has only ``edges_listed``.
+    """Convert an edge list to a graph in memory. Its statistics contain only ``edges_listed``.
 
     Offsets are int64 for more than ``wide_above`` arcs. Besides edges and result, conversion takes 8 bytes
     per arc. The function drops its reference to the edges half-way, so that they are freed if the caller
-    keeps none. Raises InputError for ids out of range, and for an edge list that lacks the reverse of an arc
-    but claims to have it. Raises NotEnoughMemoryError for a graph that this machine cannot hold.
+    keeps none. Raises InputError for ids out of range. Raises InputError also if the orientation is
+    ``both_ways`` and an arc lacks its reverse. Raises NotEnoughMemoryError for a graph that this machine
+    cannot hold.
     """
     plan = _Plan.of(edges, recipe)
     held = edges.sources.nbytes + edges.targets.nbytes
@@ -170,8 +171,8 @@ def build_graph(
 
 
 def edges_listed(edges: EdgeList) -> int:
-    """Returns the number of edges as the source counts them. METIS counts an edge once, although it lists it
-    twice."""
+    """Returns the number of edges as the source counts them. METIS files list an edge twice but count it
+    once."""
     return len(edges.sources) // 2 if edges.format == "metis" else len(edges.sources)
 
 
@@ -186,8 +187,8 @@ def graph_checksum(
 
 
 def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | None = None) -> _Rows:
-    """Returns arcs grouped by row. Raises InputError for an id out of range. With a plan, the arcs come from
-    an edge list, and columns ascend in each row. Without a plan they keep their order."""
+    """Returns arcs grouped by row. Raises InputError for an id out of range. ``plan`` is given if the arcs
+    come from an edge list. Columns then ascend in each row. Otherwise they keep their order."""
     native = _native_convert()
     rows, columns = (np.ascontiguousarray(ids, np.int32) for ids in (rows, columns))
     loops = native.count_loops(len(rows), rows, columns, num_vertices)
@@ -204,8 +205,8 @@ def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | 
 
 
 def _weights_by_row(edges: EdgeList, plan: _Plan) -> npt.NDArray[np.int32]:
-    """Returns the weights of the arcs that a plan makes from weighted edges, int32[E] in CSR order. Parallel
-    arcs are in ascending order of weight. If they are dropped, the lightest stays."""
+    """Returns the weights of the arcs that a conversion makes from weighted edges, int32[E] in CSR order.
+    Parallel arcs are in ascending order of weight. If they are dropped, the lightest stays."""
     assert edges.weights is not None
     rows, columns, weights = edges.sources, edges.targets, edges.weights
     if plan.mirror:
@@ -246,8 +247,8 @@ def _without_duplicates(rows: _Rows) -> _Rows:
 def _require_symmetry(
     rows: _Rows, transposed: _Rows, name: str, original_ids: npt.NDArray[np.int64] | None
 ) -> None:
-    """Check that every arc has its reverse, equally often. Raises InputError if not. This holds exactly if
-    the transposed graph equals the graph."""
+    """Check that the transposed graph equals the graph. Raises InputError if not. This means that every arc
+    has a reverse arc, and that parallel arcs have equally many."""
     if np.array_equal(rows.offsets, transposed.offsets):
         differing = np.flatnonzero(rows.columns != transposed.columns)[:1]
         vertex = np.searchsorted(rows.offsets, differing, side="right") - 1

@@ -1,4 +1,4 @@
-"""Reads edge lists in text with any separator, a line of headings, or names of vertices."""
+"""Reads edge lists from text files. They may have any separator, a line of headings, or names of vertices."""
 
 import csv
 import io
@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Dialect:
-    """The separator, the columns and the kind of ids in the lines of an edge list."""
+    """How an edge list is written: its separator, its columns, and whether vertices are numbers or words."""
 
     separator: str
     """A tab, comma or semicolon that separates words besides blanks. Empty if only blanks separate them."""
@@ -56,7 +56,7 @@ class Dialect:
 
 
 def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
-    """Returns the dialect of a file, found from its first two lines that are not comments.
+    """Returns how an edge list is written, judged by its first two lines that are not comments.
 
     ``words`` says that vertices are words. The first line then counts as headings only if it names known
     columns.
@@ -78,8 +78,11 @@ def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
 
 
 def columns_of(headings: Sequence[str], width: int) -> tuple[int, int, int | None]:
-    """Returns the positions of the source, target and weight columns. The weight's is None without such a
-    column. Known headings decide. Without them, the first three columns are taken in this order."""
+    """Returns the positions of the source, target and weight columns, found by their headings.
+
+    If no headings are known, columns 0 and 1 are the ends of edges, and the next column is the weight. The
+    weight's position is None if there is no third column.
+    """
     known = [re.sub(r"[\W_]", "", word.lower()) for word in headings]
     ends = next((pair for pair in _ENDS if set(pair) <= set(known)), None)
     source, target = (known.index(ends[0]), known.index(ends[1])) if ends else (0, 1)
@@ -90,8 +93,8 @@ def columns_of(headings: Sequence[str], width: int) -> tuple[int, int, int | Non
 
 
 def read_table(blocks: Iterable[Block], label: str, first_line: int, dialect: Dialect) -> Columns:
-    """Parse the lines after a header with pandas. Returns them as columns. ``first_line`` is the number of
-    the first line, for messages. Raises InputError for a malformed file."""
+    """Parse the lines after a header with pandas. Returns the edges as Columns. ``first_line`` is the number
+    of the first line, for messages. Raises InputError for a malformed file."""
     import pandas as pd
 
     stream = io.BufferedReader(_Stream(_checked_lines(blocks, label, first_line, dialect)))

@@ -33,8 +33,8 @@ class _InterruptedError(Exception):
     """Raised when the transfer breaks off. Another attempt may succeed."""
 
     def __init__(self, reason: str, wait: float = 0.0, *, nowhere: bool = False) -> None:
-        """``wait`` is how many seconds the server asks to wait. ``nowhere`` says that the server's name is
-        unknown."""
+        """Store the reason. The server asks to wait ``wait`` seconds. ``nowhere`` says that the server's name
+        is unknown."""
         super().__init__(reason)
         self.wait = wait
         self.nowhere = nowhere
@@ -42,7 +42,7 @@ class _InterruptedError(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """Limits for a bad connection, in seconds unless stated otherwise."""
+    """Limits on retries and waiting for a bad connection. Times are in seconds."""
 
     connect_timeout: float = 15.0
     read_timeout: float = 60.0
@@ -64,7 +64,7 @@ class Patience:
 
 @dataclass(frozen=True)
 class Transfer:
-    """State that all downloads of one command share."""
+    """The limits and the stop event that all downloads of one command share."""
 
     patience: Patience = field(default_factory=Patience)
     stop: Event = field(default_factory=Event)
@@ -117,7 +117,7 @@ class Transfer:
     def _attempt(
         self, url: str, part: PartialFile, size: int | None, progress: Progress, secure: bool
     ) -> None:
-        """Make one request. Returns when the whole file is in ``part``."""
+        """Make one request for the missing bytes of a file. Returns when ``part`` has the whole file."""
         held, validator, total = part.resumable()
         if held and held == total:
             return
@@ -209,8 +209,8 @@ def _require_https(url: str) -> None:
 
 
 def _validator(response: requests.Response) -> str:
-    """Returns the validator of this version of the file. Weak ETags are not used, as they do not guarantee
-    equal bytes."""
+    """Returns the ETag or date by which the server recognises this version of the file. Weak ETags are not
+    used, because they do not guarantee equal bytes."""
     etag = response.headers.get("ETag", "")
     return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
 
@@ -223,7 +223,8 @@ def _is_nowhere(error: BaseException | None) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Returns a short description of a failed connection. The libraries' own text lists nested objects."""
+    """Returns a short description of why a connection failed. The text of the HTTP libraries lists nested
+    objects instead."""
     if _is_nowhere(error):
         return "the server's name is unknown (is there a network?)"
     text = str(error)

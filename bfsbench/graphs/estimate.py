@@ -58,7 +58,7 @@ def known_vertices(request: GraphName) -> int | None:
 
 
 def memory_lines(requests: Sequence[GraphName]) -> list[str]:
-    """Returns one line per graph with its peak memory. The line warns if that exceeds the available
+    """Returns one line per graph with its peak memory. A line warns if this is more than the available
     memory."""
     available = available_memory()
     lines = []

@@ -38,7 +38,7 @@ class Display(Protocol):
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Fetches several graphs with equal options."""
+    """Fetches graphs. The fields are options that hold for all of them."""
 
     display: Display
     transfer: Transfer = field(default_factory=Transfer)
@@ -92,8 +92,8 @@ class Fetcher:
         return True
 
     def _sources(self, dataset: Dataset) -> list[Source]:
-        """Returns the sources to try in order: a source whose file is here, then the rest as in the
-        catalogue."""
+        """Returns the sources to try, in this order: a source whose file is here, then others in the
+        catalogue's order."""
         here = files.held(dataset)
         folder = self.folder
         others = [s for s in dataset.sources if (files.find_in(folder, s) if folder else s.url)]

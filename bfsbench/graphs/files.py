@@ -76,8 +76,8 @@ def _place(origin: str) -> str:
 
 
 def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: str) -> Held:
-    """Record that ``path``, a file in the dataset's folder, has been verified. Returns its entry. Other files
-    of the dataset are removed."""
+    """Record that ``path``, a file in the dataset's folder, has been verified. Returns it as a Held. All
+    other files of the dataset are removed."""
     folder = folder_of(dataset)
     with storage_errors(folder):
         for other in folder.iterdir():
@@ -89,7 +89,7 @@ def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: 
 
 
 def forget(found: Held) -> None:
-    """Delete a fetched file that proved to be wrong. A bundled file is kept."""
+    """Delete a fetched file that proved to be wrong. A file of this package is kept."""
     if not found.source.bundled:
         with storage_errors(found.path.parent):
             (found.path.parent / _RECORD).unlink(missing_ok=True)
@@ -97,7 +97,8 @@ def forget(found: Held) -> None:
 
 
 def partial_bytes(dataset: Dataset) -> int:
-    """Returns the bytes of unfinished downloads of the dataset that the next fetch can continue."""
+    """Returns the size in bytes of the largest unfinished download of a dataset, which the next fetch can
+    continue."""
     return max(
         (PartialFile(folder_of(dataset) / source.filename, "").size() for source in dataset.sources),
         default=0,
@@ -117,14 +118,17 @@ def verify(path: Path, source: Source) -> None:
 
 
 def find_in(folder: Path, source: Source) -> Path | None:
-    """Returns the source's file in the user's ``folder``, or None. The file has its own name, or the name
-    that the graph would have in another packing."""
+    """Returns the path of a source's file in the user's ``folder``, or None. The file may have another
+    packing than at the source, such as ``.xz`` instead of ``.gz``."""
     return next((folder / name for name in _acceptable(source) if (folder / name).is_file()), None)
 
 
 def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> Held:
-    """Copy the user's file ``found`` into the cache and verify it like a download. Returns its entry. Raises
-    UnavailableError if the file is another graph, and InputError if it cannot be read."""
+    """Copy the user's file ``found`` into the cache and verify it like a download. Returns the copy as a
+    Held.
+
+    Raises UnavailableError if the file is another graph, and InputError if it cannot be read.
+    """
     verify(found, source)
     target = folder_of(dataset) / found.name
     try:
@@ -166,7 +170,7 @@ def checksum_of(path: Path) -> str:
 
 
 def graph_suffixes() -> list[str]:
-    """Returns the suffixes of graph files, by which the right member of an archive is found."""
+    """Returns the suffixes of graph files. They decide which member of an archive is the graph."""
     from bfsbench.graphs.formats import FORMATS
 
     return [suffix for form in FORMATS.values() for suffix in form.suffixes]
@@ -205,7 +209,8 @@ def _unchanged(path: Path, record: _Record) -> bool:
 
 
 def _read_record(path: Path) -> _Record | None:
-    """Returns the record at ``path``, or None if it cannot be read. The file is then not trusted."""
+    """Returns the record of a verified file, or None if the record cannot be read. The file is then not
+    trusted."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Record)
     except (OSError, msgspec.MsgspecError):

@@ -107,7 +107,7 @@ def _sniff(source: Source, lines: HeaderLines) -> str:
 
 
 def format_of(path: Path, name: str | None) -> tuple[str, Format]:
-    """Returns the format called ``name``, or the file's format if ``name`` is None, with its name. Raises
+    """Returns the name and the Format of a file. If ``name`` is None, the format is detected. Raises
     UsageError for an unknown name, and InputError if the file cannot be read or recognised."""
     found = name or sniff_format(path)
     if found not in FORMATS:
@@ -118,9 +118,10 @@ def format_of(path: Path, name: str | None) -> tuple[str, Format]:
 def first_look(
     path: Path, format_name: str | None = None, ids: IdPolicy | None = None
 ) -> tuple[Orientation, str]:
-    """Returns the orientation of a file's edges and the library that will read it, from the file's beginning.
+    """Returns the orientation of a file's edges, and the name of the library that will read the file.
 
-    The library is empty if this package's parser reads the file. Raises UsageError, InputError.
+    The name is empty if this package's parser reads it. Only the beginning of the file is read. Raises
+    UsageError, InputError.
     """
     _, form = format_of(path, format_name)
     if form.table is not None:
@@ -221,23 +222,26 @@ def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None,
 
 
 def _require_likely(source: Source, unpacked: int, position: int) -> None:
-    """Check the ratio of text to packed bytes. Raises InputError if it is larger than any graph's."""
+    """Check that a packed file is not a decompression bomb. Raises InputError if it unpacks to far more than
+    a graph would."""
     if unpacked > _BOMB_BYTES and unpacked > _BOMB_RATIO * position:
         packed, text = size_text(position), size_text(unpacked)
         raise InputError(f"{source.label}: {packed} of it unpack to {text}: unpack it first if it is a graph")
 
 
 def _require_room_for(lines: int, source: Source, orientation: str) -> None:
-    """Check that the edges of the whole file fit into memory. Raises NotEnoughMemoryError if not. The number
-    of edges is estimated from the beginning of the file, which has ``lines`` lines."""
+    """Check that the edges of the whole file fit into memory. Raises NotEnoughMemoryError if not.
+
+    The number of edges is estimated from the beginning of the file, where ``lines`` lines have been counted.
+    """
     edges = round(lines * source.size / max(source.position(), 1))
     needed = Size(0, edges, mirrored=orientation == "each_once").peak_bytes
     require_bytes(needed, f"{source.label}, by its first blocks: about {edges:,} edges")
 
 
 def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
-    """Returns the header's layout with the recipe's options. Raises InputError if the file has no weights to
-    read."""
+    """Returns the syntax of a file's lines, from its header and the options in ``recipe``. Raises InputError
+    if weights should be read and the file has none."""
     layout = header.layout
     if recipe.weights == "read":
         if not header.weights or not (layout.entry_values or layout.max_values):
@@ -247,8 +251,10 @@ def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
 
 
 def _require_room(source: Source, header: Header) -> None:
-    """Check that the graph that a header announces fits into memory. Raises NotEnoughMemoryError if not. The
-    count of edges in the header is limited by the size of the file."""
+    """Check that the graph that a header announces fits into memory. Raises NotEnoughMemoryError if not.
+
+    A header may announce more edges than a file of this size can hold. The lower number is then used.
+    """
     if header.num_vertices is not None:
         edges = min(header.num_entries or 0, source.size)  # even packed files have a byte per edge
         require(Size(header.num_vertices, edges), source.label)

@@ -195,7 +195,11 @@ class Graph:
         *,
         name: str = "graph",
     ) -> Graph:
-        """Returns a directed graph of CSR arrays, integers[V+1] and [E]. Raises UsageError, InputError."""
+        """Returns a directed graph made of CSR arrays of integers: ``row_offsets`` [V+1] and
+        ``column_indices`` [E].
+
+        Raises UsageError if the arrays do not fit each other, and InputError for ids out of range.
+        """
         from bfsbench.graphs import interop
 
         offsets, targets = np.asarray(row_offsets), np.asarray(column_indices)
@@ -242,7 +246,7 @@ class Graph:
 
     @staticmethod
     def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = "graph") -> Graph:
-        """Returns a graph of a NetworkX graph of any class. :meth:`vertex` finds its nodes.
+        """Returns a Graph made of a NetworkX graph of any class. :meth:`vertex` finds the vertex of a node.
 
         Weights are the edges' attribute ``weight``, or 1 if it is missing. ``weights`` says whether they are
         read, as in :meth:`from_scipy`. Raises UsageError, InputError.
@@ -262,7 +266,7 @@ class Graph:
         directed: bool = True,
         name: str = "graph",
     ) -> Graph:
-        """Returns a graph of a table with one edge per row.
+        """Returns a Graph made of a table with one edge per row.
 
         ``source``, ``target`` and ``weight`` name the columns. By default, columns with usual headings are
         taken, or the first three. Integers number vertices and text names them, as in :meth:`from_edges`.
@@ -301,8 +305,8 @@ class Graph:
         return csr_array((values, self.column_indices.copy(), self.row_offsets.copy()), shape=shape)
 
     def to_networkx(self) -> networkx.MultiDiGraph[Hashable]:
-        """Returns the arcs as a NetworkX graph. Nodes are called as in the graph's file. Raises UsageError if
-        NetworkX is not installed."""
+        """Returns the arcs as a NetworkX graph, whose nodes have the ids or names of the graph's file. Raises
+        UsageError if NetworkX is not installed."""
         try:
             import networkx
         except ModuleNotFoundError as error:
@@ -321,7 +325,8 @@ class Graph:
         return made
 
     def in_memory(self) -> Graph:
-        """Returns the graph with copies of its arrays, which no file backs. Shared arrays stay shared."""
+        """Returns the graph with its arrays copied into memory, so that no file backs them. Shared arrays
+        stay shared."""
         copies = {id(array): np.array(array) for array in self.searched.values()}
         copied: dict[str, Any] = {name: copies[id(array)] for name, array in self.searched.items()}
         return replace(self, **copied)
@@ -333,7 +338,7 @@ class Graph:
 
     @property
     def full_name(self) -> str:
-        """Returns the name with the direction, as in every result row."""
+        """Returns the name with the direction, such as ``soc-Slashdot0902:directed``."""
         return f"{self.name}:{self.direction}"
 
     @property

@@ -50,10 +50,10 @@ class HeaderLines:
         self._at = 0
 
     def next(self, expected: str, *comments: str) -> str:
-        """Take the next line that is not blank and does not start with one of ``comments``. Returns it
+        """Take the next line that is not blank and does not start with one of ``comments``. Returns the line
         stripped.
 
-        Raises InputError at the end of the file. ``expected`` names the line in the message.
+        Raises InputError at the end of the file. The message says that ``expected`` is missing.
         """
         self.skip(*comments)
         end = self._block.find(b"\n", self._at)
@@ -90,7 +90,8 @@ class HeaderLines:
     def look_ahead(self, *comments: str) -> list[str]:
         """Returns the next two lines that are neither blank nor comments, without taking them.
 
-        There are fewer near the end of the file. Raises InputError for a line that is too long to be an edge.
+        Near the end of the file, the list has fewer lines. Raises InputError for a line that is too long to
+        be an edge.
         """
         other, found, unsearched = _line_of_data(comments), list[int](), self._at
         while True:
@@ -117,8 +118,8 @@ class HeaderLines:
         return InputError(f"{self.label}:{self.number}: {message}")
 
     def counts(self, words: list[str], expected: str) -> list[int]:
-        """Returns the words as non-negative integers. The first must be a valid number of vertices. Raises
-        InputError, with ``expected`` in the message, for any other words."""
+        """Returns the words as non-negative integers. The first must be a valid number of vertices. Otherwise
+        raises an InputError that mentions ``expected``."""
         if not all(word.isascii() and word.isdigit() and len(word) < 19 for word in words):
             raise self.error(f"'{' '.join(words)[:60]}' is not {expected}")
         numbers = [int(word) for word in words]
@@ -128,8 +129,8 @@ class HeaderLines:
 
 
 def _line_of_data(comments: tuple[str, ...]) -> re.Pattern[bytes]:
-    """Returns a pattern that matches where a line begins that is neither blank nor a comment. A comment is a
-    line that starts with one of ``comments``."""
+    """Returns a regular expression that matches the beginning of a line that is neither blank nor a comment.
+    A comment is a line that starts with one of ``comments``."""
     excluded = "|".join(map(re.escape, comments))
     return re.compile(rb"^[ \t]*+%s[^ \t\n]" % (b"(?!%s)" % excluded.encode() if comments else b""), re.M)
 

@@ -167,8 +167,8 @@ def resolve(text: str) -> GraphName:
 
 
 def is_file(name: str) -> bool:
-    """Returns whether a file of this name exists. A name too long for a file gives False, as it may be a
-    list."""
+    """Returns whether a file of this name exists. A text too long for a file's name may be a list, so it
+    gives False."""
     try:
         return Path(name).is_file()
     except OSError as error:
@@ -226,8 +226,8 @@ def request_for(dataset: Dataset) -> GraphName:
 def prepare(
     request: GraphName, found: Held | None, progress: Progress | None = None, *, check: bool = True
 ) -> Graph:
-    """Returns the arrays of a graph from the cache. If they are not there, they are made, checked and stored.
-    ``found`` is the dataset's file, if the graph is read from one."""
+    """Returns the graph of a parsed name from the cache. If it is not there, it is made, checked and stored.
+    ``found`` is the dataset's file, if the graph is read from a dataset."""
     from bfsbench.graphs.store import GraphStore
 
     recipe, checksum = _identity(request, found)
@@ -265,8 +265,8 @@ def stored(request: GraphName, found: Held | None) -> Path | None:
 
 
 def _identity(request: GraphName, found: Held | None) -> tuple[Recipe, str]:
-    """Returns the recipe and the checksum of its source. Together with the name they are the key in the
-    cache."""
+    """Returns the options for reading a graph, and the checksum of its source. With the name, they form the
+    cache's key."""
     if request.spec is not None:
         base, checksum = Recipe(), hashlib.sha256(request.spec.encode()).hexdigest()
     elif request.path is not None:
@@ -301,7 +301,7 @@ def _edges(request: GraphName, found: Held | None, recipe: Recipe, progress: Pro
 
 
 def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
-    """Split a graph's text. Returns the name, the options, the marks, and the direction or None.
+    """Split the text that names a graph. Returns the name, the options, the marks, and the direction or None.
 
     Options, marks and direction may be in any order. Raises UsageError for an option that is unknown or given
     twice.
@@ -332,7 +332,7 @@ def _check_option(key: str | None, value: str, text: str) -> None:
 
 def _with_direction(request: GraphName, direction: Direction | None, directed: bool) -> GraphName:
     """Returns the request with the chosen direction, or else with the graph's own direction. Raises
-    UsageError if an undirected graph is to be directed."""
+    UsageError if ``directed`` is chosen for an undirected graph."""
     if "orientation" in request.overrides:
         directed = request.overrides["orientation"] == "directed"
     if direction == "directed" and not directed:

@@ -34,7 +34,7 @@ class Marks:
 
     @property
     def suffix(self) -> str:
-        """Returns the marks as text to append to a name. Empty if there are no marks."""
+        """Returns the marks as text to append to a name. The result is empty if there are no marks."""
         shrink = f":shrink={self.shrink:g}" if self.shrink < 1 else ""
         return shrink + (f":stands_for={self.stands_for}" if self.stands_for else "")
 
@@ -43,8 +43,11 @@ UNMARKED = Marks()
 
 
 def split_marks(name: str) -> tuple[str, Marks]:
-    """Split a graph's name. Returns the name without its marks and the direction after them, and the marks.
-    Raises UsageError for an invalid share or an empty name of the replaced graph."""
+    """Split a graph's name. Returns the name without its marks, and the marks. ``name`` must not end in a
+    direction.
+
+    Raises UsageError for an invalid share, or if the name of the replaced graph is empty.
+    """
     found: dict[str, str] = {}
     while match := _MARK.search(name):
         found[match[1]] = match[2]
@@ -53,8 +56,8 @@ def split_marks(name: str) -> tuple[str, Marks]:
 
 
 def marks_of(found: Mapping[str, str]) -> Marks:
-    """Returns the marks for a mapping of their keys to text. Raises UsageError for a share that is not above
-    0 and at most 1, and for an empty name."""
+    """Returns the Marks for ``found``, which has the text of each mark by its key. Raises UsageError for a
+    share that is not above 0 and at most 1, and for an empty name."""
     stands_for = found.get("stands_for", "")
     if "stands_for" in found and not stands_for:
         raise UsageError("option stands_for: the name of a graph is missing")

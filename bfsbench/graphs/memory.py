@@ -29,8 +29,8 @@ class Size:
 
         For an undirected graph, it counts each edge as listed, at 8 bytes, and its two arcs. Each arc takes 8
         bytes packed and 4 bytes as a column. For a directed graph, an arc takes 4 bytes each for its column,
-        its row and its transposed column, and 8 bytes packed. Weights are sorted by position before that,
-        with an order of the arcs.
+        its row and its transposed column, and 8 bytes packed. Weights take additional memory, because they
+        are sorted first.
         """
         arc_bytes = 32 if self.mirrored else 20
         if self.weighted:

@@ -47,8 +47,8 @@ class PartialFile:
         return self._path.stat().st_size if self._path.exists() else 0
 
     def resumable(self) -> tuple[int, str, int | None]:
-        """Returns the number of bytes that can be kept, their version, and the total size. Returns (0, "",
-        None) if the download must begin again."""
+        """Returns the number of bytes that can be kept, the server's version of the file, and the total size.
+        Returns (0, "", None) if the download must begin again."""
         try:
             with storage_errors(self._target.parent):
                 text = self._about.read_bytes() if self._about.exists() else b""
@@ -90,7 +90,7 @@ class PartialFile:
         return found
 
     def discard(self) -> None:
-        """Remove everything received."""
+        """Delete the bytes received so far."""
         self._path.unlink(missing_ok=True)
         self._about.unlink(missing_ok=True)
 
@@ -103,7 +103,8 @@ def sha256_of(path: Path) -> str:
 
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
-    """Turn disk errors into one line that names the folder and a remedy."""
+    """Turn disk errors in the body of a ``with`` statement into one line that names the folder and a remedy.
+    Raises FetchError if the disk is full, else UsageError."""
     try:
         yield
     except OSError as error:

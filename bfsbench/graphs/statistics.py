@@ -53,13 +53,13 @@ def _native() -> ctypes.CDLL:
 def describe(graph: Graph) -> dict[str, float]:
     """Returns statistics of a graph with at least one vertex, by name.
 
-    ``edges_listed``: edges as the source counts them, if the graph carries this number
-    ``vertices``, ``arcs``: numbers of vertices and of stored arcs
-    ``degree_mean``, ``degree_std`` (of the population), ``degree_median``, ``degree_max``: of out-degrees
-    ``self_loops``, ``duplicates``: arcs. The first of several parallel arcs is not a duplicate.
-    ``isolated``: vertices without any arc
-    ``components``, ``largest_component``: number of weakly connected components, vertices of the largest
-    ``diameter_at_least``: the largest distance met by double sweeps from two seeds
+    ``edges_listed``: edges as the source counts them, if the graph carries this number.
+    ``vertices``, ``arcs``: numbers of vertices and of stored arcs.
+    ``degree_mean``, ``degree_std`` (of the population), ``degree_median``, ``degree_max``: of out-degrees.
+    ``self_loops``, ``duplicates``: numbers of arcs. The first of several parallel arcs is not a duplicate.
+    ``isolated``: number of vertices without any arc.
+    ``components``, ``largest_component``: number of weakly connected components, vertices of the largest.
+    ``diameter_at_least``: the largest distance met by double sweeps from two seeds.
 
     Double sweeps take arcs as undirected (Magnien, Latapy and Habib, "Fast computation of empirically tight
     bounds for the diameter of massive graphs", 2009).

@@ -3,9 +3,8 @@ present.
 
 A graph is a folder of ``.npy`` arrays and ``meta.json``. It is written under a temporary name and then
 renamed, so that a folder with its final name is complete. The process that builds it holds a lock in the
-temporary folder. A temporary folder without a lock is therefore left from a killed process. Nothing is
-flushed to the device. If a power failure truncates a graph, it does not match the digests in meta.json and is
-built again.
+temporary folder. If nobody holds this lock, the process was killed. Files are not flushed to the disk. If a
+power failure truncates a graph, it does not match the digests in meta.json and is built again.
 """
 
 import hashlib
@@ -72,8 +71,8 @@ class _UnusableError(Exception):
     """Raised when a folder does not hold the wanted graph. The message says why."""
 
     def __init__(self, reason: str, *, damage: bool = True) -> None:
-        """``damage`` says that the bytes have changed. Otherwise the graph is of another version or
-        source."""
+        """Store the reason. ``damage`` says that the bytes have changed. Otherwise the graph is of another
+        version or source."""
         super().__init__(reason)
         self.damage = damage
 
@@ -86,13 +85,14 @@ class _Sealed(msgspec.Struct, frozen=True):
 
 
 class GraphStore:
-    """Stores graphs by name and recipe in one folder. Several processes may use it at a time."""
+    """Stores converted graphs in one folder, by name and options for reading. Several processes may use it at
+    a time."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = cache_dir() / "graphs" if root is None else root
 
     def folder(self, name: str, recipe: Recipe) -> Path:
-        """Returns the folder of a graph: a readable name with a hash of the name and recipe, which makes it
+        """Returns the folder of a graph. Its name is readable, and a hash of ``name`` and ``recipe`` makes it
         unique."""
         key = hashlib.sha256(msgspec.json.encode([name, asdict(recipe)])).hexdigest()[:16]
         readable = re.sub(r"[^A-Za-z0-9.=-]+", "_", name)[-60:].strip("_.")
@@ -118,8 +118,8 @@ class GraphStore:
         return None
 
     def _load_or_remove(self, folder: Path, wanted: _Wanted, check: bool) -> Graph | None:
-        """Load again under the lock. Returns None if the folder is unusable, and removes it. Another process
-        may have removed or replaced the folder in the meantime."""
+        """Load a graph again while holding the lock, because another process may have removed or replaced it.
+        If its folder is unusable, the function removes it and returns None."""
         try:
             return _load(folder, wanted, check) if folder.exists() else None
         except _UnusableError as error:

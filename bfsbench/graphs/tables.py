@@ -37,7 +37,7 @@ def _always_directed(path: Path) -> Orientation:
 
 @dataclass(frozen=True)
 class Table:
-    """A format that a library reads as columns of edges."""
+    """A graph format that a library reads as columns of edges."""
 
     read: Callable[[Path], Columns]
     """Reads the file. Raises InputError, and UsageError if the library is missing."""
@@ -65,8 +65,8 @@ _COMPLAINTS: tuple[type[Exception], ...] = (
 
 @contextmanager
 def _reading(path: Path, library: str, *own: type[Exception]) -> Iterator[None]:
-    """Turn a library's exceptions about a file into InputErrors of one line. ``library`` names it in the
-    message, and ``own`` lists its own exception classes."""
+    """Turn a library's exceptions in the body of a ``with`` statement into InputErrors of one line.
+    ``library`` names the library in the message, and ``own`` lists its own exception classes."""
     try:
         yield
     except UsageError:

@@ -1,6 +1,6 @@
 """Reads what host code and kernels agree on: source files, parameters, structs and constants.
 
-A kernel file is read as text. The emulator, the GPU backends and the host loops use one reading. A launch
+A kernel file is read as text. The emulator, the GPU backends and the host loops share this code. A launch
 whose arguments do not fit its kernel therefore fails on every backend with one message.
 """
 

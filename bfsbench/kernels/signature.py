@@ -23,7 +23,7 @@ class Struct(ctypes.Structure):
     C++.
 
     ``_fields_`` lists the members in order, with pointers as ``c_void_p``. An instance is a kernel's
-    argument. It is made of all members by name, and a buffer may stand for a pointer.
+    argument. The constructor takes all members by name, and a buffer may stand for a pointer.
     """
 
     def __init__(self, **members: Any) -> None:
@@ -66,8 +66,8 @@ def _address(value: Any) -> Any:
 
 
 def assertions(owner: str, types: Mapping[str, CType], macros: Mapping[str, int | str]) -> str:
-    """Returns C++ code that compiles only if types and macros agree with ``owner``. Types go by their names
-    in kernels."""
+    """Returns C++ code that compiles only if a kernel file's types and macros are as given. ``types`` has the
+    types by their names in kernels. Error messages name ``owner``."""
     lines = [f'#line 1 "{owner}"']
     for name, kind in types.items():
         if isinstance(kind, np.dtype):
@@ -132,7 +132,7 @@ _PARAMETER = re.compile(r"(?P<type>.*?[\s*&])(?P<name>[A-Za-z_]\w*)?\s*(?P<array
 
 
 def parameter(text: str) -> Parameter:
-    """Returns the parameter that a declaration declares. The name may be missing."""
+    """Parse the text that declares one parameter. Returns the parameter, whose name may be missing."""
     plain = " ".join(_QUALIFIERS.sub(" ", text).split())
     found = _PARAMETER.match(plain)
     if found is None or not found["type"].strip() or (found["name"] in _C_TYPES and not found["array"]):
@@ -184,7 +184,7 @@ class Signature:
         """Returns arguments for all parameters but the last ``scalars`` parameters, in the order of the
         declaration.
 
-        An int becomes a scalar of the parameter's type. Raises LaunchError that names the parameter if an
+        An int becomes a scalar of the parameter's type. Raises a LaunchError that names the parameter if an
         argument does not fit.
         """
         count = self._checked_scalars(scalars)
@@ -259,7 +259,8 @@ class Signature:
 
 
 def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Returns whether two types have one size and kind. Signed and unsigned integers count as one kind."""
+    """Returns whether two NumPy types have equal size and kind. Signed and unsigned integers count as one
+    kind."""
     whole = given.kind in "iub" and wanted.kind in "iub"
     return given.itemsize == wanted.itemsize and (whole or given.kind == wanted.kind)
 

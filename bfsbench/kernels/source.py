@@ -30,7 +30,7 @@ class Edit:
 
 
 class SourceText:
-    """Three views of a source file, in which every character has an equal position.
+    """Three views of a source file. A character has one position in all three.
 
     ``code`` has blanks for comments and for text that ``#if 0`` leaves out. ``mask`` also has blanks for
     literals, so that it can be searched. ``statements`` also has blanks for preprocessor directives. Line
@@ -70,8 +70,8 @@ class SourceText:
         raise self.error(position, f"'{self.mask[position]}' is never closed")
 
     def edited(self, edits: list[Edit]) -> str:
-        """Returns the code with edits that do not overlap. A replacement is padded to the number of lines
-        that it replaces."""
+        """Returns the code with ``edits`` applied, which must not overlap. Line breaks are added so that line
+        numbers stay."""
         parts, position = [], 0
         for edit in sorted(edits, key=lambda edit: edit.start):
             missing = self.code.count("\n", edit.start, edit.end) - edit.replacement.count("\n")
@@ -114,7 +114,8 @@ def _blank_literal(match: re.Match[str]) -> str:
 
 
 def split_at(mark: str, text: str, mask: str) -> list[str]:
-    """Returns the parts of a text between marks. A mark counts if the text's mask has it outside brackets."""
+    """Split a text at each character ``mark`` outside brackets. Returns the parts, stripped. ``mask`` is the
+    text with blanks for literals. The function looks for brackets and marks in it."""
     parts, depth = [""], 0
     for character, masked in zip(text, mask, strict=True):
         depth += (masked in "([{") - (masked in ")]}")

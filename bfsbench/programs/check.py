@@ -56,8 +56,8 @@ class ExpectedAnswer:
         self._blocks = blocks_for(device, len(words))
 
     def differences(self, found: Buffer) -> int:
-        """Wait for the device. Returns the number of elements in which an int32 array on the device
-        differs."""
+        """Wait for the device. Returns in how many elements the int32 array ``found`` on the device differs
+        from the reference."""
         self._differences.fill(0)
         self._kernel.bind(found, *self._expected, self._differences, block=_BLOCK)(self._blocks)
         return self._differences.read()
@@ -72,7 +72,7 @@ class GuardedArrays:
         """By array name: a function that sums the array's words, and the sum at the beginning."""
 
     def add(self, name: str, array: Buffer) -> None:
-        """Record the sum of an array, before any variant gets it."""
+        """Begin to guard an array: record the sum of its words. No variant may have the array yet."""
         summing = self._summing(array)
         self._sums[name] = summing, summing()
 

@@ -19,7 +19,8 @@ _KNOB_NAME = "capitals, digits and underscores, a capital first"
 
 
 def fault_of_names(variant: type[Variant]) -> str:
-    """Returns what is wrong with the name and the aliases of a variant. Empty if nothing is wrong."""
+    """Returns what is wrong with the name and the aliases of a variant. The result is empty if nothing is
+    wrong."""
     if fault := _fault_of_name(variant.name):
         return f"'name' {fault}"
     if not isinstance(variant.aliases, tuple):
@@ -31,8 +32,8 @@ def fault_of_names(variant: type[Variant]) -> str:
 
 
 def fault_of_values(variant: type[Variant]) -> str:
-    """Returns the first fault among the other attributes of a variant, or an empty text. No attribute may be
-    missing."""
+    """Returns the first fault in the values that a variant declares besides its names, or an empty text. All
+    attributes that a variant needs must be present."""
     return next(_faults(variant), "")
 
 
@@ -81,7 +82,7 @@ def _faults_of_knobs(knobs: tuple[Knob, ...]) -> Iterator[str]:
 
 
 def _fault_of_range(knob: Knob) -> str:
-    """Returns what is wrong with the legal values of a knob. Empty if nothing is wrong."""
+    """Returns what is wrong with the legal values of a knob. The result is empty if nothing is wrong."""
     kind = type(knob.default)
     if kind not in (int, float, str):
         return f"has a default {_kind(knob.default)}, not an int, float or str"

@@ -44,7 +44,8 @@ class DeviceGraph:
         """Returns the result of ``make`` for the graph. It is kept, and all searches that pass this function
         share it.
 
-        Arrays on the device are guarded against writes, also as members of a tuple or a dataclass.
+        Device arrays in the result are guarded against writes. The result may be an array, a tuple or a
+        dataclass.
         """
         if make not in self._made:
             found = self._made[make] = self._clocked(make, lambda: make(self))
@@ -57,18 +58,18 @@ class DeviceGraph:
         return made
 
     def expected(self, reference: npt.NDArray[Any], rows: npt.NDArray[Any] | None = None) -> ExpectedAnswer:
-        """Returns an ExpectedAnswer of the reference on the device. The latest is kept."""
+        """Returns the reference answer on the device as an ExpectedAnswer. Only the latest is kept."""
         if self._expected is None or self._expected[0] is not reference or self._expected[1] is not rows:
             self._expected = None  # frees its memory first
             self._expected = reference, rows, ExpectedAnswer(self.device, reference, rows=rows)
         return self._expected[2]
 
     def preparation_ms(self, prepare: Callable[[], None], layout: tuple[str, ...]) -> tuple[float, float]:
-        """Call ``prepare`` of a search that reads the layouts in ``layout``. Returns two times in ms.
+        """Call ``prepare`` of a search that reads the layouts in ``layout``. Returns its times in ms of
+        preparation and of compilation.
 
-        The first is the preparation, as if nothing had been on the device before. If another search has
-        uploaded or made something that this search uses, its time then counts. The second is the compilation,
-        which the first leaves out.
+        The preparation time is that of a first search on this graph. It includes the time of parts that
+        earlier searches have already uploaded or made. It does not include compilation.
         """
         self._used, self._nested_ms = set(), 0.0
         started, compiled = time.perf_counter(), self.device.compile_ms
@@ -83,7 +84,7 @@ class DeviceGraph:
     def _clocked(self, key: object, make: Callable[[], Made]) -> Made:
         """Call ``make`` and record its own time in ms under ``key``. Returns its result.
 
-        The time leaves out compilation, and parts of this graph that ``make`` uses. The keys of these parts
+        The time includes neither compilation nor the parts of this graph that ``make`` asks for. Their keys
         are recorded.
         """
         outer, nested = self._used, self._nested_ms

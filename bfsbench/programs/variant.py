@@ -189,8 +189,8 @@ class Variant(ABC):
         """Prepare the variant. Returns the time in ms of preparation, and the time in ms of compilation.
 
         Preparation is everything between the graph's CSR on disk and readiness for the first search, in a
-        process that has started and loaded its libraries. It includes allocation, upload, own formats, probes
-        of the graph and searches that tune. It does not include compilation.
+        process that has started and loaded its libraries. It includes allocation, upload, conversion to other
+        formats, probes of the graph and searches that tune. It does not include compilation.
         """
         started = time.perf_counter()
         self.prepare()
@@ -206,24 +206,24 @@ class Variant(ABC):
 
     @classmethod
     def missing(cls) -> str:
-        """Returns one line on what must be done before the variant can run on this machine. Empty if nothing
-        is missing."""
+        """Returns one line on what must be done before the variant can run on this machine. The result is
+        empty if nothing is missing."""
         return ""
 
     @classmethod
     def program_parts(cls) -> Iterator[bytes] | None:
-        """Returns the bytes of a program that is not compiled here, in parts. Returns None if its sources are
-        here."""
+        """Returns an iterator over the bytes of a program that is not compiled here, or None if its sources
+        are here."""
         return None
 
     @classmethod
     def memory_note(cls, num_vertices: int, sources: int | None, knobs: Mapping[str, KnobValue]) -> str:
-        """Returns the memory that a run takes besides the graph, as a formula with its value. Empty if it is
-        unknown."""
+        """Returns the memory that a run takes besides the graph, as a formula with its value. The result is
+        empty if it is unknown."""
         return ""
 
     def measured(self) -> dict[str, str]:
-        """Returns columns about the last runs that only the variant can fill: whose clock timed them, and
+        """Returns result columns that only the variant can fill: whose clock timed the last runs, and their
         memory."""
         return {"clock": "ours" if self.host else "events"}
 
@@ -292,11 +292,12 @@ class ForeignProgram(HostProgram):
 
     @abstractmethod
     def accepted(self, answer: Answer, source: int) -> Answer:
-        """Check an answer. Returns it in the family's form. Raises WrongResultError."""
+        """Check an answer of the program. Returns it in the form that the family uses. Raises
+        WrongResultError."""
 
     @abstractmethod
     def links(self, answer: Answer, source: int) -> Answer:
-        """Returns the links along paths from an answer that has them."""
+        """Returns the links along paths, such as parents, from an answer that has them."""
 
     @abstractmethod
     def work_of(self, answer: Answer) -> int:
@@ -372,7 +373,7 @@ class KernelProgram(Variant):
         return min(needed, self.grid or most, most)
 
     def kernel(self, name: str) -> Kernel:
-        """Returns a kernel, compiled with the variant's macros. Its source is the file called like the
+        """Returns a kernel, compiled with the variant's macros. Its source is the file named after the
         kernel, or else the variant's first file."""
         files = self.source_files()
         source = next((file for file in files if file.stem == name), files[0])
@@ -391,12 +392,13 @@ class KernelProgram(Variant):
         return Contract(owner, {"offset_t": self.num_edges.dtype, **structs}, self.shared_constants())
 
     def shared_structs(self) -> tuple[type[Struct], ...]:
-        """Returns ``structs`` of the class and its bases, and structs that depend on the graph or the
-        family."""
+        """Returns the structs that kernels declare too: ``structs`` of the class and its bases, and structs
+        that depend on the graph or the family."""
         return tuple(one for base in reversed(type(self).__mro__) for one in vars(base).get("structs", ()))
 
     def shared_constants(self) -> dict[str, int]:
-        """Returns ``constants``, and constants that depend on the device or the family."""
+        """Returns the constants that kernels declare too: ``constants``, and those that depend on the device
+        or the family."""
         return {"WARP": self.device.limits.warp_size, **self.constants}
 
     def defines(self) -> dict[str, int | str]:

@@ -53,8 +53,8 @@ class Parameter:
         return f"{kind} from {self.minimum:,} to {self.maximum:,}"
 
     def shrunk(self, value: Value, share: float, sides: int) -> Value:
-        """Returns the value for a graph with about ``share`` of the vertices. ``sides`` is the number of
-        sides of the box that are longer than one cell."""
+        """Returns the parameter's value for a smaller graph with about ``share`` of the vertices. ``sides``
+        is the number of sides of a grid that are longer than one cell."""
         if isinstance(value, str) or self.growth == "fixed":
             return value
         if self.growth == "logarithm":
@@ -113,8 +113,8 @@ class Generator:
         return values
 
     def shrunk(self, given: Parameters, share: float) -> dict[str, Value]:
-        """Returns all parameters for a graph with about ``share`` of the vertices. Raises UsageError for an
-        unknown, missing or invalid parameter."""
+        """Returns all parameters for a smaller graph with about ``share`` of the vertices. Raises UsageError
+        for an unknown, missing or invalid parameter."""
         values = self.complete(given)
         sides = sum(p.growth == "side" and values[p.name] != 1 for p in self.parameters)
         return {p.name: p.shrunk(values[p.name], share, max(1, sides)) for p in self.parameters}
@@ -208,5 +208,5 @@ def _value(word: str) -> Value:
 
 
 def _text(value: Value) -> str:
-    """Returns the shortest text that reads back as an equal value."""
+    """Returns a parameter's value as the shortest text that reads back as an equal value."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -34,7 +34,8 @@ def centre(n: int, form: str) -> int:
 
 
 def _box(n: int, form: str) -> tuple[int, int, int]:
-    """Returns the number of columns, the number of rows, and 1 if diagonal neighbours are joined, else 0."""
+    """Returns the columns and rows of a grid of n vertices, and 1 if diagonal neighbours are joined, else
+    0."""
     if form == "triangular2d":
         columns = math.isqrt(n - 1) + 1
         return columns, columns, 1

@@ -43,8 +43,8 @@ def dense(nodes: int, density: float, degree: float, seed: int) -> EdgeList:
 
     Every vertex has an arc to itself and an arc to its successor on a ring through all vertices. Each other
     arc exists with a probability of ``density`` per cent. The out-degree is at most ``degree`` per cent of
-    ``nodes``. If a vertex would have more arcs, random ones besides these two are dropped. The density is
-    therefore not exact.
+    ``nodes``. A vertex with too many arcs loses random arcs, but not the first two. The density is therefore
+    not exact.
     """
     most = int(nodes * degree / 100)
     if most < min(nodes, 2):
@@ -80,8 +80,8 @@ LARGEST_WEIGHT = 1000
 def weighted_random(n: int, density: float, max_weight: int, seed: int) -> EdgeList:
     """Generate a digraph with weights, in which each arc exists with a probability of ``density`` per cent.
 
-    There are no self loops. Weights are drawn uniformly from 1 .. ``max_weight``. The paper defines only how
-    weights are drawn, so the rest is this project's choice.
+    There are no self loops. Weights are drawn uniformly from 1 .. ``max_weight``. The CSE 6230 paper defines
+    only how weights are drawn, so the rest is this project's choice.
     """
     sources, targets = draw_edges("digraph", n, chance(density / 100), seed=seed)
     weights = draw_weights(len(sources), max_weight, seed=seed)
@@ -144,8 +144,8 @@ def forest_fire(n: int, f: float, b: float, s: int, seed: int) -> EdgeList:
     """Generate a graph whose vertices arrive one by one. Each starts a fire and links to all vertices that
     burn.
 
-    The fire starts at one earlier vertex, drawn uniformly. Each burning vertex burns x of its unburned
-    out-neighbours, where P(x >= i) = f**i. It burns its in-neighbours likewise with b in place of f.
+    The fire starts at one earlier vertex, drawn uniformly. Each burning vertex burns a number x of its
+    unburned out-neighbours, where P(x >= i) = f**i. It burns its in-neighbours likewise with b in place of f.
     Neighbours are chosen uniformly without repetition. The first s vertices start no fire.
     """
     if s > n:

@@ -56,7 +56,7 @@ class Figure(Column):
 
     @property
     def table_columns(self) -> tuple[str, ...]:
-        """Returns the names of its columns in a table for programs."""
+        """Returns the names of its columns in machine-readable tables."""
         spread = ("q1", "median", "q3") if self.quartiles else ()
         return (self.name, *(f"{self.name}_{part}" for part in spread))
 
@@ -185,5 +185,5 @@ class Family(ABC):
         raise UsageError(f"{self.title} take no programs of others")
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
-        """Yield warnings, one line each, for readers of the best times in these rows."""
+        """Yield warnings, one line each, for readers of the best times in ``rows``."""
         return iter(())

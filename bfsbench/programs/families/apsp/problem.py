@@ -60,7 +60,8 @@ def reference_distances(graph: Graph, rows: npt.NDArray[np.int64]) -> Matrix:
 
 def check_distances(found: Matrix, expected: Matrix, rows: npt.NDArray[np.int64]) -> None:
     """Compare distances from the vertices ``rows``. ``found`` and ``expected`` are int32[len(rows), V].
-    Raises WrongDistancesError that names the first pair that differs and the number of differences."""
+    Raises a WrongDistancesError that names the first pair that differs and the number of differences.
+    """
     wrong = np.flatnonzero(found != expected)
     if len(wrong):
         row, target = divmod(int(wrong[0]), found.shape[1])
@@ -129,8 +130,11 @@ def path_between(next_hops: Matrix | None, source: int, target: int) -> npt.NDAr
 
 
 class AllPairs(Problem):
-    """The problem of all pairs of one graph. ``rows`` are the vertices whose distances are checked: all
-    vertices, or a sample for a large graph. ``distances``, int32[len(rows), V], are from SciPy."""
+    """The problem of finding shortest paths between all pairs of vertices of one graph.
+
+    ``rows`` are the vertices whose distances are checked: all vertices, or a sample for a large graph.
+    ``distances``, int32[len(rows), V], are from SciPy.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -142,7 +146,8 @@ class AllPairs(Problem):
         return Run(pairs.poison, pairs.reset, pairs.solve, pairs.distances, _Check(pairs, self))
 
     def check_distances(self, distances: Matrix) -> None:
-        """Check all rows of ``rows``. Raises WrongDistancesError that names the first pair that differs."""
+        """Check the distances from the vertices in ``rows``. Raises a WrongDistancesError that names the
+        first wrong pair."""
         check_distances(distances[self.rows], self.distances, self.rows)
 
     def paths(self, variant: Variant) -> Paths:

@@ -84,7 +84,7 @@ class BreadthFirstSearch(Family):
         return ForeignSearch
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
-        """Yield a warning for each graph with sources that reach few vertices, because they dominate a
+        """Yield a warning for each graph with sources that reach few vertices. These sources dominate a
         harmonic mean."""
         rows = rows[["graph", "graph_checksum", "source", "status", "reached", "num_vertices"]]
         searched = rows[rows["status"] == "ok"].drop_duplicates(["graph", "graph_checksum", "source"])

@@ -7,7 +7,8 @@ from bfsbench.backends.base import Struct
 
 
 class LevelRecord(Struct):
-    """The record that a kernel of several levels writes when a level begins (``common/profile.cuh``)."""
+    """The record that a kernel writes at the beginning of each level, if it runs several levels
+    (``common/profile.cuh``)."""
 
     _fields_: ClassVar = [("nanoseconds", c_ulonglong), ("frontier_size", c_int), ("layer", c_int)]
 

@@ -44,7 +44,7 @@ _BROKEN = {
 
 @dataclass(frozen=True)
 class Tree:
-    """Numbers of a tree that was accepted: its edges, its vertices and its depth."""
+    """The numbers of edges and vertices of a tree that passed the check, and its depth."""
 
     edges: int
     """Listed edges whose two ends are in the tree. An edge counts as often as it is listed."""
@@ -156,11 +156,11 @@ class WrongParentsError(WrongResultError):
 
 
 def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Paths:
-    """Derive the parents after a search, int32[V], on the device or host of the search. Returns them with the
-    time.
+    """Derive a breadth-first tree from the levels of the last search. Returns the parents, int32[V], with the
+    time in ms.
 
-    The parents are derived twice and checked. The second time is measured. Raises WrongParentsError,
-    DeviceError.
+    This runs where the search ran, on the device or the host. It runs twice, and the second run is timed. The
+    parents of each run are checked. Raises WrongParentsError, DeviceError.
     """
     levels = np.ascontiguousarray(search.levels(), np.int32)
     if isinstance(search, KernelProgram):
@@ -193,7 +193,7 @@ def levels_of_tree(parents: Parents) -> Levels:
 
 
 class DeviceParents:
-    """Parents on the device, int32[V], which a kernel derives from levels there and the CSC arrays."""
+    """A bound kernel that derives parents, int32[V], from levels and the CSC arrays on a device."""
 
     def __init__(self, graph: DeviceGraph, levels: Buffer) -> None:
         device, num_vertices = graph.device, levels.size
@@ -212,7 +212,7 @@ class DeviceParents:
 
 
 def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
-    """Derive parents from levels, int32[V], twice by a kernel. Yields them with the time. Raises
+    """Derive parents from levels, int32[V], twice by a kernel. Yields each result with its time in ms. Raises
     DeviceError."""
     derived = DeviceParents(graph, graph.device.upload(levels))
     clock: Clock = DeviceClock(graph.device)
@@ -225,8 +225,8 @@ def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
 
 
 def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:
-    """Derive parents from levels, int32[V] and contiguous, twice by a native program on all cores. Yields the
-    parents with the time."""
+    """Derive parents from levels, int32[V] and contiguous, twice by a native program on all cores. Yields
+    each result with its time in ms."""
     native = library("parents")
     derive = native.parents_64 if graph.column_offsets.dtype.itemsize == 8 else native.parents_32
     derive.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 4]

@@ -47,7 +47,7 @@ class LevelSizes:
 
     @cached_property
     def _pull_edges(self) -> npt.NDArray[np.int64]:
-        """Returns the entries that unreached vertices read at each level if they stop at their first
+        """Returns how many adjacency entries unreached vertices read at each level if each stops at its first
         parent."""
         offsets, levels = self._graph.column_offsets, self._levels
         first = np.diff(offsets).astype(np.int64)
@@ -64,14 +64,17 @@ class LevelSizes:
         return missed + np.append((partly + later)[1:], 0)
 
     def _sums(self, of_vertices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns the sums of a value over the vertices at each level, int64[depth + 1]."""
+        """Returns the sum of ``of_vertices`` over the vertices at each level, int64[depth + 1]."""
         reached = self._levels >= 0
         at, weights = self._levels[reached], of_vertices[reached]
         return np.bincount(at, weights=weights, minlength=self.depth + 1).astype(np.int64)
 
     def edges_inspected(self, reads: str, level: int) -> int | None:
-        """Returns the number of edges that a kernel reads at a level, or None if it is unknown. ``reads`` is
-        ``frontier``, ``pull``, ``all`` or ``unknown``."""
+        """Returns the number of edges that a kernel reads at a level, or None if it is unknown.
+
+        ``reads`` says which edges the kernel reads: ``frontier``, ``pull`` (of unreached vertices), ``all``
+        or ``unknown``.
+        """
         if level > self.depth:
             return 0 if reads == "frontier" else None
         if reads == "unknown":
@@ -128,8 +131,11 @@ def _costs(
     records: npt.NDArray[np.void],
     layers: tuple[str, ...],
 ) -> list[LevelCost]:
-    """Returns one cost per level. If a launch recorded several levels, its records divide the launch's time.
-    The last level gets the rest, and also the time before the first level."""
+    """Returns one cost per level. If one launch ran several levels, the times in their records split the
+    launch's time.
+
+    The last level gets the rest of the time, and also the time before the first level.
+    """
     costs: list[LevelCost] = []
     earlier = start
     ends = [level for level, _, _ in launches[1:]] + [None]

@@ -28,8 +28,11 @@ class WrongLevelsError(WrongResultError):
 
 
 class SequentialSearch:
-    """Runs ``native/cpu_queue.cpp`` on one graph. It is the reference, and also the variant ``cpu_queue``.
-    ``levels`` is int32[V]. All elements must be UNREACHED when ``run`` is called with a source."""
+    """Searches one graph sequentially with ``native/cpu_queue.cpp``. It is the reference, and also a variant,
+    ``cpu_queue``.
+
+    ``levels`` is int32[V]. All elements must be UNREACHED when ``run`` is called with a source.
+    """
 
     def __init__(self, graph: Graph) -> None:
         native = library("cpu_queue")
@@ -61,7 +64,8 @@ def edges_below(graph: Graph, levels: Levels) -> int:
 
 
 def check_levels(levels: Levels, reference: Levels) -> None:
-    """Compare levels with the reference. Raises WrongLevelsError that names the first vertex that differs."""
+    """Compare levels with the reference. Raises a WrongLevelsError that names the first vertex that
+    differs."""
     if np.array_equal(levels, reference):
         return
     wrong = np.flatnonzero(levels != reference)
@@ -120,7 +124,8 @@ class Search(Problem):
         return breadth_first_tree(self.graph, self.source, search)
 
     def profile(self, variant: Variant) -> list[dict[str, str]]:
-        """Returns the level profile of a search. Empty for host programs. Raises WrongLevelsError."""
+        """Returns the level profile of a search. The result is empty for host programs. Raises
+        WrongLevelsError."""
         from bfsbench.programs.families.bfs.profile import count_levels, profiled
 
         if not isinstance(variant, KernelVariant):
@@ -130,7 +135,7 @@ class Search(Problem):
 
 
 class _Check:
-    """Checks what searches by a variant from one source have left."""
+    """Checks the answers of a variant's searches from one source."""
 
     def __init__(self, variant: SearchVariant, source: int, reference: Levels) -> None:
         self._variant = variant

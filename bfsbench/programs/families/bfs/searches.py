@@ -87,7 +87,8 @@ class ForeignSearch(ForeignProgram, HostVariant):
     """A search by a program of other authors. It answers with levels, or with parents if ``leaves_tree`` is
     true.
 
-    A negative level or parent means that a vertex was not reached. The parent of the source is an exception.
+    A negative level means that a vertex was not reached. A negative parent means this for all vertices but
+    the source.
     """
 
     def links(self, answer: npt.NDArray[np.int32], source: int) -> npt.NDArray[np.int32]:
@@ -250,8 +251,8 @@ class OneLaunchVariant(KernelVariant):
     """A search by one launch, whose blocks are all resident and wait for each other.
 
     The kernel's last parameter is the source. The kernel initialises all that a search needs, or leaves it
-    initialised for the next search. ``prepare`` sets ``search``, ``num_blocks`` and ``state``, and passes on
-    ``max_polls``.
+    initialised for the next search. ``prepare`` sets ``search``, ``num_blocks`` and ``state``, and passes
+    ``max_polls`` to the kernel.
     """
 
     search: Launch

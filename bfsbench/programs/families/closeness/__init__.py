@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 class Closeness(Family):
-    """Searches from all vertices, or from ``--sources S`` of them, as closeness and diameters need them.
+    """The family of searches from many sources: from all vertices, or from ``--sources S`` of them.
 
-    The column ``source`` has the number of sources that were drawn. It is empty if every vertex is a source.
+    Closeness and diameters follow from the distances. The column ``source`` has the number of sources that
+    were drawn. It is empty if every vertex is a source.
     """
 
     name = "closeness"

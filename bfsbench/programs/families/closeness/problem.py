@@ -1,7 +1,7 @@
 """Defines the problem of searches from many sources, and checks its answers.
 
-A sample of the sources is checked against single searches. On small graphs the sample is all sources. Laws of
-distances check the remaining answers.
+Answers for a sample of the sources are compared with single searches. On small graphs the sample is all
+sources. The remaining answers must obey laws that hold for all distances.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _TOLERANCE = 1e-9
 
 
 class WrongMeasuresError(WrongResultError):
-    """Raised when the measures of a source differ from the reference, or contradict each other."""
+    """Raised when the measures of a source, such as its sum of distances, differ from the reference or
+    contradict each other."""
 
 
 def drawn_sources(graph: Graph, number: int) -> Ids:
@@ -57,7 +58,8 @@ class SingleSearches:
         self._degrees = np.diff(graph.row_offsets)
 
     def measure(self, source: int) -> tuple[tuple[int, int, float, int], int]:
-        """Returns the measures of a source, and the number of arcs that its search traverses."""
+        """Returns the measures of a source, as listed in FIELDS, and the number of arcs that its search
+        traverses."""
         self._levels.fill(-1)
         arrays = (self._graph.row_offsets, self._graph.column_indices)
         scratch = (self._levels, self._queue)
@@ -101,7 +103,7 @@ class ManySources(Problem):
         self.check(variant.measures(), variant.finds)
 
     def check(self, found: Measures, finds: Collection[str]) -> None:
-        """Check the measures of all sources. Raises WrongMeasuresError that names a source."""
+        """Check the measures of all sources. Raises a WrongMeasuresError that names a source."""
         if len(found) != len(self.sources):
             raise WrongMeasuresError(f"{len(found)} sources have measures, not {len(self.sources)}")
         whole = len(finds) == len(FIELDS)
@@ -119,8 +121,8 @@ class ManySources(Problem):
         self._answered = found if whole else self.expected
 
     def _laws(self, found: Measures) -> list[tuple[str, npt.NDArray[np.bool_]]]:
-        """Returns laws that distances from any source obey, each with bool[sources] that says for which
-        sources it holds."""
+        """Returns laws that the distances from any source obey, each with bool[sources] that is True where
+        the law holds."""
         others, total = found["reached"] - 1, found["distance_sum"]
         harmonic, farthest = found["harmonic"], found["eccentricity"]
         slack = 1 + _TOLERANCE

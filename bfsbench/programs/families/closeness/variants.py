@@ -1,4 +1,5 @@
-"""Defines base classes of variants that search from many sources, and the choice of how many share a pass."""
+"""Defines base classes of variants that search from many sources, and chooses how many sources one pass
+serves."""
 
 from __future__ import annotations
 
@@ -23,10 +24,11 @@ distances. ``eccentricity`` is the largest distance.
 
 
 def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any, room: int | None) -> int:
-    """Returns the number of sources that one pass serves. It is one of ``widths``, which ascend.
+    """Returns how many sources one pass of a search serves. It is one of ``widths``, which ascend.
 
-    The result is the largest width for which each of ``workers`` has a pass and ``bytes_of(bits)`` fits into
-    half of ``room``. If no width fits, the smallest is returned.
+    The result is the largest width that leaves a pass for each of ``workers`` and whose memory is small
+    enough. The memory, ``bytes_of(bits)``, must fit into half of ``room``. If no width qualifies, the result
+    is the smallest.
     """
     busy = [bits for bits in widths if bits * (workers - 1) < sources]
     fitting = [bits for bits in busy if room is None or 2 * bytes_of(bits) <= room]
@@ -52,7 +54,7 @@ class ClosenessVariant(Variant):
 
     @abstractmethod
     def reset(self, sources: Ids) -> None:
-        """Initialise a run from these distinct vertices. This is the first part of the timed run."""
+        """Initialise a run from ``sources``, which are distinct. This is the first part of the timed run."""
 
     @abstractmethod
     def solve(self, sources: Ids) -> None:
@@ -60,8 +62,8 @@ class ClosenessVariant(Variant):
 
     @abstractmethod
     def measures(self) -> Measures:
-        """Wait for the run. Returns the answer: an array with FIELDS, and one element per source in their
-        order."""
+        """Wait for the run. Returns the answer: a structured array with FIELDS, one element per source in
+        their order."""
 
     def measured(self) -> dict[str, str]:
         of_source = f"{self.bytes_source:.1f}" if self.bytes_source else ""
@@ -69,8 +71,8 @@ class ClosenessVariant(Variant):
 
 
 class SummedClock:
-    """A clock for variants that add up in ``took_ms`` the time that counts. Summing distances does not
-    count."""
+    """A clock that reads ``took_ms``, in which a variant adds up the time that counts. Summing distances does
+    not count."""
 
     def __init__(self, variant: ClosenessVariant) -> None:
         self._variant = variant
