@@ -153,8 +153,8 @@ class Device(Protocol):
         is unknown."""
 
     def energy_joules(self) -> float | None:
-        """Returns the energy in J that the whole board has used since some moment in the past. The result is
-        None without a counter."""
+        """Returns the energy in J that the whole board has used since some moment in the past, or None
+        without a counter."""
 
     def other_processes(self) -> int:
         """Returns how many other processes are known to compute on the device now."""
@@ -192,4 +192,4 @@ class Device(Protocol):
         """Wait for all work issued so far. Raises KernelError if a kernel failed."""
 
     def close(self) -> None:
-        """Free everything. The device cannot be used afterwards."""
+        """Free all memory and modules of the device, which cannot be used afterwards."""

@@ -73,7 +73,7 @@ def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, share
 
 def packed(arguments: Iterable[Argument], scalars: int) -> bytes:
     """Returns the bytes of a launch's parameters, without the last ``scalars`` parameters, which are ints.
-    Parameters are laid out like members of a struct. A struct therefore needs no packing."""
+    The bytes are laid out like members of a C struct."""
     members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
     fields = [_field(member) for member in members]
     letters = "".join(letter for letter, _ in fields) + "0i" * (scalars > 0)  # pads for an int

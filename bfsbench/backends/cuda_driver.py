@@ -205,7 +205,7 @@ class Driver(Protocol):
         memory is freed with the object."""
 
     def mirror(self, address: int, count: int) -> Mirror:
-        """Returns a mirror of ``count`` words at an address on the device."""
+        """Returns pinned host memory that mirrors ``count`` words at an address on the device."""
 
     def fill_words(self, address: int, value: int, count: int) -> None: ...
 

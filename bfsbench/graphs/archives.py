@@ -162,9 +162,10 @@ def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -
 
 
 class _TarStream:
-    """Wraps a stream for tarfile, which trusts the sizes in headers and may read any size or seek backwards.
+    """Wraps a stream so that tarfile cannot read too much or seek backwards, because tarfile trusts the sizes
+    in headers.
 
-    Raises tarfile.ReadError for an implausible size or position, and EOFError if the archive ends in a
+    Raises tarfile.ReadError for an implausible size or position, and EOFError if the archive ends within a
     header.
     """
 

@@ -1,4 +1,4 @@
-"""Parses text in blocks of whole lines. Native code uses all cores while further blocks are read and
+"""Parses text in blocks of whole lines. Native code parses on all cores while further blocks are read and
 unpacked."""
 
 import ctypes

@@ -187,8 +187,11 @@ def graph_checksum(
 
 
 def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | None = None) -> _Rows:
-    """Returns arcs grouped by row. Raises InputError for an id out of range. ``plan`` is given if the arcs
-    come from an edge list. Columns then ascend in each row. Otherwise they keep their order."""
+    """Returns arcs grouped by row. Raises InputError for an id out of range.
+
+    With ``plan``, the function applies it to the edges, and columns ascend in each row. Without ``plan``,
+    columns keep their order.
+    """
     native = _native_convert()
     rows, columns = (np.ascontiguousarray(ids, np.int32) for ids in (rows, columns))
     loops = native.count_loops(len(rows), rows, columns, num_vertices)

@@ -177,8 +177,8 @@ def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> 
 
 
 def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
-    """Returns the dialect of an edge list that pandas must read, or None if the native parser reads the
-    file."""
+    """Returns how an edge list is written if pandas must read it, or None if the native parser can read
+    it."""
     dialect = header.dialect
     if dialect is None or dialect.plain or (dialect.named and ids not in (None, "names")):
         return None  # the native parser reports the line without a number

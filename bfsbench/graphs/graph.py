@@ -165,10 +165,10 @@ class Graph:
     ) -> Graph:
         """Returns a graph with an edge from sources[i] to targets[i] for every i.
 
-        Integers number the vertices 0 .. ``num_vertices`` - 1, by default up to the largest id. Text names
-        them. ``weights`` are 32-bit integers, one per edge. Undirected edges are given once each. Raises
-        UsageError for arrays that are not one-dimensional. Raises InputError for columns that do not match or
-        ids out of range.
+        If the ends are integers, the vertices are 0 .. ``num_vertices`` - 1, by default up to the largest
+        end. If the ends are text, they are names of vertices. ``weights`` are 32-bit integers, one per edge.
+        Undirected edges are given once each. Raises UsageError for arrays that are not one-dimensional.
+        Raises InputError for columns that do not match or ids out of range.
         """
         from bfsbench.graphs import interop
         from bfsbench.graphs.columns import Columns
@@ -269,8 +269,8 @@ class Graph:
         """Returns a Graph made of a table with one edge per row.
 
         ``source``, ``target`` and ``weight`` name the columns. By default, columns with usual headings are
-        taken, or the first three. Integers number vertices and text names them, as in :meth:`from_edges`.
-        ``weights`` says whether weights are read, as in :meth:`from_scipy`. Raises UsageError, InputError.
+        taken, or the first three. The ends of edges are ids or names, as in :meth:`from_edges`. ``weights``
+        says whether weights are read, as in :meth:`from_scipy`. Raises UsageError, InputError.
         """
         from bfsbench.graphs import interop
         from bfsbench.graphs.columns import Columns

@@ -67,7 +67,8 @@ class GraphName:
 
     @property
     def name(self) -> str:
-        """Returns the plain name, or the name given to a graph in memory, followed by the marks."""
+        """Returns the plain name, or the name that the user gave to a graph in memory. Marks follow the
+        name."""
         given = given_name(self._located)
         return (self.plain if given == self._located else given) + self.marks.suffix
 

@@ -27,10 +27,9 @@ class Size:
     def peak_bytes(self) -> int:
         """Returns the peak memory in bytes of reading or generating the edges and converting them.
 
-        For an undirected graph, it counts each edge as listed, at 8 bytes, and its two arcs. Each arc takes 8
-        bytes packed and 4 bytes as a column. For a directed graph, an arc takes 4 bytes each for its column,
-        its row and its transposed column, and 8 bytes packed. Weights take additional memory, because they
-        are sorted first.
+        An undirected graph takes 8 bytes per listed edge, and 12 bytes for each of its two arcs. A directed
+        graph takes 20 bytes per arc: 8 for the packed arc, and 4 each for its column, row and transposed
+        column. Weights take more memory, because they are sorted first.
         """
         arc_bytes = 32 if self.mirrored else 20
         if self.weighted:

@@ -140,9 +140,9 @@ class GraphStore:
     ) -> Graph:
         """Convert, store and open a graph. It replaces a graph stored earlier under this name and recipe.
 
-        ``expect`` is the published number of vertices, and of edges as the source counts them before any are
-        dropped or added. Raises InputError if the numbers differ or the conversion fails. Raises
-        BfsbenchError if the cache cannot be written. No files are left after an error.
+        ``expect`` has the published numbers of vertices and edges, or None. Edges count as in the source,
+        before any are dropped or added. Raises InputError if the numbers differ or the conversion fails.
+        Raises BfsbenchError if the cache cannot be written. No files are left after an error.
         """
         # No variable holds the edge list, so that the conversion can free it half-way.
         graph = build_graph(_as_published(edges(), name, expect), name, recipe)

@@ -30,7 +30,7 @@ class Edit:
 
 
 class SourceText:
-    """Three views of a source file. A character has one position in all three.
+    """Three views of a source file, which have equal length and equal positions.
 
     ``code`` has blanks for comments and for text that ``#if 0`` leaves out. ``mask`` also has blanks for
     literals, so that it can be searched. ``statements`` also has blanks for preprocessor directives. Line
@@ -169,8 +169,8 @@ def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
 
 
 def local_headers(source: SourceText, include: Sequence[Path]) -> Iterator[tuple[re.Match[str], Path]]:
-    """Yield the local headers that a file includes, each with the match of its ``#include``. CUDA's headers
-    are left out."""
+    """Yield the local headers that a file includes. Each comes with the regular expression's match of its
+    ``#include``. CUDA's own headers are left out."""
     for match in _LOCAL_INCLUDE.finditer(source.code):
         places = (source.path.parent, *include)
         header = next((h for place in places if (h := (place / match.group(1)).resolve()).is_file()), None)

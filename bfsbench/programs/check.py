@@ -30,11 +30,11 @@ def blocks_for(device: Device, items: int) -> int:
 
 
 class ExpectedAnswer:
-    """The reference answer on a device, for comparison with other answers.
+    """The reference answer on a device, with which other arrays are compared.
 
-    ``expected`` is int32[rows, width], or int32[rows]. In a compared array, rows begin ``pitch`` elements
-    apart, by default ``width``. ``rows``, int32[rows], selects which of its rows to compare, by default all
-    in order. Raises DeviceOutOfMemoryError.
+    ``expected`` is int32[rows, width], or int32[rows]. A compared array may have more rows. ``rows``,
+    int32[rows], then says which of its rows to compare. Its rows begin ``pitch`` elements apart, by default
+    ``width``. Raises DeviceOutOfMemoryError.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ExpectedAnswer:
 
 
 class GuardedArrays:
-    """Detects writes to arrays on a device that nothing may write to."""
+    """Detects writes to device arrays that must not change."""
 
     def __init__(self, device: Device) -> None:
         self._device = device

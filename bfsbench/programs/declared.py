@@ -1,4 +1,4 @@
-"""Checks the attributes that a variant declares. A user's class may hold any values."""
+"""Checks the attributes that a variant declares, because a user's class may hold any values."""
 
 import re
 from collections.abc import Iterator

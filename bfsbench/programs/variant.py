@@ -183,7 +183,7 @@ class Variant(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Prepare once for a graph, outside the timed runs."""
+        """Prepare the variant for its graph. This happens once, outside the timed runs."""
 
     def prepared_ms(self) -> tuple[float, float]:
         """Prepare the variant. Returns the time in ms of preparation, and the time in ms of compilation.
@@ -301,7 +301,7 @@ class ForeignProgram(HostProgram):
 
     @abstractmethod
     def work_of(self, answer: Answer) -> int:
-        """Returns how many arcs a run with this answer has to look at."""
+        """Returns the number of arcs that a run with this answer must read."""
 
     @abstractmethod
     def require_unwritten(self) -> None:

@@ -1,6 +1,7 @@
-"""Defines the base classes of a family of algorithms, a problem on a graph with everything specific to it.
+"""Defines the base classes of families. A family is a problem on a graph, with all that is specific to this
+problem.
 
-With these declarations the rest of the project plans, times, writes and reports points of any family.
+The rest of the project uses these declarations to plan, time, write and report points of any family.
 """
 
 from __future__ import annotations
@@ -180,8 +181,8 @@ class Family(ABC):
         raise UsageError(f"{self.title} have no paths")
 
     def foreign(self) -> type[ForeignProgram]:
-        """Returns the base class of programs of other authors. Raises UsageError if the family does not run
-        them."""
+        """Returns the base class for programs of other authors in this family. Raises UsageError if the
+        family has none."""
         raise UsageError(f"{self.title} take no programs of others")
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:

@@ -75,7 +75,7 @@ class HostAllPairs(HostProgram, AllPairsVariant):
 
 
 class KernelAllPairs(KernelProgram, AllPairsVariant):
-    """CUDA kernels on a matrix whose rows are padded to a multiple of a tile. Results have no padding."""
+    """CUDA kernels on a matrix that is padded to a multiple of the tile size. Results have no padding."""
 
     def tile(self) -> int:
         """Returns the tile size. The number of rows of the matrix is a multiple of it."""

@@ -189,8 +189,8 @@ class KernelVariant(KernelProgram, SearchVariant):
     def level_counters(self) -> list[dict[str, int]]:
         """Wait for the search. Returns the counters of each level, by the names in ``counters``.
 
-        A level is counted while its frontier is expanded. Raises ValueError unless ``counter_buffer`` was
-        set.
+        Events of a level are counted while its frontier is expanded. Raises ValueError unless
+        ``counter_buffer`` was set.
         """
         if self.counter_buffer is None:
             raise ValueError("nothing was counted: set counter_buffer before prepare")

@@ -144,7 +144,10 @@ class ManySources(Problem):
     @cached_property
     def _parts(self) -> tuple[Ids, npt.NDArray[np.int64], tuple[Ids, Ids]]:
         """Returns the strong component of each vertex, the sizes of the components, and arcs between two
-        sources. The arcs are those within a component. Their ends are positions in ``sources``."""
+        sources.
+
+        Only arcs within a component are returned. Their ends are positions in ``sources``.
+        """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
