@@ -62,8 +62,11 @@ class Buffer(Protocol):
     size: int
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
-        """Set ``count`` elements from ``start`` on to a value, asynchronously. Default: up to the end of the
-        buffer. Elements must have 1 or 4 bytes. Elements of other sizes can only be set to 0."""
+        """Set ``count`` elements from ``start`` on to a value, asynchronously. The default is all elements
+        from ``start`` on.
+
+        Elements must have 1 or 4 bytes. Elements of other sizes can only be set to 0.
+        """
 
     def upload(self, array: npt.NDArray[Any]) -> None:
         """Copy a host array into the buffer. It must have the buffer's size and dtype."""

@@ -34,7 +34,7 @@ class Columns:
 
 
 def edge_list(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None = None) -> EdgeList:
-    """Convert columns to an edge list. ``ids`` and ``weights`` are the fields of a :class:`Recipe`.
+    """Convert columns to an edge list. ``ids`` and ``weights`` are options, as in :class:`Recipe`.
 
     Integers are ids. Text is names, which are numbered in ascending order. Raises InputError for columns of
     different lengths or other types, and for ids that are negative or too large. Raises InputError also for

@@ -116,7 +116,7 @@ class Fetcher:
             try:
                 graph = load.prepare(request, found, self._progress(dataset))
             except InputError:
-                # Without a checksum the file itself may be wrong: the next fetch downloads it again.
+                # Without a checksum the file itself may be wrong. The next fetch then downloads it again.
                 if not source.vouched_for:
                     files.forget(found)
                     if source.url is not None:

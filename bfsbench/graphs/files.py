@@ -145,7 +145,7 @@ def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> H
                 copy.write(block)
                 progress(copy.tell(), size)
             sha256 = digest.hexdigest()
-            # Another packing of the same graph has a checksum of its own; its content was verified above.
+            # Another packing of the graph has a checksum of its own. Its content was verified above.
             if found.name == source.filename and source.sha256 not in (None, sha256):
                 raise UnavailableError(f"{found}: SHA-256 is {sha256}, the catalogue says {source.sha256}")
     return keep(dataset, source, target, sha256, str(found.resolve()))

@@ -269,7 +269,8 @@ def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
             f"{label}: the header announces {header.num_entries:,} entries, the file holds {found:,}; "
             "fetch it again, or correct the header if the file is whole"
         )
-    # A last vertex without neighbours has an empty line, invisible in a file that lacks the last line break.
+    # A last vertex without neighbours has an empty line. If the file lacks its last line break, that line
+    # cannot be seen.
     rows = header.layout.max_rows
     if header.layout.adjacency and parsed.rows + 1 < rows:
         raise InputError(

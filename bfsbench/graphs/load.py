@@ -67,8 +67,8 @@ class GraphName:
 
     @property
     def name(self) -> str:
-        """Returns the plain name, or the name that the user gave to a graph in memory. Marks follow the
-        name."""
+        """Returns the plain name with the marks. For a graph given in memory, this is the user's name with
+        the marks."""
         given = given_name(self._located)
         return (self.plain if given == self._located else given) + self.marks.suffix
 

@@ -112,7 +112,7 @@ class GraphStore:
         try:
             return _load(folder, wanted, check)
         except _UnusableError:
-            # In a read-only cache it cannot be removed, but is not used either.
+            # In a read-only cache, an unusable folder cannot be removed, but it is not used either.
             with suppress(OSError), self._exclusive():
                 return self._load_or_remove(folder, wanted, check)
         return None
@@ -151,7 +151,7 @@ class GraphStore:
         try:
             with self._building() as folder:
                 _save(folder, graph, recipe)
-                # Mapped before it is renamed, so that another process may replace it without harm.
+                # The graph is mapped before it is renamed, so that another process may replace it safely.
                 stored = _load(folder, wanted, check=True)
                 self._publish(folder, self.folder(name, recipe))
         except _UnusableError as error:

@@ -1,6 +1,6 @@
-"""Defines the base classes of variants. A variant is a declaration and the program that runs.
+"""Defines the base classes of variants. A variant consists of a declaration and of the program that runs.
 
-A variant belongs to a family, the problem that it solves (:mod:`bfsbench.programs.families`). It is
+A variant belongs to a family, which is the problem that it solves (:mod:`bfsbench.programs.families`). It is
 constructed for a graph and values of its knobs. Variants with kernels also get the shape of a launch.
 ``prepare`` compiles and allocates once, untimed. The base classes of the family declare everything else. The
 module also has classes for knobs, for memory traffic, and for the clocks that time programs.
@@ -397,8 +397,8 @@ class KernelProgram(Variant):
         return tuple(one for base in reversed(type(self).__mro__) for one in vars(base).get("structs", ()))
 
     def shared_constants(self) -> dict[str, int]:
-        """Returns the constants that kernels declare too: ``constants``, and those that depend on the device
-        or the family."""
+        """Returns the constants that kernels declare too: ``constants``, and constants that depend on the
+        device or the family."""
         return {"WARP": self.device.limits.warp_size, **self.constants}
 
     def defines(self) -> dict[str, int | str]:

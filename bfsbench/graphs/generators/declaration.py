@@ -16,8 +16,8 @@ Value = int | float | str
 Parameters = Mapping[str, Value]
 
 Growth = Literal["fixed", "linear", "side", "logarithm"]
-"""How a parameter changes when a graph is shrunk. ``fixed``: not at all. The value is otherwise proportional
-to the number of vertices, or to the side of a box that holds them, or it is their binary logarithm.
+"""How a parameter changes when a graph is shrunk. A ``fixed`` value does not change. Any other value is
+proportional to the number of vertices, to the side of a box that holds them, or to their binary logarithm.
 """
 
 
@@ -98,8 +98,8 @@ class Generator:
     """The kind of graph, in the words of the catalogue: ``lattice``, ``social``."""
 
     def complete(self, given: Parameters) -> dict[str, Value]:
-        """Returns all parameters in order of declaration, with defaults for those that are not given. Raises
-        UsageError for an unknown, missing or invalid parameter."""
+        """Returns all parameters in order of declaration. Parameters that are not given have their defaults.
+        Raises UsageError for an unknown, missing or invalid parameter."""
         for name in given:
             if all(name != parameter.name for parameter in self.parameters):
                 known = ", ".join(parameter.name for parameter in self.parameters) or "none"

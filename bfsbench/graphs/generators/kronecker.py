@@ -60,7 +60,7 @@ def _quadrants(a: float, b: float, c: float) -> tuple[Parameter, ...]:
     return (
         share("a", "chance of the quadrant of low sources and low targets", a),
         share("b", "chance of low sources and high targets", b),
-        share("c", "chance of high sources and low targets; the rest is both high", c),
+        share("c", "chance of high sources and low targets; the rest is the chance of both high", c),
     )
 
 

@@ -29,7 +29,7 @@ def centre(n: int, form: str) -> int:
     columns, rows, _ = _box(n, form)
     layers, rest = divmod(n, columns * rows)
     lines = rows if layers else rest // columns
-    # The middle of the full layers and lines: the last ones may be incomplete.
+    # This is the middle of the full layers and lines, because the last ones may be incomplete.
     return (layers // 2 * rows + lines // 2) * columns + columns // 2
 
 

@@ -23,7 +23,7 @@ class AllPairsShortestPaths(Family):
     one = "all pairs"
     from_sources = False
     columns = (
-        Figure("gops", "10^9 additions and minima a second that V^3 of each in search_ms make", "GOPS"),
+        Figure("gops", "10^9 operations per second of search_ms, for V^3 additions and V^3 minima", "GOPS"),
     )
 
     def require(self, graph: Graph) -> None:

@@ -31,32 +31,32 @@ class BreadthFirstSearch(Family):
     from_sources = True
     columns = (
         Column("depth", "levels below the source"),
-        Column("reached", "vertices"),
+        Column("reached", "vertices reached"),
         Column("edges_traversed", "sum of out-degrees of reached vertices"),
         Figure(
             "mteps",
-            "millions of edges traversed a second, from search_ms",
+            "millions of edges traversed per second of search_ms",
             "MTEPS",
             harmonic=True,
             quartiles=True,
         ),
         Figure(
             "mteps_graph500",
-            "half of it where an undirected edge is stored both ways, as Graph500 counts",
+            "mteps if an undirected edge counts once, as in Graph500: half of mteps",
             harmonic=True,
             shown=False,
         ),
     )
     profile = (
         Column("level", "levels below the source"),
-        Column("kernel", "which kernel, or layer of one, ran the level", kind="text"),
+        Column("kernel", "the kernel, or the layer of a kernel, that ran the level", kind="text"),
         Column("frontier_size", "vertices at this level"),
         Column(
-            "edges_inspected", "adjacency entries read; empty where the search alone knows", total="arcs read"
+            "edges_inspected", "adjacency entries read; empty if only the search knows", total="arcs read"
         ),
         Column(
             "time_us",
-            "of the profiled run; the last level of a launch also has what launching took",
+            "time in the profiled run; the last level of a launch includes the launch",
             kind="number",
         ),
         Column("counts", "NAME=COUNT for each of the variant's counters that is not 0", kind="text"),

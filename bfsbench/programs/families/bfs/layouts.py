@@ -26,6 +26,6 @@ class GridBarrier(Struct):
 
 
 class CountedBarrier(Struct):
-    """The state of a barrier that also sums what the blocks have found (``adaptive/counted_barrier.cuh``)."""
+    """The state of a barrier that also sums counts over all blocks (``adaptive/counted_barrier.cuh``)."""
 
     _fields_: ClassVar = [(word, c_ulonglong) for word in ("edges_word", "vertices_word", "parts_word")]

@@ -131,11 +131,8 @@ def _costs(
     records: npt.NDArray[np.void],
     layers: tuple[str, ...],
 ) -> list[LevelCost]:
-    """Returns one cost per level. If one launch ran several levels, the times in their records split the
-    launch's time.
-
-    The last level gets the rest of the time, and also the time before the first level.
-    """
+    """Returns one cost per level. If a launch ran several levels, their records say when each level began.
+    The last level gets the rest of the launch's time, including the time before the first level."""
     costs: list[LevelCost] = []
     earlier = start
     ends = [level for level, _, _ in launches[1:]] + [None]

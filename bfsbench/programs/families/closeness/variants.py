@@ -28,7 +28,7 @@ def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any,
 
     The result is the largest width that leaves a pass for each of ``workers`` and whose memory is small
     enough. The memory, ``bytes_of(bits)``, must fit into half of ``room``. If no width qualifies, the result
-    is the smallest.
+    is the smallest width.
     """
     busy = [bits for bits in widths if bits * (workers - 1) < sources]
     fitting = [bits for bits in busy if room is None or 2 * bytes_of(bits) <= room]
