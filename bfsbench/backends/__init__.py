@@ -1,4 +1,4 @@
-"""Devices that run the kernels of ``cuda_src``: a GPU, or an emulation on this machine's CPU."""
+"""Opens devices that run the kernels of ``cuda_src``: a GPU, or an emulation on this machine's CPU."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from bfsbench.backends.cuda_driver import Driver
 
 GPU_BACKENDS = ("cuda", "cuda-core")
-"""Those that run kernels on a GPU: through PyCUDA and nvcc, and through cuda-core and NVRTC."""
+"""Backends that run kernels on a GPU: through PyCUDA and nvcc, and through cuda-core and NVRTC."""
 BACKENDS = ("auto", *GPU_BACKENDS, "cpu")
 
 
 def open_device(backend: str, schedule_seed: int = 0) -> Device:
-    """Open a device: one of GPU_BACKENDS, ``cpu``, or ``auto`` for the first of these that can be used.
+    """Open a device. ``backend`` is one of GPU_BACKENDS, ``cpu``, or ``auto``, which takes the first that can
+    be used.
 
-    ``schedule_seed`` chooses the order in which the CPU runs threads and blocks.
-    Raises UsageError when the backend asked for is not available.
+    ``schedule_seed`` determines the order in which the CPU runs threads and blocks. Raises UsageError if the
+    backend is unknown or not available.
     """
     if backend not in BACKENDS:
         raise UsageError(f"unknown backend '{backend}': choose from {', '.join(BACKENDS)}")

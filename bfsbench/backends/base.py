@@ -1,13 +1,14 @@
-"""The device interface: everything a variant's host loop may use of a GPU.
+"""Defines the device interface: everything that a variant's host loop may use of a GPU.
 
-Two implementations: :mod:`bfsbench.backends.cuda` (a GPU, through PyCUDA or cuda-core) and
-:mod:`bfsbench.backends.cpu` (the same ``.cu`` files compiled as C++). Operations are issued in order on one
-stream and may be asynchronous; only ``synchronize``, ``Buffer.download``, ``Signal.read`` and
+There are two implementations: :mod:`bfsbench.backends.cuda` (a GPU, through PyCUDA or cuda-core) and
+:mod:`bfsbench.backends.cpu` (the ``.cu`` files compiled as C++). Operations are issued in order on one stream
+and may be asynchronous. Only ``synchronize``, ``Buffer.download``, ``Signal.read`` and
 ``Event.milliseconds_since`` wait. Nothing here allocates or compiles once a search has been prepared.
 
-Kernel arguments are a Buffer or a Signal (a device pointer), None (a null pointer), a Python int (of the
-parameter's integer type), a NumPy scalar of the parameter's type, a Struct, or a tuple of these for a struct
-of such members, of which the first is as wide as any, without padding at its end.
+A kernel argument may be a Buffer or a Signal (a device pointer), None (a null pointer), or a Struct. It may
+also be a NumPy scalar of the parameter's type, or a Python int, which becomes the parameter's integer type. A
+tuple of these stands for a struct. Its first member must be as wide as any other, and the struct must have no
+padding at its end.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Define = int | str
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of the device, as it reports them. Sizes in bytes."""
+    """Limits of the device, as it reports them. Sizes are in bytes."""
 
     warp_size: int
     max_threads_per_block: int
@@ -37,23 +38,23 @@ class Limits:
     num_multiprocessors: int
     max_threads_per_multiprocessor: int
     shared_memory_per_block: int
-    """Without asking."""
+    """The limit for kernels that do not opt in to more."""
     shared_memory_per_block_optin: int
-    """The limit for kernels that opt in, which the device interface does when ``shared`` of ``Kernel.bind``
-    needs it."""
+    """The limit for kernels that opt in. The device interface opts in if ``shared`` of ``Kernel.bind`` needs
+    it."""
     shared_memory_per_multiprocessor: int
     memory: int
     max_blocks_per_multiprocessor: int = 32
     reserved_shared_memory: int = 0
     """Shared memory of a multiprocessor that the system reserves for each block."""
     blocks_per_cluster: int = 1
-    """Largest thread-block cluster; 1 where there are none."""
+    """Largest thread-block cluster. 1 if the device has no clusters."""
     l2_cache: int = 0
-    """In bytes; 0 where unknown."""
+    """In bytes. 0 if unknown."""
 
 
 class Buffer(Protocol):
-    """A one-dimensional array on the device."""
+    """A protocol for one-dimensional arrays on the device."""
 
     dtype: np.dtype[Any]
     struct: type[Struct] | None
@@ -61,24 +62,28 @@ class Buffer(Protocol):
     size: int
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
-        """Set elements (4-byte or 1-byte dtypes; others to 0) to a value, asynchronously."""
+        """Set ``count`` elements from ``start`` on to a value, asynchronously. The default is all elements
+        from ``start`` on.
+
+        Elements must have 1 or 4 bytes. Elements of other sizes can only be set to 0.
+        """
 
     def upload(self, array: npt.NDArray[Any]) -> None:
-        """Copy a host array of the same size and dtype in."""
+        """Copy a host array into the buffer. It must have the buffer's size and dtype."""
 
     def download(self) -> npt.NDArray[Any]:
-        """Wait, and copy the array to the host."""
+        """Wait for the device. Returns a copy of the array on the host."""
 
 
 class Signal(Protocol):
-    """Some int32 words, or a struct, on the device that the host polls through pinned memory."""
+    """A protocol for int32 words, or a struct, on the device that the host polls through pinned memory."""
 
     def read(self, index: int = 0) -> int:
-        """Wait for all work issued so far and return the word ``index``."""
+        """Wait for all work issued so far. Returns the word ``index``."""
 
     def read_struct(self) -> Any:
-        """Wait for all work issued so far and return the struct: its attributes are the members, valid until
-        the next read."""
+        """Wait for all work issued so far. Returns the struct, whose attributes are its members. The result
+        is valid until the next read."""
 
     def fill(self, value: int, index: int | None = None) -> None:
         """Set the word ``index``, or every word, asynchronously."""
@@ -87,72 +92,75 @@ class Signal(Protocol):
         """Set the words of a member of the struct, or of one element of an array, asynchronously."""
 
     def member(self, name: str) -> Argument:
-        """The address of a member of the struct, as a kernel argument."""
+        """Returns the address of a member of the struct, as a kernel argument."""
 
 
 class Launch(Protocol):
-    """A kernel with everything bound but the number of blocks and the last int parameters."""
+    """A protocol for kernels that are bound to everything but the number of blocks and the last int
+    parameters."""
 
     def __call__(self, blocks: int, *scalars: int) -> None:
-        """Launch asynchronously; ``scalars`` fill the kernel's last parameters, all of type ``int``."""
+        """Launch the kernel asynchronously. ``scalars`` are the values of the kernel's last parameters, all
+        of type ``int``."""
 
 
 class Kernel(Protocol):
-    """One ``__global__`` function of a module."""
+    """A protocol for ``__global__`` functions of a module."""
 
     def bind(
         self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
     ) -> Launch:
-        """Fix all arguments but the last, threads a block and dynamic shared memory (bytes).
+        """Fix the kernel's arguments, the threads per block and the bytes of dynamic shared memory. Returns a
+        Launch.
 
-        Arguments are given by the names of the kernel's parameters; some, the first ones, may be given by
-        position. ``scalars`` are the last ``int`` parameters, which each launch gives: their number, or their
-        names in order. Raises LaunchError, naming the parameter, where arguments do not fit the kernel's
-        declaration, or if the device can never launch this configuration.
+        Arguments are given by the names of the kernel's parameters. The first ones may be given by position.
+        ``scalars`` are the last ``int`` parameters, which each launch gives: their number, or their names in
+        order. Raises a LaunchError that names the parameter if an argument does not fit the kernel's
+        declaration. Raises LaunchError also if the device can never launch this configuration.
         """
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
-        """How many blocks of this configuration are resident on the device at a time."""
+        """Returns how many blocks of this configuration the device holds at a time."""
 
 
 class Module(Protocol):
-    """A compiled ``.cu`` file."""
+    """A protocol for compiled ``.cu`` files."""
 
     def kernel(self, name: str) -> Kernel: ...
 
 
 class Event(Protocol):
-    """A point in the device's stream."""
+    """A protocol for points in the device's stream of work."""
 
     def record(self) -> None: ...
 
     def milliseconds_since(self, earlier: Event) -> float:
-        """Wait for this event; the time from ``earlier`` to it in ms."""
+        """Wait for this event. Returns the time in ms from ``earlier`` to it."""
 
 
 class Device(Protocol):
-    """One GPU, or an emulation of one."""
+    """A protocol for a GPU, or an emulation of a GPU."""
 
     backend: str
-    """``cuda``, ``cuda-core`` or ``cpu``; goes into every row."""
+    """``cuda``, ``cuda-core`` or ``cpu``. It goes into every row."""
     limits: Limits
     compile_ms: float
-    """Time that ``module`` has taken so far."""
+    """Time in ms that ``module`` has taken so far."""
 
     def describe(self) -> dict[str, str]:
-        """Provenance: ``gpu``, ``gpu_bus_id`` (on its host), ``compute_capability``, ``driver``, ``cuda``.
-
-        Empty where it does not apply.
-        """
+        """Returns ``gpu``, ``gpu_bus_id`` (on its host), ``compute_capability``, ``driver`` and ``cuda``, for
+        result rows. A value that does not apply is empty."""
 
     def telemetry(self) -> dict[str, str]:
-        """The current state: ``sm_clock_mhz``, ``memory_clock_mhz``, ``throttle``; empty where unknown."""
+        """Returns the current ``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle``. A value is empty if it
+        is unknown."""
 
     def energy_joules(self) -> float | None:
-        """Energy used by the whole board since an unspecified moment in the past; None without a counter."""
+        """Returns the energy in J that the whole board has used since some moment in the past, or None
+        without a counter."""
 
     def other_processes(self) -> int:
-        """How many other processes are known to compute on the device now."""
+        """Returns how many other processes are known to compute on the device now."""
 
     def module(
         self,
@@ -162,27 +170,29 @@ class Device(Protocol):
         child_kernels: bool = False,
         contract: Contract | None = None,
     ) -> Module:
-        """Compile a ``.cu`` file with macros defined; the same request again returns the same module.
+        """Compile a ``.cu`` file with the macros ``defines``. Returns its module. A repeated request returns
+        the first module.
 
-        ``child_kernels`` is needed when kernels launch kernels. With a contract the file compiles only if its
+        ``child_kernels`` is needed if kernels launch kernels. With a contract the file compiles only if its
         types and macros agree with the host's. Raises ToolchainError with the first error.
         """
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
-        """A new buffer with the contents of a host array. Raises DeviceOutOfMemoryError."""
+        """Returns a new buffer with the contents of a host array. Raises DeviceOutOfMemoryError."""
 
     def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
-        """A new buffer of undefined contents (at least one element). Raises DeviceOutOfMemoryError."""
+        """Returns a new buffer of at least one element, with undefined contents. Raises
+        DeviceOutOfMemoryError."""
 
     def signal(self, words: int | type[Struct] = 1) -> Signal: ...
 
     def event(self) -> Event: ...
 
     def reset_persisting_l2(self) -> None:
-        """Let lines that kernels made persist in the L2 cache be evicted as any other."""
+        """Allow the L2 cache to evict lines that kernels made persist."""
 
     def synchronize(self) -> None:
-        """Wait for everything. Raises KernelError if a kernel failed."""
+        """Wait for all work issued so far. Raises KernelError if a kernel failed."""
 
     def close(self) -> None:
-        """Free everything; the device cannot be used afterwards."""
+        """Free all memory and modules of the device, which cannot be used afterwards."""

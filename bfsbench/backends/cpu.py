@@ -1,7 +1,5 @@
-"""The device interface on this machine's CPU: :mod:`bfsbench.emulator` runs the same ``.cu`` files.
-
-It is for developing and testing kernels without a GPU. Its times do not predict those of a GPU.
-"""
+"""Implements the device interface on this machine's CPU. :mod:`bfsbench.emulator` runs the ``.cu`` files. It
+is for developing and testing kernels without a GPU. Its times do not predict those of a GPU."""
 
 from typing import Any
 
@@ -12,10 +10,8 @@ from bfsbench.support.paths import KERNEL_HEADERS
 
 
 class CpuDevice(Emulator):
-    """An emulator as a :class:`bfsbench.backends.base.Device`.
-
-    Takes what :class:`bfsbench.emulator.Emulator` takes, besides ``include``.
-    """
+    """An emulator as a :class:`bfsbench.backends.base.Device`. It takes the arguments of
+    :class:`bfsbench.emulator.Emulator`, except ``include``."""
 
     backend = "cpu"
 
@@ -26,20 +22,21 @@ class CpuDevice(Emulator):
         self.limits = _limits(self.hardware)
 
     def describe(self) -> dict[str, str]:
-        """Provenance; ``gpu`` names the emulation, and its schedule where that is not the default."""
+        """Returns columns of result rows about the device. ``gpu`` names the emulation, and its schedule if
+        that is not 0."""
         schedule = f", schedule {self.seed}" if self.seed else ""
         gpu = f"emulated on {cpu_model()}{schedule}"
         return {"gpu": gpu, "gpu_bus_id": "", "compute_capability": "", "driver": "", "cuda": ""}
 
     def telemetry(self) -> dict[str, str]:
-        """Empty: there are no clocks to read."""
+        """Returns empty values, because an emulation has no clocks to read."""
         return {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
 
     def energy_joules(self) -> float | None:
         return None
 
     def reset_persisting_l2(self) -> None:
-        """Do nothing: caches are not emulated."""
+        """Do nothing, because caches are not emulated."""
 
     def other_processes(self) -> int:
         return 0

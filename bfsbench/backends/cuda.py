@@ -1,7 +1,8 @@
-"""The device interface on a GPU: the backends ``cuda`` and ``cuda-core``, which differ in their driver.
+"""Implements the device interface on a GPU, for the backends ``cuda`` and ``cuda-core``, which differ in
+their driver.
 
-It has devices, modules, kernels, buffers, signals, and the bytes of kernels' arguments. The context spins
-when it waits, because a level of a search is shorter than a thread's sleep and wake-up.
+The module has devices, modules, kernels, buffers, signals, and the bytes of kernels' arguments. The context
+spins when it waits, because a level of a search is shorter than a thread's sleep and wake-up.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from bfsbench.support.toolchain import DRIVER_LIBRARY, unsupported
 
 
 class LaunchConfig(ctypes.Structure):
-    """CUlaunchConfig of cuda.h."""
+    """The struct CUlaunchConfig of cuda.h."""
 
     _fields_ = (
         *((f"grid_dim_{axis}", ctypes.c_uint) for axis in "xyz"),
@@ -46,8 +47,11 @@ class LaunchConfig(ctypes.Structure):
 
 
 def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, shared: int) -> int | None:
-    """Clusters of ``cluster`` blocks, compiled into a kernel of a cubin, that the device of the current
-    context holds at once; None where the driver cannot answer."""
+    """Returns how many clusters of a kernel the device holds at a time, or None if the driver cannot answer.
+
+    The kernel of ``cubin`` is compiled with clusters of ``cluster`` blocks. The device is that of the current
+    context.
+    """
     driver, of = ctypes.CDLL(DRIVER_LIBRARY), FunctionAttribute
     if not hasattr(driver, "cuOccupancyMaxActiveClusters"):
         return None
@@ -68,10 +72,8 @@ def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, share
 
 
 def packed(arguments: Iterable[Argument], scalars: int) -> bytes:
-    """The bytes of a launch's parameters up to the last ``scalars`` ones, which are ints.
-
-    Parameters are laid out like members of a struct, so a struct needs no packing.
-    """
+    """Returns the bytes of a launch's parameters, without the last ``scalars`` parameters, which are ints.
+    The bytes are laid out like members of a C struct."""
     members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
     fields = [_field(member) for member in members]
     letters = "".join(letter for letter, _ in fields) + "0i" * (scalars > 0)  # pads for an int
@@ -79,7 +81,7 @@ def packed(arguments: Iterable[Argument], scalars: int) -> bytes:
 
 
 def _field(argument: Argument) -> tuple[str, Any]:
-    """Format letters and value of a kernel argument, as ``struct.pack`` takes them."""
+    """Returns the format letters and the value of a kernel argument for ``struct.pack``."""
     if isinstance(argument, CudaBuffer | CudaSignal | Member):
         return "P", argument.pointer
     if isinstance(argument, Struct):
@@ -93,7 +95,7 @@ def _field(argument: Argument) -> tuple[str, Any]:
 
 
 class CudaBuffer:
-    """Device memory of its own; see backends.base.Buffer."""
+    """Device memory allocated for one array. Implements :class:`bfsbench.backends.base.Buffer`."""
 
     def __init__(self, size: int, dtype: npt.DTypeLike | type[Struct], driver: Driver) -> None:
         self.dtype = np.dtype(dtype)
@@ -132,16 +134,17 @@ class CudaBuffer:
 
 @dataclass(frozen=True)
 class Member:
-    """The address of a member of a signal's struct; an argument."""
+    """The address of a member of a signal's struct, as a kernel argument."""
 
     pointer: int
     dtype: np.dtype[Any]
     signal: CudaSignal
-    """Kept while the address is in use."""
+    """Keeps the memory alive while the address is in use."""
 
 
 class CudaSignal:
-    """Words in device memory with a mirror in pinned host memory; see backends.base.Signal."""
+    """Words in device memory with a mirror in pinned host memory. Implements
+    :class:`bfsbench.backends.base.Signal`."""
 
     def __init__(self, words: int | type[Struct], driver: Driver) -> None:
         self.struct = None if isinstance(words, int) else words
@@ -179,7 +182,7 @@ _PORTABLE_CLUSTER = 8
 
 
 class CudaKernel:
-    """One function of a module; see backends.base.Kernel."""
+    """One function of a module. Implements :class:`bfsbench.backends.base.Kernel`."""
 
     def __init__(self, binary: Binary, name: str, device: CudaDevice, signature: Signature) -> None:
         self._binary = binary
@@ -228,7 +231,7 @@ class CudaKernel:
 
 
 class CudaModule:
-    """A compiled ``.cu`` file; see backends.base.Module."""
+    """A compiled ``.cu`` file. Implements :class:`bfsbench.backends.base.Module`."""
 
     def __init__(
         self, binary: Binary, name: str, device: CudaDevice, signatures: Mapping[str, Signature]
@@ -245,7 +248,8 @@ class CudaModule:
 
 
 class CudaDevice:
-    """The first visible GPU; see backends.base.Device. Raises UsageError if kernels cannot run on it."""
+    """The first visible GPU. Implements :class:`bfsbench.backends.base.Device`. Raises UsageError if kernels
+    cannot run on it."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
@@ -345,17 +349,19 @@ def _limits(driver: Driver) -> Limits:
 
 
 def _blocks_per_cluster(compute_capability: tuple[int, int]) -> int:
-    """The largest cluster a launch may have, by CUDA's documentation: PyCUDA cannot query the driver."""
+    """Returns the largest number of blocks per cluster, by CUDA's documentation, because PyCUDA cannot query
+    the driver."""
     if compute_capability < (9, 0):
         return 1
     return _PORTABLE_CLUSTER if compute_capability >= (12, 0) else 16
 
 
 def _occupancy(function: Function, block: int, shared: int, limits: Limits, registers: int) -> int:
-    """Blocks of a function that one multiprocessor, with so many registers, holds at a time.
+    """Returns how many blocks of a function one multiprocessor holds at a time. ``registers`` is its number
+    of registers.
 
-    PyCUDA does not wrap the driver's function; this is NVIDIA's documented calculation for compute
-    capability 5.0 and later: registers are given to warps by 256 from four equal parts of the register file.
+    PyCUDA does not wrap the driver's function. This is NVIDIA's documented calculation for compute capability
+    5.0 and later. Warps get registers in units of 256 from four equal parts of the register file.
     """
     warps = -(-block // 32)
     used_registers = function.attribute(FunctionAttribute.NUM_REGS) * 32

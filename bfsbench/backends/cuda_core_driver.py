@@ -1,9 +1,10 @@
-"""The ``cuda-core`` backend's driver: NVIDIA's own Python packages, which need no CUDA toolkit.
+"""Implements the driver of the backend ``cuda-core`` with NVIDIA's Python packages, which need no CUDA
+toolkit.
 
 NVRTC, NVIDIA's compiler as a library, compiles ``.cu`` files, and the cubins are cached. The libraries and
-NVIDIA's headers come from PyPI, or from a toolkit where there is one. A launch and a read, which a search
-does at every level, go to the driver's library through ctypes, with arguments converted once. cuda-bindings,
-which do all else, convert arguments at each call. Importing this module needs cuda-core.
+NVIDIA's headers come from PyPI, or from a toolkit if there is one. A search launches and reads at every
+level. These two calls go to the driver's library through ctypes, with arguments converted once. All other
+calls use cuda-bindings, which convert arguments at each call. Importing this module needs cuda-core.
 """
 
 from __future__ import annotations
@@ -53,10 +54,11 @@ from bfsbench.support.toolchain import (
 def compile_source(
     source: Path, defines: Mapping[str, Define], appended: str, arch: str, *, child_kernels: bool
 ) -> bytes:
-    """The cubin of a ``.cu`` file with some C++ behind it, for an architecture such as ``sm_90``.
+    """Returns the cubin of a ``.cu`` file with the C++ code ``appended`` after it. ``arch`` is like
+    ``sm_90``.
 
-    It is taken from the cache if the file and its headers, macros and the compiler are the same. Raises
-    ToolchainError with the compiler's first error, or where a library or a header is missing.
+    A cubin in the cache is used if the file, its headers, the macros and the compiler are unchanged. Raises
+    ToolchainError with the compiler's first error, or if a library or a header is missing.
     """
     files = [*source_files(source, KERNEL_HEADERS)]
     parts = (nvrtc_version(), repr(NVRTC_OPTIONS), arch, str(child_kernels), repr(sorted(defines.items())))
@@ -82,7 +84,7 @@ def _compiled(source: Path, defines: Mapping[str, Define], appended: str, arch: 
 
 
 def _linked(source: Path, defines: Mapping[str, Define], appended: str, arch: str) -> bytes:
-    """Kernels that launch kernels, linked with the part of CUDA's runtime that runs on the device."""
+    """Returns the cubin of kernels that launch kernels, linked with the device part of CUDA's runtime."""
     try:
         load_nvidia_dynamic_lib("nvJitLink")
         runtime = find_static_lib("cudadevrt")
@@ -110,7 +112,7 @@ def _program(
     )
     try:
         return Program(f"{source.read_text()}\n{appended}", "c++", options).compile("cubin")
-    except Exception as error:  # cuda-core has no public name for its own
+    except Exception as error:  # cuda-core has no public name for its own exception
         said, found, log = str(error).partition("compilation log:")
         if not found:
             raise
@@ -118,7 +120,8 @@ def _program(
 
 
 def _cuda_headers() -> list[str]:
-    """Folders of NVIDIA's headers: those of the runtime, and the C++ library that these include."""
+    """Returns the folders of NVIDIA's headers: the runtime's headers, and the C++ library that they
+    include."""
     folders = [find_nvidia_header_directory(name) for name in ("cudart", "cccl")]
     if None in folders:
         fix = pip_install("nvidia-cuda-runtime", "nvidia-cuda-cccl")
@@ -134,29 +137,31 @@ Owner = TypeVar("Owner")
 
 
 def _error(status: Any) -> DeviceError:
-    """The error for a CUresult other than success."""
+    """Returns the error for a CUresult other than success."""
     _, text = cuda.cuGetErrorString(status)
     told = text.decode() if text else str(status)
     return device_error(told, out_of_memory=status == cuda.CUresult.CUDA_ERROR_OUT_OF_MEMORY)
 
 
 def _text(buffer: bytes) -> str:
-    """What a buffer of the driver's holds; behind the first zero it may be anything."""
+    """Returns the text in a buffer of the driver. It ends at the first zero byte."""
     return buffer.split(b"\0", 1)[0].decode()
 
 
 def _checked(returned: tuple[Any, ...]) -> Any:
-    """What a function of the driver returns behind its CUresult."""
+    """Returns the result that follows the CUresult of a driver function. Raises DeviceError if the CUresult
+    is an error."""
     if returned[0]:
         raise _error(returned[0])
     return returned[1] if len(returned) > 1 else None
 
 
 class CoreLaunch:
-    """A prepared asynchronous call, whose method is a backends.base.Launch: methods are called faster than
-    objects.
+    """A prepared asynchronous call of a kernel. The method ``launch`` is a
+    :class:`bfsbench.backends.base.Launch`.
 
-    The parameters lie in one buffer that the driver copies at each launch. Only the last ints change.
+    It is a method because Python calls methods faster than objects. The parameters are in one buffer that the
+    driver copies at each launch. Only the last ints change.
     """
 
     def __init__(
@@ -191,7 +196,8 @@ class CoreLaunch:
 
 
 class CoreFunction:
-    """See backends.cuda_driver.Function."""
+    """A kernel, called through ctypes and cuda-bindings. Implements
+    :class:`bfsbench.backends.cuda_driver.Function`."""
 
     def __init__(self, library: ctypes.CDLL, function: Any, stream: Any) -> None:
         self._library = library
@@ -212,7 +218,8 @@ class CoreFunction:
 
 
 class CoreBinary:
-    """See backends.cuda_driver.Binary. The driver unloads it with its context."""
+    """A compiled file, loaded through cuda-bindings. Implements
+    :class:`bfsbench.backends.cuda_driver.Binary`. The driver unloads it with its context."""
 
     def __init__(self, library: ctypes.CDLL, cubin: bytes, stream: Any) -> None:
         self.cubin: bytes | None = cubin
@@ -226,7 +233,7 @@ class CoreBinary:
 
 
 class _Memory:
-    """The address of memory on the device."""
+    """An object that stands for memory on the device. ``int()`` gives its address."""
 
     def __init__(self, address: int) -> None:
         self._address = address
@@ -236,7 +243,8 @@ class _Memory:
 
 
 class CoreMirror:
-    """See backends.cuda_driver.Mirror."""
+    """Pinned host memory that mirrors words on the device. Implements
+    :class:`bfsbench.backends.cuda_driver.Mirror`."""
 
     def __init__(self, library: ctypes.CDLL, here: int, there: int, count: int, stream: Any) -> None:
         pinned = (ctypes.c_int32 * count).from_address(here)
@@ -254,7 +262,7 @@ class CoreMirror:
 
 
 class CoreEvent:
-    """A CUDA event; see backends.base.Event."""
+    """A CUDA event. Implements :class:`bfsbench.backends.base.Event`."""
 
     def __init__(self, event: Any, stream: Any) -> None:
         self._event = event
@@ -273,9 +281,9 @@ class CoreEvent:
 
 
 class CoreDriver:
-    """See backends.cuda_driver.Driver.
+    """The first visible GPU through cuda-bindings. Implements :class:`bfsbench.backends.cuda_driver.Driver`.
 
-    Raises DeviceError when there is no GPU, ToolchainError without NVRTC or with one that is too new for the
+    Raises DeviceError if there is no GPU. Raises ToolchainError if NVRTC is missing or too new for the
     driver.
     """
 
@@ -367,10 +375,11 @@ class CoreDriver:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            cuda.cuDevicePrimaryCtxRelease(self._device)  # it may fail where a kernel has failed
+            cuda.cuDevicePrimaryCtxRelease(self._device)  # this may fail if a kernel has failed
 
     def _owned(self, owner: Owner, free: Any, handle: Any) -> Owner:
-        """The owner of something that is freed with it, or with the context, whichever goes first."""
+        """Free ``handle`` when ``owner`` is freed, or with the context if that ends first. Returns
+        ``owner``."""
         weakref.finalize(owner, self._free, free, handle).atexit = False
         return owner
 

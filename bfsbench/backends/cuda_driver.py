@@ -1,9 +1,10 @@
-"""What :mod:`bfsbench.backends.cuda` needs of NVIDIA's driver, whichever Python package calls it.
+"""Defines what :mod:`bfsbench.backends.cuda` needs from NVIDIA's driver, whichever Python package calls the
+driver.
 
-There are two implementations: :mod:`bfsbench.backends.pycuda_driver`, which compiles with nvcc, and
-:mod:`bfsbench.backends.cuda_core_driver`, which compiles with NVRTC and needs no CUDA toolkit. All work goes
-to one stream. All methods raise DeviceError or one of its subclasses where the driver fails. Clocks, throttle
-state, energy and users of a GPU come from NVML, which needs no CUDA context.
+There are two implementations. :mod:`bfsbench.backends.pycuda_driver` compiles with nvcc.
+:mod:`bfsbench.backends.cuda_core_driver` compiles with NVRTC and needs no CUDA toolkit. All work goes to one
+stream. All methods raise DeviceError or one of its subclasses if the driver fails. Clocks, throttle state,
+energy and users of a GPU come from NVML, which needs no CUDA context.
 """
 
 from collections.abc import Mapping
@@ -25,11 +26,12 @@ THROTTLE_REASONS = {
     0x0000000000000040: "hardware thermal",
     0x0000000000000080: "power brake",
 }
-"""Bits of NVML's clocks-event reasons that slow a kernel down; idleness and user settings are left out."""
+"""Bits of NVML's clocks-event reasons that slow a kernel down. Idleness and user settings are left out."""
 
 
 class Telemetry:
-    """Readings of one GPU; empty strings when nvidia-ml-py is missing or the driver has no value."""
+    """Reads clocks, energy and processes of one GPU. A value is empty if nvidia-ml-py or the driver does not
+    have it."""
 
     def __init__(self, pci_bus_id: str) -> None:
         self.driver = ""
@@ -47,7 +49,7 @@ class Telemetry:
             return
 
     def _ask(self, function: str, *arguments: object) -> Any:
-        """NVML's answer about the GPU; None where it has none."""
+        """Returns NVML's answer about the GPU, or None if it has no answer."""
         if self._nvml is None:
             return None
         try:
@@ -56,7 +58,8 @@ class Telemetry:
             return None
 
     def read(self) -> dict[str, str]:
-        """``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle`` (reasons, or ``none``)."""
+        """Returns ``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle``, the reasons for slower clocks or
+        ``none``."""
         values = {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
         if self._nvml is None:
             return values
@@ -70,17 +73,19 @@ class Telemetry:
         return values
 
     def energy_joules(self) -> float | None:
-        """Energy used by the board since the driver was loaded; None for GPUs without the counter."""
+        """Returns the energy in J that the board has used since the driver was loaded. The result is None if
+        the GPU has no counter."""
         millijoules = self._ask("nvmlDeviceGetTotalEnergyConsumption")
         return None if millijoules is None else int(millijoules) / 1e3
 
     def other_processes(self) -> int:
-        """How many processes beside this one compute on the GPU; 0 where the driver has no answer."""
+        """Returns how many processes besides this one compute on the GPU. The result is 0 if the driver has
+        no answer."""
         return max(0, len(self._ask("nvmlDeviceGetComputeRunningProcesses") or ()) - 1)
 
 
 PENDING_CHILDREN = 16384
-"""Pending child kernels that the device reserves memory for: far more than kernels launch."""
+"""Number of pending child kernels for which the device reserves memory. Kernels launch far fewer."""
 
 _LAUNCH_REFUSED = (
     "invalid argument",
@@ -90,11 +95,11 @@ _LAUNCH_REFUSED = (
     "invalid configuration",
     "cluster misconfiguration",
 )
-"""What the driver says of launches that it has refused."""
+"""Phrases in the driver's messages about launches that it has refused."""
 
 
 def device_error(message: str, *, out_of_memory: bool = False) -> DeviceError:
-    """The project's error for a failure of the driver, by the driver's message."""
+    """Returns the project's error for a failure of the driver, chosen by the driver's message."""
     text = message.splitlines()[0]
     if out_of_memory:
         return DeviceOutOfMemoryError(text)
@@ -104,7 +109,7 @@ def device_error(message: str, *, out_of_memory: bool = False) -> DeviceError:
 
 
 class DeviceAttribute(IntEnum):
-    """CUdevice_attribute of cuda.h."""
+    """Device attributes that this package reads, numbered as CUdevice_attribute in cuda.h."""
 
     MAX_THREADS_PER_BLOCK = 1
     MAX_GRID_DIM_X = 5
@@ -123,7 +128,7 @@ class DeviceAttribute(IntEnum):
 
 
 class FunctionAttribute(IntEnum):
-    """CUfunction_attribute of cuda.h."""
+    """Attributes of kernels that this package uses, numbered as CUfunction_attribute in cuda.h."""
 
     MAX_THREADS_PER_BLOCK = 0
     SHARED_SIZE_BYTES = 1
@@ -136,7 +141,7 @@ class FunctionAttribute(IntEnum):
 
 
 class Function(Protocol):
-    """A kernel that the driver has loaded."""
+    """A protocol for kernels that the driver has loaded."""
 
     def attribute(self, which: FunctionAttribute) -> int: ...
 
@@ -145,22 +150,25 @@ class Function(Protocol):
     def bind(
         self, block: int, shared: int, arguments: bytes, scalars: int, keep_alive: tuple[Argument, ...]
     ) -> Launch:
-        """A launch of ``block`` threads a block with the parameters' bytes, but for the last ``scalars`` ones
-        of type int. ``keep_alive`` are objects whose addresses are among the bytes.
+        """Returns a launch with ``block`` threads per block. ``shared`` is the bytes of dynamic shared
+        memory.
+
+        ``arguments`` are the bytes of all parameters but the last ``scalars`` parameters, which are ints.
+        ``keep_alive`` has the objects whose addresses are among the bytes.
         """
 
 
 class Binary(Protocol):
-    """A compiled ``.cu`` file that the driver has loaded."""
+    """A protocol for compiled ``.cu`` files that the driver has loaded."""
 
     cubin: bytes | None
-    """What it was loaded from; None where that is not known."""
+    """The cubin from which it was loaded. None if that is not known."""
 
     def function(self, name: str) -> Function: ...
 
 
 class Mirror(Protocol):
-    """Words in pinned memory of the host."""
+    """A protocol for words in pinned host memory that mirror words on the device."""
 
     words: npt.NDArray[np.int32]
 
@@ -170,7 +178,7 @@ class Mirror(Protocol):
 
 @dataclass(frozen=True)
 class Identity:
-    """Which device and which software."""
+    """The device and the CUDA versions in use."""
 
     name: str
     pci_bus_id: str
@@ -178,13 +186,13 @@ class Identity:
     memory: int
     """In bytes."""
     driver: int
-    """The CUDA version that the driver is for: 13000 is 13.0."""
+    """The CUDA version that the driver supports. 13000 means 13.0."""
     toolkit: str
-    """The CUDA version of the compiler: 13.0."""
+    """The CUDA version of the compiler, such as 13.0."""
 
 
 class Driver(Protocol):
-    """The first visible GPU, through one Python package."""
+    """A protocol for access to the first visible GPU through one Python package."""
 
     backend: str
     """Its name in ``--backend`` and in rows."""
@@ -193,11 +201,11 @@ class Driver(Protocol):
     def attribute(self, which: DeviceAttribute) -> int: ...
 
     def allocate(self, size: int) -> Any:
-        """``size`` bytes of device memory; ``int()`` of the object is their address. They are freed with
-        it."""
+        """Returns ``size`` bytes of device memory as an object. ``int()`` of the object is their address. The
+        memory is freed with the object."""
 
     def mirror(self, address: int, count: int) -> Mirror:
-        """A mirror of ``count`` words at an address of the device."""
+        """Returns pinned host memory that mirrors ``count`` words at an address on the device."""
 
     def fill_words(self, address: int, value: int, count: int) -> None: ...
 
@@ -214,6 +222,6 @@ class Driver(Protocol):
     def load(
         self, source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
     ) -> Binary:
-        """Compile a file with ``appended`` behind it and load it. Raises ToolchainError."""
+        """Compile a file with the C++ code ``appended`` after it, and load it. Raises ToolchainError."""
 
     def close(self) -> None: ...

@@ -1,9 +1,9 @@
-"""The ``cuda`` backend's driver: PyCUDA and nvcc. Importing this module needs PyCUDA.
+"""Implements the driver of the backend ``cuda`` with PyCUDA and nvcc. Importing this module needs PyCUDA.
 
-PyCUDA caches binaries. It writes its cache in place and does not check what it reads, so a process killed
-while it writes would leave a broken kernel to the next one. Here each process works in a folder of its own
-that begins with links to all finished binaries. It links its own binaries into the common folder once they
-are complete.
+PyCUDA caches binaries. It writes its cache in place and does not check what it reads. A process killed while
+it writes would therefore leave a broken kernel to the next process. Here each process works in a folder of
+its own, which begins with links to all finished binaries. It links its own binaries into the common folder
+once they are complete.
 """
 
 from __future__ import annotations
@@ -38,11 +38,13 @@ from bfsbench.support.paths import KERNEL_HEADERS, cache_dir
 from bfsbench.support.toolchain import NVCC_OPTIONS, find_nvcc, first_error
 
 Compiled = tuple[Any, bytes | None]
-"""PyCUDA's module, and the cubin that it was loaded from; None where the driver has linked it."""
+"""PyCUDA's module, and the cubin from which it was loaded. The cubin is None if the driver has linked the
+module."""
 
 
 def compile_source(source: Path, options: list[str], child_kernels: bool, appended: str = "") -> Compiled:
-    """A ``.cu`` file, with some C++ behind it, loaded in the current context. Raises ToolchainError."""
+    """Compile a ``.cu`` file with the C++ code ``appended`` after it, and load it in the current context.
+    Returns PyCUDA's module, and its cubin or None. Raises ToolchainError."""
     try:
         finished, own = _folders()
         compiled = _compile(source, options, child_kernels, appended, own)
@@ -80,7 +82,8 @@ def _compile(
 
 @cache
 def _folders() -> tuple[Path, Path]:
-    """The common folder of finished binaries, and this process's own."""
+    """Returns the common folder of finished binaries, and this process's own folder. Folders of killed
+    processes are removed first."""
     finished = cache_dir() / "pycuda"
     finished.mkdir(parents=True, exist_ok=True)
     for left in cache_dir().glob("pycuda-*-*"):
@@ -106,8 +109,11 @@ def translated() -> Iterator[None]:
 
 
 class PycudaLaunch:
-    """A prepared asynchronous call, whose method is a backends.base.Launch: methods are called faster than
-    objects."""
+    """A prepared asynchronous call of a kernel. The method ``launch`` is a
+    :class:`bfsbench.backends.base.Launch`.
+
+    It is a method because Python calls methods faster than objects.
+    """
 
     def __init__(
         self,
@@ -120,7 +126,8 @@ class PycudaLaunch:
         keep_alive: tuple[Argument, ...],
     ) -> None:
         self._keep_alive = keep_alive
-        # The function below PyCUDA's prepared calls. Those pack all arguments at each launch, 2 us of 5.
+        # This is the function below PyCUDA's prepared calls, which pack all arguments at each launch. Packing
+        # takes 2 of 5 us.
         self._launch = function._launch_kernel
         self._block = (block, 1, 1)
         self._shared = shared
@@ -138,7 +145,7 @@ class PycudaLaunch:
 
 
 class PycudaFunction:
-    """See backends.cuda_driver.Function."""
+    """A kernel, called through PyCUDA. Implements :class:`bfsbench.backends.cuda_driver.Function`."""
 
     def __init__(self, function: Any, stream: cuda.Stream) -> None:
         self._function = function
@@ -160,7 +167,8 @@ class PycudaFunction:
 
 
 class PycudaBinary:
-    """See backends.cuda_driver.Binary; files whose kernels launch kernels have no cubin here."""
+    """A compiled file, loaded through PyCUDA. Implements :class:`bfsbench.backends.cuda_driver.Binary`. The
+    cubin is None if kernels of the file launch kernels."""
 
     def __init__(self, module: Any, cubin: bytes | None, stream: cuda.Stream) -> None:
         self._module = module
@@ -173,7 +181,8 @@ class PycudaBinary:
 
 
 class PycudaMirror:
-    """See backends.cuda_driver.Mirror."""
+    """Pinned host memory that mirrors words on the device. Implements
+    :class:`bfsbench.backends.cuda_driver.Mirror`."""
 
     def __init__(self, address: int, count: int, stream: cuda.Stream) -> None:
         with translated():
@@ -190,7 +199,7 @@ class PycudaMirror:
 
 
 class PycudaEvent:
-    """A CUDA event; see backends.base.Event."""
+    """A CUDA event. Implements :class:`bfsbench.backends.base.Event`."""
 
     def __init__(self, stream: cuda.Stream) -> None:
         with translated():
@@ -212,7 +221,8 @@ class PycudaEvent:
 
 
 class PycudaDriver:
-    """See backends.cuda_driver.Driver. Raises DeviceError when there is no GPU."""
+    """The first visible GPU through PyCUDA. Implements :class:`bfsbench.backends.cuda_driver.Driver`. Raises
+    DeviceError if there is no GPU."""
 
     backend = "cuda"
 
@@ -283,6 +293,6 @@ class PycudaDriver:
 
     def close(self) -> None:
         atexit.unregister(self.close)
-        with suppress(cuda.Error):  # a context in which a kernel failed goes with the process
+        with suppress(cuda.Error):  # a context in which a kernel failed ends with the process
             self._context.pop()
             self._context.detach()

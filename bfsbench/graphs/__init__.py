@@ -1,1 +1,1 @@
-"""Graphs: catalogue, download, file formats, generators, conversion, and the cache on disk."""
+"""Graphs: the catalogue, downloads, file formats, generators, conversion, and the cache on disk."""

@@ -1,4 +1,4 @@
-"""Graph files as streams of bytes, packed or not; the packing is detected by content, not by name."""
+"""Opens graph files as streams of bytes. Packed files are recognised by their content, not by their name."""
 
 import bz2
 import gzip
@@ -18,9 +18,9 @@ from bfsbench.support.errors import InputError
 
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile)
 _MALFORMED = (ValueError, OverflowError, IndexError, KeyError, RecursionError, struct.error)
-"""Exceptions of tarfile and zipfile for some malformed members."""
+"""Exceptions that tarfile and zipfile raise for some malformed members."""
 _LARGEST_READ = 64 << 20
-"""Most bytes of a tar header, long names and attributes included."""
+"""Limit in bytes of a tar header, including long names and attributes."""
 _PACKING_SUFFIXES = (".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz", ".tbz2", ".txz")
 
 _UNREAD = {
@@ -30,39 +30,40 @@ _UNREAD = {
     b"\xff\xfe": "is in UTF-16: save it in UTF-8",
     b"\xfe\xff": "is in UTF-16: save it in UTF-8",
 }
-"""First bytes of files that are known, and not read."""
+"""First bytes of known file types that cannot be read, with the message for each."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The unpacked bytes of a file, and the position in the packed ones."""
+    """An open graph file: a stream of its unpacked bytes, and the position in the file on disk."""
 
     path: Path
     stream: IO[bytes]
     label: str
-    """Path for messages; for a member of an archive, the archive's path, a colon and the member."""
+    """Name for messages: the path. For a member of an archive, a colon and the member follow."""
     name: str
-    """File name without the suffixes of packing."""
+    """Name of the file or member without suffixes of packing."""
     size: int
-    """Bytes of the file on disk."""
+    """Size in bytes of the file on disk."""
     raw: IO[bytes]
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes of the graph file; none at its end. Raises InputError as :func:`open_source`."""
+        """Returns the next ``size`` or fewer unpacked bytes, or none at the end of the file. Raises
+        InputError for a damaged or truncated file."""
         with _reading(self.path):
             return self.stream.read(size)
 
     def position(self) -> int:
-        """Bytes of the file on disk that have been read."""
+        """Returns how many bytes of the file on disk have been read."""
         return min(self.raw.tell(), self.size)
 
 
 @contextmanager
 def open_source(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
-    """Open a plain, gz, bz2, xz, zip or tar (of any compression) file for reading.
+    """Open a graph file for reading: plain, gz, bz2, xz, zip, or a tar with any of these compressions.
 
-    ``suffixes`` are those of graph files, by which the member of an archive is chosen. Raises InputError for
-    a missing, damaged or truncated file and for an ambiguous member.
+    ``suffixes`` are the suffixes of graph files. They decide which member of an archive is read. Raises
+    InputError for a missing, damaged or truncated file, and if several members may be the graph.
     """
     with ExitStack() as stack:
         with _reading(path):
@@ -72,7 +73,10 @@ def open_source(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
 
 @contextmanager
 def open_text(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
-    """As :func:`open_source`, from behind the byte order mark that some editors put before UTF-8 text."""
+    """Open a graph file for reading, like ``open_source``, and skip a UTF-8 byte order mark at its beginning.
+
+    Some editors write this mark. Raises InputError for a missing, damaged, truncated or ambiguous file.
+    """
     with open_source(path, suffixes) as source:
         if source.read(len(BOM_UTF8)) != BOM_UTF8:
             source.stream.seek(0)
@@ -81,7 +85,8 @@ def open_text(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn errors of reading the file into InputErrors; for blocks that only read it."""
+    """Turn errors in the body of a ``with`` statement into InputErrors. The body must do nothing but read the
+    file."""
     try:
         yield
     except NotImplementedError as error:
@@ -138,7 +143,8 @@ def _zip_member(path: Path, archive: zipfile.ZipFile, suffixes: Sequence[str]) -
 
 
 def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -> tuple[str, IO[bytes]]:
-    """The graph in a tar. A member that fits by name is taken at once, without unpacking the rest."""
+    """Returns the name and the stream of the graph in a tar file. Raises InputError. If a graph file is named
+    like the archive, it is taken at once, and the rest is not unpacked."""
     members: dict[str, tarfile.TarInfo] = {}  # no links: their target would be looked up by name
     for info in archive:
         if info.size < 0:
@@ -156,9 +162,11 @@ def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -
 
 
 class _TarStream:
-    """A stream for tarfile, which trusts the sizes in a header and may read any size, or backwards.
+    """Wraps a stream so that tarfile cannot read too much or seek backwards, because tarfile trusts the sizes
+    in headers.
 
-    Raises EOFError, tarfile.ReadError.
+    Raises tarfile.ReadError for an implausible size or position, and EOFError if the archive ends within a
+    header.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -188,8 +196,12 @@ class _TarStream:
 
 
 def _choose(path: Path, members: list[str], suffixes: Sequence[str]) -> str:
-    """The only graph file with the name of the archive or folder; else the only file with that name, the only
-    graph file, or the only file."""
+    """Returns the name of the member of an archive that is the graph.
+
+    Graph files named like the archive or their folder come first. Then come other files named like that,
+    other graph files, and any files. The first of these groups with exactly one member decides. Raises
+    InputError if there is none.
+    """
     fitting = [name for name in members if _fits(path, name)]
     graphs = [name for name in members if name.endswith(tuple(suffixes))]
     for candidates in ([name for name in fitting if name in graphs], fitting, graphs, members):

@@ -1,4 +1,4 @@
-"""A small graph cut out of a large one: the vertices nearest to one of highest degree."""
+"""Cuts a small graph out of a large one: the vertices nearest to a vertex of highest degree."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,11 +7,12 @@ from bfsbench.graphs.graph import EdgeList, Graph, Ids, Offsets, Orientation
 
 
 def ball(graph: Graph, share: float) -> EdgeList:
-    """The subgraph induced by about ``share`` of the vertices, renumbered in their order.
+    """Returns the subgraph induced by about ``share`` of the vertices, renumbered in ascending order.
 
-    They are those met first by a breadth-first search, arcs taken both ways, from the vertex of highest
-    degree; fewer where its component has fewer. So the part is connected, with frontiers of the usual shape;
-    but its centre is a hub, and its diameter is smaller than the graph's.
+    The vertices are the first that a breadth-first search meets from the vertex of highest degree. It follows
+    arcs in both directions. There are fewer vertices if the component is smaller. The subgraph is connected,
+    and its frontiers have the usual shape. But its centre is a vertex of high degree, and its diameter is
+    smaller than the whole graph's.
     """
     wanted = max(1, round(graph.num_vertices * share))
     renumbered = np.full(graph.num_vertices, -1, np.int32)
@@ -32,7 +33,8 @@ def ball(graph: Graph, share: float) -> EdgeList:
 
 
 def _nearest(graph: Graph, wanted: int) -> Ids:
-    """Up to ``wanted`` vertices, level by level; those of the last level by their ids."""
+    """Returns up to ``wanted`` vertices in the order of their levels in a search from the vertex of highest
+    degree. If the last level does not fit, its vertices of lowest id are taken."""
     degrees = np.diff(graph.row_offsets) + np.diff(graph.column_offsets)
     frontier = np.array([degrees.argmax()], np.int32)
     seen = np.zeros(graph.num_vertices, np.bool_)
@@ -50,7 +52,8 @@ def _nearest(graph: Graph, wanted: int) -> Ids:
 
 
 def neighbours(offsets: Offsets, indices: Ids, vertices: Ids, most: int | None = None) -> Ids:
-    """The first ``most`` entries of the rows of ``vertices``, or all of them, one row after the other."""
+    """Returns the neighbours of ``vertices``, one vertex after the other, from the CSR arrays ``offsets`` and
+    ``indices``. With ``most``, only the first ``most`` neighbours of each vertex are taken."""
     begins = offsets[vertices].astype(np.int64)
     lengths = np.minimum(offsets[vertices + 1] - begins, most if most is not None else len(indices))
     places: npt.NDArray[np.int64] = np.repeat(begins - np.cumsum(lengths) + lengths, lengths)

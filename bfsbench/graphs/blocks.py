@@ -1,4 +1,5 @@
-"""Text in blocks of whole lines, parsed by native code on all cores while more is read and unpacked."""
+"""Parses text in blocks of whole lines. Native code parses on all cores while further blocks are read and
+unpacked."""
 
 import ctypes
 import os
@@ -22,7 +23,8 @@ BLOCK_BYTES = 4 << 20
 """Small enough for the text and the ids of a block to stay in a core's cache."""
 
 LONGEST_LINE = 256 << 20
-"""Bytes; the neighbours of a vertex that has more than twenty million are a longer line."""
+"""Limit in bytes of a line. Only a vertex with more than about twenty million neighbours needs a longer
+line."""
 
 _Integer = TypeVar("_Integer", bound=np.signedinteger)
 IdArray = npt.NDArray[np.int32 | np.int64]
@@ -31,31 +33,31 @@ NO_LIMIT = 2**31 - 1
 
 @dataclass(frozen=True)
 class Layout:
-    """The syntax of a format's lines after its header."""
+    """The syntax of the lines that follow the header in a graph file."""
 
     first_id: int
     last_id: int
     shift: bool = False
-    """Store ids less ``first_id``."""
+    """Whether ids are stored less ``first_id``."""
     comments: str = "#"
-    """A line that starts with one of these letters is skipped; ``/`` means ``//``."""
+    """A line that starts with one of these letters is skipped. The letter ``/`` means ``//``."""
     separator: str = ""
     """The separator between the words of an edge's line, besides blanks."""
     tag: str = ""
     """The letter that starts every edge's line."""
     min_values: int = 0
     max_values: int = 0
-    """Numbers after the two ids of an edge's line."""
+    """Most numbers after the two ids of an edge's line. ``min_values`` is the least."""
     surplus: str = ""
-    """Text to append to the message that there are more."""
+    """Text to append to the message about a number too many."""
     adjacency: bool = False
-    """Line i lists the neighbours of vertex i, instead of one edge a line."""
+    """Whether line i lists the neighbours of vertex i, instead of one edge per line."""
     row_values: int = 0
-    """Numbers before the first neighbour."""
+    """Number of values before the first neighbour."""
     entry_values: int = 0
-    """Numbers after each neighbour."""
+    """Number of values after each neighbour."""
     weighted: bool = False
-    """The first number behind an edge or a neighbour is its weight, and is read."""
+    """Whether the first number after an edge or a neighbour is read as its weight."""
     max_rows: int = NO_LIMIT
     """Most lines that may list a neighbour."""
 
@@ -111,12 +113,12 @@ _MESSAGES = (
 
 
 class IdTooLargeError(InputError):
-    """An id is above ``Layout.last_id``."""
+    """Raised when an id is above ``Layout.last_id``."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines, each ended by a line break, and the share of the file read so far (0 to 1)."""
+    """Whole lines, each ended by a line break, and the share of the file that has been read (0 to 1)."""
 
     text: bytes
     share: float
@@ -124,13 +126,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Parsed:
-    """Edges in file order (of one block, or of all), and the number of vertices' lines (adjacency)."""
+    """Edges in file order, of one block or of all blocks. ``rows`` is the number of lines that stand for
+    vertices, in a file that lists neighbours."""
 
     sources: IdArray
     targets: IdArray
     rows: int
     weights: npt.NDArray[np.int32] | None = None
-    """Only if the layout reads weights."""
+    """None unless the layout reads weights."""
     weighted: bool = False
     """Whether the first number after any edge is not a plain 1."""
 
@@ -152,14 +155,14 @@ def _native() -> ctypes.CDLL:
 
 
 class Readable(Protocol):
-    """A stream of bytes; empty at its end."""
+    """A protocol for streams of bytes. A stream returns no bytes at its end."""
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` further bytes."""
+        """Returns at most ``size`` further bytes."""
 
 
 def whole_lines(stream: Readable, label: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Runs of whole lines of about ``size`` bytes, or one longer line.
+    """Yield runs of whole lines. A run has about ``size`` bytes, or is one longer line.
 
     Each line ends in a line feed, whether the file has LF, CR LF or CR. Raises InputError for a line of more
     than LONGEST_LINE bytes.
@@ -181,7 +184,7 @@ def whole_lines(stream: Readable, label: str, size: int = BLOCK_BYTES) -> Iterat
 
 
 def _with_line_feeds(stream: Readable, size: int) -> Iterator[bytes]:
-    """The stream in chunks of about ``size`` bytes, with every CR LF and every CR as a line feed."""
+    """Yield chunks of about ``size`` bytes from the stream. Every CR LF and every CR becomes a line feed."""
     held = b""  # a CR at the end of a chunk: its line feed may be in the next one
     while chunk := stream.read(size):
         chunk = held + chunk
@@ -194,10 +197,10 @@ def _with_line_feeds(stream: Readable, size: int) -> Iterator[bytes]:
 
 
 def parse_blocks(blocks: Iterator[Block], layout: Layout, label: str, first_line: int) -> Parsed:
-    """Parse the blocks that follow a header; ``first_line`` is the number of their first line in the file.
+    """Parse the blocks that follow a header. Returns all their edges.
 
-    The arrays are int32, or int64 where the layout allows ids that need it.
-    Raises InputError "label:line: what is wrong".
+    ``first_line`` is the number of the first line in the file. The arrays are int32, or int64 if the layout
+    allows larger ids. Raises InputError with the message "label:line: what is wrong".
     """
     cores = len(os.sched_getaffinity(0))
     merger = _Merger(layout, label, first_line)
@@ -238,9 +241,11 @@ def _parse(text: bytes, layout: Layout) -> tuple[Parsed, _Outcome]:
 
 
 class _Merger:
-    """Joins the results of blocks in file order. The size for the whole file is estimated from the share that
-    has been read (untouched pages take no memory), so joining needs neither a second copy of the edges nor a
-    first pass to count them.
+    """Joins the parsed edges of blocks in file order.
+
+    It estimates the total number of edges from the share of the file that has been read, and allocates arrays
+    of this size. Memory pages that are never written cost nothing. Joining therefore needs neither a second
+    copy of the edges nor a first pass that counts them.
     """
 
     def __init__(self, layout: Layout, label: str, first_line: int) -> None:
@@ -256,7 +261,7 @@ class _Merger:
 
     def add(self, block: Block, parsed: Parsed, outcome: _Outcome) -> None:
         if self.rows + outcome.last_row > self.layout.max_rows and not outcome.error:
-            # Parsed before its first line number was known: name the line now.
+            # The block was parsed before its number of the first row was known. Parse it again for the error.
             limited = replace(self.layout, max_rows=self.layout.max_rows - self.rows)
             _, outcome = _parse(block.text, limited)
         if outcome.error:

@@ -1,7 +1,5 @@
-"""The catalogue of named graphs, and the choices by which a source becomes a searchable graph.
-
-``datasets.toml`` is the catalogue as shipped; the user's own entries take precedence.
-"""
+"""Reads the catalogue of named graphs, and defines the choices by which a file becomes a searchable graph.
+``datasets.toml`` is the catalogue of this package. The user's own entries take precedence."""
 
 from __future__ import annotations
 
@@ -32,29 +30,34 @@ Keep = Literal["keep", "drop"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to read and convert a graph; part of its key in the cache. None means the source's default."""
+    """The options for reading and converting a graph. They are part of the graph's key in the cache. A field
+    that is None takes the default of the graph's source."""
 
     symmetrise: bool = False
-    """Add the reverse of every arc of a directed graph; undirected ones contain it already."""
+    """Add the reverse of every arc of a directed graph. Undirected graphs contain it already."""
     ids: IdPolicy | None = None
-    """``compact``: vertices are the ids that occur, renumbered in ascending order. ``keep``: every id up to
-    the largest, or to the count in the header, is a vertex. ``names``: of an edge list, words are vertices,
-    in ascending order, even if they look like numbers. None: compact for edge lists, keep for the others."""
+    """``compact``: the vertices are the ids that occur, renumbered in ascending order. ``keep``: every id up
+    to the largest, or to the count in the header, is a vertex. ``names``: the words of an edge list are
+    vertices in ascending order, even if they look like numbers. None: ``compact`` for edge lists, ``keep``
+    for other formats.
+    """
     self_loops: Keep | None = None
-    """None: drop those of a matrix (its diagonal), keep others."""
+    """None: drop the self loops of a matrix (its diagonal), and keep those of other formats."""
     duplicates: Keep | None = None
-    """Parallel arcs. None: keep, but drop when ``symmetrise`` has made them."""
+    """What to do with parallel arcs. None: keep them, but drop them if ``symmetrise`` adds arcs."""
     orientation: Orientation | None = None
-    """How to read the edges of a file. None: as its format says; directed where it says nothing."""
+    """How to read the edges of a file. None: as its format says, or directed if the format does not say."""
     weights: WeightPolicy | None = None
-    """``read``: arcs have the source's weights, whole numbers of 32 bits. ``ignore``: every arc weighs 1.
-    None: they are not read, which does not affect searches; all-pairs shortest paths refuse the graph."""
+    """``read``: arcs have the source's weights, which must be 32-bit integers. ``ignore``: every arc weighs
+    1. None: weights are not read. Searches need none, but all-pairs shortest paths refuse the graph.
+    """
     format: str | None = None
-    """A key of :data:`bfsbench.graphs.formats.FORMATS`. None: from the file's name and content."""
+    """A key of :data:`bfsbench.graphs.formats.FORMATS`. None: the format follows from the file's name and
+    content."""
 
 
 DEFAULT = Recipe()
-"""The recipe with all defaults of the source."""
+"""The options that leave every choice to the graph's source."""
 
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -65,56 +68,57 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One place a graph's file comes from. Exactly one of ``url``, ``bundled`` and ``file`` is given.
+    """One place from which a graph's file comes. Exactly one of ``url``, ``bundled`` and ``file`` is given.
 
     A mirror may hold the graph in another format, or with other counts, than the publisher's own file.
     """
 
     url: str | None = None
     bundled: str | None = None
-    """Name of a bundled file."""
+    """Name of a file in this package."""
     file: str | None = None
-    """Name of a file that cannot be downloaded; ``bfsbench fetch --from`` takes it from a folder."""
+    """Name of a file that cannot be downloaded. ``bfsbench fetch --from`` takes it from a folder."""
     format: Literal["snap", "dimacs9", "metis", "mtx"]
     orientation: Orientation | None = None
-    """How its edges are to be read, where the format does not define it."""
+    """How the edges are to be read, if the format does not define it."""
     ids: IdPolicy | None = None
-    """Needed where the source keeps ids without edges that the publisher's own file lacks."""
+    """Needed if the source keeps ids without edges that the publisher's own file lacks."""
     size: Count | None = None
-    """Size of the offered file in bytes."""
+    """Size in bytes of the file as offered."""
     sha256: Sha256 | None = None
-    """SHA-256 of the offered file."""
+    """SHA-256 of the file as offered."""
     content_sha256: Sha256 | None = None
-    """SHA-256 of the unpacked graph file: identifies the same graph in any packing."""
+    """SHA-256 of the unpacked graph file. It identifies the graph in any packing."""
     num_vertices: Count | None = None
     num_edges: Count | None = None
-    """Counts of this source where they differ from the dataset's."""
+    """Counts of this source, if they differ from the dataset's."""
 
     @property
     def filename(self) -> str:
-        """The file's name as offered."""
+        """Returns the name under which the source offers the file."""
         return self.bundled or self.file or PurePosixPath(urlsplit(self.url or "").path).name
 
     @property
     def vouched_for(self) -> bool:
-        """Whether a checksum of the file is published."""
+        """Returns whether a checksum of the file is published."""
         return self.sha256 is not None or self.content_sha256 is not None
 
     @property
     def origin(self) -> str:
-        """Its URL or file, for messages and records."""
+        """Returns the URL or file name of the source, for messages and records."""
         return self.url or self.filename
 
 
 class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A named graph: files to read (``sources``, the best first) or a generator and its parameters."""
+    """A named graph of the catalogue. It has files to read (``sources``, the best first), or a generator with
+    parameters."""
 
     name: str
     kind: str = msgspec.field(name="family")
-    """The class of graphs, such as ``road``."""
+    """The kind of graph, such as ``road``."""
     description: str
     directed: bool
-    """Whether its arcs have a direction; undirected graphs are always ``:symmetrised``."""
+    """Whether arcs have a direction. Undirected graphs are always ``:symmetrised``."""
     aliases: list[str] = []
     sources: list[Source] = []
     generator: str | None = None
@@ -123,11 +127,12 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     self_loops: Keep | None = None
     num_vertices: Count | None = None
     num_edges: Count | None = None
-    """Edges as the publisher's file lists them; for a generated graph, edges drawn, where that is fixed."""
+    """Edges as the publisher's file lists them. For a generated graph, the edges drawn, if that number is
+    fixed."""
     terms: str | None = None
-    """Licence, or the page that states it."""
+    """The licence, or the page that states it."""
     papers: list[str] = []
-    """Tables and figures the graph appears in."""
+    """Tables and figures in which the graph appears."""
     note: str | None = None
 
     @property
@@ -135,7 +140,8 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return self.generator is not None
 
     def recipe(self, source: Source | None) -> Recipe:
-        """How this graph is read from ``source`` (None when generated), before the user's overrides."""
+        """Returns the options for reading this graph from ``source``, before the user changes any. ``source``
+        is None for a generated graph."""
         return Recipe(
             ids=source.ids if source else None,
             self_loops=self.self_loops,
@@ -145,7 +151,8 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         )
 
     def counts(self, source: Source | None) -> tuple[int | None, int | None]:
-        """Published (vertices, edges as listed) of the file at ``source``; None where not published."""
+        """Returns the published numbers of vertices and of listed edges of the file at ``source``. A number
+        that is not published is None. ``source`` is None for a generated graph."""
         if source is None:
             return self.num_vertices, self.num_edges
         vertices = self.num_vertices if source.num_vertices is None else source.num_vertices
@@ -157,7 +164,8 @@ class Catalogue:
     """All named graphs. Case is ignored in names and aliases."""
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
-        """A later dataset replaces an earlier one of the same name; names take precedence over aliases."""
+        """Index the datasets by name. A later dataset replaces an earlier dataset with an equal name. Names
+        take precedence over aliases."""
         self._datasets = {dataset.name.lower(): dataset for dataset in datasets}
         self._aliases = {
             alias.lower(): dataset for dataset in self._datasets.values() for alias in dataset.aliases
@@ -165,7 +173,8 @@ class Catalogue:
 
     @classmethod
     def load(cls) -> Catalogue:
-        """The shipped catalogue and the user's, if there is one. Raises UsageError naming file and key."""
+        """Returns the catalogue of this package, with the user's catalogue if there is one. Raises a
+        UsageError that names the file and the key at fault."""
         user = user_catalogue()
         return cls([*_shipped(), *(read_catalogue(user) if user.exists() else ())])
 
@@ -173,7 +182,8 @@ class Catalogue:
         return iter(self._datasets.values())
 
     def get(self, name: str) -> Dataset:
-        """The dataset called ``name``. Raises UsageError with similar names for an unknown one."""
+        """Returns the dataset called ``name``. For an unknown name, raises a UsageError that suggests similar
+        names."""
         key = name.lower()
         found = self._datasets.get(key) or self._aliases.get(key)
         if found is None:
@@ -181,7 +191,7 @@ class Catalogue:
         return found
 
     def unknown(self, name: str) -> UsageError:
-        """The error for an unknown name, with similar ones."""
+        """Returns the error for an unknown name, which suggests similar names."""
         known = (word for dataset in self for word in (dataset.name, *dataset.aliases))
         return unknown_name("dataset", name, known)
 
@@ -189,15 +199,15 @@ class Catalogue:
         return name.lower() in self._datasets or name.lower() in self._aliases
 
     def names(self) -> list[str]:
-        """Every dataset's name, in catalogue order."""
+        """Returns the names of all datasets, in catalogue order."""
         return [dataset.name for dataset in self]
 
     def kinds(self) -> list[str]:
-        """Every kind's name, in catalogue order."""
+        """Returns the names of all kinds of graphs, in catalogue order."""
         return list(dict.fromkeys(dataset.kind for dataset in self))
 
     def of_kind(self, name: str) -> list[Dataset]:
-        """The datasets of one kind. Raises UsageError when there is no such kind."""
+        """Returns the datasets of one kind. Raises UsageError if there is no such kind."""
         members = [dataset for dataset in self if dataset.kind.lower() == name.lower()]
         if not members:
             raise UsageError(f"unknown family '{name}': choose one of {', '.join(self.kinds())}")
@@ -206,12 +216,14 @@ class Catalogue:
 
 @cache
 def _shipped() -> tuple[Dataset, ...]:
-    """The datasets of this package, read once: graphs are looked up by the thousand."""
+    """Returns the datasets of this package. The file is read once, because graphs are looked up thousands of
+    times."""
     return tuple(read_catalogue(paths.CATALOGUE))
 
 
 def user_catalogue() -> Path:
-    """The file of the user's own entries: ``BFSBENCH_DATASETS``, or one in the configuration folder."""
+    """Returns the path of the user's own entries: ``BFSBENCH_DATASETS``, or a file in the configuration
+    folder. Raises UsageError if ``BFSBENCH_DATASETS`` names a file that does not exist."""
     override = os.environ.get("BFSBENCH_DATASETS")
     if override:
         path = Path(override).expanduser()
@@ -224,7 +236,8 @@ def user_catalogue() -> Path:
 
 
 def read_catalogue(path: Path) -> list[Dataset]:
-    """The entries of one catalogue file. Raises UsageError naming the file and the key at fault."""
+    """Returns the entries of one catalogue file. Raises an InputError that names the file and the key at
+    fault."""
     datasets = [_dataset(path, name, table) for name, table in read_toml(path).items()]
     owners: dict[str, str] = {}
     for dataset in datasets:

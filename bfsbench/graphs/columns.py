@@ -1,4 +1,5 @@
-"""Columns of a table as an edge list: numbers or names of vertices, and weights."""
+"""Converts the columns of a table to an edge list. Vertices may be numbers or names, and edges may have
+weights."""
 
 from dataclasses import dataclass
 
@@ -12,12 +13,12 @@ from bfsbench.graphs.memory import Size, require
 from bfsbench.support.errors import InputError, UsageError
 
 Column = npt.NDArray[np.generic]
-"""One value an edge: integers or text."""
+"""One value per edge: integers or text."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Edges as columns, each of E values. ``label`` names them in messages."""
+    """Edges as columns. Each column has one value per edge. ``label`` names the table in messages."""
 
     label: str
     sources: Column
@@ -25,19 +26,19 @@ class Columns:
     weights: Column | None = None
     orientation: Orientation = "directed"
     num_vertices: int | None = None
-    """Where vertices are all numbers below it."""
+    """The number of vertices, if every number below it is a vertex. Otherwise None."""
     vertices: Column | None = None
-    """All vertices, if they are listed: some may have no edges."""
+    """All vertices, if they are listed. Some of them may have no edges."""
     reader: str = ""
-    """The library that read them, if it was not this package's parser."""
+    """The library that read the columns. Empty for this package's parser."""
 
 
 def edge_list(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None = None) -> EdgeList:
-    """The columns as edges. ``ids`` and ``weights`` are those of a recipe.
+    """Convert columns to an edge list. ``ids`` and ``weights`` are options, as in :class:`Recipe`.
 
-    Integers are ids; text is names, which are numbered in ascending order. Raises InputError for columns of
-    different lengths, other types, ids that are negative or too large, and weights that should be read but
-    are not 32-bit integers.
+    Integers are ids. Text is names, which are numbered in ascending order. Raises InputError for columns of
+    different lengths or other types, and for ids that are negative or too large. Raises InputError also for
+    weights that should be read but are not 32-bit integers.
     """
     label = columns.label
     if len(columns.sources) != len(columns.targets):
@@ -63,10 +64,11 @@ def edge_list(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None = No
 def read_weights(
     label: str, column: Column | None, edges: int, policy: WeightPolicy | None
 ) -> tuple[npt.NDArray[np.int32] | None, bool]:
-    """The weights, int32[E], if they are to be read; and whether there are unread ones other than 1.
+    """Returns the weights, int32[E] or None, and whether the column has weights other than 1 that were not
+    read.
 
-    Raises UsageError for another policy, InputError for a column that is missing, has another length, or
-    holds other than whole numbers.
+    Weights are read only if ``policy`` is ``"read"``. Raises UsageError for an unknown policy. Raises
+    InputError for a column that is missing, has another length, or has values other than 32-bit integers.
     """
     if policy not in WEIGHT_POLICIES:
         raise UsageError(f"weights={policy!r}: it is one of {', '.join(map(repr, WEIGHT_POLICIES))}")

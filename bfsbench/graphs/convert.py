@@ -1,4 +1,4 @@
-"""Edge list to CSR, CSC and COO; sparse ids become 0, 1, ... in ascending order."""
+"""Converts an edge list to CSR, CSC and COO. Sparse ids become 0, 1, ... in ascending order."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def _native() -> ctypes.CDLL:
 
 
 def compact(sources: IdArray, targets: IdArray) -> tuple[Ids, Ids, OriginalIds]:
-    """Renumber the endpoints of edges.
+    """Renumber the endpoints of edges to 0, 1, ... in ascending order of their ids.
 
-    sources, targets: non-negative ids, both int32 (renumbered in place) or both int64 (any size; copied).
-    Returns the renumbered ids, int32, and the original id of every vertex, int64[V] ascending.
+    ``sources`` and ``targets`` are non-negative ids. Either both are int32 and are renumbered in place, or
+    both are int64 and are copied. Returns the renumbered ids, int32, and the original id of every vertex,
+    int64[V] ascending.
     """
     if sources.dtype == np.int32:
         return _compact_narrow(sources.astype(np.int32, copy=False), targets.astype(np.int32, copy=False))
@@ -83,10 +84,10 @@ def _native_convert() -> ctypes.CDLL:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How a recipe applies to an edge list."""
+    """What a conversion does with an edge list: mirror edges, drop self loops, drop duplicates."""
 
     mirror: bool
-    """Store each edge both ways."""
+    """Whether each edge is stored both ways."""
     undirected: bool
     drop_loops: bool
     drop_duplicates: bool
@@ -112,12 +113,13 @@ class _Rows:
 def build_graph(
     edges: EdgeList, name: str, recipe: Recipe = DEFAULT, *, wide_above: int = INT32_MAX
 ) -> Graph:
-    """Convert in memory; only the statistic ``edges_listed`` is known then.
+    """Convert an edge list to a graph in memory. Its statistics contain only ``edges_listed``.
 
-    Offsets are int64 for more than ``wide_above`` arcs. Besides edges and result it takes 8 bytes per arc.
-    Its reference to the edges is dropped half-way, so they are freed if the caller keeps none. Raises
-    InputError for ids out of range, and for an edge list said to hold both arcs of every edge that does not;
-    NotEnoughMemoryError for a graph that this machine cannot hold.
+    Offsets are int64 for more than ``wide_above`` arcs. Besides edges and result, conversion takes 8 bytes
+    per arc. The function drops its reference to the edges half-way, so that they are freed if the caller
+    keeps none. Raises InputError for ids out of range. Raises InputError also if the orientation is
+    ``both_ways`` and an arc lacks its reverse. Raises NotEnoughMemoryError for a graph that this machine
+    cannot hold.
     """
     plan = _Plan.of(edges, recipe)
     held = edges.sources.nbytes + edges.targets.nbytes
@@ -129,8 +131,8 @@ def build_graph(
     weights = None if edges.weights is None else _weights_by_row(edges, plan)
     del edges
     if plan.mirror and plan.drop_duplicates:
-        # A list that holds both arcs of its edges is cut down to one each before it is mirrored: the arcs
-        # that would be dropped afterwards never take any room.
+        # A list that holds both arcs of its edges keeps one arc per edge before it is mirrored. Arcs that
+        # would be dropped afterwards then take no memory.
         sources, targets = np.minimum(sources, targets), np.maximum(sources, targets)
         rows = _without_duplicates(_group(sources, targets, num_vertices, name, replace(plan, mirror=False)))
         sources, targets = _row_of_each(rows), rows.columns
@@ -169,14 +171,15 @@ def build_graph(
 
 
 def edges_listed(edges: EdgeList) -> int:
-    """Edges by the source's definition: METIS files count an edge once although they list it at both ends."""
+    """Returns the number of edges as the source counts them. METIS files list an edge twice but count it
+    once."""
     return len(edges.sources) // 2 if edges.format == "metis" else len(edges.sources)
 
 
 def graph_checksum(
     row_offsets: Offsets, column_indices: Ids, weights: npt.NDArray[np.int32] | None = None
 ) -> str:
-    """SHA-256 of the bytes of row_offsets, of column_indices and of the weights if any, little-endian."""
+    """Returns the SHA-256 of the bytes of row_offsets, column_indices and any weights, each little-endian."""
     digest = hashlib.sha256()
     for array in (row_offsets, column_indices) if weights is None else (row_offsets, column_indices, weights):
         digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
@@ -184,7 +187,11 @@ def graph_checksum(
 
 
 def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | None = None) -> _Rows:
-    """Arcs by row. With a plan, from an edge list: columns ascend in rows; without, they keep their order."""
+    """Returns arcs grouped by row. Raises InputError for an id out of range.
+
+    With ``plan``, the function applies it to the edges, and columns ascend in each row. Without ``plan``,
+    columns keep their order.
+    """
     native = _native_convert()
     rows, columns = (np.ascontiguousarray(ids, np.int32) for ids in (rows, columns))
     loops = native.count_loops(len(rows), rows, columns, num_vertices)
@@ -201,10 +208,8 @@ def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | 
 
 
 def _weights_by_row(edges: EdgeList, plan: _Plan) -> npt.NDArray[np.int32]:
-    """The weights of the arcs that a plan makes of weighted edges, in CSR order, int32[E].
-
-    Parallel arcs are in ascending order of weight; where they are dropped, the lightest stays.
-    """
+    """Returns the weights of the arcs that a conversion makes from weighted edges, int32[E] in CSR order.
+    Parallel arcs are in ascending order of weight. If they are dropped, the lightest stays."""
     assert edges.weights is not None
     rows, columns, weights = edges.sources, edges.targets, edges.weights
     if plan.mirror:
@@ -218,7 +223,7 @@ def _weights_by_row(edges: EdgeList, plan: _Plan) -> npt.NDArray[np.int32]:
     if plan.drop_loops:
         stays = rows != columns
         places, weights = places[stays], weights[stays]
-    if not (places[1:] > places[:-1]).all():  # as generators draw them, they need no sorting
+    if not (places[1:] > places[:-1]).all():  # generators draw arcs in this order
         order = np.lexsort((weights, places))
         places, weights = places[order], weights[order]
     if plan.drop_duplicates:
@@ -227,7 +232,7 @@ def _weights_by_row(edges: EdgeList, plan: _Plan) -> npt.NDArray[np.int32]:
 
 
 def _row_of_each(rows: _Rows) -> Ids:
-    """The row of every arc, int32[E]."""
+    """Returns the row of every arc, int32[E]."""
     expanded = np.empty(len(rows.columns), np.int32)
     _native_convert().expand_rows(len(rows.offsets) - 1, rows.offsets, expanded)
     return expanded
@@ -245,7 +250,8 @@ def _without_duplicates(rows: _Rows) -> _Rows:
 def _require_symmetry(
     rows: _Rows, transposed: _Rows, name: str, original_ids: npt.NDArray[np.int64] | None
 ) -> None:
-    """Every arc has its reverse, as often, exactly when the transposed graph equals the graph."""
+    """Check that the transposed graph equals the graph. Raises InputError if not. This means that every arc
+    has a reverse arc, and that parallel arcs have equally many."""
     if np.array_equal(rows.offsets, transposed.offsets):
         differing = np.flatnonzero(rows.columns != transposed.columns)[:1]
         vertex = np.searchsorted(rows.offsets, differing, side="right") - 1

@@ -1,4 +1,4 @@
-"""Dialects of edge lists: separators, a line of headings, names instead of numbers."""
+"""Reads edge lists from text files. They may have any separator, a line of headings, or names of vertices."""
 
 import csv
 import io
@@ -22,41 +22,44 @@ _ENDS = (
     *(("u", "v"), ("tail", "head"), ("node1", "node2"), ("id1", "id2"), ("numericid1", "numericid2")),
     *(("start", "end"), ("i", "j"), ("fromid", "toid"), ("fromnode", "tonode"), ("sourceid", "targetid")),
 )
-"""Headings of the two columns of vertices, without case and punctuation."""
+"""Pairs of headings of the source and target columns, without case and punctuation."""
 _WEIGHTS = ("weight", "weights", "w", "length", "distance", "dist", "cost")
 _TIMES_THE_TEXT = 20
-"""Memory that pandas takes for a text / its size; measured on a million edges between names."""
+"""Ratio of the memory that pandas takes for a text to the text's size, measured on a million edges of
+names."""
 _LARGEST = str(2**63 - 1)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the lines of an edge list are written."""
+    """How an edge list is written: its separator, its columns, and whether vertices are numbers or words."""
 
     separator: str
-    """The separator besides blanks: a tab, comma or semicolon; empty if there are only blanks."""
+    """A tab, comma or semicolon that separates words besides blanks. Empty if only blanks separate them."""
     headings: bool
     """Whether the first line has the columns' names."""
     source: int
     target: int
     weight: int | None
-    """Places of the columns."""
+    """Positions of the source, target and weight columns, counted from 0."""
     width: int
-    """Words of a line."""
+    """Number of words in a line."""
     named: bool
-    """Whether vertices are words, not numbers."""
+    """Whether vertices are words instead of numbers."""
     plain: bool
-    """Whether every line is two ids and numbers, which the native parser can read."""
+    """Whether every line is two ids and numbers, so that the native parser can read it."""
 
     def has_number(self, line: str) -> bool:
-        """Whether a word of a line is a number."""
+        """Returns whether any word of the line is a number."""
         return any(_NUMBER.fullmatch(word) for word in _words(line, self.separator))
 
 
 def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
-    """The dialect of a file by its first two lines without comments. ``words``: vertices are words, so a
-    first line of words is no sign of headings.
+    """Returns how an edge list is written, judged by its first two lines that are not comments.
+
+    ``words`` says that vertices are words. The first line then counts as headings only if it names known
+    columns.
     """
     first, second = [*lines, "", ""][:2]
     separator = next((mark for mark in "\t,;" if mark in first), "")
@@ -75,7 +78,11 @@ def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
 
 
 def columns_of(headings: Sequence[str], width: int) -> tuple[int, int, int | None]:
-    """Places of sources, targets and weights: by their headings, or the first three."""
+    """Returns the positions of the source, target and weight columns, found by their headings.
+
+    If no headings are known, columns 0 and 1 are the ends of edges, and the next column is the weight. The
+    weight's position is None if there is no third column.
+    """
     known = [re.sub(r"[\W_]", "", word.lower()) for word in headings]
     ends = next((pair for pair in _ENDS if set(pair) <= set(known)), None)
     source, target = (known.index(ends[0]), known.index(ends[1])) if ends else (0, 1)
@@ -86,7 +93,8 @@ def columns_of(headings: Sequence[str], width: int) -> tuple[int, int, int | Non
 
 
 def read_table(blocks: Iterable[Block], label: str, first_line: int, dialect: Dialect) -> Columns:
-    """The lines behind a header, by pandas; ``first_line`` is the number of the first. Raises InputError."""
+    """Parse the lines after a header with pandas. Returns the edges as Columns. ``first_line`` is the number
+    of the first line, for messages. Raises InputError for a malformed file."""
     import pandas as pd
 
     stream = io.BufferedReader(_Stream(_checked_lines(blocks, label, first_line, dialect)))
@@ -130,9 +138,10 @@ def _column(series: object, dialect: Dialect, label: str) -> Column:
 
 
 def _checked_lines(blocks: Iterable[Block], label: str, first_line: int, dialect: Dialect) -> Iterator[bytes]:
-    """Blocks of whole lines without comments and blank lines; every line has as many words as the first.
+    """Yield blocks of whole lines without comments and blank lines.
 
-    Raises InputError naming the line that has more or fewer, or is not UTF-8, NotEnoughMemoryError.
+    Raises InputError for a line that is malformed, is not UTF-8, or has more or fewer words than the first
+    line. Raises NotEnoughMemoryError if the table would not fit.
     """
     number, taken = first_line, 0
     for block in blocks:
@@ -161,7 +170,7 @@ def _checked_lines(blocks: Iterable[Block], label: str, first_line: int, dialect
 
 
 class _Stream(io.RawIOBase):
-    """Blocks of bytes as a file."""
+    """A readable file object over an iterator of byte blocks."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks

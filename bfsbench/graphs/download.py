@@ -1,4 +1,5 @@
-"""Download of one file over HTTP: retried, resumed, checked, and never half-written under its final name."""
+"""Downloads one file over HTTP. Downloads are retried, resumed and checked, and get their final name when
+complete."""
 
 import random
 import re
@@ -16,7 +17,7 @@ from bfsbench.graphs.partial_file import PartialFile, Progress, UnavailableError
 from bfsbench.support.errors import FetchError
 
 Notice = Callable[[str], None]
-"""Called with a line about a failed attempt."""
+"""A function called with a line about a failed attempt."""
 
 _BLOCK = 1 << 16
 _COUNT = re.compile(r"[0-9]{1,18}")
@@ -25,14 +26,15 @@ _TRANSIENT_STATUS = {408, 425, 429, 500, 502, 503, 504}
 
 
 class StoppedError(FetchError):
-    """The user has interrupted the download; the bytes received are kept."""
+    """Raised when the user interrupts the download. The bytes received are kept."""
 
 
 class _InterruptedError(Exception):
-    """The transfer broke off; another attempt may succeed."""
+    """Raised when the transfer breaks off. Another attempt may succeed."""
 
     def __init__(self, reason: str, wait: float = 0.0, *, nowhere: bool = False) -> None:
-        """``wait``: seconds the server asks to wait. ``nowhere``: the server's name is unknown."""
+        """Store the reason. The server asks to wait ``wait`` seconds. ``nowhere`` says that the server's name
+        is unknown."""
         super().__init__(reason)
         self.wait = wait
         self.nowhere = nowhere
@@ -40,33 +42,33 @@ class _InterruptedError(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """Limits for a bad connection. Seconds, except ``attempts``."""
+    """Limits on retries and waiting for a bad connection. Times are in seconds."""
 
     connect_timeout: float = 15.0
     read_timeout: float = 60.0
     """Longest time without data during a transfer."""
     slowest: float = 1024.0
-    """Bytes per second that must arrive on average after ``read_timeout``, so that a file's size limits the
+    """Bytes per second that must arrive on average after ``read_timeout``. A file's size thereby limits the
     time of its transfer."""
     attempts: int = 6
-    """Failures in a row without a new byte after which the download from an address fails."""
+    """The download from an address fails after this number of failures in a row without a new byte."""
     first_pause: float = 1.0
-    """Doubled after each failure, and randomised by up to half so that clients do not retry at the same
-    time."""
+    """The pause doubles after each failure. It is randomised by up to half, so that clients do not retry at
+    one time."""
     longest_pause: float = 60.0
 
     def pause(self, failures: int) -> float:
-        """Seconds to wait after the given number of failures in a row."""
+        """Returns the seconds to wait after the given number of failures in a row."""
         return min(self.longest_pause, self.first_pause * 2.0 ** (failures - 1)) * random.uniform(0.5, 1.0)
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """State shared by all downloads of one command."""
+    """The limits and the stop event that all downloads of one command share."""
 
     patience: Patience = field(default_factory=Patience)
     stop: Event = field(default_factory=Event)
-    """Set to stop every download and keep the bytes received."""
+    """An event that stops every download when it is set. The bytes received are kept."""
 
     def download(
         self,
@@ -79,13 +81,13 @@ class Transfer:
         *,
         secure: bool = False,
     ) -> str:
-        """Bring the file at ``url`` to ``target`` and return its SHA-256.
+        """Download the file at ``url`` to ``target``. Returns its SHA-256.
 
-        ``size`` (bytes) and ``sha256`` are the expected ones, where known. ``secure`` refuses plain HTTP,
-        also where the server redirects to it. ``notice`` is called with a line on every retry. A server whose
-        name is unknown at the first attempt is not tried again, as there is most likely no network. Raises
-        UnavailableError when all attempts fail or the file is another one, StoppedError when ``stop`` is set,
-        FetchError when the disk is full, UsageError when the folder cannot be written.
+        ``size`` (bytes) and ``sha256`` are the expected values, if known. With ``secure``, plain HTTP is
+        refused, also after a redirect. ``notice`` is called with a line on every retry. If the server's name
+        is unknown at the first attempt, there is no retry, because there is most likely no network. Raises
+        UnavailableError if all attempts fail or the file is not the expected one. Raises StoppedError if
+        ``stop`` is set, FetchError if the disk is full, and UsageError if the folder cannot be written.
         """
         if secure:
             _require_https(url)
@@ -100,7 +102,7 @@ class Transfer:
                 grown = part.size() > furthest
                 furthest = max(furthest, part.size())
                 failures = 1 if grown else failures + 1
-                if grown:  # a server that cuts each transfer has no more time than one that does not
+                if grown:  # the limit holds over all attempts, for a server that cuts off each transfer
                     self._require_pace(url, furthest - start, time.monotonic() - began)
                 if interruption.nowhere and furthest == start:
                     raise UnavailableError(f"{url}: {interruption}") from None
@@ -115,7 +117,7 @@ class Transfer:
     def _attempt(
         self, url: str, part: PartialFile, size: int | None, progress: Progress, secure: bool
     ) -> None:
-        """One request. Returns when all of the file is in ``part``."""
+        """Make one request for the missing bytes of a file. Returns when ``part`` has the whole file."""
         held, validator, total = part.resumable()
         if held and held == total:
             return
@@ -136,7 +138,7 @@ class Transfer:
         except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.HTTPError) as error:
             raise _InterruptedError(_reason(error), nowhere=_is_nowhere(error)) from error
         except (OSError, ValueError) as error:
-            # All others of requests, of addresses that it is sent to, and of this machine's certificates.
+            # All other errors of requests, of redirects to bad addresses, and of this machine's certificates.
             raise UnavailableError(f"{url}: {_reason(error)}") from error
 
     def _receive(
@@ -150,7 +152,8 @@ class Transfer:
     ) -> None:
         with part.open(start, total, _validator(response)) as stream:
             have = start
-            # Undecoded: some servers label a .gz file as compressed in transit; its checksum is of the file.
+            # Bytes are not decoded, because some servers label a .gz file as compressed in transit. The
+            # checksum is that of the file.
             started = time.monotonic()
             while block := response.raw.read1(_BLOCK, decode_content=False):
                 stream.write(block)
@@ -170,14 +173,16 @@ class Transfer:
             raise _InterruptedError(f"{have:,} of {total:,} bytes arrived")
 
     def _require_pace(self, url: str, received: int, seconds: float) -> None:
-        """Raises UnavailableError for a transfer that would take days; what has arrived is kept."""
+        """Check the speed of a transfer. Raises UnavailableError if it would take days. The bytes received
+        are kept."""
         slowest = self.patience.slowest
         if seconds > self.patience.read_timeout and received < slowest * seconds:
             raise UnavailableError(f"{url}: less than {slowest:g} bytes a second arrive")
 
 
 def _answer(url: str, response: requests.Response, held: int, part: PartialFile) -> tuple[int, int | None]:
-    """The body's first position and the size of the whole file."""
+    """Returns the position in the file at which the response begins, and the file's size or None. Raises
+    UnavailableError, or _InterruptedError if another attempt may succeed."""
     status = response.status_code
     length = response.headers.get("Content-Length", "")
     if status == 200:
@@ -204,20 +209,22 @@ def _require_https(url: str) -> None:
 
 
 def _validator(response: requests.Response) -> str:
-    """The validator of this version of the file; weak ETags do not guarantee equal bytes."""
+    """Returns the ETag or date by which the server recognises this version of the file. Weak ETags are not
+    used, because they do not guarantee equal bytes."""
     etag = response.headers.get("ETag", "")
     return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
 
 
 def _is_nowhere(error: BaseException | None) -> bool:
-    """Whether the error was caused by a failed look-up of the server's name."""
+    """Returns whether a failed look-up of the server's name caused the error."""
     while error is not None and not isinstance(error, socket.gaierror):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
 def _reason(error: Exception) -> str:
-    """A short description of a connection's failure; the libraries' own text lists nested objects."""
+    """Returns a short description of why a connection failed. The text of the HTTP libraries lists nested
+    objects instead."""
     if _is_nowhere(error):
         return "the server's name is unknown (is there a network?)"
     text = str(error)

@@ -1,4 +1,4 @@
-"""How much memory opening a graph will take, by the beginning of its file only."""
+"""Estimates how much memory opening a graph takes. At most the beginning of the graph's file is read."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,14 +12,15 @@ from bfsbench.support.errors import size_text
 from bfsbench.support.machine import available_memory
 
 _EDGES_A_VERTEX = 4
-"""Edges per vertex assumed for a file that does not say how many vertices it has; most have more."""
+"""Edges per vertex assumed for a file that does not give its number of vertices. Most graphs have more."""
 
 
 def peak_memory(request: GraphName) -> int | None:
-    """An estimate of the peak memory in bytes of opening a graph. For a graph in the cache it is the size of
-    its arrays, which are mapped; any other is generated or read, and converted. None for a graph that is not
-    fetched and whose size the catalogue does not have. Memory of searches and devices is extra. Raises
-    InputError for a file that cannot be read.
+    """Returns an estimate of the peak memory in bytes of opening a graph.
+
+    A graph in the cache takes the size of its arrays, which are mapped. Any other graph is generated or read,
+    and then converted. Returns None for a graph that is not fetched and whose size the catalogue lacks.
+    Memory of searches and devices is not included. Raises InputError for a file that cannot be read.
     """
     found = files.held(request.dataset) if request.dataset else None
     folder = load.stored(request, found)
@@ -38,11 +39,13 @@ def peak_memory(request: GraphName) -> int | None:
 
 
 def known_vertices(request: GraphName) -> int | None:
-    """The number of vertices where it is known before the graph is opened: of a generated graph, of one that
-    the catalogue has it of, of a file whose header has it. Raises InputError for a file that cannot be read.
+    """Returns the number of vertices of a graph that is not open yet, or None if it is unknown.
+
+    It is known for generated graphs, for datasets whose catalogue entry has it, and for files whose header
+    has it. Raises InputError for a file that cannot be read.
     """
     if "ids" in request.overrides:
-        return None  # it may leave out vertices without arcs
+        return None  # a policy of ids may leave out vertices without arcs
     if request.drawn is not None:
         from bfsbench.graphs.generators import GENERATORS
 
@@ -55,7 +58,8 @@ def known_vertices(request: GraphName) -> int | None:
 
 
 def memory_lines(requests: Sequence[GraphName]) -> list[str]:
-    """A line for each graph: its peak memory, with a warning where that exceeds the available memory."""
+    """Returns one line per graph with its peak memory. A line warns if this is more than the available
+    memory."""
     available = available_memory()
     lines = []
     for request in requests:
@@ -78,7 +82,7 @@ def _drawn(name: str, parameters: Mapping[str, Any], mirrored: bool) -> int:
 
 def _read(path: Path, request: GraphName) -> int:
     vertices, entries = count_entries(path, request.overrides.get("format"))
-    # An adjacency list has both arcs of an edge, and nothing is mirrored then.
+    # An adjacency list has both arcs of every edge. Then nothing is mirrored, and this estimate is too high.
     return Size(vertices or entries // _EDGES_A_VERTEX, entries, _mirrored(request)).peak_bytes
 
 

@@ -1,4 +1,5 @@
-"""Fetching graphs: download or copy, verify, convert. One that fails does not stop the others."""
+"""Fetches graphs: downloads or copies their files, verifies and converts them. A failed graph does not stop
+the rest."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,40 +21,40 @@ Stage = Literal["waiting", "downloading", "copying", "converting", "generating"]
 
 
 class Display(Protocol):
-    """A progress display; called from several threads."""
+    """A protocol for progress displays. Several threads call its methods."""
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None:
-        """The graph ``name`` begins a stage."""
+        """Show that the graph ``name`` begins a stage."""
 
     def progress(self, name: str, done: int, total: int | None) -> None:
-        """Bytes done of the stage, and in all if known."""
+        """Show how many bytes of the stage are done, of ``total`` bytes if that number is known."""
 
     def note(self, name: str, text: str) -> None:
-        """A problem that does not end the stage."""
+        """Show a problem that does not end the stage."""
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:
-        """The graph is done with."""
+        """Show that the work on the graph has ended, with its outcome."""
 
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Fetches graphs with the same options."""
+    """Fetches graphs. The fields are options that hold for all of them."""
 
     display: Display
     transfer: Transfer = field(default_factory=Transfer)
     folder: Path | None = None
-    """Copy files from this folder and download nothing."""
+    """If given, files are copied from this folder and nothing is downloaded."""
     convert: bool = True
     insecure: bool = False
-    """Accept files over plain HTTP even where no checksum is known."""
+    """Whether to accept files over plain HTTP even if no checksum is known."""
     accept_changed: bool = False
-    """Accept files that differ from the first download, and record their checksums."""
+    """Whether to accept files that differ from the first download, and record their checksums."""
     jobs: int = 2
-    """Graphs fetched in parallel; conversions, which take much memory, run one at a time."""
+    """Number of graphs fetched in parallel. Conversions run one at a time, because they take much memory."""
     _converting: threading.Lock = field(default_factory=threading.Lock)
 
     def fetch_all(self, datasets: Sequence[Dataset]) -> list[Dataset]:
-        """Fetch every dataset and return those that failed; their errors have been displayed."""
+        """Fetch every dataset. Returns the datasets that failed, whose errors have been displayed."""
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             outcomes = [pool.submit(self._fetch_displayed, dataset) for dataset in datasets]
             try:
@@ -65,7 +66,7 @@ class Fetcher:
         return [dataset for dataset, success in zip(datasets, fetched, strict=True) if not success]
 
     def fetch(self, dataset: Dataset) -> str:
-        """Fetch one dataset and return a line on what was done. Raises BfsbenchError."""
+        """Fetch one dataset. Returns a line that says what was done. Raises BfsbenchError."""
         if dataset.generated:
             return self._generate(dataset)
         with self._alone(dataset):
@@ -91,7 +92,8 @@ class Fetcher:
         return True
 
     def _sources(self, dataset: Dataset) -> list[Source]:
-        """Sources that are present first, then the others in the catalogue's order."""
+        """Returns the sources to try, in this order: a source whose file is here, then others in the
+        catalogue's order."""
         here = files.held(dataset)
         folder = self.folder
         others = [s for s in dataset.sources if (files.find_in(folder, s) if folder else s.url)]
@@ -114,7 +116,7 @@ class Fetcher:
             try:
                 graph = load.prepare(request, found, self._progress(dataset))
             except InputError:
-                # Without a checksum the file itself may be wrong: the next fetch downloads it again.
+                # Without a checksum the file itself may be wrong. The next fetch then downloads it again.
                 if not source.vouched_for:
                     files.forget(found)
                     if source.url is not None:
@@ -124,7 +126,7 @@ class Fetcher:
         return f"{how}; {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs"
 
     def _remember(self, source: Source, found: Held) -> None:
-        """Record the checksum of a download that became a graph, if nothing else vouches for it."""
+        """Record the checksum of a download that became a graph, if no checksum is published for it."""
         if source.vouched_for or source.url is None or found.taken_from != source.url:
             return
         first = trust.first(source.url)
@@ -178,7 +180,8 @@ class Fetcher:
 
     @contextmanager
     def _alone(self, dataset: Dataset) -> Iterator[None]:
-        """Keep other processes from fetching the dataset; the lock ends with its holder, even if killed."""
+        """Hold a lock that keeps other processes from fetching the dataset. A killed process releases its
+        lock."""
 
         def waiting() -> None:
             self.display.stage(dataset.name, "waiting", "for another bfsbench fetch")

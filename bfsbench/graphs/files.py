@@ -1,7 +1,8 @@
-"""Source files on disk: where they are kept, and how each is verified.
+"""Finds and verifies the source files of datasets on disk.
 
-A downloaded file lies in ``downloads/NAME/`` of the cache, with a record of its checksum and of the size and
-time of change it had when it was verified. While these stay the same it is trusted without reading it again.
+A downloaded file is in ``downloads/NAME/`` of the cache. A record beside it has its checksum, and its size
+and modification time at the time of the check. While the size and the time are unchanged, the file is trusted
+without reading it again.
 """
 
 import hashlib
@@ -26,14 +27,14 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Held:
-    """A source file that is present and verified against the catalogue."""
+    """A source file that is on disk and has been verified against the catalogue."""
 
     path: Path
     source: Source
     checksum: str
     """SHA-256 of the file at ``path``."""
     taken_from: str = ""
-    """Address or path it came from."""
+    """The address or path from which the file came."""
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -42,18 +43,18 @@ class _Record(msgspec.Struct, frozen=True):
     mtime_ns: int
     sha256: str
     origin: str = ""
-    """Index of the dataset's source it came from."""
+    """The URL or file name of the dataset's source, as the catalogue has it."""
     taken_from: str = ""
-    """Address or path it actually came from."""
+    """The address or path from which the file was actually taken."""
 
 
 def folder_of(dataset: Dataset) -> Path:
-    """The folder of the dataset's downloads."""
+    """Returns the folder in the cache for the dataset's downloads."""
     return paths.cache_dir() / "downloads" / dataset.name
 
 
 def held(dataset: Dataset) -> Held | None:
-    """The dataset's file, bundled or fetched, or None if there is no verified one."""
+    """Returns the dataset's bundled or fetched file, or None if there is no verified file."""
     return next((found for source in dataset.sources if (found := _held_source(dataset, source))), None)
 
 
@@ -69,13 +70,14 @@ def _held_source(dataset: Dataset, source: Source) -> Held | None:
 
 
 def _place(origin: str) -> str:
-    """The origin without its protocol, since the catalogue's addresses have moved from HTTP to HTTPS."""
+    """Returns an address without its protocol, because the catalogue's addresses have moved from HTTP to
+    HTTPS."""
     return origin.removeprefix("https://").removeprefix("http://")
 
 
 def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: str) -> Held:
-    """Record that ``path``, in the dataset's folder, has been verified; earlier files of the dataset are
-    removed."""
+    """Record that ``path``, a file in the dataset's folder, has been verified. Returns it as a Held. All
+    other files of the dataset are removed."""
     folder = folder_of(dataset)
     with storage_errors(folder):
         for other in folder.iterdir():
@@ -87,7 +89,7 @@ def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: 
 
 
 def forget(found: Held) -> None:
-    """Delete a fetched file that proved to be wrong; a bundled one is kept."""
+    """Delete a fetched file that proved to be wrong. A file of this package is kept."""
     if not found.source.bundled:
         with storage_errors(found.path.parent):
             (found.path.parent / _RECORD).unlink(missing_ok=True)
@@ -95,7 +97,8 @@ def forget(found: Held) -> None:
 
 
 def partial_bytes(dataset: Dataset) -> int:
-    """Bytes of unfinished downloads that the next fetch can continue."""
+    """Returns the size in bytes of the largest unfinished download of a dataset, which the next fetch can
+    continue."""
     return max(
         (PartialFile(folder_of(dataset) / source.filename, "").size() for source in dataset.sources),
         default=0,
@@ -103,7 +106,8 @@ def partial_bytes(dataset: Dataset) -> int:
 
 
 def verify(path: Path, source: Source) -> None:
-    """Check the graph inside ``path`` by its published checksum. Raises UnavailableError, InputError."""
+    """Check the graph inside ``path`` against its published checksum, if there is one. Raises
+    UnavailableError if they differ, and InputError if the file cannot be read."""
     if source.content_sha256 is None:
         return
     found = _content_sha256(path)
@@ -114,12 +118,17 @@ def verify(path: Path, source: Source) -> None:
 
 
 def find_in(folder: Path, source: Source) -> Path | None:
-    """The source's file in the user's folder, under its own name or as the same graph in another packing."""
+    """Returns the path of a source's file in the user's ``folder``, or None. The file may have another
+    packing than at the source, such as ``.xz`` instead of ``.gz``."""
     return next((folder / name for name in _acceptable(source) if (folder / name).is_file()), None)
 
 
 def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> Held:
-    """Copy a file of the user's, verified like a download. Raises UnavailableError if it is another graph."""
+    """Copy the user's file ``found`` into the cache and verify it like a download. Returns the copy as a
+    Held.
+
+    Raises UnavailableError if the file is another graph, and InputError if it cannot be read.
+    """
     verify(found, source)
     target = folder_of(dataset) / found.name
     try:
@@ -136,14 +145,15 @@ def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> H
                 copy.write(block)
                 progress(copy.tell(), size)
             sha256 = digest.hexdigest()
-            # Another packing of the same graph has a checksum of its own; its content was verified above.
+            # Another packing of the graph has a checksum of its own. Its content was verified above.
             if found.name == source.filename and source.sha256 not in (None, sha256):
                 raise UnavailableError(f"{found}: SHA-256 is {sha256}, the catalogue says {source.sha256}")
     return keep(dataset, source, target, sha256, str(found.resolve()))
 
 
 def checksum_of(path: Path) -> str:
-    """SHA-256 of a file of the user's, cached while its size and modification time stay the same."""
+    """Returns the SHA-256 of a user's file. Raises InputError if the file cannot be read. The checksum is
+    cached while the file's size and modification time stay unchanged."""
     try:
         path = path.resolve(strict=True)
         memory = paths.cache_dir() / "checksums" / f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.json"
@@ -160,7 +170,7 @@ def checksum_of(path: Path) -> str:
 
 
 def graph_suffixes() -> list[str]:
-    """Suffixes of graph files, by which the right member of an archive is found."""
+    """Returns the suffixes of graph files. They decide which member of an archive is the graph."""
     from bfsbench.graphs.formats import FORMATS
 
     return [suffix for form in FORMATS.values() for suffix in form.suffixes]
@@ -199,7 +209,8 @@ def _unchanged(path: Path, record: _Record) -> bool:
 
 
 def _read_record(path: Path) -> _Record | None:
-    """The record at ``path``; None when it cannot be read; its file is then not trusted."""
+    """Returns the record of a verified file, or None if the record cannot be read. The file is then not
+    trusted."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Record)
     except (OSError, msgspec.MsgspecError):

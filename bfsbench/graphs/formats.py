@@ -1,4 +1,4 @@
-"""Formats of graph files: how each is detected, and how it is read."""
+"""Detects the formats of graph files and reads the files."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,21 +20,23 @@ from bfsbench.graphs.memory import Size, require, require_bytes
 from bfsbench.support.errors import InputError, UsageError, size_text, unknown_name
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes of the file read so far, and in all."""
+"""A function called with the bytes of the file read so far, and in all."""
 
 INT64_MAX = 2**63 - 1
 _LOOKED_AT = 4 << 20
 """Bytes of text from which the number of edges is estimated."""
 _BOMB_BYTES = 64 << 20
 _BOMB_RATIO = 200
-"""Lists of edges are packed to a third or a tenth of their size, those of regular graphs to a fiftieth."""
+"""A larger ratio of text to packed bytes is suspicious. Packing shrinks most edge lists to a third or a tenth
+of their size, and lists of regular graphs to a fiftieth."""
 _MARKUP = re.compile(r"<(?![a-z]+://)[!?a-z]", re.IGNORECASE)
-"""The beginning of HTML or XML, but not an address in angle brackets, which may be a vertex's name."""
+"""The beginning of HTML or XML. An address in angle brackets does not match, because it may be a vertex's
+name."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its file suffixes, its treatment of ids, and its reader."""
+    """A graph format: its file suffixes, its treatment of ids, and its reader."""
 
     suffixes: tuple[str, ...]
     ids: IdPolicy
@@ -61,10 +63,8 @@ SUFFIXES = tuple(suffix for form in FORMATS.values() for suffix in form.suffixes
 
 
 def sniff_format(path: Path) -> str:
-    """The format of a file, packed or not, from its content and its name.
-
-    Raises InputError when the file cannot be read or the format remains unknown.
-    """
+    """Returns the format of a file, packed or not, from its content and its name. Raises InputError if the
+    file cannot be read or the format remains unknown."""
     suffix = path.suffix.lower()
     for name, form in FORMATS.items():
         if form.table is not None and suffix in form.suffixes:
@@ -74,7 +74,8 @@ def sniff_format(path: Path) -> str:
 
 
 def _lines(source: Source, words: bool = False) -> HeaderLines:
-    """The lines of a file from the first that is not blank. Raises InputError for HTML and XML."""
+    """Returns the lines of a file from the first line that is not blank. Raises InputError for HTML and
+    XML."""
     lines = HeaderLines(source.label, whole_lines(source, source.label), words)
     lines.skip()
     if _MARKUP.match(lines.peek()):
@@ -106,7 +107,8 @@ def _sniff(source: Source, lines: HeaderLines) -> str:
 
 
 def format_of(path: Path, name: str | None) -> tuple[str, Format]:
-    """The format called ``name``, or that of the file. Raises UsageError for an unknown one, InputError."""
+    """Returns the name and the Format of a file. If ``name`` is None, the format is detected. Raises
+    UsageError for an unknown name, and InputError if the file cannot be read or recognised."""
     found = name or sniff_format(path)
     if found not in FORMATS:
         raise unknown_name("format", found, FORMATS)
@@ -116,8 +118,10 @@ def format_of(path: Path, name: str | None) -> tuple[str, Format]:
 def first_look(
     path: Path, format_name: str | None = None, ids: IdPolicy | None = None
 ) -> tuple[Orientation, str]:
-    """The orientation of a file's edges, and the library that will read it, by its beginning. Without a
-    library the name is empty. Raises UsageError, InputError.
+    """Returns the orientation of a file's edges, and the name of the library that will read the file.
+
+    The name is empty if this package's parser reads it. Only the beginning of the file is read. Raises
+    UsageError, InputError.
     """
     _, form = format_of(path, format_name)
     if form.table is not None:
@@ -128,10 +132,10 @@ def first_look(
 
 
 def count_entries(path: Path, format_name: str | None = None) -> tuple[int | None, int]:
-    """The number of vertices, None where the header lacks it, and the approximate number of entries.
+    """Returns the number of vertices, or None if the header lacks it, and the approximate number of entries.
 
-    Entries are edges, or neighbours listed; without a header that counts them, their number follows from the
-    file's first block, or from its size. Raises InputError, UsageError for an unknown format.
+    Entries are edges, or listed neighbours. If no header counts them, the number is estimated from the file's
+    first block or from its size. Raises InputError, and UsageError for an unknown format.
     """
     _, form = format_of(path, format_name)
     if form.table is not None:
@@ -147,11 +151,12 @@ def count_entries(path: Path, format_name: str | None = None) -> tuple[int | Non
 
 
 def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> EdgeList:
-    """Read a graph file, plain or packed.
+    """Read a graph file, plain or packed. Returns its edges.
 
-    ``recipe.format``, ``ids``, ``weights`` and ``orientation`` concern reading; its other choices are for the
-    conversion. ``progress`` is called with the bytes of the file read so far and in all.
-    Raises InputError, "file:line: what is wrong" where a line is to blame.
+    From ``recipe``, reading uses ``format``, ``ids``, ``weights`` and ``orientation``. The conversion uses
+    the other fields. ``progress`` is called with the bytes of the file read so far and in all. Raises
+    UsageError for an unknown format. Raises InputError with the message "file:line: what is wrong" if a line
+    is wrong.
     """
     name, form = format_of(path, recipe.format)
     if recipe.ids == "names" and name in ("dimacs9", "metis", "mtx", "npz"):
@@ -172,7 +177,8 @@ def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> 
 
 
 def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
-    """The dialect of an edge list that pandas must read; None where the native parser does."""
+    """Returns how an edge list is written if pandas must read it, or None if the native parser can read
+    it."""
     dialect = header.dialect
     if dialect is None or dialect.plain or (dialect.named and ids not in (None, "names")):
         return None  # the native parser reports the line without a number
@@ -186,7 +192,8 @@ def _header(form: Format, source: Source, words: bool = False) -> tuple[Header, 
 
 
 def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None, wide: bool) -> EdgeList:
-    """One pass over the file. ``wide``: ids of compacted formats may take 63 bits."""
+    """Read a text file in one pass. Returns its edges. ``wide`` allows ids of up to 63 bits that will be
+    renumbered."""
     with open_text(path, SUFFIXES) as source:
         header, lines = _header(FORMATS[name], source, recipe.ids == "names")
 
@@ -215,22 +222,26 @@ def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None,
 
 
 def _require_likely(source: Source, unpacked: int, position: int) -> None:
-    """Raises InputError for a packed file whose text has far more bytes than that of any graph."""
+    """Check that a packed file is not a decompression bomb. Raises InputError if it unpacks to far more than
+    a graph would."""
     if unpacked > _BOMB_BYTES and unpacked > _BOMB_RATIO * position:
         packed, text = size_text(position), size_text(unpacked)
         raise InputError(f"{source.label}: {packed} of it unpack to {text}: unpack it first if it is a graph")
 
 
 def _require_room_for(lines: int, source: Source, orientation: str) -> None:
-    """Raises NotEnoughMemoryError where the whole file, if it is like its beginning of so many lines, has
-    more edges than fit into memory."""
+    """Check that the edges of the whole file fit into memory. Raises NotEnoughMemoryError if not.
+
+    The number of edges is estimated from the beginning of the file, where ``lines`` lines have been counted.
+    """
     edges = round(lines * source.size / max(source.position(), 1))
     needed = Size(0, edges, mirrored=orientation == "each_once").peak_bytes
     require_bytes(needed, f"{source.label}, by its first blocks: about {edges:,} edges")
 
 
 def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
-    """The header's layout, with the recipe's options. Raises InputError where no weights can be read."""
+    """Returns the syntax of a file's lines, from its header and the options in ``recipe``. Raises InputError
+    if weights should be read and the file has none."""
     layout = header.layout
     if recipe.weights == "read":
         if not header.weights or not (layout.entry_values or layout.max_values):
@@ -240,8 +251,10 @@ def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
 
 
 def _require_room(source: Source, header: Header) -> None:
-    """Raises NotEnoughMemoryError where the counts in a header, if the file can hold them, need too much
-    memory."""
+    """Check that the graph that a header announces fits into memory. Raises NotEnoughMemoryError if not.
+
+    A header may announce more edges than a file of this size can hold. The lower number is then used.
+    """
     if header.num_vertices is not None:
         edges = min(header.num_entries or 0, source.size)  # even packed files have a byte per edge
         require(Size(header.num_vertices, edges), source.label)
@@ -256,7 +269,8 @@ def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
             f"{label}: the header announces {header.num_entries:,} entries, the file holds {found:,}; "
             "fetch it again, or correct the header if the file is whole"
         )
-    # A last vertex without neighbours has an empty line, invisible in a file that lacks the last line break.
+    # A last vertex without neighbours has an empty line. If the file lacks its last line break, that line
+    # cannot be seen.
     rows = header.layout.max_rows
     if header.layout.adjacency and parsed.rows + 1 < rows:
         raise InputError(

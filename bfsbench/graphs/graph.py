@@ -1,7 +1,5 @@
-"""The two shapes a graph takes on the host: a list of edges as read or drawn, and the searchable arrays.
-
-Graphs whose files have words instead of numbers also have names of vertices.
-"""
+"""Defines the two forms of a graph on the host: an edge list as read or drawn, and the arrays for searching.
+If the graph's file has words instead of numbers, a graph also has the names of its vertices."""
 
 from __future__ import annotations
 
@@ -29,9 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class VertexNames(Sequence[str]):
-    """The name of every vertex, sorted by code points: a name is found by bisection.
+    """The name of every vertex, sorted by code points, so that bisection finds a name.
 
-    offsets: int64[V+1]; text: uint8, the names in UTF-8 one after the other. Both may be mapped files.
+    ``offsets`` is int64[V+1]. ``text`` is uint8, with the names in UTF-8 one after the other. Either may be a
+    mapped file.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -39,7 +38,7 @@ class VertexNames(Sequence[str]):
 
     @staticmethod
     def of(names: Sequence[str]) -> VertexNames:
-        """Make it of sorted names."""
+        """Returns VertexNames made of sorted names."""
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(name) for name in encoded], out=offsets[1:])
@@ -64,12 +63,12 @@ class VertexNames(Sequence[str]):
         return (self[vertex] for vertex in range(len(self)))
 
     def find(self, name: str) -> int | None:
-        """The vertex of this name; None where there is none."""
+        """Returns the vertex with this name, or None if there is none."""
         vertex = bisect_left(self, name)
         return vertex if vertex < len(self) and self[vertex] == name else None
 
     def take(self, vertices: npt.NDArray[np.int32]) -> VertexNames:
-        """The names of some vertices, ascending."""
+        """Returns the names of some vertices, whose ids must ascend."""
         return VertexNames.of([self[int(vertex)] for vertex in vertices])
 
 
@@ -77,25 +76,25 @@ Ids = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 Orientation = Literal["directed", "each_once", "both_ways"]
-"""How an edge list is to be read: arcs as they stand; undirected edges each listed once; undirected edges of
-which both arcs are listed."""
+"""How an edge list is to be read. ``directed``: as arcs. ``each_once``: as undirected edges, each listed
+once. ``both_ways``: as undirected edges of which both arcs are listed."""
 
 Direction = Literal["directed", "symmetrised"]
 
 SEARCHED = ("row_offsets", "column_indices", "column_offsets", "row_indices", "edge_sources")
 
 MAX_VERTICES = 2**31 - 1
-"""Vertex ids are int32 everywhere."""
+"""The limit follows from vertex ids, which are int32 everywhere."""
 
 
 @dataclass(frozen=True)
 class EdgeList:
-    """Edges in file or drawing order.
+    """Edges in the order of the file, or in the order in which they were drawn.
 
     sources, targets: int32[E], ids 0 .. num_vertices-1.
-    original_ids: int64[V], the publisher's id of every vertex, when ids were compacted or shifted.
-    format: the format of the file; it decides how edges are counted and which are removed.
-    weights: int32[E], for all-pairs shortest paths; None where edges have no weights.
+    original_ids: int64[V], the publisher's id of every vertex, if ids were compacted or shifted.
+    format: the format of the file. It decides how edges are counted and which are removed.
+    weights: int32[E], for all-pairs shortest paths. None if edges have no weights.
     """
 
     sources: Ids
@@ -110,17 +109,18 @@ class EdgeList:
     names: VertexNames | None = None
     """Names of the vertices, if the source has names."""
     reader: str = ""
-    """The library that read the source, if it was not this package's parser."""
+    """The library that read the source. Empty for this package's parser."""
 
 
 @dataclass(frozen=True, repr=False)
 class Graph:
-    """A graph ready to be searched: CSR, CSC and COO, read-only and usually memory-mapped.
+    """A graph ready to be searched, as read-only arrays of CSR, CSC and COO, which are usually memory-mapped.
 
-    row_offsets: int32 or int64[V+1]; column_indices: int32[E], ascending within a row (CSR, out-neighbours).
-    column_offsets, row_indices: the same of the transposed graph (CSC, in-neighbours).
-    edge_sources: int32[E]; with column_indices as edge targets it is the COO form, in CSR order.
-    Offsets are int64 when E > 2**31 - 1. On a symmetrised graph CSC shares the arrays of CSR.
+    row_offsets: int32 or int64[V+1]. column_indices: int32[E], ascending in each row (CSR, out-neighbours).
+    column_offsets, row_indices: the arrays of the transposed graph (CSC, in-neighbours).
+    edge_sources: int32[E]. Together with column_indices as targets it is the COO form, in CSR order.
+
+    Offsets are int64 if E > 2**31 - 1. In a symmetrised graph, CSC shares the arrays of CSR.
     """
 
     name: str
@@ -132,23 +132,23 @@ class Graph:
     row_indices: Ids
     edge_sources: Ids
     checksum: str
-    """SHA-256 over the CSR arrays and the weights: equal graphs have equal checksums, whatever their
+    """SHA-256 over the CSR arrays and the weights. Equal graphs have equal checksums, whatever their
     source."""
     source_checksum: str = ""
-    """SHA-256 of the file it was read from, or of the generator's declaration."""
+    """SHA-256 of the file from which the graph was read, or of the generator's specification."""
     original_ids: npt.NDArray[np.int64] | None = None
     weights: npt.NDArray[np.int32] | None = None
-    """int32[E] in CSR order, ascending among parallel arcs; None where arcs have no weights."""
+    """int32[E] in CSR order, ascending among parallel arcs. None if arcs have no weights."""
     weights_unread: bool = False
     """Whether the source has weights other than 1 that were not read."""
     names: VertexNames | None = None
     """Names of the vertices, if the source has names."""
     reader: str = ""
-    """The library that read the source, if it was not this package's parser: ``pandas 2.2.3``."""
+    """The library that read the source, such as ``pandas 2.2.3``. Empty for this package's parser."""
     statistics: dict[str, float] = field(default_factory=dict)
     locator: str = ""
-    """The text that loads it again; empty if it was not loaded. It is the full name or, for files, has the
-    path."""
+    """The text that loads the graph again: its full name and, for a file, the path. Empty if it was not
+    loaded."""
 
     def __repr__(self) -> str:
         return f"<Graph {self.full_name}: {self.num_vertices:,} vertices, {self.num_edges:,} arcs>"
@@ -163,11 +163,12 @@ class Graph:
         directed: bool = True,
         name: str = "graph",
     ) -> Graph:
-        """A graph of edges from sources[i] to targets[i].
+        """Returns a graph with an edge from sources[i] to targets[i] for every i.
 
-        Integers, E of each, number the vertices 0 .. ``num_vertices`` - 1, by default up to the largest; text
-        names them. weights: E whole numbers of 32 bits. Undirected edges are each given once. Raises
-        InputError for columns that do not match or ids out of range.
+        If the ends are integers, the vertices are 0 .. ``num_vertices`` - 1, by default up to the largest
+        end. If the ends are text, they are names of vertices. ``weights`` are 32-bit integers, one per edge.
+        Undirected edges are given once each. Raises UsageError for arrays that are not one-dimensional.
+        Raises InputError for columns that do not match or ids out of range.
         """
         from bfsbench.graphs import interop
         from bfsbench.graphs.columns import Columns
@@ -194,7 +195,11 @@ class Graph:
         *,
         name: str = "graph",
     ) -> Graph:
-        """A directed graph of CSR arrays, integers [V+1] and [E]. Raises UsageError, InputError."""
+        """Returns a directed graph made of CSR arrays of integers: ``row_offsets`` [V+1] and
+        ``column_indices`` [E].
+
+        Raises UsageError if the arrays do not fit each other, and InputError for ids out of range.
+        """
         from bfsbench.graphs import interop
 
         offsets, targets = np.asarray(row_offsets), np.asarray(column_indices)
@@ -219,11 +224,11 @@ class Graph:
         directed: bool = True,
         name: str = "graph",
     ) -> Graph:
-        """A graph of the stored entries of a square sparse matrix: from row to column.
+        """Returns a graph with an arc from row to column for each stored entry of a square sparse matrix.
 
-        ``weights`` says how to take the entries' values: ``"read"``, whole numbers of 32 bits; ``"ignore"``,
-        nothing; None, unspecified, so that all-pairs shortest paths refuse values other than 1. With
-        ``directed=False`` the matrix must be symmetric. Raises UsageError, InputError.
+        ``weights="read"`` takes the entries' values as weights, which must be 32-bit integers. ``"ignore"``
+        gives every arc weight 1. With None, all-pairs shortest paths refuse a graph with values other than 1.
+        With ``directed=False`` the matrix must be symmetric. Raises UsageError, InputError.
         """
         from bfsbench.graphs import interop
         from bfsbench.graphs.columns import Columns
@@ -241,10 +246,10 @@ class Graph:
 
     @staticmethod
     def from_networkx(graph: Links, *, weights: WeightPolicy | None = None, name: str = "graph") -> Graph:
-        """A graph of any class of NetworkX; :meth:`vertex` finds its nodes.
+        """Returns a Graph made of a NetworkX graph of any class. :meth:`vertex` finds the vertex of a node.
 
-        Weights are the edges' attribute ``weight``, 1 where it is missing; ``weights`` as for
-        :meth:`from_scipy`. Raises UsageError, InputError.
+        Weights are the edges' attribute ``weight``, or 1 if it is missing. ``weights`` says whether they are
+        read, as in :meth:`from_scipy`. Raises UsageError, InputError.
         """
         from bfsbench.graphs import interop
 
@@ -261,11 +266,11 @@ class Graph:
         directed: bool = True,
         name: str = "graph",
     ) -> Graph:
-        """A graph of a table with an edge a row.
+        """Returns a Graph made of a table with one edge per row.
 
-        The columns are those named, or headed like ``source``, ``target`` and ``weight``, or the first three.
-        Vertices as for :meth:`from_edges`; ``weights`` as for :meth:`from_scipy`. Raises UsageError,
-        InputError.
+        ``source``, ``target`` and ``weight`` name the columns. By default, columns with usual headings are
+        taken, or the first three. The ends of edges are ids or names, as in :meth:`from_edges`. ``weights``
+        says whether weights are read, as in :meth:`from_scipy`. Raises UsageError, InputError.
         """
         from bfsbench.graphs import interop
         from bfsbench.graphs.columns import Columns
@@ -291,7 +296,8 @@ class Graph:
         return interop.build(columns, "keep", weights)
 
     def to_scipy(self) -> scipy.sparse.csr_array:
-        """The adjacency matrix, int32: weights, or 1 for every arc; parallel arcs are separate entries."""
+        """Returns the adjacency matrix, int32. An entry is the arc's weight, or 1 if arcs have no weights.
+        Parallel arcs are separate entries."""
         from scipy.sparse import csr_array
 
         values = np.ones(self.num_edges, np.int32) if self.weights is None else self.weights.copy()
@@ -299,7 +305,8 @@ class Graph:
         return csr_array((values, self.column_indices.copy(), self.row_offsets.copy()), shape=shape)
 
     def to_networkx(self) -> networkx.MultiDiGraph[Hashable]:
-        """The arcs for NetworkX, nodes called as in the graph's file. Raises UsageError without NetworkX."""
+        """Returns the arcs as a NetworkX graph, whose nodes have the ids or names of the graph's file. Raises
+        UsageError if NetworkX is not installed."""
         try:
             import networkx
         except ModuleNotFoundError as error:
@@ -318,19 +325,20 @@ class Graph:
         return made
 
     def in_memory(self) -> Graph:
-        """Returns the graph with copies of its arrays, which no file backs; shared arrays stay shared."""
+        """Returns the graph with its arrays copied into memory, so that no file backs them. Shared arrays
+        stay shared."""
         copies = {id(array): np.array(array) for array in self.searched.values()}
         copied: dict[str, Any] = {name: copies[id(array)] for name, array in self.searched.items()}
         return replace(self, **copied)
 
     @property
     def searched(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays of CSR, CSC and COO by name."""
+        """Returns the arrays of CSR, CSC and COO by name."""
         return {name: getattr(self, name) for name in SEARCHED}
 
     @property
     def full_name(self) -> str:
-        """Name with the direction, as every result row gives it."""
+        """Returns the name with the direction, such as ``soc-Slashdot0902:directed``."""
         return f"{self.name}:{self.direction}"
 
     @property
@@ -339,20 +347,19 @@ class Graph:
 
     @property
     def num_edges(self) -> int:
-        """Arcs stored; an undirected edge counts twice."""
+        """Returns the number of stored arcs. An undirected edge counts twice."""
         return len(self.column_indices)
 
     def published_ids(self, vertices: Ids) -> npt.NDArray[np.int64] | npt.NDArray[np.str_]:
-        """The ids of vertices in the graph's source: int64, or text where it has names. The shape is that of
-        ``vertices``.
-        """
+        """Returns the ids that vertices have in the graph's source, in the shape of ``vertices``. The ids are
+        int64, or text if vertices have names."""
         if self.names is not None:
             found = [self.names[int(vertex)] for vertex in vertices.ravel()]
             return np.array(found, np.str_).reshape(vertices.shape)
         return vertices.astype(np.int64) if self.original_ids is None else self.original_ids[vertices]
 
     def vertex(self, published_id: int | str) -> int:
-        """The vertex with this id or name in the graph's file. Raises UsageError when there is none."""
+        """Returns the vertex with this id or name in the graph's file. Raises UsageError if there is none."""
         if self.names is not None:
             name = published_id if isinstance(published_id, str) else str(whole("a vertex", published_id))
             found = self.names.find(name)

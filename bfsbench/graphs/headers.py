@@ -1,6 +1,5 @@
-"""Headers of text formats: each format is a function from a file's first lines to a Header. The rest of a
-file is parsed by :mod:`bfsbench.graphs.blocks`.
-"""
+"""Parses the headers of text formats. Each format has a function that turns a file's first lines into a
+Header. :mod:`bfsbench.graphs.blocks` parses the rest of the file."""
 
 import re
 from collections.abc import Iterator
@@ -13,43 +12,49 @@ from bfsbench.graphs.graph import MAX_VERTICES, Orientation
 from bfsbench.support.errors import InputError, size_text
 
 _COMMENTS_KEPT = 1 << 16
-"""Most bytes of comments searched for the counts in SNAP's files."""
+"""Limit in bytes of the comments that are searched for the counts in SNAP's files."""
 _LONGEST_EDGE = 1 << 20
-"""Bytes of a line in a list of edges."""
+"""Limit in bytes of a line in a list of edges."""
 _LOOK_AHEAD = 1 << 26
-"""Most bytes searched for a second line."""
+"""Limit in bytes of the text that is searched for a second line."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """Facts about a file known before its first edge."""
+    """Facts about a graph file that are known before its first edge is read."""
 
     layout: Layout
     num_vertices: int | None = None
     num_entries: int | None = None
-    """Edge lines, or neighbours listed, that the file must hold."""
+    """Number of edge lines, or of listed neighbours, that the file must hold."""
     orientation: Orientation = "directed"
     dialect: Dialect | None = None
-    """The dialect of an edge list."""
+    """The separator and the columns of an edge list. None for other formats."""
     weights: bool = True
-    """Whether the numbers behind edges can be weights: those of a skew-symmetric matrix cannot be."""
+    """Whether the numbers after edges can be weights. In a skew-symmetric matrix they cannot."""
 
 
 class HeaderLines:
-    """The first lines of a file, for a format to take what it needs; the rest is parsed after them."""
+    """The first lines of a file. A format's header function takes the lines it needs, and the rest is parsed
+    later."""
 
     def __init__(self, label: str, texts: Iterator[bytes], words: bool = False) -> None:
-        """``texts`` are blocks of whole lines; ``words``: vertices are known to be words."""
+        """Start at the first line. ``texts`` yields blocks of whole lines. ``words`` says that vertices are
+        words."""
         self.label = label
         self.words = words
         self.number = 0
-        """Of lines taken."""
+        """Number of lines taken."""
         self._texts = texts
         self._block = b""
         self._at = 0
 
     def next(self, expected: str, *comments: str) -> str:
-        """Takes the next line that is neither blank nor starts with one of ``comments``, and strips it."""
+        """Take the next line that is not blank and does not start with one of ``comments``. Returns the line
+        stripped.
+
+        Raises InputError at the end of the file. The message says that ``expected`` is missing.
+        """
         self.skip(*comments)
         end = self._block.find(b"\n", self._at)
         if end < 0:
@@ -60,7 +65,10 @@ class HeaderLines:
         return line
 
     def skip(self, *comments: str) -> str:
-        """Takes blank lines and those that start with one of ``comments``; returns the first of them."""
+        """Take all blank lines and comments up to the next line of data. Returns the text of the comments.
+
+        A comment is a line that starts with one of ``comments``. At most 64 KiB of the text are kept.
+        """
         first = b""
         other = _line_of_data(comments)
         while True:
@@ -75,12 +83,16 @@ class HeaderLines:
             self._block, self._at = block, 0
 
     def peek(self) -> str:
-        """The next line, which stays, stripped; empty at the end of the file."""
+        """Returns the next line stripped, without taking it. The text is empty at the end of the file."""
         end = self._block.find(b"\n", self._at)
         return self._block[self._at : max(end, self._at)].strip().decode("ascii", "backslashreplace")
 
     def look_ahead(self, *comments: str) -> list[str]:
-        """The next two lines that are neither blank nor comments, which stay; fewer at the end."""
+        """Returns the next two lines that are neither blank nor comments, without taking them.
+
+        Near the end of the file, the list has fewer lines. Raises InputError for a line that is too long to
+        be an edge.
+        """
         other, found, unsearched = _line_of_data(comments), list[int](), self._at
         while True:
             matches = other.finditer(self._block, unsearched)
@@ -98,7 +110,7 @@ class HeaderLines:
             self._block, self._at = self._block[self._at :] + more, 0
 
     def rest(self) -> Iterator[bytes]:
-        """The blocks of whole lines that have not been taken."""
+        """Yield the blocks of whole lines that have not been taken."""
         yield self._block[self._at :]
         yield from self._texts
 
@@ -106,7 +118,8 @@ class HeaderLines:
         return InputError(f"{self.label}:{self.number}: {message}")
 
     def counts(self, words: list[str], expected: str) -> list[int]:
-        """The words as non-negative counts, the first of them a number of vertices."""
+        """Returns the words as non-negative integers. The first must be a valid number of vertices. Otherwise
+        raises an InputError that mentions ``expected``."""
         if not all(word.isascii() and word.isdigit() and len(word) < 19 for word in words):
             raise self.error(f"'{' '.join(words)[:60]}' is not {expected}")
         numbers = [int(word) for word in words]
@@ -116,13 +129,15 @@ class HeaderLines:
 
 
 def _line_of_data(comments: tuple[str, ...]) -> re.Pattern[bytes]:
-    """Matches where a line begins that is neither blank nor starts with one of ``comments``."""
+    """Returns a regular expression that matches the beginning of a line that is neither blank nor a comment.
+    A comment is a line that starts with one of ``comments``."""
     excluded = "|".join(map(re.escape, comments))
     return re.compile(rb"^[ \t]*+%s[^ \t\n]" % (b"(?!%s)" % excluded.encode() if comments else b""), re.M)
 
 
 def edge_lines(lines: HeaderLines) -> Header:
-    """An edge a line: SNAP's and KONECT's files, CSV and TSV, in any dialect; see :mod:`delimited`."""
+    """Parse the header of an edge list with one edge per line: SNAP, KONECT, CSV or TSV. The separator and
+    the columns are found from the first lines. Raises InputError."""
     comments = lines.skip(*COMMENTS)
     announced = re.search(r"# *Nodes: *\d+ +Edges: *(\d{1,18})\b", comments)
     konect = re.match(r"%\s*(sym|asym|bip)\b", comments)
@@ -133,7 +148,7 @@ def edge_lines(lines: HeaderLines) -> Header:
         line = lines.next("a line of headings", *COMMENTS)
         if dialect.has_number(line):
             raise lines.error(f"'{line[:60]}' is no edge, and headings of columns contain no numbers")
-    # Every line must have as many numbers as the first: lists of neighbours are no edges.
+    # Every line must have as many numbers as the first line. A list of neighbours does not.
     values = max(0, dialect.width - 2)
     layout = Layout(
         *(0, MAX_VERTICES - 1),
@@ -152,7 +167,7 @@ def edge_lines(lines: HeaderLines) -> Header:
 
 
 def dimacs9(lines: HeaderLines) -> Header:
-    """``.gr`` of the 9th DIMACS Implementation Challenge."""
+    """Parse the header of a ``.gr`` file of the 9th DIMACS Implementation Challenge. Raises InputError."""
     expected = "the line 'p sp VERTICES ARCS'"
     words = lines.next(expected, "c").split()
     if len(words) != 4 or words[:2] != ["p", "sp"]:
@@ -163,7 +178,8 @@ def dimacs9(lines: HeaderLines) -> Header:
 
 
 def metis(lines: HeaderLines) -> Header:
-    """METIS (its manual, section 4.1.1), also the format of the 10th DIMACS Implementation Challenge."""
+    """Parse the header of a METIS file (its manual, section 4.1.1). Raises InputError. The 10th DIMACS
+    Implementation Challenge uses this format too."""
     expected = "the header VERTICES EDGES [FORMAT [WEIGHTS]]"
     words = lines.next(expected, "%").split()
     if not 2 <= len(words) <= 4:
@@ -198,7 +214,7 @@ _MATRIX_SYMMETRIES: dict[str, Orientation] = {
 
 
 def matrix_market(lines: HeaderLines) -> Header:
-    """Matrix Market coordinate (NIST)."""
+    """Parse the header of a Matrix Market file in coordinate form (NIST). Raises InputError."""
     expected = "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'"
     banner = lines.next(expected).lower().split()
     if len(banner) != 5 or banner[:3] != ["%%matrixmarket", "matrix", "coordinate"]:

@@ -1,4 +1,4 @@
-"""Graphs from objects of other libraries, and back: arrays, SciPy, NetworkX, pandas."""
+"""Converts arrays, SciPy matrices, NetworkX graphs and pandas tables to graphs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TAKEN = (
 
 
 class Entries(Protocol):
-    """SciPy's sparse matrix in coordinate form."""
+    """A protocol with the attributes of a SciPy sparse matrix in coordinate form."""
 
     row: npt.NDArray[np.integer[Any]]
     col: npt.NDArray[np.integer[Any]]
@@ -34,7 +34,7 @@ class Entries(Protocol):
 
 
 class SparseMatrix(Protocol):
-    """The part of SciPy's sparse matrices that is used."""
+    """A protocol with the members of a SciPy sparse matrix that this module uses."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -42,7 +42,7 @@ class SparseMatrix(Protocol):
 
 
 class Links(Protocol):
-    """The part of NetworkX's graphs that is used."""
+    """A protocol with the methods of a NetworkX graph that this module uses."""
 
     def is_directed(self) -> bool: ...
     def nodes(self) -> Iterable[Hashable]: ...
@@ -53,14 +53,14 @@ GraphLike: TypeAlias = (
     "Graph | str | os.PathLike[str] | SparseMatrix | Links | pd.DataFrame | npt.NDArray[np.integer[Any]] "
     "| tuple[npt.ArrayLike, npt.ArrayLike]"
 )
-"""TAKEN, as types."""
+"""The types of the objects that ``TAKEN`` lists."""
 
 
 def as_graph(anything: GraphLike | object) -> Graph:
-    """Convert an object to a graph: any of TAKEN.
+    """Convert any object that ``TAKEN`` lists to a Graph. Raises UsageError for any other object.
 
-    Weights of a matrix, a NetworkX graph, a table or a third column are not read, which all-pairs shortest
-    paths refuse: make a Graph with ``weights="read"`` for them. Raises UsageError for any other object.
+    The function reads no weights from a matrix, a NetworkX graph, a table or a third column. All-pairs
+    shortest paths refuse a graph whose weights were not read. Make a Graph with ``weights="read"`` for them.
     """
     if isinstance(anything, Graph):
         return anything
@@ -83,7 +83,8 @@ def as_graph(anything: GraphLike | object) -> Graph:
 
 
 def networkx_columns(graph: Links, label: str, reader: str = "") -> Columns:
-    """The edges of a NetworkX graph, each once; an edge without the attribute ``weight`` weighs 1."""
+    """Returns the edges of a NetworkX graph as columns. Each edge is listed once. An edge without the
+    attribute ``weight`` gets weight 1."""
     edges = list(graph.edges(data="weight", default=1))
     nodes = _numbers_or_names(list(graph.nodes()))
     places = dict(zip(graph.nodes(), nodes.tolist(), strict=True))
@@ -107,7 +108,8 @@ def build(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None) -> Grap
 
 
 def _numbers_or_names(nodes: Sequence[Hashable]) -> Column:
-    """Nodes as integers if all are integers or their text; as text otherwise."""
+    """Returns nodes as int64 if every node is an integer or the text of one, else as text. Raises UsageError
+    if two nodes have equal text."""
     if all(isinstance(node, int | np.integer) and not isinstance(node, bool) for node in nodes):
         return np.array(nodes, np.int64)
     texts = [str(node) for node in nodes]
@@ -124,7 +126,7 @@ def _weight_column(weights: list[object]) -> Column:
 
 
 def plain(series: pd.Series) -> Column:
-    """The values as a NumPy array, text as objects."""
+    """Returns the values of a pandas series as a NumPy array. Values that are not numbers become objects."""
     kind = getattr(series.dtype, "kind", "O")
     return np.asarray(series.to_numpy() if kind in "iuf" else series.to_numpy(object))
 

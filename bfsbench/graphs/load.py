@@ -1,7 +1,5 @@
-"""A graph by name: from the catalogue, a file, or a generator's specification, through the cache on disk.
-
-The module also says what kind of graph a name stands for.
-"""
+"""Opens a graph by its name: from the catalogue, a file, or a generator's specification, through the cache.
+The module also says what kind of graph a name stands for."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "weights": get_args(WeightPolicy),
     "format": get_args(FormatName),
 }
-"""Fields of :class:`Recipe` that a user may set after a graph's name, and their values."""
+"""Fields of :class:`Recipe` that a user may set after a graph's name, and the values of each."""
 
 _SUFFIX = re.compile(rf":(?:({'|'.join(_DIRECTIONS)})|(\w+)=([\w.+-]*))$", re.ASCII)
 
@@ -51,46 +49,48 @@ class GraphName:
     """A parsed graph name such as ``soc-Slashdot0902:directed``: a dataset, a file, or a generated graph."""
 
     plain: str
-    """Canonical: the catalogue's name, that of the file, or the generator's shortest specification, followed
-    by the options that were set."""
+    """The canonical name, followed by the options that were set. It is the catalogue's name, the file's name,
+    or the generator's shortest specification."""
     direction: Direction
     overrides: Overrides
     dataset: Dataset | None = None
     path: Path | None = None
     generator: tuple[str, Mapping[str, Any]] | None = None
-    """Of a generated graph, named in the catalogue or not: the generator and the parameters of the whole
-    graph."""
+    """The generator and the parameters of the whole graph, for any generated graph, also one of the
+    catalogue."""
     marks: Marks = UNMARKED
     reader: str = ""
-    """The library that reads the file, if it is not this package's parser."""
+    """The library that reads the file. Empty for this package's parser."""
 
     def __hash__(self) -> int:
         return hash(self.locator)
 
     @property
     def name(self) -> str:
-        """The plain name, or the one given to a graph in memory, followed by the marks."""
+        """Returns the plain name with the marks. For a graph given in memory, this is the user's name with
+        the marks."""
         given = given_name(self._located)
         return (self.plain if given == self._located else given) + self.marks.suffix
 
     @property
     def full_name(self) -> str:
-        """As result rows name the graph. Files of one name are distinguished by their checksums."""
+        """Returns the graph's name in result rows. Checksums tell files of equal names apart."""
         return f"{self.name}:{self.direction}"
 
     @property
     def locator(self) -> str:
-        """The text that loads the same graph again, from any folder."""
+        """Returns the text that loads this graph again, from any folder."""
         return f"{self._located}{self.marks.suffix}:{self.direction}"
 
     @property
     def stored_name(self) -> str:
-        """The graph's name in the cache: the mark of a stand-in is left out."""
+        """Returns the graph's name in the cache. It leaves out the mark of a stand-in."""
         return self._located + Marks(self.marks.shrink).suffix
 
     @property
     def drawn(self) -> tuple[str, dict[str, Any]] | None:
-        """The generator and the parameters of the graph, of a small one if it is shrunk."""
+        """Returns the generator and the parameters that draw the graph, or None if it is not generated. The
+        parameters of a shrunk graph are those of the small graph."""
         if self.generator is None:
             return None
         from bfsbench.graphs.generators import GENERATORS
@@ -101,36 +101,39 @@ class GraphName:
 
     @property
     def spec(self) -> str | None:
-        """The specification of what is drawn."""
+        """Returns the specification of the graph that is drawn, or None if it is not generated."""
         return None if self.drawn is None else _canonical(*self.drawn)
 
     @property
     def _located(self) -> str:
-        """The plain name, of a file with its folder."""
+        """Returns the plain name. For a file, the name includes the folder."""
         return self.plain if self.path is None else f"{self.path.parent.resolve() / self.plain}"
 
     @property
     def needs_file(self) -> bool:
-        """Whether the graph is read from a fetched or bundled file."""
+        """Returns whether the graph is read from a fetched or bundled file."""
         return self.generator is None and self.path is None
 
 
 def load(text: str, progress: Progress | None = None, *, check: bool = True) -> Graph:
-    """The graph that ``text`` names, converted or generated if it is not in the cache.
+    """Returns the graph that ``text`` names. It is converted or generated if it is not in the cache.
 
     ``text`` is a name or alias of the catalogue, the path of a graph file, or the specification of a
-    generated graph, such as ``kronecker(scale=12,edge_factor=16,seed=1)``. In any order may follow options
-    such as ``:duplicates=drop``, ``:shrink=SHARE`` for a small graph of the kind, ``:stands_for=NAME``, which
-    only marks it, and ``:directed`` or ``:symmetrised``. ``progress`` is called with the bytes read so far
-    and in all while a file is converted. A graph in the cache is checked for damage; ``check`` is false where
-    the parent process has done so. Raises UsageError for an unknown name or a graph that is not fetched,
-    InputError for a file that is damaged or differs from its published counts.
+    generated graph, such as ``kronecker(scale=12,edge_factor=16,seed=1)``. Options may follow in any order,
+    such as ``:duplicates=drop``, ``:directed`` or ``:symmetrised``. ``:shrink=SHARE`` asks for a small graph
+    of this kind. ``:stands_for=NAME`` only marks the graph.
+
+    ``progress`` is called with the bytes read so far and in all while a file is converted. A graph in the
+    cache is checked for damage, unless ``check`` is false because the parent process has done so. Raises
+    UsageError for an unknown name or a graph that is not fetched. Raises InputError for a file that is
+    damaged or differs from its published counts.
     """
     return load_parsed(resolve(text), progress, check=check)
 
 
 def load_parsed(request: GraphName, progress: Progress | None = None, *, check: bool = True) -> Graph:
-    """The graph of a parsed name; see ``load``."""
+    """Returns the graph of a parsed name. ``progress`` and ``check`` are used as in ``load``. Raises
+    UsageError for a dataset that is not fetched, and InputError for a bad file."""
     found = files.held(request.dataset) if request.dataset else None
     if request.dataset is not None and request.needs_file and found is None:
         name = request.dataset.name
@@ -139,7 +142,7 @@ def load_parsed(request: GraphName, progress: Progress | None = None, *, check: 
 
 
 def resolve(text: str) -> GraphName:
-    """Parse a graph name, reading no more than a file's header. Raises UsageError, InputError."""
+    """Parse a graph name. No more than a file's header is read. Raises UsageError, InputError."""
     name, options, marks, direction = _split(text)
     catalogue = Catalogue.load()
     if name in catalogue:
@@ -165,7 +168,8 @@ def resolve(text: str) -> GraphName:
 
 
 def is_file(name: str) -> bool:
-    """Whether there is such a file. What is too long for a file's name is none: it may be a list."""
+    """Returns whether a file of this name exists. A text too long for a file's name may be a list, so it
+    gives False."""
     try:
         return Path(name).is_file()
     except OSError as error:
@@ -175,22 +179,23 @@ def is_file(name: str) -> bool:
 
 
 def _ends_like_a_file(name: str) -> bool:
-    """Whether a name has the suffix of a format, packed or not: if missing, it is not an unknown dataset."""
+    """Returns whether a name has the suffix of a graph format, packed or not. A missing file of this name is
+    then reported as a missing file, not as an unknown dataset."""
     from bfsbench.graphs.formats import SUFFIXES
 
     return not {suffix.lower() for suffix in Path(name).suffixes}.isdisjoint(SUFFIXES)
 
 
 def _readable(name: str) -> Path:
-    """The path of a graph file or folder. Raises InputError for a pipe or a device, and for a name that no
-    file can have."""
+    """Returns the path of a graph file or folder. Raises InputError for a pipe or a device, and for a name
+    that no file can have."""
     path = Path(name)
     try:
         path = path.expanduser()
         special = path.exists() and not path.is_file() and not path.is_dir()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except RuntimeError as error:  # no user is called so
+    except RuntimeError as error:  # the user in ~user does not exist
         raise InputError(f"cannot read {path}: {error}") from error
     if special:
         raise InputError(f"cannot read {path}: it is a pipe or a device, and graphs are read several times")
@@ -198,8 +203,8 @@ def _readable(name: str) -> Path:
 
 
 def _row_name(path: Path) -> str:
-    """A file's graph name in rows. Raises UsageError for a name that cannot be written to rows, and for a
-    folder whose name is not UTF-8."""
+    """Returns the name that result rows give to a graph file. Raises UsageError for a name that rows cannot
+    hold, and for a folder whose name is not UTF-8."""
     name = path.name
     if not name.isprintable():
         raise UsageError(f"graph file '{printable(name)}': rename it, its name has unprintable characters")
@@ -210,18 +215,20 @@ def _row_name(path: Path) -> str:
 
 
 def request_for(dataset: Dataset) -> GraphName:
-    """The request for a dataset of the catalogue."""
+    """Returns the parsed name of a dataset of the catalogue. Raises UsageError for bad parameters of a
+    generator."""
     direction: Direction = "directed" if dataset.directed else "symmetrised"
     generator = (dataset.generator, dataset.parameters) if dataset.generator else None
     if generator is not None:
-        _canonical(*generator)  # refuses what the generator does not take
+        _canonical(*generator)  # raises UsageError for bad parameters
     return GraphName(dataset.name, direction, {}, dataset=dataset, generator=generator)
 
 
 def prepare(
     request: GraphName, found: Held | None, progress: Progress | None = None, *, check: bool = True
 ) -> Graph:
-    """The searchable arrays, from the cache or made and checked now. ``found`` is a dataset's file."""
+    """Returns the graph of a parsed name from the cache. If it is not there, it is made, checked and stored.
+    ``found`` is the dataset's file, if the graph is read from a dataset."""
     from bfsbench.graphs.store import GraphStore
 
     recipe, checksum = _identity(request, found)
@@ -233,7 +240,7 @@ def prepare(
 
 
 def _build(store: GraphStore, request: GraphName, found: Held | None, progress: Progress | None) -> Graph:
-    """Make and store the searchable arrays."""
+    """Make and store the arrays of a graph. Returns the graph."""
     recipe, checksum = _identity(request, found)
     name = request.stored_name
     if request.marks.shrink < 1:
@@ -248,7 +255,7 @@ def _build(store: GraphStore, request: GraphName, found: Held | None, progress: 
 
 
 def stored(request: GraphName, found: Held | None) -> Path | None:
-    """The folder of the searchable arrays, if they have been made."""
+    """Returns the cache folder with the arrays of a graph, or None if they have not been made."""
     from bfsbench.graphs.store import GraphStore
 
     if request.needs_file and found is None:
@@ -259,7 +266,8 @@ def stored(request: GraphName, found: Held | None) -> Path | None:
 
 
 def _identity(request: GraphName, found: Held | None) -> tuple[Recipe, str]:
-    """The recipe, and the checksum of its source: together with the name the key in the cache."""
+    """Returns the options for reading a graph, and the checksum of its source. With the name, they form the
+    cache's key."""
     if request.spec is not None:
         base, checksum = Recipe(), hashlib.sha256(request.spec.encode()).hexdigest()
     elif request.path is not None:
@@ -271,7 +279,8 @@ def _identity(request: GraphName, found: Held | None) -> tuple[Recipe, str]:
 
 
 def _part(request: GraphName, found: Held | None, progress: Progress | None) -> EdgeList:
-    """The edges of a shrunk graph: generated small, or cut out of the whole."""
+    """Returns the edges of a shrunk graph. They are generated for the smaller size or cut out of the whole
+    graph."""
     if request.generator is not None:
         return _edges(request, found, Recipe(), progress)  # the recipe is for files
     from bfsbench.graphs.ball import ball
@@ -293,7 +302,11 @@ def _edges(request: GraphName, found: Held | None, recipe: Recipe, progress: Pro
 
 
 def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
-    """Name, options, marks and direction of a text; after the name the order is free."""
+    """Split the text that names a graph. Returns the name, the options, the marks, and the direction or None.
+
+    Options, marks and direction may be in any order. Raises UsageError for an option that is unknown or given
+    twice.
+    """
     name, found = text, dict[str, str]()
     while match := _SUFFIX.search(name):
         direction, key, value = match.groups()
@@ -308,7 +321,7 @@ def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
 
 
 def _check_option(key: str | None, value: str, text: str) -> None:
-    """Raises UsageError for an unknown option or value."""
+    """Check an option and its value. Raises UsageError if either is unknown."""
     if key is None or key in MARKS:
         return
     if key not in _OPTIONS:
@@ -319,21 +332,23 @@ def _check_option(key: str | None, value: str, text: str) -> None:
 
 
 def _with_direction(request: GraphName, direction: Direction | None, directed: bool) -> GraphName:
-    """The request with its direction: the requested one, else the graph's own."""
+    """Returns the request with the chosen direction, or else with the graph's own direction. Raises
+    UsageError if ``directed`` is chosen for an undirected graph."""
     if "orientation" in request.overrides:
         directed = request.overrides["orientation"] == "directed"
     if direction == "directed" and not directed:
         raise UsageError(
             f"{request.name} is undirected: its edges are searched both ways, so ':directed' does not apply"
         )
-    # An undirected graph has both arcs of every edge already: asking for them must not make a second copy.
+    # An undirected graph has both arcs of every edge already, so it needs no second copy in the cache.
     if directed and direction == "symmetrised":
         return replace(request, direction="symmetrised", overrides={**request.overrides, "symmetrise": True})
     return replace(request, direction="directed" if directed else "symmetrised")
 
 
 def _first_look(path: Path, options: Overrides) -> tuple[Orientation, str]:
-    """The orientation of a file's edges by its header, and the library that reads it."""
+    """Returns the orientation of a file's edges, found from its header, and the library that reads the
+    file."""
     from bfsbench.graphs.formats import first_look
 
     return first_look(path, options.get("format"), options.get("ids"))
@@ -352,13 +367,13 @@ def _canonical(name: str, parameters: Mapping[str, Any]) -> str:
 
 
 UNKNOWN = "other"
-"""Of graphs that are neither in the catalogue nor generated."""
+"""The kind of a graph that is neither in the catalogue nor generated."""
 
 
 @cache
 def kind_of_graph(name: str) -> str:
-    """The kind of the graph that result rows call ``name``: that of its entry in the catalogue, or of its
-    generator, else UNKNOWN."""
+    """Returns the kind of the graph that result rows call ``name``. The catalogue's entry or the generator
+    decides. Any other graph gives UNKNOWN."""
     plain = name.partition(":")[0]
     known = _catalogue()
     if plain in known:

@@ -1,4 +1,4 @@
-"""Marks in a graph's name: the share of a shrunk graph, and the graph that a stand-in replaces.
+"""Parses the marks in a graph's name: the share of a shrunk graph, and the graph that a stand-in replaces.
 
 Marks are part of the name, so that every result row, table and picture shows them:
 ``soc-Slashdot0902:shrink=0.1:stands_for=soc-Slashdot0811:directed``.
@@ -18,7 +18,8 @@ _KEPT = re.compile(r".*/given/[0-9a-f]{20}/(.+)\.npz(?::\w+=\w+)*")
 
 
 def given_name(locator: str) -> str:
-    """Returns a locator, in which the user's name replaces the file of a graph that was given in memory."""
+    """Returns a locator with the name that the user gave to a graph in memory, instead of the path of its
+    file."""
     return _KEPT.sub(r"\1", locator)
 
 
@@ -29,11 +30,11 @@ class Marks:
     shrink: float = 1.0
     """The approximate share of the vertices that is kept."""
     stands_for: str = ""
-    """The graph that it replaces."""
+    """The graph that this graph replaces."""
 
     @property
     def suffix(self) -> str:
-        """The text after a name; empty without marks."""
+        """Returns the marks as text to append to a name. The result is empty if there are no marks."""
         shrink = f":shrink={self.shrink:g}" if self.shrink < 1 else ""
         return shrink + (f":stands_for={self.stands_for}" if self.stands_for else "")
 
@@ -42,9 +43,10 @@ UNMARKED = Marks()
 
 
 def split_marks(name: str) -> tuple[str, Marks]:
-    """The name without its marks (and without a direction behind them), and the marks.
+    """Split a graph's name. Returns the name without its marks, and the marks. ``name`` must not end in a
+    direction.
 
-    Raises UsageError as ``marks_of`` does.
+    Raises UsageError for an invalid share, or if the name of the replaced graph is empty.
     """
     found: dict[str, str] = {}
     while match := _MARK.search(name):
@@ -54,7 +56,8 @@ def split_marks(name: str) -> tuple[str, Marks]:
 
 
 def marks_of(found: Mapping[str, str]) -> Marks:
-    """The marks by key. Raises UsageError for a share not between 0 and 1, and an empty name."""
+    """Returns the Marks for ``found``, which has the text of each mark by its key. Raises UsageError for a
+    share that is not above 0 and at most 1, and for an empty name."""
     stands_for = found.get("stands_for", "")
     if "stands_for" in found and not stands_for:
         raise UsageError("option stands_for: the name of a graph is missing")

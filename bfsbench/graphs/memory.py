@@ -1,6 +1,7 @@
-"""Estimates of the memory for building a graph, made beforehand. They sum the arrays that are alive at the
-peak of a conversion, and are compared with the memory that the machine and its limits leave
-(:func:`bfsbench.support.machine.available_memory`).
+"""Estimates the memory for building a graph beforehand.
+
+An estimate sums the arrays that are alive at the peak of a conversion. It is compared with the memory that
+the machine and its limits leave (:func:`bfsbench.support.machine.available_memory`).
 """
 
 from dataclasses import dataclass
@@ -9,12 +10,12 @@ from bfsbench.support.errors import NotEnoughMemoryError, size_text
 from bfsbench.support.machine import available_memory
 
 _PER_VERTEX = 40
-"""Offsets, original ids and the statistics' working memory, in bytes."""
+"""Bytes per vertex for offsets, original ids and the working memory of the statistics."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a graph, as far as it is known: vertices, edges as listed, and how they are stored."""
+    """The size of a graph, as far as it is known: vertices, listed edges, and how edges are stored."""
 
     vertices: int
     edges: int
@@ -24,11 +25,11 @@ class Size:
 
     @property
     def peak_bytes(self) -> int:
-        """Peak memory of reading or generating the edges and converting them.
+        """Returns the peak memory in bytes of reading or generating the edges and converting them.
 
-        Undirected: the edges, 8 bytes each, beside two arcs of each, packed in 8 bytes and as columns in 4.
-        Directed: columns, rows and transposed columns, 4 bytes an arc each, beside packed arcs of 8.
-        Weights are sorted by position, with an order of the arcs, before all of this.
+        An undirected graph takes 8 bytes per listed edge, and 12 bytes for each of its two arcs. A directed
+        graph takes 20 bytes per arc: 8 for the packed arc, and 4 each for its column, row and transposed
+        column. Weights take more memory, because they are sorted first.
         """
         arc_bytes = 32 if self.mirrored else 20
         if self.weighted:
@@ -37,15 +38,14 @@ class Size:
 
 
 def require(size: Size, name: str, held: int = 0) -> None:
-    """Raises NotEnoughMemoryError unless a graph of this size can be made.
-
-    ``held`` are bytes of the estimate that are already allocated.
-    """
+    """Check that there is enough memory to make a graph of this size. Raises NotEnoughMemoryError if not.
+    ``held`` bytes of the estimate are already allocated."""
     require_bytes(size.peak_bytes - held, f"{name}: {size.vertices:,} vertices and {size.edges:,} edges")
 
 
 def require_bytes(needed: int, what: str) -> None:
-    """Raises NotEnoughMemoryError unless ``needed`` bytes are available; ``what`` names their use."""
+    """Check that ``needed`` bytes are available. Raises NotEnoughMemoryError if not. ``what`` names their
+    use."""
     available = available_memory()
     if available is not None and needed > available:
         raise NotEnoughMemoryError(

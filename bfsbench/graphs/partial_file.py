@@ -1,8 +1,8 @@
-"""The part of a download that is on disk. The network is in ``download``.
+"""Manages the part of a download that is on disk. The module ``download`` handles the network.
 
-Bytes are written to ``NAME.part``. Beside it ``NAME.part.json`` records the file and its version (address,
-and the server's ETag or date). So the next attempt, in this process or a later one, requests only the rest,
-and the server can answer with the whole file if it has changed.
+Bytes are written to ``NAME.part``. Beside it, ``NAME.part.json`` records the address and the server's version
+of the file (ETag or date). The next attempt, also in a later process, therefore requests only the rest. The
+server answers with the whole file if it has changed.
 """
 
 import errno
@@ -18,15 +18,15 @@ from bfsbench.support import storage
 from bfsbench.support.errors import FetchError, UsageError
 
 Progress = Callable[[int, int | None], None]
-"""Called with bytes held so far and bytes in all (None where the server does not say)."""
+"""A function called with the bytes held so far and the bytes in all, or None if the server does not say."""
 
 
 class UnavailableError(FetchError):
-    """This address does not give the right file; another one may."""
+    """Raised when an address does not give the right file. Another address may."""
 
 
 class _About(msgspec.Struct, frozen=True):
-    """The file and version that a ``.part`` file belongs to."""
+    """The address and version to which a ``.part`` file belongs."""
 
     url: str
     validator: str
@@ -34,7 +34,7 @@ class _About(msgspec.Struct, frozen=True):
 
 
 class PartialFile:
-    """The bytes of ``target`` received so far from ``url``."""
+    """The bytes of the file ``target`` received so far from ``url``."""
 
     def __init__(self, target: Path, url: str) -> None:
         self._target = target
@@ -43,11 +43,12 @@ class PartialFile:
         self._about = target.with_name(target.name + ".part.json")
 
     def size(self) -> int:
-        """Bytes held."""
+        """Returns the number of bytes held."""
         return self._path.stat().st_size if self._path.exists() else 0
 
     def resumable(self) -> tuple[int, str, int | None]:
-        """Bytes that can be kept, their version, and the total size; (0, "", None) to begin again."""
+        """Returns the number of bytes that can be kept, the server's version of the file, and the total size.
+        Returns (0, "", None) if the download must begin again."""
         try:
             with storage_errors(self._target.parent):
                 text = self._about.read_bytes() if self._about.exists() else b""
@@ -60,7 +61,7 @@ class PartialFile:
 
     @contextmanager
     def open(self, start: int, total: int | None, validator: str) -> Iterator[IO[bytes]]:
-        """A stream that appends from byte ``start`` on; its file and version are recorded first."""
+        """Open a stream that appends at byte ``start``. The file's address and version are recorded first."""
         with storage_errors(self._target.parent):
             self._target.parent.mkdir(parents=True, exist_ok=True)
             if start == 0:
@@ -71,7 +72,8 @@ class PartialFile:
                 yield stream
 
     def finish(self, size: int | None, sha256: str | None) -> str:
-        """Check the whole file, move it to its final name, and return its SHA-256."""
+        """Check the whole file and move it to its final name. Returns its SHA-256. Raises UnavailableError if
+        size or checksum are wrong. The file is then deleted."""
         with storage_errors(self._target.parent):
             return self._finish(size, sha256)
 
@@ -88,20 +90,21 @@ class PartialFile:
         return found
 
     def discard(self) -> None:
-        """Remove everything received."""
+        """Delete the bytes received so far."""
         self._path.unlink(missing_ok=True)
         self._about.unlink(missing_ok=True)
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """Returns the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
-    """Turn disk errors into one line that names the folder and a remedy."""
+    """Turn disk errors in the body of a ``with`` statement into one line that names the folder and a remedy.
+    Raises FetchError if the disk is full, else UsageError."""
     try:
         yield
     except OSError as error:

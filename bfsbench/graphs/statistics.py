@@ -1,4 +1,4 @@
-"""The figures by which the papers' tables describe a graph."""
+"""Computes the statistics by which papers describe a graph."""
 
 import ctypes
 from collections.abc import Iterator
@@ -29,7 +29,8 @@ class _Scratch(ctypes.Structure):
 
 
 class _Reach(ctypes.Structure):
-    """One search: vertices reached, the largest distance, and a vertex at that distance."""
+    """The result of one search: the number of vertices reached, the largest distance, and a vertex at that
+    distance."""
 
     _fields_ = (("vertices", ctypes.c_int64), ("depth", ctypes.c_int64), ("farthest", ctypes.c_int32))
     vertices: int
@@ -50,14 +51,18 @@ def _native() -> ctypes.CDLL:
 
 
 def describe(graph: Graph) -> dict[str, float]:
-    """Statistics of a graph with at least one vertex, by name: those that the graph carries
-    (``edges_listed``, of the source) and ``vertices``; ``arcs`` as stored; ``degree_mean``, ``degree_std``
-    (of the population), ``degree_median``, ``degree_max`` of the out-degree; ``self_loops`` and
-    ``duplicates`` (beyond the first arc from one vertex to another) among the arcs; ``isolated``, vertices
-    without any arc; ``components`` and ``largest_component`` (in vertices), weakly connected;
-    ``diameter_at_least``, the largest distance met by double sweeps from two seeds, arcs taken as undirected
-    (Magnien, Latapy and Habib, "Fast computation of empirically tight bounds for the diameter of massive
-    graphs", 2009).
+    """Returns statistics of a graph with at least one vertex, by name.
+
+    ``edges_listed``: edges as the source counts them, if the graph carries this number.
+    ``vertices``, ``arcs``: numbers of vertices and of stored arcs.
+    ``degree_mean``, ``degree_std`` (of the population), ``degree_median``, ``degree_max``: of out-degrees.
+    ``self_loops``, ``duplicates``: numbers of arcs. The first of several parallel arcs is not a duplicate.
+    ``isolated``: number of vertices without any arc.
+    ``components``, ``largest_component``: number of weakly connected components, vertices of the largest.
+    ``diameter_at_least``: the largest distance met by double sweeps from two seeds.
+
+    Double sweeps take arcs as undirected (Magnien, Latapy and Habib, "Fast computation of empirically tight
+    bounds for the diameter of massive graphs", 2009).
     """
     degrees = np.diff(graph.row_offsets)
     without_out = degrees == 0
@@ -82,7 +87,7 @@ def describe(graph: Graph) -> dict[str, float]:
 
 
 class _Searcher:
-    """Native searches over one graph, its arcs taken as undirected."""
+    """Runs native searches over one graph, whose arcs are taken as undirected."""
 
     def __init__(self, graph: Graph) -> None:
         self.num_vertices = graph.num_vertices
@@ -97,19 +102,20 @@ class _Searcher:
         return np.ascontiguousarray(offsets, np.int64)
 
     def repeats(self) -> tuple[int, int]:
-        """Self loops and duplicates."""
+        """Returns the number of self loops and the number of duplicate arcs."""
         loops, duplicates = ctypes.c_int64(), ctypes.c_int64()
         _native().count_repeats(self.arcs, loops, duplicates)
         return loops.value, duplicates.value
 
     def components(self) -> tuple[int, _Reach]:
-        """Number of components, and the search that found the largest."""
+        """Returns the number of components, and the result of the search that found the largest."""
         largest = _Reach()
         with self._scratch() as scratch:
             return _native().components(self.arcs, scratch, largest), largest
 
     def diameter(self, seeds: list[int]) -> int:
-        """The largest distance met by double sweeps: a search from a seed, and one from where it ended."""
+        """Returns the largest distance met by double sweeps, one from each seed. A double sweep is a search
+        from the seed, and then a search from a vertex farthest from it."""
         with ThreadPoolExecutor(len(seeds)) as pool:
             return max(pool.map(self._double_sweep, seeds))
 
@@ -125,7 +131,7 @@ class _Searcher:
 
     @contextmanager
     def _scratch(self) -> Iterator[_Scratch]:
-        """Working memory of one search."""
+        """Provide the working memory of one search."""
         bits = np.zeros((3, self.num_vertices // 64 + 1), np.uint64)
         queue = np.empty(self.num_vertices, np.int32)
         yield _Scratch(*(array.ctypes.data for array in (*bits, queue)))

@@ -1,10 +1,10 @@
-"""Converted graphs on disk, mapped straight into memory when opened, and which graphs are present.
+"""Stores converted graphs on disk and maps them into memory. The module also reports which graphs are
+present.
 
-A graph is a folder of ``.npy`` arrays and ``meta.json``. It is written under a temporary name and renamed
-into place, so that a folder with its final name is complete. Its builder holds a lock in the temporary folder
-while it runs, which distinguishes folders of killed builders from those in use. Nothing is flushed to the
-device: a graph that a power failure truncates, or that changes otherwise, does not match the digests in
-meta.json, and is built again.
+A graph is a folder of ``.npy`` arrays and ``meta.json``. It is written under a temporary name and then
+renamed, so that a folder with its final name is complete. The process that builds it holds a lock in the
+temporary folder. If nobody holds this lock, the process was killed. Files are not flushed to the disk. If a
+power failure truncates a graph, it does not match the digests in meta.json and is built again.
 """
 
 import hashlib
@@ -32,7 +32,8 @@ from bfsbench.support.errors import BfsbenchError, InputError
 from bfsbench.support.paths import cache_dir
 
 FORMAT_VERSION = 2
-"""Of the folder's layout and of the conversion: raise it when either changes what a recipe gives."""
+"""Version of the folder's layout and of the conversion. Raise it if either gives other arrays for a
+recipe."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -56,49 +57,52 @@ class _Meta(msgspec.Struct, frozen=True):
     direction: Direction
     checksum: str
     digests: dict[str, str]
-    """Digests of the arrays' files, see :func:`bfsbench.support.storage.digest`."""
+    """Digests of the arrays' files. See :func:`bfsbench.support.storage.digest`."""
     statistics: dict[str, int | float]
     weights_unread: bool = False
     reader: str = ""
 
 
 _Wanted = tuple[int, str, dict[str, Any], str]
-"""Version, name, recipe and source's checksum of a stored graph."""
+"""Version, name, recipe and source checksum of a stored graph."""
 
 
 class _UnusableError(Exception):
-    """A folder does not hold the wanted graph; the message says why."""
+    """Raised when a folder does not hold the wanted graph. The message says why."""
 
     def __init__(self, reason: str, *, damage: bool = True) -> None:
-        """``damage``: its bytes have changed; otherwise it is of another version or source."""
+        """Store the reason. ``damage`` says that the bytes have changed. Otherwise the graph is of another
+        version or source."""
         super().__init__(reason)
         self.damage = damage
 
 
 class _Sealed(msgspec.Struct, frozen=True):
-    """The content of meta.json: the record, and the SHA-256 of its text."""
+    """The outer structure of meta.json: the description of a graph, and the SHA-256 of its text."""
 
     seal: str
     meta: msgspec.Raw
 
 
 class GraphStore:
-    """Graphs by name and recipe below one folder; safe to use by several processes at a time."""
+    """Stores converted graphs in one folder, by name and options for reading. Several processes may use it at
+    a time."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = cache_dir() / "graphs" if root is None else root
 
     def folder(self, name: str, recipe: Recipe) -> Path:
-        """The folder of a graph: a readable name, unique by a hash of name and recipe."""
+        """Returns the folder of a graph. Its name is readable, and a hash of ``name`` and ``recipe`` makes it
+        unique."""
         key = hashlib.sha256(msgspec.json.encode([name, asdict(recipe)])).hexdigest()[:16]
         readable = re.sub(r"[^A-Za-z0-9.=-]+", "_", name)[-60:].strip("_.")
         return self.root / f"{readable}-{key}"
 
     def open(self, name: str, recipe: Recipe, source_checksum: str, *, check: bool = True) -> Graph | None:
-        """The stored graph, its arrays memory-mapped and read-only.
+        """Returns the stored graph, with memory-mapped and read-only arrays, or None if there is none.
 
-        None if there is none, or if it is damaged (which is logged), of another format version or made from
-        another source; it is then removed. Without ``check`` the arrays are not read: for listings, and for
+        A graph that is damaged, has another format version, or has another source is removed. The result is
+        then None, and damage is logged. With ``check=False`` the arrays are not read, for listings and for
         processes whose parent has checked them.
         """
         folder = self.folder(name, recipe)
@@ -108,13 +112,14 @@ class GraphStore:
         try:
             return _load(folder, wanted, check)
         except _UnusableError:
-            # In a read-only cache it cannot be removed, but is not used either.
+            # In a read-only cache, an unusable folder cannot be removed, but it is not used either.
             with suppress(OSError), self._exclusive():
                 return self._load_or_remove(folder, wanted, check)
         return None
 
     def _load_or_remove(self, folder: Path, wanted: _Wanted, check: bool) -> Graph | None:
-        """Load again under the lock: another process may have removed or replaced the folder meanwhile."""
+        """Load a graph again while holding the lock, because another process may have removed or replaced it.
+        If its folder is unusable, the function removes it and returns None."""
         try:
             return _load(folder, wanted, check) if folder.exists() else None
         except _UnusableError as error:
@@ -133,11 +138,11 @@ class GraphStore:
         source_checksum: str,
         expect: tuple[int | None, int | None] = (None, None),
     ) -> Graph:
-        """Convert, store and open a graph, in place of one stored before.
+        """Convert, store and open a graph. It replaces a graph stored earlier under this name and recipe.
 
-        ``expect`` is the published number of vertices, and of edges as the source counts them before anything
-        is dropped or added. Raises InputError where they disagree or the conversion fails, BfsbenchError when
-        the cache cannot be written; no files are left then.
+        ``expect`` has the published numbers of vertices and edges, or None. Edges count as in the source,
+        before any are dropped or added. Raises InputError if the numbers differ or the conversion fails.
+        Raises BfsbenchError if the cache cannot be written. No files are left after an error.
         """
         # No variable holds the edge list, so that the conversion can free it half-way.
         graph = build_graph(_as_published(edges(), name, expect), name, recipe)
@@ -146,7 +151,7 @@ class GraphStore:
         try:
             with self._building() as folder:
                 _save(folder, graph, recipe)
-                # Mapped before it is renamed, so that another process may replace it without harm.
+                # The graph is mapped before it is renamed, so that another process may replace it safely.
                 stored = _load(folder, wanted, check=True)
                 self._publish(folder, self.folder(name, recipe))
         except _UnusableError as error:
@@ -159,13 +164,13 @@ class GraphStore:
         return stored
 
     def _exclusive(self) -> AbstractContextManager[None]:
-        """Folders are created, renamed and removed only under this lock."""
+        """Returns the lock under which folders are created, renamed and removed."""
         return storage.locked(self.root / _LOCK)
 
     @contextmanager
     def _building(self) -> Iterator[Path]:
-        """A new locked folder, removed at the end unless published; first removes those of killed
-        builders."""
+        """Provide a new locked folder, which is removed at the end unless it was published. Folders left by
+        killed processes are removed first."""
         self.root.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             with self._exclusive():
@@ -224,8 +229,8 @@ def _save(folder: Path, graph: Graph, recipe: Recipe) -> None:
 
 
 def _write(path: Path, array: npt.NDArray[Any]) -> str:
-    """Write a ``.npy`` file and return its digest. Unlike numpy.save, it raises errors that say why writing
-    failed."""
+    """Write an array to a ``.npy`` file. Returns the file's digest. Unlike numpy.save, the function raises
+    errors that say why writing failed."""
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
@@ -234,11 +239,11 @@ def _write(path: Path, array: npt.NDArray[Any]) -> str:
 
 
 def _load(folder: Path, wanted: _Wanted, check: bool) -> Graph:
-    """Open the graph in a folder. Raises _UnusableError.
+    """Open the graph in a folder. Raises _UnusableError if it is not the wanted graph or is damaged.
 
-    The check reads every file once. With the files in the page cache it took 2 to 9 % of a sweep's time
-    before its first search (the worker process not counted): 2 ms for 0.8 M
-    arcs, 27 ms for 34 M.
+    The check reads every file once. With the files in the page cache it took 2 ms for 0.8 M arcs and 27 ms
+    for 34 M arcs. That was 2 to 9 % of a sweep's time before its first search, not counting the worker
+    process.
     """
     meta = _read_meta(folder / _META)
     if (meta.version, meta.name, meta.recipe, meta.source_checksum) != wanted:
@@ -270,7 +275,8 @@ def _load(folder: Path, wanted: _Wanted, check: bool) -> Graph:
 
 
 def _read_meta(path: Path) -> _Meta:
-    """Raises _UnusableError where the file is not what was written."""
+    """Returns the content of meta.json. Raises _UnusableError if the file is damaged or of another
+    version."""
     try:
         sealed = msgspec.json.decode(path.read_bytes(), type=_Sealed)
     except (OSError, ValueError, msgspec.MsgspecError) as error:
@@ -288,17 +294,18 @@ State = Literal["missing", "partial", "fetched", "bundled", "converted", "genera
 
 @dataclass(frozen=True)
 class Presence:
-    """The state of a dataset. ``generated`` graphs are made when used; ``converted`` ones are ready."""
+    """Whether a dataset's files are on disk. ``converted`` graphs are ready. ``generated`` graphs are made
+    when used."""
 
     state: State
     bytes_on_disk: int
-    """Size of the source file, finished or not, and of the converted arrays."""
+    """Size of the source file, complete or not, and of the converted arrays."""
     source: Source | None
-    """The source that is present, which may have counts of its own."""
+    """The source that is present. Its counts may differ from the dataset's."""
 
 
 def presence(dataset: Dataset) -> Presence:
-    """Look for a dataset's files, without reading them."""
+    """Returns which files of a dataset are on disk, without reading them."""
     found = None if dataset.generated else files.held(dataset)
     partial = files.partial_bytes(dataset)
     converted = load.stored(load.request_for(dataset), found)

@@ -1,4 +1,4 @@
-"""Formats that a library reads: sparse matrices of SciPy, arrays of NumPy, tables of Arrow, NetworkX's."""
+"""Reads graph formats through libraries: SciPy, NumPy, Arrow and NetworkX."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bfsbench.graphs.interop import Links
 
 BYTES_AN_EDGE = 8
-"""Approximate bytes per edge in files of these formats, for memory estimates."""
+"""Approximate bytes per edge in a file that a library reads, for memory estimates."""
 
 
 def _always_directed(path: Path) -> Orientation:
@@ -37,13 +37,13 @@ def _always_directed(path: Path) -> Orientation:
 
 @dataclass(frozen=True)
 class Table:
-    """A format that is read as columns, and the orientation of its edges."""
+    """A graph format that a library reads as columns of edges."""
 
     read: Callable[[Path], Columns]
-    """Raises InputError, UsageError where a library is missing."""
+    """Reads the file. Raises InputError, and UsageError if the library is missing."""
     library: str
     orientation: Callable[[Path], Orientation] = _always_directed
-    """The orientation, by the file's beginning. Raises InputError."""
+    """Returns the orientation of the edges from the beginning of the file. Raises InputError."""
 
 
 _COMPLAINTS: tuple[type[Exception], ...] = (
@@ -60,12 +60,13 @@ _COMPLAINTS: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""Exceptions of libraries for malformed files, besides their own classes."""
+"""Exceptions that libraries raise for malformed files, besides exceptions of their own."""
 
 
 @contextmanager
 def _reading(path: Path, library: str, *own: type[Exception]) -> Iterator[None]:
-    """Turn a library's errors about a file into one line."""
+    """Turn a library's exceptions in the body of a ``with`` statement into InputErrors of one line.
+    ``library`` names the library in the message, and ``own`` lists its own exception classes."""
     try:
         yield
     except UsageError:
@@ -89,7 +90,8 @@ def _read_npz(path: Path) -> Columns:
         matrix = scipy.sparse.load_npz(path)
         if matrix.format in ("csr", "csc", "bsr"):
             matrix.check_format(full_check=True)
-        require_bytes(16 * int(matrix.nnz), f"{path}: its entries")  # of which diagonals tell few
+        # A file of diagonals may be much smaller than the entries that it stands for.
+        require_bytes(16 * int(matrix.nnz), f"{path}: its entries")
         entries = matrix.tocoo()
     if matrix.shape[0] != matrix.shape[1]:
         rows, columns = matrix.shape
@@ -159,7 +161,7 @@ def _arrow_columns(path: Path, table: pyarrow.Table) -> Columns:
 
 def _read_graphml(path: Path) -> Columns:
     _graphml_orientation(path)  # NetworkX takes any value but "directed" as undirected
-    # By default NetworkX drops parallel edges without ids, and takes its number of one for another's id.
+    # By default NetworkX drops parallel edges without ids, because their numbers collide with edge ids.
     return _from_networkx(path, lambda nx: nx.read_graphml(path, _node_id, str, force_multigraph=True))
 
 

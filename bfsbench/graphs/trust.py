@@ -1,5 +1,6 @@
-"""Checksums of downloads without published ones: the first is recorded, and later ones must match it. They
-are in the user's configuration folder, so that they survive the deletion of the cache.
+"""Records checksums of downloads that have no published checksum. Later downloads must match the first.
+
+The checksums are in the user's configuration folder, so that they survive the deletion of the cache.
 """
 
 import os
@@ -13,15 +14,16 @@ from bfsbench.support.errors import InputError, UsageError
 
 
 class First(msgspec.Struct, frozen=True):
-    """The checksum and date of the first download from an address."""
+    """The checksum and the date of the first download from an address."""
 
     sha256: str
     on: str
-    """Date, ISO 8601."""
+    """Date in ISO 8601."""
 
 
 def record_file() -> Path:
-    """The file of the checksums: ``BFSBENCH_CHECKSUMS``, or a file in the configuration folder."""
+    """Returns the path of the file of checksums: ``BFSBENCH_CHECKSUMS``, or a file in the configuration
+    folder."""
     override = os.environ.get("BFSBENCH_CHECKSUMS")
     if override:
         return Path(override).expanduser()
@@ -31,12 +33,14 @@ def record_file() -> Path:
 
 
 def first(url: str) -> First | None:
-    """The record of an address. Raises InputError when the file cannot be read."""
+    """Returns the record of an address, or None. Raises InputError if the file of checksums cannot be
+    read."""
     return _read(record_file()).get(url)
 
 
 def remember(url: str, sha256: str) -> None:
-    """Record this download: later ones must match it. Raises UsageError when the file cannot be written."""
+    """Record the checksum of a download from ``url``, which later downloads must match. Raises UsageError if
+    the file of checksums cannot be written."""
     from datetime import datetime
 
     _change(url, First(sha256, datetime.now(UTC).date().isoformat()))

@@ -1,7 +1,7 @@
-"""What host code and kernels agree on: source files, parameters, structs and constants.
+"""Reads what host code and kernels agree on: source files, parameters, structs and constants.
 
-A kernel file is read as text. The emulator, the GPU backend and the host loops use the same readings, so a
-launch whose arguments do not fit its kernel fails on every backend with the same message.
+A kernel file is read as text. The emulator, the GPU backends and the host loops share this code. A launch
+whose arguments do not fit its kernel therefore fails on every backend with one message.
 """
 
 from bfsbench.kernels.signature import Argument, Contract, CType, Scalars, Signature, Struct, struct_of

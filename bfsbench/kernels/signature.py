@@ -1,7 +1,7 @@
-"""A kernel's parameters, read from its own declaration, and the arguments that fit them.
+"""Reads a kernel's parameters from its declaration, and checks that arguments fit them.
 
 A contract lists what else a host and a kernel file both declare: structs, types of integers, constants. The
-file is compiled with assertions made of the contract. If it declares anything else, it does not compile.
+file is compiled with assertions made from the contract. It does not compile if a declaration differs.
 """
 
 import ctypes
@@ -19,10 +19,11 @@ from bfsbench.support.errors import LaunchError
 
 
 class Struct(ctypes.Structure):
-    """A struct that kernels declare, too: ``SearchState`` here is ``search_state`` there.
+    """The base class of structs that kernels declare too. ``SearchState`` in Python is ``search_state`` in
+    C++.
 
-    ``_fields_`` are its members in their order, pointers of type ``c_void_p``. An instance is a kernel's
-    argument; it is made of all members by name, of which a pointer may be a buffer.
+    ``_fields_`` lists the members in order, with pointers as ``c_void_p``. An instance is a kernel's
+    argument. The constructor takes all members by name, and a buffer may stand for a pointer.
     """
 
     def __init__(self, **members: Any) -> None:
@@ -34,12 +35,13 @@ class Struct(ctypes.Structure):
 
     @classmethod
     def c_name(cls) -> str:
-        """What kernels call it."""
+        """Returns the name of the struct in kernels."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     @classmethod
     def words(cls, member: str, index: int = 0) -> slice:
-        """The 32-bit words of a member or, if it is an array, of one of its elements."""
+        """Returns the 32-bit words of a member as a slice. For an array, these are the words of the element
+        ``index``."""
         field = getattr(cls, member)
         kind: Any = next(kind for name, kind, *_ in cls._fields_ if name == member)
         size = ctypes.sizeof(kind._type_) if issubclass(kind, ctypes.Array) else field.size
@@ -48,11 +50,11 @@ class Struct(ctypes.Structure):
 
 
 CType = type[Struct] | np.dtype[Any]
-"""A type that both sides declare: a struct, or an integer of some size."""
+"""A type that host and kernels both declare: a struct, or an integer of some size."""
 
 
 def struct_of(dtype: Any) -> type[Struct] | None:
-    """The struct type of an array's elements, if there is one."""
+    """Returns the struct type of an array's elements, or None if they are not structs."""
     return dtype if isinstance(dtype, type) and issubclass(dtype, Struct) else None
 
 
@@ -64,7 +66,8 @@ def _address(value: Any) -> Any:
 
 
 def assertions(owner: str, types: Mapping[str, CType], macros: Mapping[str, int | str]) -> str:
-    """C++ that compiles only if types, by their names in kernels, and macros agree with ``owner``'s."""
+    """Returns C++ code that compiles only if a kernel file's types and macros are as given. ``types`` has the
+    types by their names in kernels. Error messages name ``owner``."""
     lines = [f'#line 1 "{owner}"']
     for name, kind in types.items():
         if isinstance(kind, np.dtype):
@@ -89,7 +92,7 @@ def _struct_assertions(owner: str, name: str, struct: type[Struct]) -> Iterator[
     members = [member for member, *_ in struct._fields_]
     for member in members:
         yield _size(f"{name}::{member}", getattr(struct, member).size, f"{owner}: {name}::{member}")
-    yield "#ifdef __CUDACC_RTC__"  # NVRTC has no __builtin_offsetof before 13.5: order and sizes must do
+    yield "#ifdef __CUDACC_RTC__"  # NVRTC before 13.5 has no __builtin_offsetof, so check order and sizes
     yield f"constexpr {name} example_of_{name}{{}};"
     for earlier, later in pairwise(members):
         places = (f"(const void *)&example_of_{name}.{member}" for member in (earlier, later))
@@ -106,21 +109,21 @@ def _struct_assertions(owner: str, name: str, struct: type[Struct]) -> Iterator[
 
 
 Argument = Any
-"""A kernel's argument: a buffer, a signal or a member of one, None, an int, a NumPy scalar, a Struct, or a
-tuple of these for a struct."""
+"""A kernel's argument: a buffer, a signal, a member of a signal, None, an int, a NumPy scalar, or a Struct. A
+tuple of these stands for a struct."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as declared by a kernel."""
+    """A parameter that a kernel declares."""
 
     type: str
-    """The type without qualifiers and ``std::``: ``offset_t *``."""
+    """The type without qualifiers and ``std::``, such as ``offset_t *``."""
     name: str
 
     @property
     def element(self) -> str | None:
-        """The type it points to; None if it is not a pointer."""
+        """Returns the type to which the parameter points, or None if it is not a pointer."""
         return self.type[:-1].strip() if self.type.endswith("*") else None
 
 
@@ -129,7 +132,7 @@ _PARAMETER = re.compile(r"(?P<type>.*?[\s*&])(?P<name>[A-Za-z_]\w*)?\s*(?P<array
 
 
 def parameter(text: str) -> Parameter:
-    """The parameter in a declaration; the name may be missing."""
+    """Parse the text that declares one parameter. Returns the parameter, whose name may be missing."""
     plain = " ".join(_QUALIFIERS.sub(" ", text).split())
     found = _PARAMETER.match(plain)
     if found is None or not found["type"].strip() or (found["name"] in _C_TYPES and not found["array"]):
@@ -160,12 +163,12 @@ _C_TYPES: Mapping[str, np.dtype[Any]] = {
 
 
 Scalars = int | tuple[str, ...]
-"""The last parameters, which each launch gives: their number, or their names."""
+"""The last parameters, which each launch gives. They are given as their number, or as their names."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A kernel and its parameters, with the types that the host declares besides C++'s own."""
+    """A kernel and its parameters, with the types that the host declares besides C++'s own types."""
 
     file: str
     kernel: str
@@ -178,8 +181,11 @@ class Signature:
     def arrange(
         self, positional: Sequence[Argument], named: Mapping[str, Argument], scalars: Scalars
     ) -> list[Argument]:
-        """Arguments for all parameters but the last ``scalars`` ones, in their order, ints in the parameter's
-        type. Raises LaunchError, in a line that names the parameter, for arguments that do not fit.
+        """Returns arguments for all parameters but the last ``scalars`` parameters, in the order of the
+        declaration.
+
+        An int becomes a scalar of the parameter's type. Raises a LaunchError that names the parameter if an
+        argument does not fit.
         """
         count = self._checked_scalars(scalars)
         wanted = self.parameters[: len(self.parameters) - count]
@@ -253,51 +259,56 @@ class Signature:
 
 
 def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Whether two integer types have the same size; the sign is ignored."""
+    """Returns whether two NumPy types have equal size and kind. Signed and unsigned integers count as one
+    kind."""
     whole = given.kind in "iub" and wanted.kind in "iub"
     return given.itemsize == wanted.itemsize and (whole or given.kind == wanted.kind)
 
 
 def parameters(text: str, macros: Mapping[str, str]) -> tuple[Parameter, ...]:
-    """The parameters in the text between a declaration's brackets; object-like macros are expanded."""
+    """Returns the parameters in the text between a declaration's brackets. Macros without parameters are
+    expanded."""
     expanded = re.sub(r"[A-Za-z_]\w*", lambda word: macros.get(word.group(), word.group()), text)
     return tuple(parameter(one) for one in split_at_commas(expanded) if one and one != "void")
 
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
-"""One without parameters."""
+"""The definition of a macro without parameters."""
 
 
 @dataclass(frozen=True)
 class Contract:
-    """Declarations that the host shares with a kernel file, besides the arguments of kernels."""
+    """Declarations that the host shares with a kernel file, besides the parameters of kernels."""
 
     owner: str
     """The owner's name, for messages."""
     types: Mapping[str, CType] = field(default_factory=dict)
-    """Structs by their names in the file. Those that the file does not mention are ignored."""
+    """Structs and integer types by their names in the file. Types that the file does not mention are
+    ignored."""
     constants: Mapping[str, int] = field(default_factory=dict)
-    """Likewise."""
+    """Constants by their names in the file. Constants that the file does not mention are ignored."""
 
     def key(self) -> tuple[object, ...]:
-        """Equal for equal contracts."""
+        """Returns a key that is equal for equal contracts."""
         return (self.owner, *self.types.items(), *self.constants.items())
 
     def assertions(self, source: Path, include: Sequence[Path], macros: Mapping[str, int | str]) -> str:
-        """C++ to compile after the file: it fails where the file's types or macros differ."""
+        """Returns C++ code to compile after the file. It does not compile if the file's types or macros
+        differ."""
         words = {word for text in texts(source, include) for word in re.findall(r"\w+", text.mask)}
         types = {name: known for name, known in self.types.items() if name in words}
         constants = {name: value for name, value in self.constants.items() if {*name.split("::")} <= words}
         return assertions(self.owner, types, {**constants, **macros})
 
     def signatures(self, source: Path, include: Sequence[Path]) -> dict[str, Signature]:
-        """The file's kernels by their names."""
+        """Returns the signatures of the file's kernels, by kernel name."""
         declared = declared_parameters(source, include).items()
         return {name: Signature(source.name, name, parameters, self.types) for name, parameters in declared}
 
 
 def declared_parameters(source: Path, include: Sequence[Path] = ()) -> dict[str, tuple[Parameter, ...]]:
-    """The parameters of all kernels that a ``.cu`` file or a header of it declares, by the kernel's name."""
+    """Returns the parameters of all kernels that a ``.cu`` file or its local headers declare, by kernel
+    name."""
     kernels: list[KernelDefinition] = []
     macros: dict[str, str] = {}
     for text in texts(source, include):

@@ -1,4 +1,4 @@
-"""The text of one CUDA source file, prepared for rewriting without a full parser."""
+"""Prepares the text of a CUDA source file for rewriting without a full parser."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from bfsbench.support.errors import ToolchainError
 _LITERAL_OR_COMMENT = re.compile(
     r"""//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'""", re.DOTALL
 )
-"""A quotation mark behind a digit separates digits."""
+"""A quotation mark after a digit is not a literal, because it separates digits."""
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(if(?:n?def)?|elif|else|endif)\b[ \t]*([^\n]*)", re.MULTILINE)
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
@@ -30,11 +30,11 @@ class Edit:
 
 
 class SourceText:
-    """Three views of a file, position by position the same.
+    """Three views of a source file, which have equal length and equal positions.
 
-    code: without comments and what ``#if 0`` leaves out, line breaks kept. mask: literals blank as well, so
-    that it can be searched. statements: preprocessor directives blank as well. Text that is not UTF-8 stays.
-    Raises ToolchainError if the file cannot be read.
+    ``code`` has blanks for comments and for text that ``#if 0`` leaves out. ``mask`` also has blanks for
+    literals, so that it can be searched. ``statements`` also has blanks for preprocessor directives. Line
+    breaks and text that is not UTF-8 stay. Raises ToolchainError if the file cannot be read.
     """
 
     def __init__(self, path: Path, text: str | None = None) -> None:
@@ -49,15 +49,16 @@ class SourceText:
         self.statements = _DIRECTIVE.sub(lambda match: _blank(match.group()), self.mask)
 
     def line(self, position: int) -> int:
-        """The line number, from 1."""
+        """Returns the line number of a position, counted from 1."""
         return self.code.count("\n", 0, position) + 1
 
     def error(self, position: int, message: str) -> ToolchainError:
-        """An error to raise about the code at a position."""
+        """Returns an error to raise about the code at a position."""
         return ToolchainError(f"{self.path}:{self.line(position)}: error: {message}")
 
     def closing(self, position: int) -> int:
-        """The position of the bracket that closes the one at a position."""
+        """Returns the position of the bracket that closes the bracket at ``position``. Raises ToolchainError
+        if the bracket is never closed."""
         depth = 0
         for i in range(position, len(self.mask)):
             if self.mask[i] in "([{":
@@ -69,7 +70,8 @@ class SourceText:
         raise self.error(position, f"'{self.mask[position]}' is never closed")
 
     def edited(self, edits: list[Edit]) -> str:
-        """The code with non-overlapping edits made, each padded to take as many lines as what it replaces."""
+        """Returns the code with ``edits`` applied, which must not overlap. Line breaks are added so that line
+        numbers stay."""
         parts, position = [], 0
         for edit in sorted(edits, key=lambda edit: edit.start):
             missing = self.code.count("\n", edit.start, edit.end) - edit.replacement.count("\n")
@@ -79,7 +81,7 @@ class SourceText:
 
 
 def _without_skipped(code: str) -> str:
-    """The code without what stands between ``#if 0`` and its ``#else``, ``#elif`` or ``#endif``."""
+    """Returns the code with blanks between ``#if 0`` and its ``#else``, ``#elif`` or ``#endif``."""
     parts, kept, depth = [], 0, 0
     for match in _CONDITION.finditer(code):
         word, condition = match.groups()
@@ -112,7 +114,8 @@ def _blank_literal(match: re.Match[str]) -> str:
 
 
 def split_at(mark: str, text: str, mask: str) -> list[str]:
-    """The parts of a text between marks that stand outside brackets in its mask."""
+    """Split a text at each character ``mark`` outside brackets. Returns the parts, stripped. ``mask`` is the
+    text with blanks for literals. The function looks for brackets and marks in it."""
     parts, depth = [""], 0
     for character, masked in zip(text, mask, strict=True):
         depth += (masked in "([{") - (masked in ")]}")
@@ -124,17 +127,17 @@ def split_at(mark: str, text: str, mask: str) -> list[str]:
 
 
 def split_at_commas(text: str) -> list[str]:
-    """The parts of a list, brackets respected."""
+    """Returns the parts of a text between commas outside brackets."""
     return split_at(",", text, text)
 
 
 @dataclass(frozen=True)
 class KernelDefinition:
-    """A ``__global__`` function, its attributes as written and where its body lies in its file."""
+    """A ``__global__`` function: its attributes as written, and where its body lies in its file."""
 
     name: str
     c_linkage: bool
-    """Whether it has C linkage: only then can the host launch it by name."""
+    """Whether it has C linkage. The host can launch it by name only then."""
     parameters: str
     """The text between the brackets."""
     launch_bounds: str
@@ -143,19 +146,17 @@ class KernelDefinition:
     template: str = ""
     """The text before its attributes: template heads and specifiers."""
     explicit: str = ""
-    """Template arguments of a specialisation, as written behind its name."""
+    """Template arguments of a specialisation, as written after its name."""
 
 
 def source_files(source: Path, include: Sequence[Path] = ()) -> list[Path]:
-    """A ``.cu`` file and all local headers that it includes, each once.
-
-    Raises ToolchainError if one cannot be read.
-    """
+    """Returns the paths of a ``.cu`` file and of all local headers that it includes, each once. Raises
+    ToolchainError if a file cannot be read."""
     return [text.path for text in texts(source, include)]
 
 
 def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
-    """A file and all local headers that it includes, each once."""
+    """Yield a source file and all local headers that it includes, each once. Raises ToolchainError."""
     left, seen = [source.resolve()], set()
     while left:
         path = left.pop()
@@ -168,7 +169,8 @@ def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
 
 
 def local_headers(source: SourceText, include: Sequence[Path]) -> Iterator[tuple[re.Match[str], Path]]:
-    """The local headers that a file includes, with where it does; CUDA's own are not found."""
+    """Yield the local headers that a file includes. Each comes with the regular expression's match of its
+    ``#include``. CUDA's own headers are left out."""
     for match in _LOCAL_INCLUDE.finditer(source.code):
         places = (source.path.parent, *include)
         header = next((h for place in places if (h := (place / match.group(1)).resolve()).is_file()), None)
@@ -203,7 +205,7 @@ def kernels_of(source: SourceText) -> Iterator[KernelDefinition]:
 
 
 def _has_c_linkage(source: SourceText, head: int, position: int) -> bool:
-    """Whether ``extern "C"`` stands at the head of the declaration, or before a block around it."""
+    """Returns whether ``extern "C"`` is at the head of a declaration, or before a block around it."""
     for match in _C_LINKAGE.finditer(source.code, 0, position):
         if match.start() >= head or (match.group(1) and source.closing(match.end() - 1) > position):
             return True

@@ -1,4 +1,4 @@
-"""Operations on arrays between timed runs, on the device that holds them (``cuda_src/check.cu``)."""
+"""Checks arrays between timed runs, on the device that holds them (``cuda_src/check.cu``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bfsbench.backends.base import Buffer, Device
 
 POISON = -0x5A5A5A5B
-"""The value that answers are filled with before every run: not a level, distance, vertex or label."""
+"""The value that fills an answer before every run. It is not a level, distance, vertex or label."""
 
 SOURCE = CUDA_SRC / "check.cu"
 _BLOCK = 256
@@ -24,17 +24,17 @@ _ITEMS_PER_THREAD = 16
 
 
 def blocks_for(device: Device, items: int) -> int:
-    """How many blocks of 256 threads look at ``items`` items."""
+    """Returns how many blocks of 256 threads to launch for ``items`` items."""
     most = _BLOCKS_PER_MULTIPROCESSOR * device.limits.num_multiprocessors
     return max(1, min(-(-items // (_BLOCK * _ITEMS_PER_THREAD)), most, device.limits.max_grid))
 
 
 class ExpectedAnswer:
-    """The reference answer on a device, to compare others with.
+    """The reference answer on a device, with which other arrays are compared.
 
-    ``expected`` is int32[rows, width], or int32[rows]. A compared array has rows ``pitch`` elements apart (by
-    default ``width``); ``rows``, int32[rows], selects rows of it, by default all in order. Raises
-    DeviceOutOfMemoryError.
+    ``expected`` is int32[rows, width], or int32[rows]. A compared array may have more rows. ``rows``,
+    int32[rows], then says which of its rows to compare. Its rows begin ``pitch`` elements apart, by default
+    ``width``. Raises DeviceOutOfMemoryError.
     """
 
     def __init__(
@@ -56,27 +56,28 @@ class ExpectedAnswer:
         self._blocks = blocks_for(device, len(words))
 
     def differences(self, found: Buffer) -> int:
-        """Wait, and return in how many elements an int32 array on the device differs."""
+        """Wait for the device. Returns in how many elements the int32 array ``found`` on the device differs
+        from the reference."""
         self._differences.fill(0)
         self._kernel.bind(found, *self._expected, self._differences, block=_BLOCK)(self._blocks)
         return self._differences.read()
 
 
 class GuardedArrays:
-    """Arrays on a device that must not be written to."""
+    """Detects writes to device arrays that must not change."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._sums: dict[str, tuple[Callable[[], int], int]] = {}
-        """By name, what sums an array's words and what it found at the beginning."""
+        """By array name: a function that sums the array's words, and the sum at the beginning."""
 
     def add(self, name: str, array: Buffer) -> None:
-        """Record the sum of an array, before any variant gets it."""
+        """Begin to guard an array: record the sum of its words. No variant may have the array yet."""
         summing = self._summing(array)
         self._sums[name] = summing, summing()
 
     def changed(self) -> list[str]:
-        """Wait, and return the names of the arrays that have changed."""
+        """Wait for the device. Returns the names of the arrays that have changed."""
         return [name for name, (summing, first) in self._sums.items() if summing() != first]
 
     def _summing(self, array: Buffer) -> Callable[[], int]:

@@ -1,4 +1,4 @@
-"""What is wrong with the attributes that a variant declares: a user's class may hold anything."""
+"""Checks the attributes that a variant declares, because a user's class may hold any values."""
 
 import re
 from collections.abc import Iterator
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from bfsbench.programs.variant import Knob, Variant
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]*\Z"
-"""Of names and aliases of variants, programs of others among them."""
+"""Regular expression for names and aliases of variants, including programs of other authors."""
 RESERVED_NAMES = ("all",)
-"""Words of the command line that stand for other than one variant."""
+"""Words of the command line that do not stand for one variant."""
 
 NEEDED = ("family", "summary")
-"""Attributes that every variant declares, besides its name."""
+"""Attributes that every variant must declare, besides its name."""
 _TEXTS = (*NEEDED, "frontier", "parallel_unit", "work", "space", "synchronisation")
 _LISTS = ("origin", "layout")
 _NAME = "lower-case letters, digits and underscores, a letter first"
@@ -19,7 +19,8 @@ _KNOB_NAME = "capitals, digits and underscores, a capital first"
 
 
 def fault_of_names(variant: type[Variant]) -> str:
-    """What is wrong with the name and the aliases; empty if nothing."""
+    """Returns what is wrong with the name and the aliases of a variant. The result is empty if nothing is
+    wrong."""
     if fault := _fault_of_name(variant.name):
         return f"'name' {fault}"
     if not isinstance(variant.aliases, tuple):
@@ -31,12 +32,13 @@ def fault_of_names(variant: type[Variant]) -> str:
 
 
 def fault_of_values(variant: type[Variant]) -> str:
-    """What is wrong first with the other attributes, of which none is missing; empty if nothing."""
+    """Returns the first fault in the values that a variant declares besides its names, or an empty text. All
+    attributes that a variant needs must be present."""
     return next(_faults(variant), "")
 
 
 def is_name(text: str) -> bool:
-    """Whether a variant can be called so."""
+    """Returns whether a variant can have this name."""
     return re.match(NAME_PATTERN, text) is not None
 
 
@@ -49,7 +51,8 @@ def _fault_of_name(name: object) -> str:
 
 
 def _faults(variant: type[Variant]) -> Iterator[str]:
-    """What is wrong. Only the first is sound: what comes later relies on what was found right."""
+    """Yield what is wrong with a variant's attributes. Only the first fault is reliable. Each check relies on
+    the previous checks having found no fault."""
     for attribute in _TEXTS:
         if not isinstance(getattr(variant, attribute), str):
             yield f"'{attribute}' is not a str"
@@ -79,7 +82,7 @@ def _faults_of_knobs(knobs: tuple[Knob, ...]) -> Iterator[str]:
 
 
 def _fault_of_range(knob: Knob) -> str:
-    """What is wrong with the legal values of a knob; empty if nothing."""
+    """Returns what is wrong with the legal values of a knob. The result is empty if nothing is wrong."""
     kind = type(knob.default)
     if kind not in (int, float, str):
         return f"has a default {_kind(knob.default)}, not an int, float or str"

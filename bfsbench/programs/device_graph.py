@@ -1,4 +1,4 @@
-"""A graph in a device's memory."""
+"""Keeps a graph's arrays in a device's memory."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ ARRAYS = {
 
 
 class DeviceGraph:
-    """A graph's arrays on a device, each uploaded when first asked for and then kept.
-
-    All searches share them, so none may write to them; ``written`` detects it.
-    """
+    """A graph's arrays on a device. Each array is uploaded when it is first asked for, and then kept. All
+    searches share the arrays, so that none may write to them. ``written`` detects writes."""
 
     def __init__(self, device: Device, host_graph: Graph) -> None:
         self.device = device
@@ -43,10 +41,11 @@ class DeviceGraph:
         self._expected: tuple[object, object, ExpectedAnswer] | None = None
 
     def once(self, make: Callable[[DeviceGraph], Made]) -> Made:
-        """The result of ``make`` for the graph, kept like the arrays and shared by all searches with the same
-        key.
+        """Returns the result of ``make`` for the graph. It is kept, and all searches that pass this function
+        share it.
 
-        Arrays on the device, by themselves or as members of a tuple or a dataclass, are guarded as well.
+        Device arrays in the result are guarded against writes. The result may be an array, a tuple or a
+        dataclass.
         """
         if make not in self._made:
             found = self._made[make] = self._clocked(make, lambda: make(self))
@@ -59,17 +58,18 @@ class DeviceGraph:
         return made
 
     def expected(self, reference: npt.NDArray[Any], rows: npt.NDArray[Any] | None = None) -> ExpectedAnswer:
-        """The reference on the device, to compare with; see ExpectedAnswer. The latest is kept."""
+        """Returns the reference answer on the device as an ExpectedAnswer. Only the latest is kept."""
         if self._expected is None or self._expected[0] is not reference or self._expected[1] is not rows:
             self._expected = None  # frees its memory first
             self._expected = reference, rows, ExpectedAnswer(self.device, reference, rows=rows)
         return self._expected[2]
 
     def preparation_ms(self, prepare: Callable[[], None], layout: tuple[str, ...]) -> tuple[float, float]:
-        """Call ``prepare`` of a search that reads these layouts. Returns the time in ms of its preparation,
-        as if nothing had been on the device before, and the time of compilation, which is not part of it.
+        """Call ``prepare`` of a search that reads the layouts in ``layout``. Returns its times in ms of
+        preparation and of compilation.
 
-        What other searches have uploaded or made before counts with the time that it took then.
+        The preparation time is that of a first search on this graph. It includes the time of parts that
+        earlier searches have already uploaded or made. It does not include compilation.
         """
         self._used, self._nested_ms = set(), 0.0
         started, compiled = time.perf_counter(), self.device.compile_ms
@@ -82,8 +82,11 @@ class DeviceGraph:
         return own_ms + shared_ms, compile_ms
 
     def _clocked(self, key: object, make: Callable[[], Made]) -> Made:
-        """Call ``make`` and keep its own time in ms, without compilation and without what it uses of this
-        graph, whose keys are kept as well."""
+        """Call ``make`` and record its own time in ms under ``key``. Returns its result.
+
+        The time includes neither compilation nor the parts of this graph that ``make`` asks for. Their keys
+        are recorded.
+        """
         outer, nested = self._used, self._nested_ms
         self._used, self._nested_ms = set(), 0.0
         started, compiled = time.perf_counter(), self.device.compile_ms
@@ -94,7 +97,8 @@ class DeviceGraph:
         return made
 
     def written(self) -> list[str]:
-        """Wait, and return the names of the arrays that have been written to since they were uploaded."""
+        """Wait for the device. Returns the names of the arrays that have been written to since they were
+        uploaded."""
         return self._guarded.changed()
 
     @cached_property
@@ -123,12 +127,12 @@ class DeviceGraph:
 
     @property
     def csr(self) -> dict[str, Argument]:
-        """The arrays of out-neighbours, by the names of kernel parameters."""
+        """Returns the arrays of out-neighbours, by the names of kernel parameters."""
         return {"row_offsets": self.row_offsets, "column_indices": self.column_indices}
 
     @property
     def csc(self) -> dict[str, Argument]:
-        """The arrays of in-neighbours, by the names of kernel parameters."""
+        """Returns the arrays of in-neighbours, by the names of kernel parameters."""
         return {"column_offsets": self.column_offsets, "row_indices": self.row_indices}
 
     def _uploaded(self, name: str, array: npt.NDArray[Any]) -> Buffer:

@@ -1,9 +1,9 @@
-"""What a variant of any family is: a declaration, and the program that runs.
+"""Defines the base classes of variants. A variant consists of a declaration and of the program that runs.
 
-A variant belongs to a family, the problem that it solves (:mod:`bfsbench.programs.families`). It is
-constructed for a graph and values of its knobs, and kernels for the shape of a launch; ``prepare`` compiles
-and allocates once, untimed. The base classes of the family declare everything else. The module also has what
-a declaration is made of, memory traffic and knobs, and the clocks that time programs.
+A variant belongs to a family, which is the problem that it solves (:mod:`bfsbench.programs.families`). It is
+constructed for a graph and values of its knobs. Variants with kernels also get the shape of a launch.
+``prepare`` compiles and allocates once, untimed. The base classes of the family declare everything else. The
+module also has classes for knobs, for memory traffic, and for the clocks that time programs.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes that an algorithm has to move through global memory, for the roofline. Ids, levels and offsets
-    have 4 bytes; extra traffic by races, such as duplicates, is left out."""
+    """The bytes that an algorithm has to move through global memory, for the roofline. Ids, levels and
+    offsets have 4 bytes. Additional traffic because of races, such as duplicates, is not counted."""
 
     per_edge: int = 8
     """Per edge read: its entry in the adjacency array, and the test whether its other end is new."""
     per_frontier_edge: int = 0
-    """Per edge out of the frontier in addition, for searches that read all edges to find these."""
+    """Additional bytes per edge out of the frontier, for searches that read all edges to find these edges."""
     per_vertex: int = 20
     """Per vertex reached: its level, two offsets, and its entry in a queue, written and read."""
     per_scan: int = 0
@@ -48,39 +48,40 @@ class Traffic:
 KnobValue = int | float | str
 
 PRESETS = ("default", "paper", "auto")
-"""Sources of knob values that are not given: the defaults, the paper, the paper's rules."""
+"""Sources of values for knobs that are not given: the defaults, the paper, and rules for the graph."""
 
 
 @dataclass(frozen=True)
 class Knob:
-    """A parameter of a variant besides grid and block, with its name in the paper."""
+    """A parameter of a variant besides grid and block, named as in its paper."""
 
     name: str
     default: KnobValue
     meaning: str
     choices: tuple[KnobValue, ...] = ()
-    """The legal values; empty when ``minimum`` and ``maximum`` bound them."""
+    """The legal values. Empty if ``minimum`` and ``maximum`` bound them."""
     minimum: float | None = None
     maximum: float | None = None
     compile_time: bool = False
-    """Compiled into the kernel as a macro of the same name, rather than passed to it."""
+    """Whether the value is compiled into the kernel as a macro of this name, instead of passed to it."""
     changed: tuple[KnobValue, ...] = ()
-    """The values by which we change the authors' algorithm. Verdicts on papers tell them apart."""
+    """The values that change the authors' algorithm. Verdicts on papers tell them apart."""
 
     @property
     def option(self) -> str:
-        """The command line's spelling: ``W_SZ`` is ``--w-sz``."""
+        """Returns the command-line option: ``W_SZ`` gives ``--w-sz``."""
         return "--" + self.name.lower().replace("_", "-")
 
     @property
     def legal(self) -> str:
-        """The legal values as text."""
+        """Returns the legal values as text."""
         if self.choices:
             return ", ".join(map(str, self.choices))
         return f"{self.minimum:g} .. {self.maximum:g}"
 
     def check(self, value: str | KnobValue) -> KnobValue:
-        """The value in the knob's type. Raises UsageError for a value of another type or out of range."""
+        """Returns the value converted to the knob's type. Raises UsageError if it has another type or is out
+        of range."""
         kind = type(self.default)
         try:
             typed = kind(value)
@@ -96,7 +97,7 @@ class Knob:
 
 
 class Clock(Protocol):
-    """Times what happens between ``start`` and ``stop`` in ms."""
+    """A protocol for clocks that measure the time in ms between ``start`` and ``stop``."""
 
     def wait(self) -> None:
         """Wait for earlier work, so that it is not timed."""
@@ -107,10 +108,10 @@ class Clock(Protocol):
 
 
 class HostClock:
-    """The host's monotonic clock."""
+    """Measures time with the host's monotonic clock."""
 
     def wait(self) -> None:
-        """Does nothing: work of the host is synchronous."""
+        """Do nothing, because work of the host is synchronous."""
 
     def start(self) -> None:
         self._started = time.perf_counter()
@@ -120,7 +121,7 @@ class HostClock:
 
 
 class DeviceClock:
-    """A pair of device events around the work issued between them."""
+    """Measures time with a pair of device events around the work issued between them."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -138,18 +139,19 @@ class DeviceClock:
 
 
 class Variant(ABC):
-    """One algorithm of one family. The class is its declaration, an instance a prepared computation."""
+    """One algorithm of one family. The class is its declaration. An instance is a computation on one
+    graph."""
 
     family: ClassVar[str]
     """The name of a :class:`bfsbench.programs.families.base.Family`."""
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str]
-    """What it does, in one line."""
+    """What the variant does, in one line."""
     origin: ClassVar[tuple[str, ...]] = ()
     """Paper and figure, each as ``Springer, Fig. 9``. Tables leave out descriptions that are empty."""
     layout: ClassVar[tuple[str, ...]] = ()
-    """The layouts it reads: CSR, CSC, COO, matrix."""
+    """The layouts that the variant reads: CSR, CSC, COO, matrix."""
     frontier: ClassVar[str] = ""
     """How the frontier is represented."""
     parallel_unit: ClassVar[str] = ""
@@ -157,37 +159,38 @@ class Variant(ABC):
     work: ClassVar[str] = ""
     """Work complexity, with V, E and the depth D."""
     space: ClassVar[str] = ""
-    """Memory of a search, the graph included, in words of 4 bytes; with 32-bit offsets."""
+    """Memory of a search, including the graph, in words of 4 bytes, with 32-bit offsets."""
     synchronisation: ClassVar[str] = "a launch a level"
     """The synchronisation between levels."""
     knobs: ClassVar[tuple[Knob, ...]] = ()
     check_knobs: ClassVar[tuple[Mapping[str, KnobValue], ...]] = ()
-    """Values of knobs that lead through what it does not do by default, on small graphs: a check takes these
-    in turn."""
+    """Sets of knob values, which a check on small graphs takes in turn. They cover code that the defaults do
+    not run."""
     counters: ClassVar[Mapping[str, str]] = {}
-    """Counters of every level of a profiled search, with their meanings. Kernels count if compiled with
-    ``COUNTERS`` set to 1. They have an enum of the same names in a namespace ``counted``, and ``number``
-    last."""
+    """Counters of every level of a profiled search, with their meanings. Kernels count if they are compiled
+    with ``COUNTERS`` set to 1. They have an enum of these names in a namespace ``counted``, which ends with
+    ``number``.
+    """
     host: ClassVar[bool] = False
-    """True for native CPU programs, which have no grid and block."""
+    """Whether the variant is a native CPU program, which has no grid and block."""
     launched: ClassVar[bool] = True
-    """Whether a grid and a block are chosen for it; False for programs that have none or choose their own."""
+    """Whether a grid and a block are chosen for the variant. False if it has none or chooses its own."""
     usual_block: ClassVar[int] = 256
     """Default number of threads per block."""
     preprocess_ms: float = 0.0
-    """Time in ms to preprocess the graph for this search; 0 for most variants. Where searches share the
+    """Time in ms to preprocess the graph for this search. It is 0 for most variants. If searches share the
     result (``DeviceGraph.once``), each has the time of the first ``prepare``."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """Prepare once for a graph, outside the timed runs."""
+        """Prepare the variant for its graph. This happens once, outside the timed runs."""
 
     def prepared_ms(self) -> tuple[float, float]:
-        """Prepare. Returns the time in ms of preparation and that of compilation.
+        """Prepare the variant. Returns the time in ms of preparation, and the time in ms of compilation.
 
         Preparation is everything between the graph's CSR on disk and readiness for the first search, in a
-        process that has started and loaded its libraries: allocation, upload, own formats, probes of the
-        graph and searches that tune. Compilation is not part of it.
+        process that has started and loaded its libraries. It includes allocation, upload, conversion to other
+        formats, probes of the graph and searches that tune. It does not include compilation.
         """
         started = time.perf_counter()
         self.prepare()
@@ -195,34 +198,39 @@ class Variant(ABC):
 
     @abstractmethod
     def another(self) -> Self:
-        """A new variant for the same graph and setting, not prepared."""
+        """Returns a new variant for this graph, these knobs and this launch shape. It is not prepared."""
 
     @abstractmethod
     def clock(self) -> Clock:
-        """The clock that times its runs."""
+        """Returns the clock that times runs of the variant."""
 
     @classmethod
     def missing(cls) -> str:
-        """What must be done before it can run on this machine, in one line; empty if nothing."""
+        """Returns one line on what must be done before the variant can run on this machine. The result is
+        empty if nothing is missing."""
         return ""
 
     @classmethod
     def program_parts(cls) -> Iterator[bytes] | None:
-        """The program of variants that are not compiled here; None for those with sources here."""
+        """Returns an iterator over the bytes of a program that is not compiled here, or None if its sources
+        are here."""
         return None
 
     @classmethod
     def memory_note(cls, num_vertices: int, sources: int | None, knobs: Mapping[str, KnobValue]) -> str:
-        """Returns what a run takes beside the graph, as a formula with its value; empty if none is known."""
+        """Returns the memory that a run takes besides the graph, as a formula with its value. The result is
+        empty if it is unknown."""
         return ""
 
     def measured(self) -> dict[str, str]:
-        """Columns about the last runs that only the variant can fill: who held the clock, and memory."""
+        """Returns result columns that only the variant can fill: whose clock timed the last runs, and their
+        memory."""
         return {"clock": "ours" if self.host else "events"}
 
     @classmethod
     def knob_values(cls, given: Mapping[str, str | KnobValue]) -> dict[str, KnobValue]:
-        """Values for all knobs, defaults included. Raises UsageError for a knob it does not have."""
+        """Returns values for all knobs, with defaults for knobs that are not given. Raises UsageError for an
+        unknown knob or a bad value."""
         known = {knob.name: knob for knob in cls.knobs}
         for name in given:
             if name not in known:
@@ -231,30 +239,35 @@ class Variant(ABC):
 
     @classmethod
     def preset(cls, name: str, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:
-        """Values that one of PRESETS sets for a graph of these statistics
-        (:func:`bfsbench.graphs.statistics.describe`); knobs left out keep their defaults."""
+        """Returns the knob values that one of PRESETS sets for a graph with these statistics.
+
+        Knobs that are left out keep their defaults. :func:`bfsbench.graphs.statistics.describe` gives the
+        statistics.
+        """
         if name == "auto":
             return cls.auto_knobs(statistics)
         return cls.paper_knobs() if name == "paper" else {}
 
     @classmethod
     def paper_knobs(cls) -> Mapping[str, KnobValue]:
-        """Values of the preset ``paper``: those that the paper states."""
+        """Returns the knob values of the preset ``paper``, which the paper states."""
         return {}
 
     @classmethod
     def auto_knobs(cls, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:
-        """Values of the preset ``auto``: by rule for a graph of these statistics."""
+        """Returns the knob values of the preset ``auto``, which follow rules for a graph with these
+        statistics."""
         return {}
 
     @classmethod
     def own_block(cls, knobs: Mapping[str, KnobValue]) -> int | None:
-        """Threads a block, of variants that choose grid and block by their knobs; None for the others."""
+        """Returns the threads per block of a variant whose knobs determine grid and block. Returns None
+        otherwise."""
         return None
 
 
 class HostProgram(Variant):
-    """A native program on this machine's CPU, the papers' CPU columns."""
+    """A native program on this machine's CPU, as in the CPU columns of the papers."""
 
     host = True
     launched = False
@@ -274,57 +287,58 @@ class HostProgram(Variant):
 
 
 class ForeignProgram(HostProgram):
-    """A program of others, which gets a copy of the graph. Its family says what its answers mean.
-
-    An answer is int32[V]; negative where a vertex was not reached.
-    """
+    """A program of other authors, which gets a copy of the graph. Its family interprets the program's
+    answers. An answer is int32[V]. It is negative for a vertex that was not reached."""
 
     @abstractmethod
     def accepted(self, answer: Answer, source: int) -> Answer:
-        """The answer as the family has it, after checks of its own. Raises WrongResultError."""
+        """Check an answer of the program. Returns it in the form that the family uses. Raises
+        WrongResultError."""
 
     @abstractmethod
     def links(self, answer: Answer, source: int) -> Answer:
-        """The links along paths, of an answer that has them."""
+        """Returns the links along paths, such as parents, from an answer that has them."""
 
     @abstractmethod
     def work_of(self, answer: Answer) -> int:
-        """How many arcs a run with this answer has to look at."""
+        """Returns the number of arcs that a run with this answer must read."""
 
     @abstractmethod
     def require_unwritten(self) -> None:
-        """Raises WrongResultError if the program has written into its copy of the graph."""
+        """Check that the program has not written to its copy of the graph. Raises WrongResultError if it
+        has."""
 
 
 @dataclass(frozen=True)
 class KernelSetup:
-    """The setting that a kernel program is constructed for."""
+    """The graph, launch shape and knobs for which a kernel program is constructed."""
 
     graph: DeviceGraph
     """The graph's arrays on a device."""
     grid: int | None
-    """The most blocks a launch may have; None for as many as the work needs."""
+    """Most blocks that a launch may have. None for as many as the work needs."""
     block: int
-    """Threads a block."""
+    """Threads per block."""
     knobs: Mapping[str, KnobValue]
-    """Values of all of its knobs, from ``Variant.knob_values``."""
+    """Values of all knobs of the variant, from ``Variant.knob_values``."""
 
 
 class KernelProgram(Variant):
-    """CUDA kernels and their host loop."""
+    """A variant that consists of CUDA kernels and their host loop."""
 
     child_kernels: ClassVar[bool] = False
     constants: ClassVar[Mapping[str, int]] = {}
-    """Constants that the kernels declare as well. A file that has another value does not compile."""
+    """Constants that the kernels declare too. A file in which a constant has another value does not
+    compile."""
     structs: ClassVar[tuple[type[Struct], ...]] = ()
-    """Structs that the kernels declare as well, besides those of base classes."""
+    """Structs that the kernels declare too, besides the structs of base classes."""
     whole_warps: ClassVar[bool] = False
-    """True for kernels that need blocks of whole warps; other blocks are refused."""
+    """Whether the kernels need blocks of whole warps. Other blocks are refused."""
     kernel_files: ClassVar[tuple[str, ...]] = ()
-    """Names of the ``.cu`` files that hold the kernels, without their ending; by default the variant's."""
+    """Names of the ``.cu`` files with the kernels, without suffix. By default the variant's name."""
 
     def __init__(self, setup: KernelSetup) -> None:
-        """Raises LaunchError for a block that the kernels do not take."""
+        """Store the setup. Raises LaunchError for a block that the kernels do not take."""
         self.setup = setup
         self.device = setup.graph.device
         warp = self.device.limits.warp_size
@@ -334,7 +348,7 @@ class KernelProgram(Variant):
         self.host_graph = setup.graph.host_graph
         self.num_vertices = self.host_graph.num_vertices
         self.num_edges = self.host_graph.row_offsets.dtype.type(self.host_graph.num_edges)
-        """The dtype of the kernels' ``offset_t``."""
+        """Its dtype is that of the kernels' ``offset_t``."""
         self.grid = setup.grid
         self.block = setup.block
         self.knob = setup.knobs
@@ -349,17 +363,18 @@ class KernelProgram(Variant):
         return self.graph.preparation_ms(self.prepare, self.layout)
 
     def blocks(self, work: int) -> int:
-        """Blocks to launch for ``work`` items: one thread each, capped by the grid asked for.
+        """Returns how many blocks to launch for ``work`` items, with one thread per item, at most the grid
+        asked for.
 
-        Always below 2^31 threads, as the kernels' loop counters require (see graph.cuh).
+        The launch always has fewer than 2^31 threads, as the kernels' loop counters require (see graph.cuh).
         """
         needed = max(1, -(-work // self.block))
         most = min(self.device.limits.max_grid, (2**31 - 1) // self.block)
         return min(needed, self.grid or most, most)
 
     def kernel(self, name: str) -> Kernel:
-        """A kernel, compiled with the variant's macros, from the file of the kernel's name or the first
-        file."""
+        """Returns a kernel, compiled with the variant's macros. Its source is the file named after the
+        kernel, or else the variant's first file."""
         files = self.source_files()
         source = next((file for file in files if file.stem == name), files[0])
         module = self.device.module(
@@ -368,7 +383,8 @@ class KernelProgram(Variant):
         return module.kernel(name)
 
     def contract(self) -> Contract:
-        """Declarations shared by host and kernels; see :meth:`bfsbench.backends.base.Device.module`."""
+        """Returns the declarations that host and kernels share. See
+        :meth:`bfsbench.backends.base.Device.module`."""
         from bfsbench.backends.base import Contract
 
         structs: dict[str, CType] = {struct.c_name(): struct for struct in self.shared_structs()}
@@ -376,22 +392,27 @@ class KernelProgram(Variant):
         return Contract(owner, {"offset_t": self.num_edges.dtype, **structs}, self.shared_constants())
 
     def shared_structs(self) -> tuple[type[Struct], ...]:
-        """``structs`` of the class and its bases, and those that depend on the graph or the family."""
+        """Returns the structs that kernels declare too: ``structs`` of the class and its bases, and structs
+        that depend on the graph or the family."""
         return tuple(one for base in reversed(type(self).__mro__) for one in vars(base).get("structs", ()))
 
     def shared_constants(self) -> dict[str, int]:
-        """``constants``, and those that depend on the device or the family."""
+        """Returns the constants that kernels declare too: ``constants``, and constants that depend on the
+        device or the family."""
         return {"WARP": self.device.limits.warp_size, **self.constants}
 
     def defines(self) -> dict[str, int | str]:
-        """Macros to compile with: the compile-time knobs, and macros that depend on the graph."""
+        """Returns the macros to compile with: compile-time knobs, and macros that depend on the graph."""
         defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
         return {**defines, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
 
     @classmethod
     def source_files(cls) -> list[Path]:
-        """The ``.cu`` files: each beside the module that declares the variant or in a folder of the file's
-        name there, or anywhere in ``cuda_src``."""
+        """Returns the paths of the variant's ``.cu`` files.
+
+        A file is beside the module that declares the variant, or in a folder of the file's name there.
+        Otherwise it is anywhere in ``cuda_src``.
+        """
         beside = Path(sys.modules[cls.__module__].__file__ or "").parent
         found = []
         for stem in cls.kernel_files or (cls.name,):

@@ -1,6 +1,6 @@
-"""Generated graphs: each depends on its specification alone, not on the machine or the number of cores.
+"""Generates graphs. A graph depends on its specification alone, not on the machine or the number of cores.
 
-A kind of graphs is one function and one :class:`Generator` in a module of this package, and one line below.
+To add a generator, write a function and a :class:`Generator` in a module of this package, and list it below.
 """
 
 from collections.abc import Mapping
@@ -67,33 +67,33 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
 
 
 def generate(generator: str, **parameters: Value) -> EdgeList:
-    """Draw a graph.
+    """Draw a graph. Returns its list of edges.
 
-    Raises UsageError for an unknown generator or parameter or a value that does not fit, NotEnoughMemoryError
+    Raises UsageError for an unknown generator or parameter or an invalid value. Raises NotEnoughMemoryError
     for a graph that this machine cannot hold and convert.
     """
     declared = _declared(generator)
     values = declared.complete(parameters)
     vertices, edges = declared.counts(values)
     mirrored = not declared.draws_arcs(values)
-    if vertices <= MAX_VERTICES:  # more need more memory than that
+    if vertices <= MAX_VERTICES:  # `build` refuses more vertices, with a better message
         weighted = "max_weight" in values
         require(Size(vertices, edges, mirrored, weighted), canonical_spec(generator, parameters))
     return declared.build(**values)
 
 
 def canonical_spec(generator: str, parameters: Parameters) -> str:
-    """The canonical text for these parameters, which :func:`parse_spec` reads back; it names the graph in
-    results.
+    """Returns the canonical specification for these parameters, which names the graph in results.
 
-    It lists, in order of declaration, the parameters without a default, those that differ from their default,
-    and the seed. Raises UsageError as :func:`generate` does.
+    In order of declaration, it lists the seed and the parameters that have no default or differ from it.
+    :func:`parse_spec` reads it back. Raises UsageError for an unknown generator or a bad parameter.
     """
     return format_spec(_declared(generator), parameters)
 
 
 def recommended_source(generator: str, parameters: Parameters) -> int | None:
-    """The vertex that the paper of the graph searches from, if it names one. Raises UsageError as above."""
+    """Returns the vertex from which the paper about the graph searches, or None if the paper names none.
+    Raises UsageError for an unknown generator or a bad parameter."""
     declared = _declared(generator)
     values = declared.complete(parameters)
     return None if declared.start is None else declared.start(**values)

@@ -1,7 +1,5 @@
-"""The declaration of a generator, the check of parameters against it, and generated graphs as text.
-
-The text of a graph is its specification: ``kronecker(scale=12,edge_factor=16,seed=1)``.
-"""
+"""Declares generators and their parameters, checks values, and parses the text of generated graphs. The text
+of a generated graph is its specification: ``kronecker(scale=12,edge_factor=16,seed=1)``."""
 
 import math
 import re
@@ -13,31 +11,34 @@ from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Orientation
 from bfsbench.support.errors import UsageError
 
 Value = int | float | str
-"""A parameter's value."""
+"""The type of a parameter's value."""
 
 Parameters = Mapping[str, Value]
 
 Growth = Literal["fixed", "linear", "side", "logarithm"]
-"""How a parameter scales with the number of vertices: not at all, in proportion, as the side of a box that
-holds them, or as their logarithm to base 2."""
+"""How a parameter changes when a graph is shrunk. A ``fixed`` value does not change. Any other value is
+proportional to the number of vertices, to the side of a box that holds them, or to their binary logarithm.
+"""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter. ``minimum`` and ``maximum`` are inclusive; a ``str`` takes one of ``choices``."""
+    """The declaration of one parameter of a generator. ``minimum`` and ``maximum`` are inclusive. A parameter
+    of type ``str`` takes one of ``choices``."""
 
     name: str
     type: type[int] | type[float] | type[str]
     meaning: str
     default: Value | None = None
-    """None: it is required."""
+    """None if the parameter is required."""
     minimum: int | float = 0
     maximum: int | float = 1
     choices: tuple[str, ...] = ()
     growth: Growth = "fixed"
 
     def check(self, generator: str, value: object) -> Value:
-        """The value as this parameter's type, an integral number converted. Raises UsageError."""
+        """Returns the value converted to this parameter's type. An integral float becomes an integer. Raises
+        UsageError if the type or the range is wrong."""
         checked = self._convert(value)
         if checked is None:
             raise UsageError(f"{generator}: {self.name} must be {self.expectation}, not {value!r}")
@@ -45,14 +46,15 @@ class Parameter:
 
     @property
     def expectation(self) -> str:
-        """The values it takes, in words: ``an integer from 1 to 30``."""
+        """Returns the accepted values in words, such as ``an integer from 1 to 30``."""
         if self.type is str:
             return " or ".join(self.choices)
         kind = "an integer" if self.type is int else "a number"
         return f"{kind} from {self.minimum:,} to {self.maximum:,}"
 
     def shrunk(self, value: Value, share: float, sides: int) -> Value:
-        """The value for about ``share`` of the vertices, in a box of ``sides`` sides longer than a cell."""
+        """Returns the parameter's value for a smaller graph with about ``share`` of the vertices. ``sides``
+        is the number of sides of a grid that are longer than one cell."""
         if isinstance(value, str) or self.growth == "fixed":
             return value
         if self.growth == "logarithm":
@@ -75,27 +77,29 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Generator:
-    """A kind of generated graphs."""
+    """The declaration of a generator: its name, parameters, and the function that draws a graph."""
 
     name: str
     description: str
     source: str
-    """The paper's table, or the program or publication that defines the kind."""
+    """The paper's table, or the program or publication that defines this kind of graph."""
     orientation: Orientation
-    """Orientation of the edge list, unless a parameter makes it directed: see :meth:`draws_arcs`."""
+    """Orientation of the edge list, unless a parameter makes it directed. See :meth:`draws_arcs`."""
     parameters: tuple[Parameter, ...]
     build: Callable[..., EdgeList]
-    """The function; it takes every declared parameter by name, already checked."""
+    """The function that draws the edges. It takes every declared parameter by name, already checked."""
     size: Callable[..., tuple[int, float]]
-    """Numbers of vertices and of edges drawn, exact or expected, for the same parameters; for memory
-    estimates."""
+    """Returns the numbers of vertices and of edges drawn, exact or expected, for estimates of memory. It
+    takes the parameters of ``build``."""
     start: Callable[..., int] | None = None
-    """The vertex that the paper searches from, for the same parameters; None if it names none."""
+    """Returns the vertex from which the paper searches. It takes the parameters of ``build``. None if the
+    paper names no vertex."""
     kind: str = "example"
-    """What kind of graph it makes, in the words of the catalogue: ``lattice``, ``social``."""
+    """The kind of graph, in the words of the catalogue: ``lattice``, ``social``."""
 
     def complete(self, given: Parameters) -> dict[str, Value]:
-        """All parameters in order of declaration, defaults filled in. Raises UsageError for bad ones."""
+        """Returns all parameters in order of declaration. Parameters that are not given have their defaults.
+        Raises UsageError for an unknown, missing or invalid parameter."""
         for name in given:
             if all(name != parameter.name for parameter in self.parameters):
                 known = ", ".join(parameter.name for parameter in self.parameters) or "none"
@@ -109,18 +113,21 @@ class Generator:
         return values
 
     def shrunk(self, given: Parameters, share: float) -> dict[str, Value]:
-        """All parameters for a graph of about ``share`` of the vertices. Raises UsageError for bad ones."""
+        """Returns all parameters for a smaller graph with about ``share`` of the vertices. Raises UsageError
+        for an unknown, missing or invalid parameter."""
         values = self.complete(given)
         sides = sum(p.growth == "side" and values[p.name] != 1 for p in self.parameters)
         return {p.name: p.shrunk(values[p.name], share, max(1, sides)) for p in self.parameters}
 
     def counts(self, given: Parameters) -> tuple[int, int]:
-        """Vertices, and edges drawn, exact or expected. Raises UsageError for bad parameters."""
+        """Returns the number of vertices and the number of edges drawn, exact or expected. Raises UsageError
+        for an unknown, missing or invalid parameter."""
         vertices, edges = self.size(**self.complete(given))
         return vertices, max(0, round(edges))
 
     def draws_arcs(self, given: Parameters) -> bool:
-        """Whether the edge list is directed for these parameters. Raises UsageError for bad ones."""
+        """Returns whether these parameters give a directed edge list. Raises UsageError for an unknown,
+        missing or invalid parameter."""
         values = self.complete(given)
         chosen = values.get("directed", 0) == 1 or values.get("arcs", "both") != "both"
         return chosen or self.orientation == "directed"
@@ -130,27 +137,27 @@ SEED = Parameter("seed", int, "seed of the random numbers", default=1, minimum=0
 
 
 def vertices(name: str = "n", minimum: int = 1, maximum: int = MAX_VERTICES) -> Parameter:
-    """A parameter that counts vertices."""
+    """Returns the declaration of a parameter that counts vertices."""
     return Parameter(name, int, "number of vertices", minimum=minimum, maximum=maximum, growth="linear")
 
 
 def edges() -> Parameter:
-    """A parameter that counts the edges drawn."""
+    """Returns the declaration of the parameter ``m``, which counts the edges drawn."""
     return Parameter("m", int, "number of edges drawn", minimum=0, maximum=2**40, growth="linear")
 
 
 def share(name: str, meaning: str, default: float, minimum: float = 0, maximum: float = 1) -> Parameter:
-    """A parameter that is a probability or a share of a whole."""
+    """Returns the declaration of a parameter that is a probability or a share."""
     return Parameter(name, float, meaning, default=default, minimum=minimum, maximum=maximum)
 
 
 def switch(name: str, meaning: str, default: int = 0) -> Parameter:
-    """A parameter that is on (1) or off (0)."""
+    """Returns the declaration of a parameter that is 1 (on) or 0 (off)."""
     return Parameter(name, int, meaning, default=default, minimum=0, maximum=1)
 
 
 def orientation_of(directed: int) -> Orientation:
-    """How edges drawn as pairs are to be read, given a ``directed`` switch."""
+    """Returns the orientation of an edge list, given the value of its generator's ``directed`` switch."""
     return "directed" if directed else "each_once"
 
 
@@ -162,9 +169,10 @@ _EXAMPLE = "write it like kronecker(scale=12,edge_factor=16,seed=1)"
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Value]]:
-    """Generator name and parameters of a specification; names and ranges are checked when it is generated.
+    """Returns the generator's name and the parameters of a specification.
 
-    Parentheses may be left out when there is nothing between them. Raises UsageError for a syntax error.
+    The names and values are not checked here, but when the graph is generated. Parentheses with nothing
+    between them may be left out. Raises UsageError for a syntax error.
     """
     matched = _SPEC.fullmatch(text)
     if matched is None:
@@ -182,7 +190,8 @@ def parse_spec(text: str) -> tuple[str, dict[str, Value]]:
 
 
 def format_spec(generator: Generator, parameters: Parameters) -> str:
-    """The specification of a graph: parameters without a default or different from it, and the seed."""
+    """Returns the canonical specification of a graph. It lists the seed and the parameters that have no
+    default or differ from it. Raises UsageError for bad parameters."""
     values = generator.complete(parameters)
     written = [
         f"{p.name}={_text(values[p.name])}"
@@ -199,5 +208,5 @@ def _value(word: str) -> Value:
 
 
 def _text(value: Value) -> str:
-    """The shortest text that reads back as the same value."""
+    """Returns a parameter's value as the shortest text that reads back as an equal value."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,4 +1,4 @@
-"""Recursive-matrix graphs: Graph500's Kronecker generator and GTgraph's R-MAT."""
+"""Generates recursive-matrix graphs: Graph500's Kronecker graphs and GTgraph's R-MAT graphs."""
 
 import ctypes
 
@@ -17,14 +17,15 @@ from bfsbench.graphs.graph import EdgeList
 from bfsbench.support.errors import UsageError
 
 WHOLE = 2**40
-"""The weights of the four quadrants are integers of this sum."""
+"""The sum of the four integer weights of the quadrants."""
 NOISE_UNIT = 2**16
 
 
 def kronecker(
     scale: int, edge_factor: int, a: float, b: float, c: float, shuffle: int, seed: int
 ) -> EdgeList:
-    """2**scale vertices and edge_factor times as many edges; self loops and repeated edges stay."""
+    """Generate a Kronecker graph of 2**scale vertices with edge_factor * 2**scale edges. Self loops and
+    repeated edges stay."""
     weights = _weights("kronecker", a, b, c)
     n = 2**scale
     sources, targets = draw_edges("rmat", n, edge_factor * n, weights, 0, shuffle, seed=seed)
@@ -34,11 +35,11 @@ def kronecker(
 def rmat(
     n: int, m: int, a: float, b: float, c: float, noise: float, directed: int, shuffle: int, seed: int
 ) -> EdgeList:
-    """m edges over n vertices; self loops and repeated edges stay.
+    """Generate an R-MAT graph of m edges over n vertices. Self loops and repeated edges stay.
 
-    As in GTgraph, the range of ids is halved floor(log2(n)) times, rounding down; that reaches
-    2**floor(log2(n)) vertices and leaves the others isolated. After each halving, the chance of each
-    quadrant is multiplied by a factor drawn uniformly between 1 - noise/2 and 1 + noise/2.
+    As in GTgraph, the range of ids is halved floor(log2(n)) times, rounding down. Only 2**floor(log2(n))
+    vertices are reached, and the rest stay isolated. After each halving, the chance of each quadrant is
+    multiplied by a random factor, drawn uniformly between 1 - noise/2 and 1 + noise/2.
     """
     weights = _weights("rmat", a, b, c)
     sources, targets = draw_edges("rmat", n, m, weights, int(noise * NOISE_UNIT), shuffle, seed=seed)
@@ -46,7 +47,8 @@ def rmat(
 
 
 def _weights(name: str, *quadrants: float) -> ctypes.Array[ctypes.c_int64]:
-    """The four integers that C++ reads as ``Quadrants``."""
+    """Returns the weights of the four quadrants as integers, for the C++ struct ``Quadrants``. Raises
+    UsageError if a + b + c is above 1."""
     weights = [int(quadrant * WHOLE) for quadrant in quadrants]
     if sum(weights) > WHOLE:
         a, b, c = quadrants
@@ -58,7 +60,7 @@ def _quadrants(a: float, b: float, c: float) -> tuple[Parameter, ...]:
     return (
         share("a", "chance of the quadrant of low sources and low targets", a),
         share("b", "chance of low sources and high targets", b),
-        share("c", "chance of high sources and low targets; the rest is both high", c),
+        share("c", "chance of high sources and low targets; the rest is the chance of both high", c),
     )
 
 

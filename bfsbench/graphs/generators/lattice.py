@@ -1,4 +1,4 @@
-"""Road-like lattices and routing mazes."""
+"""Generates lattices, road networks, and mazes for routing."""
 
 from itertools import pairwise
 
@@ -12,10 +12,8 @@ from bfsbench.support.errors import UsageError
 
 
 def lattice(rows: int, columns: int, depth: int, keep: float, seed: int) -> EdgeList:
-    """Neighbouring cells of a box are joined, each edge with probability ``keep``.
-
-    The vertex of a cell is (layer * rows + row) * columns + column.
-    """
+    """Generate a box of cells, in which each edge between neighbouring cells is kept with probability
+    ``keep``. The vertex of a cell is (layer * rows + row) * columns + column."""
     cells = _count("lattice", rows * columns * depth)
     sources, targets = draw_edges("box", columns, rows, cells, 0, chance(keep), seed=seed)
     return EdgeList(sources, targets, cells, "each_once")
@@ -27,10 +25,12 @@ def _lattice_size(rows: int, columns: int, depth: int, keep: float, **_: Value) 
 
 
 def roads(rows: int, columns: int, segments: int, keep: float, seed: int) -> EdgeList:
-    """Roads join neighbouring junctions of a grid, each a path of ``segments`` edges.
+    """Generate a grid of junctions, in which each road between neighbouring junctions is a path of
+    ``segments`` edges.
 
-    A road stays whole with probability ``keep``; of the others the middle edge is missing, which leaves dead
-    ends. Junction (row, column) is vertex row * columns + column; the vertices of roads follow.
+    A road is whole with probability ``keep``. Any other road lacks its middle edge, which leaves two dead
+    ends. Junction (row, column) is vertex row * columns + column. The inner vertices of roads have the higher
+    numbers.
     """
     _count("roads", _roads_size(rows, columns, segments, keep)[0])
     junctions = rows * columns
@@ -52,10 +52,10 @@ def _roads_size(rows: int, columns: int, segments: int, keep: float, **_: Value)
 
 
 def maze(rows: int, columns: int, blocked: float, seed: int) -> EdgeList:
-    """Neighbouring open cells of a grid are joined; blocked cells are isolated vertices.
+    """Generate a grid in which neighbouring open cells are joined. Blocked cells are isolated vertices.
 
-    The vertex of a cell is row * columns + column. The terminals of the net to route are the first and the
-    last cell, which are never blocked; whether a path joins them is left to chance.
+    The vertex of a cell is row * columns + column. A search goes from the first cell to the last. These two
+    cells are never blocked, but a path between them need not exist.
     """
     cells = np.arange(_count("maze", rows * columns), dtype=np.int32).reshape(rows, columns)
     is_open = open_cells(rows, columns, blocked, seed)
@@ -67,7 +67,7 @@ def maze(rows: int, columns: int, blocked: float, seed: int) -> EdgeList:
 
 
 def open_cells(rows: int, columns: int, blocked: float, seed: int) -> npt.NDArray[np.bool_]:
-    """bool[rows, columns]: the cells of :func:`maze` that are not blocked."""
+    """Returns bool[rows, columns], True for each cell of :func:`maze` that is not blocked."""
     cells = draw_cells(rows * columns, blocked, seed=seed)
     cells[[0, -1]] = True
     return cells.reshape(rows, columns)

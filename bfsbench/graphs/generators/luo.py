@@ -1,4 +1,5 @@
-"""The graphs of Luo, Wong and Hwu, "An effective GPU implementation of breadth-first search" (DAC 2010)."""
+"""Generates the graphs of Luo, Wong and Hwu, "An effective GPU implementation of breadth-first search" (DAC
+2010)."""
 
 import itertools
 import math
@@ -8,14 +9,15 @@ from bfsbench.graphs.generators.native import chance, draw_edges
 from bfsbench.graphs.graph import EdgeList
 
 HUB_SPACING = 1000
-"""Vertices for each hub: the paper's 0.1 %."""
+"""Number of vertices per hub. In the paper, 0.1 % of the vertices are hubs."""
 HUB_DEGREE = 1000
 
 
 def luo_grid(n: int, form: str) -> EdgeList:
-    """A grid of exactly n vertices, as near to a cube or square as n allows; inner vertices have degree 6.
+    """Generate a grid of exactly n vertices, as near to a cube or square as n allows. Inner vertices have
+    degree 6.
 
-    ``grid3d`` joins the neighbours along three axes, ``triangular2d`` those along two axes and one diagonal.
+    ``grid3d`` joins neighbours along three axes. ``triangular2d`` joins them along two axes and one diagonal.
     """
     columns, rows, diagonal = _box(n, form)
     sources, targets = draw_edges("box", columns, rows, n, diagonal, chance(1.0), seed=0)
@@ -23,16 +25,17 @@ def luo_grid(n: int, form: str) -> EdgeList:
 
 
 def centre(n: int, form: str) -> int:
-    """The vertex in the middle of :func:`luo_grid`, from which the paper searches."""
+    """Returns the vertex in the middle of :func:`luo_grid`, from which the paper searches."""
     columns, rows, _ = _box(n, form)
     layers, rest = divmod(n, columns * rows)
     lines = rows if layers else rest // columns
-    # The middle of the full layers and lines: the last ones may be incomplete.
+    # This is the middle of the full layers and lines, because the last ones may be incomplete.
     return (layers // 2 * rows + lines // 2) * columns + columns // 2
 
 
 def _box(n: int, form: str) -> tuple[int, int, int]:
-    """Cells along the first axis, along the second, and whether diagonals are joined."""
+    """Returns the columns and rows of a grid of n vertices, and 1 if diagonal neighbours are joined, else
+    0."""
     if form == "triangular2d":
         columns = math.isqrt(n - 1) + 1
         return columns, columns, 1
@@ -41,10 +44,11 @@ def _box(n: int, form: str) -> tuple[int, int, int]:
 
 
 def luo_scale_free(n: int, seed: int) -> EdgeList:
-    """One vertex in a thousand has degree 1000, the others 5, 6 or 7 with equal probability.
+    """Generate a random graph in which one vertex in a thousand has degree 1000.
 
-    Ends of edges are matched at random (configuration model), except that no vertex is joined to itself. The
-    few repeated edges stay and count. When the degrees have an odd sum, one vertex has an edge less.
+    All other vertices have degree 5, 6 or 7 with equal probability. Edge ends are matched at random
+    (configuration model), but no vertex is joined to itself. The few repeated edges stay and count. If the
+    sum of the degrees is odd, one vertex has one edge less.
     """
     sources, targets = draw_edges("scale_free", n, HUB_SPACING, HUB_DEGREE, seed=seed)
     return EdgeList(sources, targets, n, "each_once")

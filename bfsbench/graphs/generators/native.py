@@ -1,4 +1,4 @@
-"""The bridge to ``generate.cpp`` and ``generate_places.cpp``."""
+"""Calls the native libraries of ``generate.cpp`` and ``generate_places.cpp`` through ctypes."""
 
 import ctypes
 import os
@@ -23,20 +23,19 @@ _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.POINTER(_Edges
 
 
 def threads() -> int:
-    """How many threads draw edges; the result does not depend on it."""
+    """Returns the number of threads that draw edges. The result does not depend on it."""
     return os.cpu_count() or 1
 
 
 def chance(probability: float) -> ctypes.c_uint64:
-    """A probability as the integer that random draws are compared with, in units of 2**-63."""
+    """Returns a probability in units of 2**-63, as the integer that the native code compares with random
+    draws."""
     return ctypes.c_uint64(int(probability * 2**63))
 
 
 def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generate") -> tuple[Ids, Ids]:
-    """Call ``generate_<function>(*arguments, seed, ...)`` of a native library: sources and targets, int32[E].
-
-    Python integers among the arguments are passed as int64. Raises NotEnoughMemoryError.
-    """
+    """Call ``generate_<function>(*arguments, seed, ...)`` of a native library. Returns sources and targets,
+    int32[E]. Python integers in ``arguments`` are passed as int64. Raises NotEnoughMemoryError."""
     arrays: list[Ids] = []
     wanted = 0
 
@@ -61,7 +60,7 @@ def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generat
 
 
 def draw_weights(edges: int, largest: int, *, seed: int) -> npt.NDArray[np.int32]:
-    """int32[edges], each uniform in 1 .. largest."""
+    """Returns random weights, int32[edges], drawn uniformly from 1 .. ``largest``."""
     weights = np.empty(edges, dtype=np.int32)
     library("generate").generate_weights(
         *(ctypes.c_int64(edges), ctypes.c_int64(largest), ctypes.c_uint64(seed)),
@@ -71,7 +70,7 @@ def draw_weights(edges: int, largest: int, *, seed: int) -> npt.NDArray[np.int32
 
 
 def draw_cells(cells: int, blocked: float, *, seed: int) -> npt.NDArray[np.bool_]:
-    """bool[cells]: True where a cell is open; each cell is blocked with the given probability."""
+    """Returns bool[cells], True where a cell is open. Each cell is blocked with probability ``blocked``."""
     mask = np.empty(cells, dtype=np.uint8)
     pointer = ctypes.c_void_p(mask.ctypes.data)
     library("generate").generate_cells(ctypes.c_int64(cells), chance(blocked), ctypes.c_uint64(seed), pointer)

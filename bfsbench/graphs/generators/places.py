@@ -1,4 +1,4 @@
-"""Graphs whose vertices have places: points in a square, and pages on hosts."""
+"""Generates graphs whose vertices have places: points in a square, and pages on hosts."""
 
 import math
 
@@ -7,13 +7,14 @@ from bfsbench.graphs.generators.native import chance, draw_edges
 from bfsbench.graphs.graph import EdgeList
 
 SIDE = 1 << 30
-"""Side of the square that points are drawn from."""
+"""Side length of the square from which points are drawn."""
 
 
 def geometric(n: int, degree: float, seed: int) -> EdgeList:
-    """n points drawn uniformly from a square, joined where they are near: ``degree`` others in the mean.
+    """Draw n points uniformly from a square and join near points, so that the mean degree is about
+    ``degree``.
 
-    Vertices are numbered by square cells, so that near points have near numbers, as in a mesh.
+    Vertices are numbered by square cells. Near points therefore have near numbers, as in a mesh.
     """
     radius = min(SIDE, round(SIDE * math.sqrt(degree / (math.pi * n))))
     sources, targets = draw_edges("geometric", n, SIDE, radius, seed=seed, native="generate_places")
@@ -21,11 +22,11 @@ def geometric(n: int, degree: float, seed: int) -> EdgeList:
 
 
 def crawl(n: int, degree: int, host: int, near: float, hubs: float, seed: int) -> EdgeList:
-    """n pages in the order in which a crawler met them, host after host; repeated links stay.
+    """Generate n web pages in the order of a crawler, host after host. Repeated links stay.
 
-    A page has ``degree`` links in the mean, some pages many more. A share ``near`` of them goes to pages of
-    the same host, most often close ones; of the rest a share ``hubs`` goes to first pages of hosts, of which
-    a few are linked to by very many; the others go anywhere.
+    A page has ``degree`` links on average, and some pages have many more. A share ``near`` of the links stays
+    within the host, mostly between close pages. A share ``hubs`` of the other links goes to first pages of
+    hosts, and a few of these pages get very many links. All remaining links go to random pages.
     """
     arguments = (n, degree, min(host, n), chance(near), chance(hubs))
     sources, targets = draw_edges("crawl", *arguments, seed=seed, native="generate_places")
@@ -56,7 +57,7 @@ CRAWL = Generator(
     parameters=(
         vertices(),
         Parameter("degree", int, "mean number of links", default=10, minimum=1, maximum=1000),
-        Parameter("host", int, "pages of two hosts", default=1000, minimum=1, maximum=2**30),
+        Parameter("host", int, "pages per two hosts", default=1000, minimum=1, maximum=2**30),
         share("near", "share of links within a host", 0.75),
         share("hubs", "share of the other links that go to hubs", 0.6),
         SEED,

@@ -1,7 +1,7 @@
-"""Random graphs: uniform, dense and weighted digraphs, small worlds and forest fires.
+"""Generates random graphs: uniform, dense and weighted digraphs, small worlds and forest fires.
 
-The dense and the weighted digraphs are those of the CSE 6230 project. Small worlds are of Watts and Strogatz,
-and the forest fire model is of Leskovec, Kleinberg and Faloutsos.
+The dense and the weighted digraphs follow the CSE 6230 project. The small worlds follow Watts and Strogatz.
+The forest fire model is that of Leskovec, Kleinberg and Faloutsos.
 """
 
 from bfsbench.graphs.generators.declaration import (
@@ -20,7 +20,8 @@ from bfsbench.support.errors import UsageError
 
 
 def uniform(n: int, m: int, directed: int, seed: int) -> EdgeList:
-    """m edges whose ends are both drawn uniformly from n vertices; self loops and repeated edges stay."""
+    """Generate m edges whose two ends are drawn uniformly from n vertices. Self loops and repeated edges
+    stay."""
     sources, targets = draw_edges("uniform", n, m, seed=seed)
     return EdgeList(sources, targets, n, orientation_of(directed))
 
@@ -38,12 +39,12 @@ UNIFORM = Generator(
 
 
 def dense(nodes: int, density: float, degree: float, seed: int) -> EdgeList:
-    """A random adjacency matrix with self loops, strongly connected, of bounded out-degree.
+    """Generate a dense digraph that is strongly connected and whose out-degree is bounded.
 
-    Every vertex has an arc to itself and one to its successor on a ring through all vertices; any other arc
-    is there with a probability of ``density`` per cent. Of a vertex with more arcs than ``degree`` per cent
-    of nodes, random other ones are dropped. The density is therefore not exact, as the paper says of its
-    own.
+    Every vertex has an arc to itself and an arc to its successor on a ring through all vertices. Each other
+    arc exists with a probability of ``density`` per cent. The out-degree is at most ``degree`` per cent of
+    ``nodes``. A vertex with too many arcs loses random arcs, but not the first two. The density is therefore
+    not exact.
     """
     most = int(nodes * degree / 100)
     if most < min(nodes, 2):
@@ -73,13 +74,14 @@ DENSE = Generator(
 
 
 LARGEST_WEIGHT = 1000
-"""Of the paper."""
+"""The largest weight in the paper."""
 
 
 def weighted_random(n: int, density: float, max_weight: int, seed: int) -> EdgeList:
-    """Each arc between two different vertices with a probability of ``density`` per cent, its weight uniform.
+    """Generate a digraph with weights, in which each arc exists with a probability of ``density`` per cent.
 
-    The paper says no more of its graphs than how weights are drawn.
+    There are no self loops. Weights are drawn uniformly from 1 .. ``max_weight``. The CSE 6230 paper defines
+    only how weights are drawn, so the rest is this project's choice.
     """
     sources, targets = draw_edges("digraph", n, chance(density / 100), seed=seed)
     weights = draw_weights(len(sources), max_weight, seed=seed)
@@ -104,10 +106,11 @@ WEIGHTED_RANDOM = Generator(
 
 
 def small_world(n: int, k: int, p: float, seed: int) -> EdgeList:
-    """A ring whose vertices link to the k next ones, each link moved elsewhere with probability p.
+    """Generate a ring whose vertices link to the k next vertices. Each link is moved with probability p.
 
-    A moved link goes to a uniformly drawn vertex that is neither its source nor one the source links to
-    already. An edge that results twice is listed once, so that there are a few less than n * k.
+    A moved link goes to a uniformly drawn vertex. This vertex differs from the source and from the targets
+    that the source already has. An edge that results twice is listed once, so that there are slightly fewer
+    than n * k.
     """
     if n <= 2 * k:
         raise UsageError(f"small_world: n must be more than twice k, not {n} with k={k}")
@@ -133,16 +136,17 @@ SMALL_WORLD = Generator(
 
 
 EXPECTED_DEGREE = 8
-"""For up to a million vertices at the default probabilities; higher ones burn far more."""
+"""Expected out-degree for up to a million vertices at the default probabilities. Higher probabilities burn
+far more vertices."""
 
 
 def forest_fire(n: int, f: float, b: float, s: int, seed: int) -> EdgeList:
-    """Vertices arrive one by one and link to all that burns in a fire each of them starts.
+    """Generate a graph whose vertices arrive one by one. Each starts a fire and links to all vertices that
+    burn.
 
-    The fire starts at one vertex drawn uniformly (the ambassador). A vertex that catches fire burns for one
-    step: of its out-neighbours not burned yet it burns a number x with P(x >= i) = f**i, then of its
-    in-neighbours a number with b in place of f, all chosen uniformly without repetition. The first s vertices
-    come without a fire.
+    The fire starts at one earlier vertex, drawn uniformly. Each burning vertex burns a number x of its
+    unburned out-neighbours, where P(x >= i) = f**i. It burns its in-neighbours likewise with b in place of f.
+    Neighbours are chosen uniformly without repetition. The first s vertices start no fire.
     """
     if s > n:
         raise UsageError(f"forest_fire: s must not exceed n, not {s} with n={n}")

@@ -1,4 +1,4 @@
-"""Small shapes for teaching and tests; nothing in them is random."""
+"""Generates small graphs for teaching and tests. They have no random parts."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def _tree_size(n: int, **_: Value) -> tuple[int, int]:
 
 
 def star(n: int, arcs: str) -> EdgeList:
-    """Vertex 0 is joined to all others."""
+    """Generate a star: vertex 0 is joined to every other vertex."""
     hub, leaves = np.zeros(n - 1, dtype=np.int32), np.arange(1, n, dtype=np.int32)
     if arcs == "in":
         return EdgeList(leaves, hub, n, "directed")
@@ -29,36 +29,37 @@ def star(n: int, arcs: str) -> EdgeList:
 
 
 def path(n: int, directed: int) -> EdgeList:
-    """0, 1, ... n-1 in a line."""
+    """Generate a path through the vertices 0, 1, ... n-1."""
     ids = np.arange(n, dtype=np.int32)
     return EdgeList(ids[:-1], ids[1:], n, orientation_of(directed))
 
 
 def cycle(n: int, directed: int) -> EdgeList:
-    """0, 1, ... n-1 and back to 0."""
+    """Generate a cycle through the vertices 0, 1, ... n-1 and back to 0."""
     ids = np.arange(n, dtype=np.int32)
     return EdgeList(ids, np.roll(ids, -1), n, orientation_of(directed))
 
 
 def complete(n: int) -> EdgeList:
-    """Every pair of vertices is joined."""
+    """Generate a complete graph: every pair of vertices is joined."""
     sources, targets = np.triu_indices(n, 1)
     return EdgeList(sources.astype(np.int32), targets.astype(np.int32), n, "each_once")
 
 
 def binary_tree(n: int, directed: int) -> EdgeList:
-    """The first n vertices of a complete binary tree, level by level from the root 0; arcs lead down."""
+    """Generate the first n vertices of a complete binary tree, numbered level by level from the root 0. If
+    the tree is directed, arcs lead from parents to children."""
     children = np.arange(1, n, dtype=np.int32)
     return EdgeList((children - 1) // 2, children, n, orientation_of(directed))
 
 
 PMPP_OFFSETS = (0, 2, 4, 7, 9, 11, 12, 13, 15, 15)
 PMPP_TARGETS = (1, 2, 3, 4, 5, 6, 7, 4, 8, 5, 8, 6, 8, 0, 6)
-"""The arrays of PMPP Fig. 15.3 (A)."""
+"""The CSR arrays of PMPP Fig. 15.3 (A)."""
 
 
 def pmpp() -> EdgeList:
-    """The example of 9 vertices and 15 arcs."""
+    """Returns the example graph of the book PMPP, with 9 vertices and 15 arcs."""
     vertices_of = np.arange(len(PMPP_OFFSETS) - 1, dtype=np.int32)
     sources: Ids = np.repeat(vertices_of, np.diff(PMPP_OFFSETS))
     return EdgeList(sources, np.array(PMPP_TARGETS, dtype=np.int32), len(vertices_of), "directed")

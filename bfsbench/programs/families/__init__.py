@@ -1,6 +1,7 @@
-"""The families of algorithms: each is a problem on a graph, with its reference and check. Everything else,
-from planning a sweep to writing its rows, is the same for all families. A family is a module or package of
-this folder that declares a subclass of Family; it is not listed elsewhere.
+"""Finds the families of algorithms. A family is a problem on a graph, with its reference and its check.
+
+All other code, from planning a sweep to writing its rows, is common to all families. A family is a module or
+package of this folder that declares a subclass of Family. It is not listed elsewhere.
 """
 
 import importlib
@@ -17,14 +18,14 @@ DEFAULT = "bfs"
 
 @cache
 def families_here() -> dict[str, Family]:
-    """The families of this package by name, the default one first."""
+    """Returns the families of this package by name. The default family is first."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
     found = {family.name: family for module in modules for family in families_of(module)}
     return dict(sorted(found.items(), key=lambda item: (item[0] != DEFAULT, item[0])))
 
 
 def families_of(module: ModuleType) -> Iterator[Family]:
-    """The families that a module or a package declares."""
+    """Yield the families that a module or a package declares."""
     for item in vars(module).values():
         declared = isinstance(item, type) and issubclass(item, Family) and "name" in vars(item)
         if declared and f"{item.__module__}.".startswith(f"{module.__name__}."):

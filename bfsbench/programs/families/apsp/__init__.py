@@ -1,7 +1,5 @@
-"""All-pairs shortest paths: the distance from every vertex to every other one.
-
-This module declares the family without NumPy, so that commands start quickly.
-"""
+"""Declares the family of all-pairs shortest paths: the distance from every vertex to every other vertex. This
+module does not import NumPy, so that commands start quickly."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ class AllPairsShortestPaths(Family):
     one = "all pairs"
     from_sources = False
     columns = (
-        Figure("gops", "10^9 additions and minima a second that V^3 of each in search_ms make", "GOPS"),
+        Figure("gops", "10^9 operations per second of search_ms, for V^3 additions and V^3 minima", "GOPS"),
     )
 
     def require(self, graph: Graph) -> None:

@@ -1,4 +1,4 @@
-"""A graph as a dense matrix of weights, which all-pairs shortest paths start from."""
+"""Converts a graph to a dense matrix of weights, from which all-pairs shortest paths start."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,15 +10,16 @@ from bfsbench.support.errors import UsageError
 Matrix = npt.NDArray[np.int32]
 
 INFINITY = 2**30 - 1
-"""The distance without a path. Twice as much is still an int32, so that kernels add without a test
+"""The distance if there is no path. Twice this value is still an int32, so that kernels add without a test
 (cuda_src/min_plus.cuh)."""
 
 MAX_VERTICES = 2**15
-"""A matrix with this number of rows takes 4 GiB, and its elements can be numbered by an int32."""
+"""A matrix with this number of rows takes 4 GiB, and an int32 can number its elements."""
 
 
 def require_size(name: str, num_vertices: int) -> None:
-    """Raises UsageError for a graph, of this name, whose matrix would be too large."""
+    """Check that the matrix of a graph with this name and size is not too large. Raises UsageError if it
+    is."""
     if num_vertices > MAX_VERTICES:
         raise UsageError(
             f"{name} has {num_vertices:,} vertices: all-pairs shortest paths take a dense matrix, "
@@ -27,7 +28,8 @@ def require_size(name: str, num_vertices: int) -> None:
 
 
 def require_matrix(graph: Graph) -> None:
-    """Raises UsageError for a graph whose matrix would be too large, or its distances too long."""
+    """Check a graph for all-pairs shortest paths. Raises UsageError if it is unfit. The matrix must not be
+    too large. Weights must have been read, must not be negative, and distances must fit."""
     n = graph.num_vertices
     require_size(graph.full_name, n)
     if graph.weights_unread:
@@ -48,10 +50,10 @@ def require_matrix(graph: Graph) -> None:
 
 
 def weight_matrix(graph: Graph) -> Matrix:
-    """int32[V, V]: the lightest arc from row to column, INFINITY where there is none, 0 on the diagonal.
+    """Returns int32[V, V] with the weight of the lightest arc from row to column.
 
-    Arcs weigh 1 where the graph has no weights. Raises UsageError as ``require_matrix`` does, and
-    NotEnoughMemoryError.
+    An element is INFINITY if there is no arc, and 0 on the diagonal. Arcs weigh 1 if the graph has no
+    weights. Raises UsageError for a graph that ``require_matrix`` refuses, and NotEnoughMemoryError.
     """
     require_matrix(graph)
     n = graph.num_vertices
@@ -61,7 +63,7 @@ def weight_matrix(graph: Graph) -> Matrix:
     if graph.weights is None:
         matrix[rows, columns] = 1
     else:
-        lightest = np.ones(graph.num_edges, np.bool_)  # of parallel arcs it is the first
+        lightest = np.ones(graph.num_edges, np.bool_)  # the lightest of parallel arcs is the first
         lightest[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
         matrix[rows[lightest], columns[lightest]] = graph.weights[lightest]
     np.fill_diagonal(matrix, 0)

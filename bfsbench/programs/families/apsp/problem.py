@@ -1,7 +1,8 @@
-"""The problem of all-pairs shortest paths on one graph, and the check of distances and next hops.
+"""Defines the problem of all-pairs shortest paths on one graph, and checks distances and next hops.
 
-Distances are checked against SciPy. ``next_hops`` is int32[V, V] throughout: the vertex after the row's on a
-shortest path to the column's, the vertex itself on the diagonal, -1 where there is no path.
+Distances are checked against SciPy. ``next_hops`` is always int32[V, V]. An element is the vertex after the
+row's vertex on a shortest path to the column's vertex. It is the vertex itself on the diagonal, and -1
+without a path.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ if TYPE_CHECKING:
     from bfsbench.programs import Variant
 
 WHOLE_UP_TO = 4096
-"""Most vertices of a graph whose distances are all checked."""
+"""Largest number of vertices of a graph whose distances are all checked."""
 ROWS_SAMPLED = 64
 """Number of rows that are checked of larger graphs."""
 
 
 class WrongDistancesError(WrongResultError):
-    """Distances, or the paths that go with them, differ from the reference."""
+    """Raised when distances, or the paths found with them, differ from the reference."""
 
 
 def rows_to_check(num_vertices: int) -> npt.NDArray[np.int64]:
-    """All vertices of a small graph; of a larger one the first, the last and others chosen at random."""
+    """Returns the vertices whose rows are checked. For a small graph, these are all vertices. For a larger
+    graph, they are the first, the last, and a random sample of the other vertices."""
     if num_vertices <= WHOLE_UP_TO:
         return np.arange(num_vertices)
     others = np.random.default_rng(num_vertices).choice(num_vertices - 2, ROWS_SAMPLED - 2, replace=False) + 1
@@ -40,10 +42,10 @@ def rows_to_check(num_vertices: int) -> npt.NDArray[np.int64]:
 
 
 def reference_distances(graph: Graph, rows: npt.NDArray[np.int64]) -> Matrix:
-    """Distances from some vertices to all, int32[len(rows), V], INFINITY where there is no path; by SciPy.
+    """Returns the distances that SciPy finds from ``rows`` to all vertices, int32[len(rows), V].
 
-    For all rows SciPy chooses Floyd-Warshall or Dijkstra's algorithm by the graph's density; for some rows it
-    is Dijkstra's.
+    A distance is INFINITY if there is no path. For all rows, SciPy chooses between Floyd-Warshall and
+    Dijkstra's algorithm by the graph's density. For some rows, it uses Dijkstra's algorithm.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra, shortest_path
@@ -57,9 +59,8 @@ def reference_distances(graph: Graph, rows: npt.NDArray[np.int64]) -> Matrix:
 
 
 def check_distances(found: Matrix, expected: Matrix, rows: npt.NDArray[np.int64]) -> None:
-    """Raises WrongDistancesError, naming the first pair that differs and how many do.
-
-    Both are int32[len(rows), V], from the vertices ``rows``.
+    """Compare distances from the vertices ``rows``. ``found`` and ``expected`` are int32[len(rows), V].
+    Raises a WrongDistancesError that names the first pair that differs and the number of differences.
     """
     wrong = np.flatnonzero(found != expected)
     if len(wrong):
@@ -71,15 +72,16 @@ def check_distances(found: Matrix, expected: Matrix, rows: npt.NDArray[np.int64]
 
 
 TARGETS_AT_A_TIME = 256
-"""Columns checked at once, which bounds the memory that checking takes."""
+"""Number of columns checked at once. It bounds the memory that checking takes."""
 
 
 def check_next_hops(weights: Matrix, distances: Matrix, next_hops: Matrix) -> None:
-    """Raises WrongDistancesError unless following next hops takes every pair's distance.
+    """Check that the next hops of every pair follow a path as long as the pair's distance. Raises
+    WrongDistancesError.
 
-    This holds when each hop is an arc whose weight is the decrease of the distance, and when hops reach their
-    targets: arcs of weight 0 could form a cycle. The latter is tested by pointer jumping, 2^k hops after k
-    rounds. All three are int32[V, V].
+    Each hop must be an arc whose weight is the decrease of the distance. Hops must also reach their targets,
+    because arcs of weight 0 could form a cycle. Pointer jumping tests that with 2^k hops after k rounds.
+    ``weights``, ``distances`` and ``next_hops`` are int32[V, V].
     """
     num_vertices = len(weights)
     sources = np.arange(num_vertices)[:, None]
@@ -106,10 +108,10 @@ def _require(right: npt.NDArray[np.bool_], targets: npt.NDArray[np.int64], what:
 
 
 def path_between(next_hops: Matrix | None, source: int, target: int) -> npt.NDArray[np.int32]:
-    """The vertices of a shortest path from ``source`` to ``target``, both included, int32.
+    """Returns the vertices of a shortest path from ``source`` to ``target``, including both, int32.
 
-    Raises UsageError when there are no next hops, for a number that is not a vertex and for hops that do not
-    reach the target, NoPathError when there is no path.
+    Raises NoPathError if there is no path. Raises UsageError if there are no next hops, for a number that is
+    not a vertex, and for hops that do not reach the target.
     """
     if next_hops is None:
         raise UsageError("there are no next hops to follow: ask for them with next_hops=True")
@@ -128,8 +130,10 @@ def path_between(next_hops: Matrix | None, source: int, target: int) -> npt.NDAr
 
 
 class AllPairs(Problem):
-    """All pairs of one graph. ``rows`` are the vertices whose distances are checked: all, or a sample of a
-    large graph's; ``distances``, int32[len(rows), V], are SciPy's.
+    """The problem of finding shortest paths between all pairs of vertices of one graph.
+
+    ``rows`` are the vertices whose distances are checked: all vertices, or a sample for a large graph.
+    ``distances``, int32[len(rows), V], are from SciPy.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -142,11 +146,12 @@ class AllPairs(Problem):
         return Run(pairs.poison, pairs.reset, pairs.solve, pairs.distances, _Check(pairs, self))
 
     def check_distances(self, distances: Matrix) -> None:
-        """Raises WrongDistancesError, naming the first pair that differs and how many do."""
+        """Check the distances from the vertices in ``rows``. Raises a WrongDistancesError that names the
+        first wrong pair."""
         check_distances(distances[self.rows], self.distances, self.rows)
 
     def paths(self, variant: Variant) -> Paths:
-        """Next hops by another run, which records them. Raises WrongDistancesError."""
+        """Returns next hops, recorded in another run by a copy of the variant. Raises WrongDistancesError."""
         from bfsbench.programs.families.apsp.matrix import weight_matrix
 
         tracking = _all_pairs(variant.another())
@@ -170,7 +175,7 @@ class AllPairs(Problem):
 
 
 class _Check:
-    """Checks what a variant has left, that of kernels on the device."""
+    """Checks the distances that a variant has left. Distances of kernels are checked on the device."""
 
     def __init__(self, variant: AllPairsVariant, problem: AllPairs) -> None:
         self._variant = variant
@@ -178,7 +183,7 @@ class _Check:
         self._expected: ExpectedAnswer | None = None
 
     def __call__(self) -> None:
-        """Raises WrongDistancesError."""
+        """Check the last distances. Raises WrongDistancesError."""
         if not self._is_right_on_device():
             self._problem.check_distances(self._variant.distances())
 

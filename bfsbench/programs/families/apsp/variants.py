@@ -1,4 +1,4 @@
-"""Base classes of variants of all-pairs shortest paths."""
+"""Defines base classes of variants that find all-pairs shortest paths."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _COPY_BLOCK = 256
 
 
 class AllPairsVariant(Variant):
-    """All-pairs shortest paths on a matrix of weights
-    (:func:`bfsbench.programs.families.apsp.matrix.weight_matrix`).
+    """A variant that finds all-pairs shortest paths on a matrix of weights.
 
-    With ``tracks`` set before ``prepare``, next hops are recorded as well, which takes longer.
+    :func:`bfsbench.programs.families.apsp.matrix.weight_matrix` makes the matrix. If ``tracks`` is set before
+    ``prepare``, the variant also records next hops, which takes longer.
     """
 
     family = "apsp"
@@ -32,31 +32,33 @@ class AllPairsVariant(Variant):
 
     @abstractmethod
     def reset(self) -> None:
-        """Copy the weights to the array of distances: the first, timed, part of a run."""
+        """Copy the weights to the array of distances. This is the first part of the timed run."""
 
     @abstractmethod
     def solve(self) -> None:
-        """Find all distances; on return the work has been issued, not necessarily finished."""
+        """Find all distances. On return the work has been issued, but may not be finished."""
 
     @abstractmethod
     def distances(self) -> Matrix:
-        """Wait, and return int32[V, V]: from row to column, INFINITY where there is no path."""
+        """Wait for the run. Returns the distances from row to column, int32[V, V], INFINITY if there is no
+        path."""
 
     @abstractmethod
     def next_hops(self) -> Matrix:
-        """Wait, and return int32[V, V]: the vertex after the row's on a shortest path to the column's.
+        """Wait for the run. Returns int32[V, V], available only if ``tracks`` was set.
 
-        -1 where there is no path, the vertex itself on the diagonal. Only when it ``tracks``.
+        An element is the vertex after the row's vertex on a shortest path to the column's vertex. It is -1 if
+        there is no path, and the vertex itself on the diagonal.
         """
 
 
 class HostAllPairs(HostProgram, AllPairsVariant):
-    """A native program, which allocates ``matrix`` in ``prepare``, and ``hops`` if it ``tracks``."""
+    """A native program. ``prepare`` allocates ``matrix``, and also ``hops`` if ``tracks`` is set."""
 
     matrix: Matrix
-    """int32[V, V]: the distances after a run."""
+    """The distances after a run, int32[V, V]."""
     hops: Matrix | None = None
-    """int32[V, V]: the next hops after a run that tracks them."""
+    """The next hops after a run that tracks them, int32[V, V]."""
 
     def poison(self) -> None:
         self.matrix.fill(POISON)
@@ -73,21 +75,22 @@ class HostAllPairs(HostProgram, AllPairsVariant):
 
 
 class KernelAllPairs(KernelProgram, AllPairsVariant):
-    """CUDA kernels on a matrix that is padded to a multiple of a tile; the padding is internal."""
+    """CUDA kernels on a matrix that is padded to a multiple of the tile size. Results have no padding."""
 
     def tile(self) -> int:
-        """The tile size: the number of rows is a multiple of it."""
+        """Returns the tile size. The number of rows of the matrix is a multiple of it."""
         return 1
 
     def prepare(self) -> None:
-        """Allocate, and bind the kernel that copies the weights; subclasses add their own kernels."""
+        """Allocate the arrays, and bind the kernel that copies the weights. Subclasses add their own
+        kernels."""
         tile = self.tile()
         self.pitch = -(-self.num_vertices // tile) * tile
-        """Rows of the padded matrix, and elements a row."""
+        """Number of rows of the padded matrix, and of elements per row."""
         self.matrix: Buffer = self.device.empty(self.pitch**2, "int32")
         self.via: Buffer | None = self.device.empty(self.pitch**2, "int32") if self.tracks else None
-        """An intermediate vertex of each pair's shortest path; -1 where the path is one arc, or there is
-        none."""
+        """An intermediate vertex of each pair's shortest path. It is -1 if the path is one arc or there is no
+        path."""
         begin = self.kernel("apsp_begin")
         self.begin: Launch = begin.bind(
             weights=self.graph.once(_weights),
@@ -105,11 +108,11 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
         return {**super().shared_constants(), "INFINITY_DISTANCE": INFINITY}
 
     def padded(self) -> dict[str, Any]:
-        """The matrix, the intermediate vertices and the pitch, by the names of kernel parameters."""
+        """Returns the matrix, the intermediate vertices and the pitch, by the names of kernel parameters."""
         return {"matrix": self.matrix, "via": self.via, "pitch": self.pitch}
 
     def result(self) -> Buffer:
-        """The padded matrix that holds the distances after ``solve``."""
+        """Returns the padded matrix that holds the distances after ``solve``."""
         return self.matrix
 
     def poison(self) -> None:
@@ -136,8 +139,8 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
 
 
 def _weights(graph: DeviceGraph) -> Buffer:
-    """int32[V * V]; raises UsageError as :func:`bfsbench.programs.families.apsp.matrix.weight_matrix`
-    does."""
+    """Returns the matrix of weights on the device, int32[V * V]. Raises UsageError if the graph is unfit for
+    all-pairs shortest paths."""
     from bfsbench.programs.families.apsp.matrix import weight_matrix
 
     return graph.device.upload(weight_matrix(graph.host_graph))

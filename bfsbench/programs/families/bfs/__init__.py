@@ -1,7 +1,5 @@
-"""Breadth-first search: the level of every vertex below a source.
-
-This module declares the family without NumPy, so that commands start quickly.
-"""
+"""Declares the family of breadth-first search: the level of every vertex below a source. This module does not
+import NumPy, so that commands start quickly."""
 
 from __future__ import annotations
 
@@ -20,11 +18,11 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.bfs.search import Search
 
 _BARELY = 0.01
-"""Share of the vertices below which a search is not representative of the graph."""
+"""A search that reaches a smaller share of the vertices does not represent the graph."""
 
 
 class BreadthFirstSearch(Family):
-    """Searches of five papers, checked against the sequential one."""
+    """Breadth-first searches of five papers, checked against a sequential search."""
 
     name = "bfs"
     title = "breadth-first search"
@@ -33,32 +31,32 @@ class BreadthFirstSearch(Family):
     from_sources = True
     columns = (
         Column("depth", "levels below the source"),
-        Column("reached", "vertices"),
+        Column("reached", "vertices reached"),
         Column("edges_traversed", "sum of out-degrees of reached vertices"),
         Figure(
             "mteps",
-            "millions of edges traversed a second, from search_ms",
+            "millions of edges traversed per second of search_ms",
             "MTEPS",
             harmonic=True,
             quartiles=True,
         ),
         Figure(
             "mteps_graph500",
-            "half of it where an undirected edge is stored both ways, as Graph500 counts",
+            "mteps if an undirected edge counts once, as in Graph500: half of mteps",
             harmonic=True,
             shown=False,
         ),
     )
     profile = (
         Column("level", "levels below the source"),
-        Column("kernel", "which kernel, or layer of one, ran the level", kind="text"),
+        Column("kernel", "the kernel, or the layer of a kernel, that ran the level", kind="text"),
         Column("frontier_size", "vertices at this level"),
         Column(
-            "edges_inspected", "adjacency entries read; empty where the search alone knows", total="arcs read"
+            "edges_inspected", "adjacency entries read; empty if only the search knows", total="arcs read"
         ),
         Column(
             "time_us",
-            "of the profiled run; the last level of a launch also has what launching took",
+            "time in the profiled run; the last level of a launch includes the launch",
             kind="number",
         ),
         Column("counts", "NAME=COUNT for each of the variant's counters that is not 0", kind="text"),
@@ -86,8 +84,8 @@ class BreadthFirstSearch(Family):
         return ForeignSearch
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
-        """A warning for each graph with sources that reach few vertices, since they dominate a harmonic
-        mean."""
+        """Yield a warning for each graph with sources that reach few vertices. These sources dominate a
+        harmonic mean."""
         rows = rows[["graph", "graph_checksum", "source", "status", "reached", "num_vertices"]]
         searched = rows[rows["status"] == "ok"].drop_duplicates(["graph", "graph_checksum", "source"])
         short = searched["reached"] < _BARELY * searched["num_vertices"]

@@ -1,4 +1,4 @@
-"""Structs that kernels of several searches share with their hosts."""
+"""Declares structs that kernels of several searches share with their hosts."""
 
 from ctypes import c_int, c_uint, c_ulonglong
 from typing import ClassVar
@@ -7,7 +7,8 @@ from bfsbench.backends.base import Struct
 
 
 class LevelRecord(Struct):
-    """The record that a kernel of several levels writes when one begins (``common/profile.cuh``)."""
+    """The record that a kernel writes at the beginning of each level, if it runs several levels
+    (``common/profile.cuh``)."""
 
     _fields_: ClassVar = [("nanoseconds", c_ulonglong), ("frontier_size", c_int), ("layer", c_int)]
 
@@ -19,12 +20,12 @@ class SearchCounts(Struct):
 
 
 class GridBarrier(Struct):
-    """A barrier between the blocks of a grid (``common/barrier.cuh``)."""
+    """The state of a barrier between the blocks of a grid (``common/barrier.cuh``)."""
 
     _fields_: ClassVar = [("arrived", c_uint)]
 
 
 class CountedBarrier(Struct):
-    """A barrier that carries what blocks have found (``adaptive/counted_barrier.cuh``)."""
+    """The state of a barrier that also sums counts over all blocks (``adaptive/counted_barrier.cuh``)."""
 
     _fields_: ClassVar = [(word, c_ulonglong) for word in ("edges_word", "vertices_word", "parts_word")]

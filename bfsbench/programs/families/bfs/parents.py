@@ -1,9 +1,11 @@
-"""Parents of a breadth-first tree: derived from the levels of any search, checked, and followed to a path.
+"""Derives parents of a breadth-first tree from the levels of a search, checks them, and follows them to a
+path.
 
-Most variants compute levels; ``cuda_src/parents.cu``, or ``native/parents.cpp`` after a host program, adds
-the tree once the searches have been timed. Others leave a tree, whose levels are counted here. Graph500's
-five rules are checked on the device that the tree was left on (``cuda_src/tree_check.cu``), or on the host.
-``parents`` is int32[V] throughout: the source is its own parent, a vertex that is not reached has NO_PARENT.
+Most variants compute levels. After the timed searches, ``cuda_src/parents.cu`` adds the tree, or
+``native/parents.cpp`` after a host program. Other variants leave a tree, whose levels are counted here.
+Graph500's five rules are checked on the device that has the tree (``cuda_src/tree_check.cu``), or on the
+host. ``parents`` is always int32[V]. The source is its own parent, and a vertex that is not reached has
+NO_PARENT.
 """
 
 from __future__ import annotations
@@ -37,21 +39,21 @@ _BROKEN = {
     4: "an edge from vertex {} leads out of the tree",
     5: "no edge leads to vertex {} from its parent",
 }
-"""What is wrong at a vertex, by rules; rule 2 holds by the way in which levels are counted."""
+"""What is wrong at a vertex, by rule. Rule 2 always holds because of the way in which levels are counted."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """What is in a tree that was accepted."""
+    """The numbers of edges and vertices of a tree that passed the check, and its depth."""
 
     edges: int
-    """Of the list by which it was checked, as often as they are there."""
+    """Listed edges whose two ends are in the tree. An edge counts as often as it is listed."""
     vertices: int
     depth: int
 
 
 class TreeFindings(Struct):
-    """What the kernels have found; see ``tree_check.cu``."""
+    """The results of the kernels that check a tree. See ``tree_check.cu``."""
 
     _fields_: ClassVar = [
         ("edges", c_ulonglong),
@@ -63,11 +65,11 @@ class TreeFindings(Struct):
 
 
 class TreeCheck:
-    """Checks trees of one graph, and keeps the memory that it takes: four words a vertex.
+    """Checks trees of one graph on a device. It keeps the memory that checking takes: four words per vertex.
 
-    ``tails`` and ``heads`` are int32 of ``num_edges`` elements at least. With ``both_ways`` the edges are
-    undirected ones that are listed once, as a benchmark's list has them; otherwise they are arcs, and rules 3
-    and 4 hold along them only, as for :func:`bfsbench.programs.families.bfs.parents.check_parents`. Raises
+    ``tails`` and ``heads`` are int32 of at least ``num_edges`` elements. With ``both_ways`` they are
+    undirected edges, each listed once. Otherwise they are arcs, and rules 3 and 4 of
+    :func:`bfsbench.programs.families.bfs.parents.check_parents` hold only along arcs. Raises
     DeviceOutOfMemoryError.
     """
 
@@ -82,7 +84,7 @@ class TreeCheck:
         self._above, self._above_then, self.levels, self._levels_then = (
             device.empty(num_vertices, np.int32) for _ in range(4)
         )
-        """``levels``, int32[V], are those of the last tree that was accepted."""
+        """``levels``, int32[V], are the levels of the last tree that was accepted."""
         self._joined = device.empty(-(-num_vertices // 32), np.uint32)
         self._found = device.signal(TreeFindings)
         self._edges = {"tails": tails, "heads": heads, "num_edges": num_edges, "both_ways": int(both_ways)}
@@ -91,22 +93,20 @@ class TreeCheck:
 
     @staticmethod
     def of(graph: DeviceGraph) -> TreeCheck:
-        """A check by the arcs of a graph."""
+        """Returns a check that uses the arcs of a graph."""
         host = graph.host_graph
         arcs = graph.edge_sources, graph.column_indices
         return TreeCheck(graph.device, host.num_vertices, *arcs, host.num_edges, both_ways=False)
 
     def check(self, parents: Buffer, source: int) -> Tree:
-        """Wait, and check a tree, int32[V].
-
-        Raises WrongParentsError for the first rule that is broken, DeviceError.
-        """
+        """Wait for the device and check a tree, int32[V]. Returns its numbers of edges and vertices, and its
+        depth. Raises WrongParentsError for the first broken rule, and DeviceError."""
         self._found.fill(0)
         for rule in range(RULES):
             self._found.fill_member(_NOWHERE, "first", rule)
         self._joined.fill(0)
         self._climb(parents, source)
-        self._raise_if_broken(source)  # levels of what is no tree mean nothing
+        self._raise_if_broken(source)  # levels mean nothing unless the parents form a tree
         tree: dict[str, Any] = {"parents": parents, "joined": self._joined, "found": self._found}
         self._launch("check_edges", **self._edges, **tree, levels=self.levels)
         vertices = {"num_vertices": self._num_vertices, "levels": self.levels, "source": source}
@@ -116,7 +116,7 @@ class TreeCheck:
         return Tree(found.edges, found.vertices, found.depth)
 
     def _climb(self, parents: Buffer, source: int) -> None:
-        """Count levels from the parents."""
+        """Count the level of each vertex by following its parents."""
         vertices: dict[str, Any] = {"num_vertices": self._num_vertices, "found": self._found}
         climbed = {"above": self._above, "steps": self.levels}
         self._launch("begin_climb", parents=parents, source=source, **climbed, **vertices)
@@ -146,20 +146,21 @@ NO_PARENT = -1
 BLOCK = 256
 RUNS = 2
 ARCS_AT_A_TIME = 1 << 22
-"""Arcs checked at once, which bounds the memory that checking takes."""
+"""Number of arcs checked at once. It bounds the memory that checking takes."""
 
 Parents = npt.NDArray[np.int32]
 
 
 class WrongParentsError(WrongResultError):
-    """Parents break one of Graph500's rules; the message has its number and a vertex."""
+    """Raised when parents break one of Graph500's rules. The message has the rule's number and a vertex."""
 
 
 def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Paths:
-    """Parents, int32[V], after a search, derived where the search ran, twice; both are checked, and the
-    second is timed.
+    """Derive a breadth-first tree from the levels of the last search. Returns the parents, int32[V], with the
+    time in ms.
 
-    Raises WrongParentsError, DeviceError.
+    This runs where the search ran, on the device or the host. It runs twice, and the second run is timed. The
+    parents of each run are checked. Raises WrongParentsError, DeviceError.
     """
     levels = np.ascontiguousarray(search.levels(), np.int32)
     if isinstance(search, KernelProgram):
@@ -175,9 +176,11 @@ def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Path
 
 
 def levels_of_tree(parents: Parents) -> Levels:
-    """The level of each vertex of a tree, int32[V], by pointer jumping: its steps to the root.
+    """Returns the level of each vertex of a tree, int32[V]: its number of steps to the root, by pointer
+    jumping.
 
-    parents: int32[V]; what is not a vertex means not reached. What is no tree gets levels of no search.
+    ``parents`` is int32[V]. A value that is not a vertex means that the vertex was not reached. If the
+    parents are not a tree, the levels mean nothing.
     """
     num_vertices = len(parents)
     reached = (parents >= 0) & (parents < num_vertices)
@@ -190,7 +193,7 @@ def levels_of_tree(parents: Parents) -> Levels:
 
 
 class DeviceParents:
-    """Parents, int32[V] on the device, derived from levels there by a kernel over the CSC arrays."""
+    """A bound kernel that derives parents, int32[V], from levels and the CSC arrays on a device."""
 
     def __init__(self, graph: DeviceGraph, levels: Buffer) -> None:
         device, num_vertices = graph.device, levels.size
@@ -204,12 +207,13 @@ class DeviceParents:
         self._blocks = min(-(-num_vertices // BLOCK), device.limits.max_grid, (2**31 - 1) // BLOCK)
 
     def derive(self) -> None:
-        """Derive them, asynchronously."""
+        """Derive the parents asynchronously."""
         self._launch(self._blocks)
 
 
 def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
-    """Derive parents from levels, int32[V], by a kernel, twice. Raises DeviceError."""
+    """Derive parents from levels, int32[V], twice by a kernel. Yields each result with its time in ms. Raises
+    DeviceError."""
     derived = DeviceParents(graph, graph.device.upload(levels))
     clock: Clock = DeviceClock(graph.device)
     for _ in range(RUNS):
@@ -221,7 +225,8 @@ def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
 
 
 def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:
-    """Derive parents from levels, int32[V] and contiguous, by a native program on all cores, twice."""
+    """Derive parents from levels, int32[V] and contiguous, twice by a native program on all cores. Yields
+    each result with its time in ms."""
     native = library("parents")
     derive = native.parents_64 if graph.column_offsets.dtype.itemsize == 8 else native.parents_32
     derive.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 4]
@@ -238,24 +243,26 @@ def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:
 
 
 def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -> None:
-    """Check a search from ``source`` by Graph500's five rules. Raises WrongParentsError for the first broken.
+    """Check a search from ``source`` by Graph500's five rules. Raises WrongParentsError for the first broken
+    rule.
 
-    The rules are those of the Graph500 specification, "Validation", in its order:
+    ``levels`` is int32[V], -1 for an unreached vertex. ``parents`` is int32[V]. The rules are those of the
+    Graph500 specification, "Validation", in its order:
 
     1. The parents form a tree: the source is its own parent, and following parents always ends there.
-    2. A vertex of the tree is one level below its parent, the source is at level 0.
+    2. A vertex of the tree is one level below its parent, and the source is at level 0.
     3. An edge between vertices of the tree spans at most one level.
-    4. The tree spans what can be reached: no edge leaves it, and the vertices with a level are those in it.
-    5. A vertex and its parent are joined by an edge of the graph, from the parent to the vertex.
+    4. No edge leaves the tree, and the vertices with a level are those in the tree.
+    5. An edge of the graph leads from each parent to its vertex.
 
-    Graph500's graphs are undirected. An arc u -> v of a directed one only says that v is reached if u is, and
-    no deeper than one level below u: rule 3 bounds levels downwards along arcs only (an arc back up may span
-    any number of levels), and rule 4 forbids arcs out of the tree but not arcs into it. Where both arcs of
-    each edge are stored, this is again what Graph500 says. Together the rules hold only for a shortest-path
-    tree with true levels (1, 2 and 5: no level is too small; 3 and 4: none is too large or missing), so they
-    check the levels without a reference search.
+    Graph500's graphs are undirected. On a directed graph, an arc u -> v only says that v is at most one level
+    below u. Rule 3 therefore bounds levels only in the direction of arcs. An arc back up may span any number
+    of levels. Rule 4 forbids arcs out of the tree, but not arcs into it. If both arcs of each edge are
+    stored, these are again the original rules.
 
-    levels: int32[V], -1 where unreached. parents: int32[V].
+    Together the rules hold only for a shortest-path tree with true levels. By rules 1, 2 and 5 no level is
+    too small. By rules 3 and 4 no level is too large or missing. The rules thus check the levels without a
+    reference search.
     """
     _check_tree(source, parents)
     in_tree = parents != NO_PARENT
@@ -277,7 +284,8 @@ def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -
 
 
 def levels_of_checked_tree(graph: Graph, source: int, tree: Parents) -> Levels:
-    """The levels, int32[V], of a breadth-first tree. Raises WrongParentsError for one that breaks a rule."""
+    """Returns the levels of a breadth-first tree, int32[V]. Raises WrongParentsError if the tree breaks a
+    rule."""
     if (v := _first(tree >= graph.num_vertices)) is not None:
         raise WrongParentsError(f"vertex {v} has parent {tree[v]}, which is no vertex")
     found = levels_of_tree(tree)
@@ -286,11 +294,12 @@ def levels_of_checked_tree(graph: Graph, source: int, tree: Parents) -> Levels:
 
 
 def path(parents: Parents | None, target: int) -> Ids:
-    """The vertices of a shortest path from the source of a search to ``target``, both included, int32.
+    """Returns the vertices of a shortest path from the source of a search to ``target``, including both,
+    int32.
 
-    ``parents`` is int32[V], as :func:`bfsbench.search` returns it when asked to. Raises UsageError when there
-    are no parents, for a target that is not a vertex and for parents that do not lead to the source,
-    NoPathError for a target that was not reached.
+    ``parents`` is int32[V], as :func:`bfsbench.search` returns it with ``parents=True``. Raises NoPathError
+    for a target that was not reached. Raises UsageError if there are no parents, for a target that is not a
+    vertex, and for parents that do not lead to the source.
     """
     if parents is None:
         raise UsageError("there are no parents to follow: search with parents=True")
@@ -307,7 +316,8 @@ def path(parents: Parents | None, target: int) -> Ids:
 
 
 def _check_tree(source: int, parents: Parents) -> None:
-    """Rule 1, by pointer jumping: 2^k steps towards the root after k rounds."""
+    """Check rule 1 of Graph500, that the parents form a tree. Raises WrongParentsError. Pointer jumping takes
+    2^k steps towards the root after k rounds."""
     num_vertices = len(parents)
     if (v := _first((parents < NO_PARENT) | (parents >= num_vertices))) is not None:
         raise _broken(1, f"vertex {v} has parent {parents[v]}, which is no vertex")
@@ -324,7 +334,7 @@ def _check_tree(source: int, parents: Parents) -> None:
 
 
 def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.NDArray[np.bool_]) -> None:
-    """Rule 2."""
+    """Check rule 2 of Graph500, that each vertex is one level below its parent. Raises WrongParentsError."""
     if levels[source] != 0:
         raise _broken(2, f"the source {source} has level {levels[source]}")
     child = in_tree.copy()
@@ -335,14 +345,14 @@ def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.ND
 
 
 def _arcs(graph: Graph) -> Iterator[tuple[Ids, Ids]]:
-    """Tails and heads of the arcs, int32 each, some at a time."""
+    """Yield tails and heads of the arcs, int32, in runs of at most ARCS_AT_A_TIME arcs."""
     for start in range(0, graph.num_edges, ARCS_AT_A_TIME):
         some = slice(start, start + ARCS_AT_A_TIME)
         yield graph.edge_sources[some], graph.column_indices[some]
 
 
 def _first(mask: npt.NDArray[np.bool_]) -> int | None:
-    """The first index at which a mask holds; None when it holds nowhere."""
+    """Returns the first index at which a mask is true, or None if it is true nowhere."""
     index = int(mask.argmax()) if len(mask) else 0
     return index if len(mask) and mask[index] else None
 

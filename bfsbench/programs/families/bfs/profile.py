@@ -1,7 +1,8 @@
-"""Level profiles: the cost of each level of a search, from a separate run. Host loops mark the end of each
-launch (``KernelVariant.mark``); kernels that run several levels in one launch record when each begins
-(``profile.cuh``). Together this gives one row per level. Variants with counters search once more with kernels
-that count, which are too slow to be timed.
+"""Takes level profiles: the cost of each level of a search, from a separate run.
+
+Host loops mark the end of each launch (``KernelVariant.mark``). Kernels that run several levels in one launch
+record when each level begins (``profile.cuh``). Together this gives one row per level. A variant with
+counters searches once more with kernels that count, which are too slow to be timed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from bfsbench.programs.families.bfs.searches import KernelVariant
 
 @dataclass(frozen=True)
 class LevelCost:
-    """One level of one search."""
+    """The kernel and the time of one level of one search."""
 
     level: int
     kernel: str
@@ -28,7 +29,7 @@ class LevelCost:
 
 
 class LevelSizes:
-    """The numbers of vertices and edges at each level of a search, by its levels."""
+    """The numbers of vertices and edges at each level of a search, computed from its levels."""
 
     def __init__(self, graph: Graph, levels: npt.NDArray[np.int32]) -> None:
         self._graph = graph
@@ -37,7 +38,7 @@ class LevelSizes:
 
     @cached_property
     def frontier_sizes(self) -> npt.NDArray[np.int64]:
-        """Vertices at each level, int64[depth + 1]."""
+        """Returns the number of vertices at each level, int64[depth + 1]."""
         return np.bincount(self._levels[self._levels >= 0], minlength=self.depth + 1)
 
     @cached_property
@@ -46,7 +47,8 @@ class LevelSizes:
 
     @cached_property
     def _pull_edges(self) -> npt.NDArray[np.int64]:
-        """Entries read at each level by unreached vertices that stop at their first parent."""
+        """Returns how many adjacency entries unreached vertices read at each level if each stops at its first
+        parent."""
         offsets, levels = self._graph.column_offsets, self._levels
         first = np.diff(offsets).astype(np.int64)
         degrees = first.copy()
@@ -54,21 +56,25 @@ class LevelSizes:
         own = levels[owner]
         hits = np.flatnonzero((own > 0) & (levels[self._graph.row_indices] == own - 1))
         met = owner[hits]
-        begins = np.flatnonzero(np.diff(met, prepend=-1))  # of each vertex the first of its parents
+        begins = np.flatnonzero(np.diff(met, prepend=-1))  # the first parent of each vertex
         first[met[begins]] = hits[begins] - offsets[met[begins]] + 1
         whole, partly = self._sums(degrees), self._sums(first)
-        later = np.cumsum(whole[::-1])[::-1] - whole  # of vertices further away than each level
+        later = np.cumsum(whole[::-1])[::-1] - whole  # edges of vertices farther away than each level
         missed = int(degrees[levels < 0].sum())
         return missed + np.append((partly + later)[1:], 0)
 
     def _sums(self, of_vertices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The sums over the vertices at each level, int64[depth + 1]."""
+        """Returns the sum of ``of_vertices`` over the vertices at each level, int64[depth + 1]."""
         reached = self._levels >= 0
         at, weights = self._levels[reached], of_vertices[reached]
         return np.bincount(at, weights=weights, minlength=self.depth + 1).astype(np.int64)
 
     def edges_inspected(self, reads: str, level: int) -> int | None:
-        """By a kernel that reads ``frontier``, ``pull`` or ``all`` edges; None when ``unknown``."""
+        """Returns the number of edges that a kernel reads at a level, or None if it is unknown.
+
+        ``reads`` says which edges the kernel reads: ``frontier``, ``pull`` (of unreached vertices), ``all``
+        or ``unknown``.
+        """
         if level > self.depth:
             return 0 if reads == "frontier" else None
         if reads == "unknown":
@@ -79,8 +85,7 @@ class LevelSizes:
 
 
 def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[LevelCost]:
-    """The cost of each level of an unprepared search. The search is checked as well: raises
-    WrongLevelsError."""
+    """Run and check an unprepared search. Returns the cost of each level. Raises WrongLevelsError."""
     device = variant.device
     variant.records = device.empty(variant.num_vertices + 2, LevelRecord)
     variant.prepare()
@@ -107,8 +112,8 @@ def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32
 def count_levels(
     variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]
 ) -> list[dict[str, int]]:
-    """The counters of each level of an unprepared search; empty where it has none. The search is checked as
-    well: raises WrongLevelsError."""
+    """Run and check an unprepared search. Returns the counters of each level, empty if the search has none.
+    Raises WrongLevelsError."""
     if not variant.counters:
         return []
     num_levels = int(reference.max()) + 1
@@ -126,9 +131,8 @@ def _costs(
     records: npt.NDArray[np.void],
     layers: tuple[str, ...],
 ) -> list[LevelCost]:
-    """One cost per level. The time of a launch that recorded several levels is divided by its records; the
-    last level gets the rest, with the time before the first.
-    """
+    """Returns one cost per level. If a launch ran several levels, their records say when each level began.
+    The last level gets the rest of the launch's time, including the time before the first level."""
     costs: list[LevelCost] = []
     earlier = start
     ends = [level for level, _, _ in launches[1:]] + [None]
@@ -162,9 +166,10 @@ def profiled(
     source: int,
     reference: npt.NDArray[np.int32],
 ) -> list[dict[str, str]]:
-    """The family's columns of a level profile, a row a level; ``search`` is not prepared.
+    """Run, count and check a search. Returns its level profile: one row per level with the family's columns.
 
-    ``counters`` is from ``count_levels``. Raises WrongLevelsError, DeviceError.
+    ``search`` must not be prepared. ``counters`` is from ``count_levels``. Raises WrongLevelsError,
+    DeviceError.
     """
     rows = level_rows(search, profile(search, source, reference), reference)
     for row in rows:
@@ -176,7 +181,8 @@ def profiled(
 def level_rows(
     search: KernelVariant, costs: Sequence[LevelCost], reference: npt.NDArray[np.int32]
 ) -> list[dict[str, str]]:
-    """What the levels of a search cost and were, in columns of a level profile, a row a level."""
+    """Returns one row per level of a search with the level's cost and sizes, in columns of a level
+    profile."""
     sizes = LevelSizes(search.host_graph, reference)
     rows = []
     for cost in costs:
@@ -199,5 +205,5 @@ def _counters_text(level: Mapping[str, int]) -> str:
 
 
 def parse_counters(text: str) -> dict[str, int]:
-    """The counters of a profile's row by name, from its column ``counts``; those left out are 0."""
+    """Returns the counters in the column ``counts`` of a profile's row, by name. Missing counters are 0."""
     return {name: int(value) for name, value in (word.split("=") for word in text.split())}

@@ -1,4 +1,4 @@
-"""The problem of one search: its reference, the sequential search, and the check of levels against it."""
+"""Defines the problem of one breadth-first search. The sequential search is the reference for its levels."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ Levels = npt.NDArray[np.int32]
 
 
 class WrongLevelsError(WrongResultError):
-    """A search returned levels that differ from the reference."""
+    """Raised when the levels of a search differ from the reference."""
 
 
 class SequentialSearch:
-    """``native/cpu_queue.cpp`` over one graph: the reference, and the variant ``cpu_queue``.
+    """Searches one graph sequentially with ``native/cpu_queue.cpp``. It is the reference, and also a variant,
+    ``cpu_queue``.
 
-    ``levels`` is int32[V], all UNREACHED when ``run`` is called with a source.
+    ``levels`` is int32[V]. All elements must be UNREACHED when ``run`` is called with a source.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -50,7 +51,7 @@ class SequentialSearch:
 
 
 def reference_levels(graph: Graph, source: int) -> Levels:
-    """The levels of the sequential search, int32[V], which every other result must equal."""
+    """Returns the levels of the sequential search, int32[V]. Every other search must give equal levels."""
     search = SequentialSearch(graph)
     search.levels.fill(UNREACHED)
     search.run(source)
@@ -63,7 +64,8 @@ def edges_below(graph: Graph, levels: Levels) -> int:
 
 
 def check_levels(levels: Levels, reference: Levels) -> None:
-    """Raises WrongLevelsError, naming the first vertex that differs and how many do."""
+    """Compare levels with the reference. Raises a WrongLevelsError that names the first vertex that
+    differs."""
     if np.array_equal(levels, reference):
         return
     wrong = np.flatnonzero(levels != reference)
@@ -73,7 +75,8 @@ def check_levels(levels: Levels, reference: Levels) -> None:
 
 
 class Search(Problem):
-    """The search of one graph from one source; ``levels``, int32[V], are those of the sequential search."""
+    """The problem of searching one graph from one source. ``levels``, int32[V], are from the sequential
+    search."""
 
     def __init__(self, graph: Graph, source: int) -> None:
         self.graph = graph
@@ -86,8 +89,8 @@ class Search(Problem):
         return Run(search.poison, reset, solve, search.levels, _Check(search, source, self.levels))
 
     def other_sources(self, count: int) -> list[int]:
-        """Vertices with arcs that this search reaches, so that searches from them do similar work. If it
-        reaches fewer than ``count``, any vertices with arcs."""
+        """Returns random vertices with arcs that this search reaches, so that searches from them do similar
+        work. If there are fewer than ``count``, any vertices with arcs are taken."""
         with_arcs = np.diff(self.graph.row_offsets) > 0
         reached = with_arcs & (self.levels > 0)
         found = np.flatnonzero(reached if np.count_nonzero(reached) >= count else with_arcs)
@@ -96,7 +99,7 @@ class Search(Problem):
 
     @cached_property
     def edges_traversed(self) -> int:
-        """Sum of the out-degrees of the reached vertices."""
+        """Returns the sum of the out-degrees of the reached vertices."""
         return edges_below(self.graph, self.levels)
 
     def columns(self, milliseconds: float) -> dict[str, str]:
@@ -110,8 +113,8 @@ class Search(Problem):
         }
 
     def paths(self, variant: Variant) -> Paths:
-        """The breadth-first tree of the search that ``variant`` did last; one that the search itself has left
-        takes no more time. Raises WrongParentsError."""
+        """Returns the breadth-first tree of the last search by ``variant``. Raises WrongParentsError. The
+        time is 0 if the search itself has left the tree."""
         from bfsbench.programs.families.bfs.parents import breadth_first_tree
 
         search = _search(variant)
@@ -121,7 +124,8 @@ class Search(Problem):
         return breadth_first_tree(self.graph, self.source, search)
 
     def profile(self, variant: Variant) -> list[dict[str, str]]:
-        """The level profile; empty for host programs. Raises WrongLevelsError."""
+        """Returns the level profile of a search. The result is empty for host programs. Raises
+        WrongLevelsError."""
         from bfsbench.programs.families.bfs.profile import count_levels, profiled
 
         if not isinstance(variant, KernelVariant):
@@ -131,7 +135,7 @@ class Search(Problem):
 
 
 class _Check:
-    """Checks what searches by a variant from one source have left."""
+    """Checks the answers of a variant's searches from one source."""
 
     def __init__(self, variant: SearchVariant, source: int, reference: Levels) -> None:
         self._variant = variant
@@ -139,10 +143,8 @@ class _Check:
         self._reference = reference
 
     def __call__(self) -> None:
-        """Check the levels, those of kernels on the device, and the tree of a search that leaves one.
-
-        Raises WrongLevelsError, WrongParentsError.
-        """
+        """Check the levels of the last search, and its tree if it leaves one. Levels of kernels are checked
+        on the device. Raises WrongLevelsError, WrongParentsError."""
         if not self._is_right_on_device():
             check_levels(self._variant.levels(), self._reference)
 
@@ -157,7 +159,8 @@ class _Check:
 
 
 def _check_tree(search: KernelVariant, source: int) -> Buffer:
-    """Check the tree that a search has left; its levels, int32[V]. Raises WrongParentsError."""
+    """Check the tree that a search has left on the device. Returns its levels, int32[V]. Raises
+    WrongParentsError."""
     from bfsbench.programs.families.bfs.parents import TreeCheck
 
     search.finish()

@@ -1,8 +1,5 @@
-"""Base classes of breadth-first searches.
-
-``prepare`` compiles and allocates once, untimed. Then for every search ``reset`` and ``traverse`` run, timed,
-and ``levels`` brings the answer to the host.
-"""
+"""Defines base classes of breadth-first searches. ``prepare`` compiles and allocates once, untimed. ``reset``
+and ``traverse`` then run for every search, timed. ``levels`` copies the answer to the host."""
 
 from __future__ import annotations
 
@@ -29,26 +26,26 @@ if TYPE_CHECKING:
 
 
 UNREACHED = -1
-"""Level of a vertex that has not been reached, also in kernels (``graph.cuh``)."""
+"""Level of a vertex that has not been reached. Kernels use this value too (``graph.cuh``)."""
 
 LEVEL_SCAN = Traffic(per_vertex=12, per_scan=4)
-"""Traffic of searches whose frontier is the vertices at the current level: no queue, but all levels are
-read."""
+"""Traffic of searches whose frontier is the vertices at the current level. They have no queue, but read all
+levels."""
 
 
 class SearchVariant(Variant):
-    """A breadth-first search."""
+    """A variant that is a breadth-first search."""
 
     family = "bfs"
     layout: ClassVar[tuple[str, ...]] = ("CSR",)
 
     @abstractmethod
     def reset(self, source: int) -> None:
-        """Initialise a search: its first, timed, part."""
+        """Initialise a search. This is the first part of the timed run."""
 
     @abstractmethod
     def traverse(self, source: int) -> None:
-        """Search from ``source``; on return all its work has been issued, but may not be finished."""
+        """Search from ``source``. On return all work has been issued, but may not be finished."""
 
     @abstractmethod
     def poison(self) -> None:
@@ -56,16 +53,20 @@ class SearchVariant(Variant):
 
     @abstractmethod
     def levels(self) -> npt.NDArray[np.int32]:
-        """Wait, and return int32[V]: the level of each vertex, UNREACHED where it has none."""
+        """Wait for the search. Returns the level of each vertex, int32[V], or UNREACHED for a vertex without
+        a level."""
 
     @property
     def leaves_tree(self) -> bool:
-        """Whether a search leaves parents, from which ``levels`` counts the levels."""
+        """Returns whether a search leaves parents, from which ``levels`` counts the levels."""
         return False
 
     def parents(self) -> npt.NDArray[np.int32]:
-        """Wait, and return the tree that a search has left, int32[V]: the source is its own parent, a vertex
-        that is not reached has UNREACHED. Raises ValueError for a search that leaves levels."""
+        """Wait for the search. Returns the tree that it has left, int32[V].
+
+        The source is its own parent. A vertex that is not reached has UNREACHED. Raises ValueError for a
+        search that leaves levels.
+        """
         raise ValueError(f"{self.name} leaves levels")
 
 
@@ -73,7 +74,7 @@ class HostVariant(HostProgram, SearchVariant):
     """A search by a native program, which allocates ``level_array`` in ``prepare``."""
 
     level_array: npt.NDArray[np.int32]
-    """int32[V]: the levels after a search."""
+    """The levels after a search, int32[V]."""
 
     def poison(self) -> None:
         self.level_array.fill(POISON)
@@ -83,20 +84,24 @@ class HostVariant(HostProgram, SearchVariant):
 
 
 class ForeignSearch(ForeignProgram, HostVariant):
-    """A search by a program of others, which answers with levels or, where it ``leaves_tree``, with parents.
+    """A search by a program of other authors. It answers with levels, or with parents if ``leaves_tree`` is
+    true.
 
-    A negative level or parent means that a vertex was not reached, except for the parent of the source.
+    A negative level means that a vertex was not reached. A negative parent means this for all vertices but
+    the source.
     """
 
     def links(self, answer: npt.NDArray[np.int32], source: int) -> npt.NDArray[np.int32]:
-        """The parents of an answer, int32[V], as ``parents`` returns them."""
+        """Returns the parents of an answer, int32[V]. The source is its own parent, and unreached vertices
+        have UNREACHED."""
         tree = answer.copy()
         tree[answer < 0] = UNREACHED
         tree[source] = source
         return tree
 
     def accepted(self, answer: npt.NDArray[np.int32], source: int) -> npt.NDArray[np.int32]:
-        """The levels. Raises WrongParentsError for a tree that breaks one of Graph500's rules."""
+        """Returns the levels of an answer. Raises WrongParentsError for a tree that breaks one of Graph500's
+        rules."""
         if not self.leaves_tree:
             return answer
         from bfsbench.programs.families.bfs.parents import levels_of_checked_tree
@@ -113,32 +118,33 @@ class KernelVariant(KernelProgram, SearchVariant):
     """A search by CUDA kernels."""
 
     layers: ClassVar[tuple[str, ...]] = ()
-    """Names of the layers that kernels of several levels record (see profile.cuh). Kernels have an enum of
-    these names in a namespace ``layers``."""
+    """Names of the layers that kernels of several levels record (see profile.cuh). The kernels have an enum
+    of these names in a namespace ``layers``."""
     times_levels: ClassVar[bool] = True
-    """False if several levels run together, of which a profile has the first."""
+    """False if several levels run together. A profile then has one row, for the first of them."""
     block_layers: ClassVar[tuple[str, ...]] = ()
     """The layers that run in one block or cluster, whose levels need no grid barrier."""
     traffic: ClassVar[Traffic] = Traffic()
     edge_reads: ClassVar[Mapping[str, str]] = {}
-    """For level profiles: which edges a kernel reads in a level, by default ``frontier``; otherwise
-    ``all``, ``pull`` (of unreached vertices up to their first parent), or ``unknown``."""
+    """The edges that a kernel reads in a level, for level profiles. The default is ``frontier``. Other values
+    are ``all``, ``pull`` (edges of unreached vertices up to their first parent), and ``unknown``.
+    """
 
     def __init__(self, setup: KernelSetup) -> None:
         super().__init__(setup)
         self.mark: Callable[[int, str], None] = _ignore
-        """Host loops call this with the first level of a launch and its kernel after they have issued it; a
-        profiled run replaces it."""
+        """Host loops call this after they have issued a launch, with the launch's first level and its kernel.
+        A profiled run replaces it."""
         self.records: Buffer | None = None
-        """For kernels that run several levels in one launch: the buffer of their level records (see
+        """The buffer of level records, for kernels that run several levels in one launch (see
         profile.cuh)."""
         self.counter_buffer: Buffer | None = None
-        """uint64[levels x counters] that kernels with counters add to. Set before ``prepare``; None in timed
-        searches, which count nothing."""
+        """uint64[levels x counters], to which kernels with counters add. It is set before ``prepare``. It is
+        None in timed searches, which count nothing."""
         self.level_array: Buffer = self.device.empty(self.num_vertices, "int32")
-        """int32[V]: the levels or, where ``leaves_tree``, the parents after a search."""
+        """The levels after a search, int32[V]. It has the parents if ``leaves_tree`` is true."""
         self.level_places: npt.NDArray[np.int32] | None = None
-        """int32[V]: the index of each vertex's level in ``level_array``, if it is not its number."""
+        """int32[V], the index of each vertex's level in ``level_array``. None if the index is the vertex."""
 
     def defines(self) -> dict[str, int | str]:
         counting = {"COUNTERS": int(self.counter_buffer is not None)} if self.counters else {}
@@ -181,8 +187,11 @@ class KernelVariant(KernelProgram, SearchVariant):
         return levels if self.level_places is None else levels[self.level_places]
 
     def level_counters(self) -> list[dict[str, int]]:
-        """Wait, and return the counters of each level, counted while its frontier was expanded, by the names
-        in ``counters``. Raises ValueError unless ``counter_buffer`` was set."""
+        """Wait for the search. Returns the counters of each level, by the names in ``counters``.
+
+        Events of a level are counted while its frontier is expanded. Raises ValueError unless
+        ``counter_buffer`` was set.
+        """
         if self.counter_buffer is None:
             raise ValueError("nothing was counted: set counter_buffer before prepare")
         table = self.counter_buffer.download().reshape(-1, len(self.counters)).tolist()
@@ -190,27 +199,29 @@ class KernelVariant(KernelProgram, SearchVariant):
 
 
 class LevelKernelVariant(KernelVariant):
-    """A search by one kernel a level until a level finds nothing: most of the simpler designs in the papers.
+    """A search that launches one kernel per level until a level finds nothing. Most of the simpler designs do
+    this.
 
     The kernel's last two parameters are ``int *progress, int level``. A thread that changes anything writes
-    ``level + 1`` to ``*progress``; the host launches the next level while ``*progress`` moves. So nothing is
-    reset between levels, and a level costs one launch and one copy of four bytes to pinned memory.
+    ``level + 1`` to ``*progress``. The host launches the next level as long as ``*progress`` changes. Nothing
+    is reset between levels. A level costs one launch and one copy of four bytes to pinned memory.
     """
 
     level_kernel: ClassVar[str | None] = None
-    """Name of the kernel, where it differs from the variant's."""
+    """Name of the kernel, if it differs from the variant's."""
 
     def arguments(self) -> Mapping[str, Argument]:
-        """The kernel's arguments before ``progress`` by their names: by default those of a thread per vertex
-        that reads out-neighbours."""
+        """Returns the kernel's arguments before ``progress``, by name. The default suits a kernel with one
+        thread per vertex that reads out-neighbours."""
         return {**self.graph.csr, "num_vertices": self.num_vertices, "levels": self.level_array}
 
     def work_items(self) -> int:
-        """How many items the threads of one launch divide among them: by default a vertex each."""
+        """Returns how many items the threads of one launch divide among themselves. The default is one item
+        per vertex."""
         return self.num_vertices
 
     def shared_memory(self) -> int:
-        """Bytes of dynamic shared memory a block."""
+        """Returns the bytes of dynamic shared memory per block."""
         return 0
 
     def prepare(self) -> None:
@@ -237,32 +248,33 @@ class LevelKernelVariant(KernelVariant):
 
 
 class OneLaunchVariant(KernelVariant):
-    """A search by one launch, whose blocks are resident together and wait for each other.
+    """A search by one launch, whose blocks are all resident and wait for each other.
 
-    The kernel's last parameter is the source. It initialises all that a search needs, or leaves it so to the
-    next one. ``prepare`` sets ``search``, ``num_blocks`` and ``state``, and passes on ``max_polls``.
+    The kernel's last parameter is the source. The kernel initialises all that a search needs, or leaves it
+    initialised for the next search. ``prepare`` sets ``search``, ``num_blocks`` and ``state``, and passes
+    ``max_polls`` to the kernel.
     """
 
     search: Launch
     """The kernel, bound to all its arguments but the source."""
     num_blocks: int
     state: Signal
-    """A struct with a member ``failed``, which a block sets if it has given up waiting for the others."""
+    """A struct with a member ``failed``, which a block sets if it has given up waiting for other blocks."""
     max_polls: int = 1 << 27
-    """How often a block looks for the others at the barrier before it gives up: for a minute or more."""
+    """How often a block polls the barrier before it gives up. This takes a minute or more."""
 
     def reset(self, source: int) -> None:
-        """Nothing: the launch initialises what it needs."""
+        """Do nothing, because the launch initialises what it needs."""
 
     def traverse(self, source: int) -> None:
         self.search(self.num_blocks, source)
         self.mark(0, self.name)
 
     def finish(self) -> None:
-        """Wait for the search. Raises KernelError when blocks gave up waiting for each other."""
+        """Wait for the search. Raises KernelError if blocks gave up waiting for each other."""
         if self.state.read_struct().failed:
             raise KernelError(f"{self.name}: {self.num_blocks} blocks did not all meet")
 
 
 def _ignore(level: int, kernel: str) -> None:
-    """Ignore a launch, when no profile is taken."""
+    """Ignore a launch, because no profile is taken."""

@@ -1,4 +1,4 @@
-"""Closeness: distances from many sources to all vertices, summed up for each source."""
+"""Declares the family closeness: distances from many sources to all vertices, summed for each source."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 class Closeness(Family):
-    """Searches from all vertices, or from ``--sources S`` of them, as closeness and diameters need them.
+    """The family of searches from many sources: from all vertices, or from ``--sources S`` of them.
 
-    The column ``source`` has the number of sources that were drawn. It is empty if every vertex was one.
+    Closeness and diameters follow from the distances. The column ``source`` has the number of sources that
+    were drawn. It is empty if every vertex is a source.
     """
 
     name = "closeness"
@@ -26,18 +27,18 @@ class Closeness(Family):
     draws_sources = True
     columns = (
         Column("sources", "vertices that were searched from"),
-        Column("diameter", "largest eccentricity of the sources: exact if every vertex was one"),
-        Column("average_distance", "over pairs of a source and a vertex that it reaches", kind="number"),
-        Figure("sources_s", "sources searched from a second", "sources/s"),
+        Column("diameter", "largest eccentricity of the sources: exact if every vertex is a source"),
+        Column("average_distance", "mean over pairs of a source and a vertex that it reaches", kind="number"),
+        Figure("sources_s", "searches from single sources per second", "sources/s"),
         Figure(
             "gteps_single",
-            "10^9 arcs a second that single searches would traverse in this time; of graphs whose searches "
-            "are not all checked, an estimate by those that are",
+            "10^9 arcs per second that single searches would traverse in this time; estimated from the "
+            "checked sources if not all are checked",
             "GTEPS eq.",
         ),
         Figure(
             "bytes_source",
-            "bytes beside the graph that the searches hold, over the sources that they serve at once",
+            "bytes that the searches hold besides the graph, per source that they serve at once",
             "bytes/source",
         ),
     )

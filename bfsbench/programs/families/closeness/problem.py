@@ -1,7 +1,7 @@
-"""The problem of searches from many sources, and the check of their answers.
+"""Defines the problem of searches from many sources, and checks its answers.
 
-The sources of a sample are searched from one by one: of small graphs all. The other answers are checked by
-laws of distances.
+Answers for a sample of the sources are compared with single searches. On small graphs the sample is all
+sources. The remaining answers must obey laws that hold for all distances.
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ if TYPE_CHECKING:
 ALL_CHECKED_STEPS = 2 * 10**7
 """All sources are checked if single searches from them take at most this number of vertices and arcs."""
 SAMPLE = 16
-"""Number of sources that are checked of larger problems."""
+"""Number of sources that are checked on larger problems."""
 _TOLERANCE = 1e-9
-"""Of sums of floating-point numbers, which are added in different orders."""
+"""Relative tolerance of sums of floating-point numbers, which are added in different orders."""
 
 
 class WrongMeasuresError(WrongResultError):
-    """The measures of a source differ from the reference, or contradict each other."""
+    """Raised when the measures of a source, such as its sum of distances, differ from the reference or
+    contradict each other."""
 
 
 def drawn_sources(graph: Graph, number: int) -> Ids:
-    """Returns ``number`` vertices that arcs leave, int32, ascending: the same for equal graphs.
-
-    Raises UsageError if there are fewer.
-    """
+    """Returns ``number`` random vertices with outgoing arcs, int32 ascending. Equal graphs give equal
+    vertices. Raises UsageError if there are fewer."""
     starts = np.flatnonzero(np.diff(graph.row_offsets))
     if not 1 <= number <= len(starts):
         raise UsageError(f"{graph.full_name}: of {number:,} sources to draw there are {len(starts):,}")
@@ -49,7 +48,7 @@ def drawn_sources(graph: Graph, number: int) -> Ids:
 
 
 class SingleSearches:
-    """Searches from one source each by ``native/cpu_queue.cpp``, the reference."""
+    """Runs reference searches from one source each, by ``native/cpu_queue.cpp``."""
 
     def __init__(self, graph: Graph) -> None:
         wide = graph.row_offsets.dtype.itemsize == 8
@@ -59,7 +58,8 @@ class SingleSearches:
         self._degrees = np.diff(graph.row_offsets)
 
     def measure(self, source: int) -> tuple[tuple[int, int, float, int], int]:
-        """Returns the measures of a source, and the arcs that its search traverses."""
+        """Returns the measures of a source, as listed in FIELDS, and the number of arcs that its search
+        traverses."""
         self._levels.fill(-1)
         arrays = (self._graph.row_offsets, self._graph.column_indices)
         scratch = (self._levels, self._queue)
@@ -74,8 +74,11 @@ class SingleSearches:
 
 
 class ManySources(Problem):
-    """Searches of one graph from ``sources``: every vertex, or ``number`` of them. ``checked`` are places in
-    ``sources``, and ``expected`` are the measures of the sources there."""
+    """The problem of searches from ``sources``: every vertex of a graph, or ``number`` of them.
+
+    ``checked`` has the positions in ``sources`` of the checked sources. ``expected`` has the measures of
+    these sources.
+    """
 
     def __init__(self, graph: Graph, number: int | None) -> None:
         self.graph = graph
@@ -100,7 +103,7 @@ class ManySources(Problem):
         self.check(variant.measures(), variant.finds)
 
     def check(self, found: Measures, finds: Collection[str]) -> None:
-        """Check the measures of all sources. Raises WrongMeasuresError, naming a source."""
+        """Check the measures of all sources. Raises a WrongMeasuresError that names a source."""
         if len(found) != len(self.sources):
             raise WrongMeasuresError(f"{len(found)} sources have measures, not {len(self.sources)}")
         whole = len(finds) == len(FIELDS)
@@ -118,7 +121,8 @@ class ManySources(Problem):
         self._answered = found if whole else self.expected
 
     def _laws(self, found: Measures) -> list[tuple[str, npt.NDArray[np.bool_]]]:
-        """What holds for the distances from any source, and for which sources it does."""
+        """Returns laws that the distances from any source obey, each with bool[sources] that is True where
+        the law holds."""
         others, total = found["reached"] - 1, found["distance_sum"]
         harmonic, farthest = found["harmonic"], found["eccentricity"]
         slack = 1 + _TOLERANCE
@@ -139,8 +143,11 @@ class ManySources(Problem):
 
     @cached_property
     def _parts(self) -> tuple[Ids, npt.NDArray[np.int64], tuple[Ids, Ids]]:
-        """The strong component of each vertex, their sizes, and the arcs within components between two
-        sources, as places in ``sources``."""
+        """Returns the strong component of each vertex, the sizes of the components, and arcs between two
+        sources.
+
+        Only arcs within a component are returned. Their ends are positions in ``sources``.
+        """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 

@@ -1,4 +1,5 @@
-"""Base classes of variants that search from many sources, and the memory that bits for each source take."""
+"""Defines base classes of variants that search from many sources, and chooses how many sources one pass
+serves."""
 
 from __future__ import annotations
 
@@ -16,15 +17,18 @@ if TYPE_CHECKING:
     Measures = npt.NDArray[np.void]
 
 FIELDS = (("reached", "i8"), ("distance_sum", "i8"), ("harmonic", "f8"), ("eccentricity", "i8"))
-"""The fields of an answer, which has an element for each source: vertices reached, the source included; the
-sum of their distances; the sum of the inverses of positive distances; the largest distance."""
+"""The fields of an answer, which has one element per source. ``reached`` counts vertices, including the
+source. ``distance_sum`` is the sum of their distances. ``harmonic`` is the sum of the inverses of positive
+distances. ``eccentricity`` is the largest distance.
+"""
 
 
 def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any, room: int | None) -> int:
-    """Returns the number of sources of a pass: one of ``widths``, which ascend.
+    """Returns how many sources one pass of a search serves. It is one of ``widths``, which ascend.
 
-    It is the largest for which each of ``workers`` has a pass and ``bytes_of(bits)`` fits into half of
-    ``room``; the smallest where none does.
+    The result is the largest width that leaves a pass for each of ``workers`` and whose memory is small
+    enough. The memory, ``bytes_of(bits)``, must fit into half of ``room``. If no width qualifies, the result
+    is the smallest width.
     """
     busy = [bits for bits in widths if bits * (workers - 1) < sources]
     fitting = [bits for bits in busy if room is None or 2 * bytes_of(bits) <= room]
@@ -32,16 +36,17 @@ def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any,
 
 
 class ClosenessVariant(Variant):
-    """Searches from many sources."""
+    """A variant that searches from many sources."""
 
     family = "closeness"
     layout = ("CSR", "CSC")
     finds: tuple[str, ...] = tuple(name for name, _ in FIELDS)
-    """The FIELDS that it fills."""
+    """The fields of FIELDS that the variant fills."""
     took_ms: float = 0.0
-    """For those with a SummedClock: the time that counts since the run began."""
+    """The time that counts since the run began, for a variant with a SummedClock."""
     bytes_source: float = 0.0
-    """Bytes beside the graph that searches hold, over the sources that they serve at once; 0: unknown."""
+    """Bytes that searches hold besides the graph, divided by the sources that they serve at once. 0 if
+    unknown."""
 
     @abstractmethod
     def poison(self) -> None:
@@ -49,7 +54,7 @@ class ClosenessVariant(Variant):
 
     @abstractmethod
     def reset(self, sources: Ids) -> None:
-        """Initialise a run from these distinct vertices: its first, timed, part."""
+        """Initialise a run from ``sources``, which are distinct. This is the first part of the timed run."""
 
     @abstractmethod
     def solve(self, sources: Ids) -> None:
@@ -57,7 +62,8 @@ class ClosenessVariant(Variant):
 
     @abstractmethod
     def measures(self) -> Measures:
-        """Wait, and return the answer: an array with FIELDS, an element for each source in their order."""
+        """Wait for the run. Returns the answer: a structured array with FIELDS, one element per source in
+        their order."""
 
     def measured(self) -> dict[str, str]:
         of_source = f"{self.bytes_source:.1f}" if self.bytes_source else ""
@@ -65,13 +71,14 @@ class ClosenessVariant(Variant):
 
 
 class SummedClock:
-    """The clock of variants that add up in ``took_ms`` what counts: summing distances up does not."""
+    """A clock that reads ``took_ms``, in which a variant adds up the time that counts. Summing distances does
+    not count."""
 
     def __init__(self, variant: ClosenessVariant) -> None:
         self._variant = variant
 
     def wait(self) -> None:
-        """Does nothing: such a variant waits by itself."""
+        """Do nothing, because a variant with this clock waits by itself."""
 
     def start(self) -> None:
         self._variant.took_ms = 0.0
