@@ -324,8 +324,8 @@ class Emulator:
         return counts, phase_counts
 
     def note_phases_in(self, records: Buffer) -> None:
-        """Name the buffer in which kernels mark the beginning of a phase: they write to the element with the
-        number of the phase. These writes are not counted."""
+        """Set the buffer in which kernels mark the beginning of a phase. They write to the element whose
+        index is the number of the phase. These writes are not counted."""
         if self.counted:
             size = records.size * records.dtype.itemsize
             self.runtime.emu_note_phases_at(self.machine, records.pointer, size, records.dtype.itemsize)

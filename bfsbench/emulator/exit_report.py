@@ -108,8 +108,8 @@ def _native_finding(values: list[str]) -> NativeFinding:
 
 
 def lines(report: ProgramReport, *, benign: bool = False) -> Iterator[str]:
-    """Yields the lines that show the findings of a report on a terminal. Benign findings are included only if
-    ``benign``."""
+    """Yields the lines that show the findings of a report on a terminal. Findings that comments declare
+    benign are shown only if ``benign`` is true."""
     shown = [found for found in report.findings if benign or not found.benign]
     number = len(report.failures) + len(shown) + len(report.host)
     yield f"{number} found" if number else "nothing found"

@@ -42,7 +42,7 @@ class Module:
 
 
 class Kernel:
-    """One ``__global__`` function."""
+    """A CUDA kernel: one ``__global__`` function of a module."""
 
     def __init__(self, device: Emulator, name: str, pointer: int, signature: Signature) -> None:
         self.device = device

@@ -73,8 +73,8 @@ def _functions(lines: Sequence[str]) -> Iterator[tuple[str, range]]:
 
 
 def _calls(line: str) -> str:
-    """Returns the name of the function that a line of assembly calls, or an empty string. All functions for
-    memory accesses are called ACCESS."""
+    """Returns the name of the function that a line of assembly calls, or an empty string. Returns ACCESS for
+    every function that records a memory access."""
     found = _CALL.match(line)
     if not found:
         return ""
@@ -102,8 +102,8 @@ def _tells(line: str) -> bool:
 
 
 def _last_before(lines: Sequence[str], end: int, begin: int, joins: set[int]) -> int | None:
-    """Returns the number of the line with the last call before line ``end`` that reports where the lane is.
-    Returns None if this depends on the path to ``end``."""
+    """Returns the number of the last line before ``end`` with a call that reports the position of a lane.
+    Returns None if this line depends on the path to ``end``."""
     for i in range(end - 1, begin, -1):
         if _tells(lines[i]):
             return i
@@ -113,8 +113,8 @@ def _last_before(lines: Sequence[str], end: int, begin: int, joins: set[int]) ->
 
 
 def _first_behind(lines: Sequence[str], begin: int, end: int) -> int | None:
-    """Returns the number of the line with the first call from line ``begin`` on that reports where the lane
-    is. Returns None if this depends on the path."""
+    """Returns the number of the first line from ``begin`` on with a call that reports the position of a lane.
+    Returns None if this line depends on the path."""
     for i in range(begin, end):
         if _tells(lines[i]):
             return i
@@ -291,7 +291,8 @@ def diagnose(
 
 
 def watching() -> list[str]:
-    """Returns the compiler options for a call before every access to memory, and for line numbers."""
+    """Returns compiler options that insert a call before every access to memory, and that keep line
+    numbers."""
     own = ("-mllvm", "-tsan-{}") if "clang" in compiler_version() else ("--param", "tsan-{}")
     chosen = ("distinguish-volatile=1", "instrument-func-entry-exit=0")
     options = [word.format(option) for option in chosen for word in own]
@@ -299,8 +300,8 @@ def watching() -> list[str]:
 
 
 def by_the_language() -> list[str]:
-    """Returns the compiler options for a call where an index is outside of its array, or where an address is
-    misaligned."""
+    """Returns compiler options that check array indices and the alignment of addresses. A failed check calls
+    the runtime."""
     # By clang's "bounds", accesses through pointers to local arrays would trap, without a call.
     bounds = "array-bounds" if "clang" in compiler_version() else "bounds"
     return [f"-fsanitize={bounds},alignment", f"-fsanitize-recover={bounds},alignment"]
@@ -318,8 +319,8 @@ def in_order() -> list[str]:
 
 
 def every_basic_block() -> str:
-    """Returns the coverage option for a call at every basic block. For clang it includes ``no-prune``,
-    because clang otherwise leaves out some blocks."""
+    """Returns the compiler option that inserts a call at every basic block. For clang it includes
+    ``no-prune``, because clang otherwise leaves out some blocks."""
     return "edge,no-prune,trace-pc" if "clang" in compiler_version() else "trace-pc"
 
 

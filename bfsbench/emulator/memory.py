@@ -31,7 +31,7 @@ def allocate(size: int, dtype: np.dtype[Any], margin: int) -> npt.NDArray[Any]:
 
 
 class Buffer:
-    """A device array."""
+    """An array in device memory."""
 
     def __init__(self, device: Emulator, array: npt.NDArray[Any]) -> None:
         self._device = device
@@ -68,7 +68,7 @@ class Buffer:
 
 
 class Signal:
-    """int32 words, or a struct, that kernels write and the host reads."""
+    """Device memory of int32 words, or of one struct, that kernels write and the host reads."""
 
     def __init__(
         self, device: Emulator, array: npt.NDArray[np.int32], struct: type[Struct] | None = None

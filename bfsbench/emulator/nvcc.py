@@ -277,8 +277,8 @@ def _library(request: Invocation, name: str) -> None:
 def build(request: Invocation) -> None:
     """Compile and link what a command line asks for.
 
-    Raises ToolchainError if a compilation fails: its messages have been printed. Raises UsageError for
-    missing files and for requests that are not supported.
+    Raises ToolchainError if a compilation fails, after its messages have been printed. Raises UsageError for
+    missing files, and for requests that are not supported.
     """
     if not request.inputs:
         raise UsageError("no input files")

@@ -18,7 +18,7 @@ from bfsbench.support.errors import KernelError
 
 @dataclass
 class Runs:
-    """Several runs of a program. Counts in how many runs each finding occurred."""
+    """The results of several runs of a program, with the number of runs in which each finding occurred."""
 
     statuses: list[int] = field(default_factory=list)
     """Exit codes of the runs."""
@@ -55,7 +55,7 @@ class Runs:
 
 @contextmanager
 def built(sources: Sequence[Path], options: Sequence[str], mode: str) -> Iterator[Path]:
-    """Build a program of its sources with nvcc's ``options``. Yields its path, and removes the program
+    """Build a program from its sources with nvcc's ``options``. Yields its path, and removes the program
     afterwards. Raises ToolchainError and UsageError."""
     with tempfile.TemporaryDirectory() as work:
         program = Path(work) / sources[0].stem

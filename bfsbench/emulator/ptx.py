@@ -135,7 +135,7 @@ _Emit = Callable[[_Instruction, _Statement], str]
 
 
 def _elements(instruction: _Instruction, operand: str) -> list[str]:
-    """Returns the registers of a vector operand, or the single register of another operand."""
+    """Returns the names of the registers in an operand: several for a vector, otherwise one."""
     count = {"v2": 2, "v4": 4, "v8": 8}.get(
         next((m for m in instruction.modifiers if m.startswith("v")), ""), 1
     )

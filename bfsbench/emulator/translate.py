@@ -69,8 +69,8 @@ _ELSE = re.compile(r"\s*else\b")
 
 
 def functions_with_loops(texts: Iterable[SourceText]) -> set[str]:
-    """Returns the names of all functions that contain a loop or a barrier, or that call a function with
-    one."""
+    """Returns the names of all functions that contain a loop or a barrier, directly or through the functions
+    that they call."""
     bodies: dict[str, str] = {}
     for text in texts:
         for match in _FUNCTION.finditer(text.statements):
@@ -84,8 +84,8 @@ def functions_with_loops(texts: Iterable[SourceText]) -> set[str]:
 
 
 def unroll(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
-    """Yields edits that divide the loops that nvcc unrolls. Loops that call a function of ``with_loops`` are
-    not divided."""
+    """Yields edits that divide the loops that nvcc unrolls. ``with_loops`` has the names of functions with
+    loops. A loop that calls one of them is not divided."""
     constant = set(_CONSTANT_ARRAY.findall(source.statements))
     for match in _FOR.finditer(source.statements):
         closing = source.closing(match.end() - 1)
@@ -103,7 +103,8 @@ def unroll(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
 
 
 def part(source: SourceText) -> Iterator[Edit]:
-    """Yields edits that mark where a loop is left by returning a constant."""
+    """Yields edits that insert a call of ``emu::part`` where a function returns a constant from inside a
+    loop."""
     found: set[int] = set()
     for match in _LOOP.finditer(source.statements):
         body = source.closing(match.end() - 1) + 1
@@ -117,8 +118,8 @@ def _divided(head: list[str], constant: set[str], parts: int, bits: str) -> tupl
     """Returns the text before and after the body of a divided loop. Returns None if the loop does not count
     up to a known bound.
 
-    A step that is a name may turn out to be 1 after inlining. A bound in an array is known if the kernel
-    declares the array constant. It is read once.
+    If the step of the loop is a name, it may turn out to be 1 after inlining, so the loop is divided. A bound
+    that is an element of an array counts as known if the kernel declares the array constant. It is read once.
     """
     if len(head) != 3:
         return None
@@ -148,7 +149,7 @@ def _calls(body: str) -> set[str]:
 
 
 def _end_of_statement(source: SourceText, position: int) -> int:
-    """Returns the position at which the statement that begins at ``position`` ends."""
+    """Returns the position of the end of the statement that begins at ``position``."""
     text = source.statements
     position += len(text[position:]) - len(text[position:].lstrip())
     if text[position] == "{":
@@ -346,8 +347,8 @@ def end_of_declaration(source: SourceText, position: int) -> int:
 
 
 def angles_as_brackets(declaration: str) -> str:
-    """Returns the text with the angle brackets of template arguments replaced by round brackets. Inside other
-    brackets, < and > are comparisons and stay."""
+    """Returns the text with the angle brackets of template arguments replaced by round brackets. Inside
+    round, square or curly brackets, < and > may be comparisons, so they stay."""
     mask, depth = [], 0
     for character in declaration:
         depth += (character in "([{") - (character in ")]}")

@@ -192,7 +192,7 @@ class Actor:
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault that was found in a kernel, as it was first seen at its source lines."""
+    """A fault in a kernel. If a fault occurs several times at the same source lines, it is one finding."""
 
     fault: str
     """One of these kinds:
@@ -218,7 +218,7 @@ class Finding:
         or on the line above.
 
         ``benign race`` must stand at each plain store that races. If the race has no plain store, it must
-        stand at the plain load, and between volatile accesses at either access. ``benign race between
+        stand at the plain load. Between volatile accesses it may stand at either. ``benign race between
         stores`` does not cover a race with a load. ``benign unwritten`` must stand where memory that was
         never written is read.
         """

@@ -34,7 +34,7 @@ _SHARE, _SLACK_MS = 0.25, 2.0
 
 @cache
 def untimed_ms(variant: type[EntryVariant]) -> float | None:
-    """Compare the program's clock with the host's clock on GRAPH, once per process.
+    """Compare the program's clock with the host's clock on a fixed graph, once per process.
 
     Returns the untimed part in ms per vertex and arc of the graph, or None if the program cannot search it.
     Raises WrongResultError if the program's clock contradicts the host's.

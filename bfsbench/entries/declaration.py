@@ -111,7 +111,7 @@ class Entry(TomlTable, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """The way in which the program is called: one of KINDS."""
+        """The way in which the program is called: command, library or python."""
         return next(kind for kind in KINDS if getattr(self.call, kind))
 
     @property
@@ -159,7 +159,7 @@ def _entry(table: dict[str, Any], path: Path) -> Entry:
 
 
 def _mistakes(entry: Entry) -> list[str]:
-    """Returns messages about mistakes in a declaration that its types do not exclude."""
+    """Returns messages about the mistakes in a declaration that the types of its fields cannot show."""
     call, found = entry.call, []
     given = [kind for kind in KINDS if getattr(call, kind)]
     if entry.where:

@@ -38,7 +38,8 @@ def entry_variants(folders: Iterable[Path], problems: list[str]) -> Iterator[typ
 
 
 def declarations_in(folder: Path) -> list[Path]:
-    """Returns the TOML files of a folder. In its subfolders, only files with the subfolder's name count."""
+    """Returns the TOML files of a folder. In each subfolder, only a TOML file with the name of the subfolder
+    counts."""
     return [
         *sorted(f for f in folder.glob("*.toml") if f.is_file()),
         *sorted(f for f in folder.glob("*/*.toml") if f.stem == f.parent.name and f.is_file()),

@@ -114,8 +114,8 @@ class GraphFolder:
         self._digests = {file: storage.digest(file) for file in self.path.iterdir()}
 
     def export(self, name: str) -> Path:
-        """Returns the path of the graph in one of the formats of ``declaration.EXPORTS``. The first call
-        writes the file."""
+        """Returns the path of the graph in one of the formats mtx, sg and el. The first call writes the
+        file."""
         path = self.path / f"graph.{name}"
         graph = self._graph()
         if not path.exists() and graph is not None:
@@ -134,8 +134,8 @@ class GraphFolder:
 
 
 def _lay(array: npt.NDArray[Any], path: Path) -> str:
-    """Copy an array into a file of the folder. Returns the rest of the array's line in INDEX: file, type,
-    length and first byte."""
+    """Copy an array into a file of the folder. Returns the rest of the array's line in arrays.txt: file,
+    type, length and first byte."""
     np.save(path, array)
     return f"{path.name} {array.dtype.name} {len(array)} {path.stat().st_size - array.nbytes}"
 

@@ -1,4 +1,4 @@
-"""Writes a new working entry, with which a user can begin."""
+"""Writes the files of a new entry, which works and which the user can then change."""
 
 from pathlib import Path
 

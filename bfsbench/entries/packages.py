@@ -52,7 +52,7 @@ def module_beside(entry: Entry) -> Path | None:
 
 def module_file(entry: Entry) -> Path | None:
     """Returns the file of the module with an entry's Python function, without importing it. Returns None if
-    there is none."""
+    the entry has no Python function, or if the module is not installed."""
     module = entry.call.python.partition(":")[0]
     if not module:
         return None

@@ -319,9 +319,9 @@ class EntryVariant(ForeignProgram):
             )
 
     def _require_honest_time(self) -> None:
-        """Raises WrongResultError for a printed time that contradicts the host's clock. It may be longer than
-        the host's time. Or in most searches it is so short that work outside the program's clock cannot
-        explain the difference."""
+        """Raises WrongResultError if the printed time of the last search contradicts the host's clock. That
+        is so if it is longer than the host's time. It is also so if, in most searches, the host's time is
+        longer by more than untimed work can explain."""
         if self._reply is None or self._reply.said is None:
             return
         said, wall = self.last_times

@@ -175,8 +175,8 @@ def _check(
 
 
 def with_aliases(name: str) -> str:
-    """Returns a variant's name followed by its aliases, as in ``frontier_numbers (push)``. Returns any other
-    text unchanged."""
+    """Returns a variant's name followed by its aliases, as in ``frontier_numbers (push)``. Returns a name
+    without aliases, and any other text, unchanged."""
     variant = look().variants.get(name)
     return f"{name} ({', '.join(variant.aliases)})" if variant and variant.aliases else name
 

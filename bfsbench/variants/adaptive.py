@@ -98,12 +98,12 @@ _SEARCHES, _VERTICES, _ARCS = 9, 4096, 1 << 16
 
 
 def levels_to_thousands(graph: Graph, most: int) -> int:
-    """Returns how many levels a search takes to reach 4,096 vertices, but at most ``most`` + 1.
+    """Returns how many levels a search takes to reach 4,096 vertices. The result is at most ``most`` + 1.
 
-    The result is the median of nine searches, which start at evenly spaced vertex ids. Searches that end
-    before they reach 4,096 vertices do not count. If all nine end early, the result is ``most`` + 1. In a
-    level of n vertices, only the first 65,536 / n arcs of each row are followed, so that hubs cost little.
-    The graph must have at least one vertex.
+    It is the median of nine searches, which start at evenly spaced vertex ids. Searches that end before they
+    reach 4,096 vertices do not count. If all nine end early, the result is ``most`` + 1. In a level of n
+    vertices, only the first 65,536 / n arcs of each row are followed, so that hubs cost little. The graph
+    must have at least one vertex.
     """
     starts = (np.arange(_SEARCHES) * 2 + 1) * graph.num_vertices // (2 * _SEARCHES)
     found = sorted(levels for start in starts if (levels := _levels_from(graph, int(start), most)))
@@ -111,8 +111,8 @@ def levels_to_thousands(graph: Graph, most: int) -> int:
 
 
 def _levels_from(graph: Graph, start: int, most: int) -> int | None:
-    """Returns how many levels a search from ``start`` takes to reach 4,096 vertices, but at most ``most`` +
-    1. Returns None if the search ends before."""
+    """Returns how many levels a search from ``start`` takes to reach 4,096 vertices. The result is at most
+    ``most`` + 1. Returns None if the search ends before it has reached so many vertices."""
     seen = frontier = np.array([start], np.int32)
     for level in range(1, most + 1):
         share = _ARCS // len(frontier)
@@ -296,7 +296,7 @@ class Adaptive(OneLaunchVariant):
     edge_reads: ClassVar = {"pull": "pull"}
     probe_polls = 1 << 16
     records_fit = True
-    """False if there was no memory for records that the user had not asked for."""
+    """False if there was no memory for the rows as records, and the user had not asked for them."""
     largest_cluster = _LARGEST_CLUSTER
     """The most blocks of a cluster. It is lowered where the device has no room for so many blocks
     together."""
@@ -310,8 +310,8 @@ class Adaptive(OneLaunchVariant):
         return given or min(most, 2 if most > 2 and self._has_large_levels() else _LARGEST_CLUSTER)
 
     def _has_large_levels(self) -> bool:
-        """Returns whether the levels of the graph are likely to be large. Graphs whose rows are short enough
-        for records do not count: they need clusters of 16, which share the bitmap."""
+        """Returns whether the levels of the graph are likely to be large. It is False for graphs with short
+        rows: they may be copied into records (SHORT_ROWS), for which clusters of 16 share the bitmap."""
         mean = int(self.num_edges) / max(1, self.num_vertices)
         if self.num_vertices <= _LARGE or mean < _THIN or self._longest_row <= LONGEST_ROW:
             return False
@@ -358,8 +358,8 @@ class Adaptive(OneLaunchVariant):
         return _BLOCK_PARTS * 4 // self.num_edges.itemsize
 
     def _makes_records(self) -> bool:
-        """Returns whether rows are copied into records. Raises LaunchError if the user asks for records that
-        cannot be made."""
+        """Returns whether rows are copied into records (the knob SHORT_ROWS). Raises LaunchError if the user
+        asks for this and it is not possible."""
         asked = int(self.knob["SHORT_ROWS"])
         if asked == 0 or (asked < 0 and (self.num_vertices < _LEAST_VERTICES or not self.records_fit)):
             return False
@@ -394,7 +394,7 @@ class Adaptive(OneLaunchVariant):
 
     def prepare(self) -> None:
         """Allocate memory and bind the kernel. Raises LaunchError if the device cannot hold even one cluster.
-        It also raises LaunchError if the user asks for records that cannot be made."""
+        Also raises it if SHORT_ROWS=1 is not possible for the graph."""
         self._makes_records()  # raises its error before anything is allocated
         warp = self.device.limits.warp_size
         words = -(-self.num_vertices // warp)
@@ -468,9 +468,9 @@ class Adaptive(OneLaunchVariant):
         )
 
     def _short_rows(self) -> ShortRows | None:
-        """Returns the column indices with records, or None if the search uses no records. Raises
-        DeviceOutOfMemoryError if the user asks for records that do not fit. Without that request the search
-        does without records."""
+        """Returns the graph's rows as records (the knob SHORT_ROWS), or None if the search runs without
+        records. If the records do not fit the memory, it runs without them. With SHORT_ROWS=1 it raises
+        DeviceOutOfMemoryError instead."""
         try:
             return self.graph.once(with_records) if self._makes_records() else None
         except DeviceOutOfMemoryError:

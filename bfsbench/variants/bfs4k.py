@@ -38,7 +38,7 @@ class Bfs4k(KernelVariant):
 
     These choices are not in the paper:
 
-    - Of the vertices with one degree, either all go to child kernels or none, so that K2 is never exceeded.
+    - Vertices of equal degree either all go to child kernels, or none of them, so that K2 is never exceeded.
     - A warp of edge-discover takes fewer than 32 vertices when that keeps more warps busy.
     - The single-block kernel has the rows of the frontier in shared memory. Its vertices are in global
       memory, where the multi-block kernel finds them.

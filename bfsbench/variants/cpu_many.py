@@ -123,7 +123,8 @@ class CpuMany(HostCloseness):
     graph.
 
     Sources that are near each other in the graph form a group, as in iBFS. In a large graph of long paths,
-    searches from random sources rarely meet in one level. There, one search at a time is as fast.
+    searches from random sources rarely reach one vertex in the same level. There, one search at a time is as
+    fast.
     """
 
     name = "cpu_many"

@@ -6,7 +6,7 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class Frontier(LevelKernelVariant):
-    """Springer's vertex frontier, which Luo measures as IIIT-BFS and BFS-4K as Harish.
+    """Springer's vertex frontier. Luo measures it as IIIT-BFS, and BFS-4K measures it as Harish.
 
     The kernels are as printed, with flags of one byte. One detail differs: how the host detects that a level
     has found a vertex. Here the second kernel writes the number of the level, so that the host has nothing to

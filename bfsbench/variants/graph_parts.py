@@ -284,8 +284,8 @@ class Part(Struct):
 
 @dataclass(frozen=True)
 class GraphParts:
-    """The parts of a graph on the device. Each vertex has a place there, and parts lie one after the
-    other."""
+    """The parts of a graph on the device. Each vertex has a place. The places of one part are consecutive
+    numbers, and the next part follows."""
 
     table: npt.NDArray[np.void]
     """Part[N], on the host: one element for each part."""
@@ -368,8 +368,8 @@ class _Packing:
 
     def _ghosts(self, hops: int, long_quads: Buffer | None = None) -> npt.NDArray[np.int64]:
         """Returns the number of ghosts of each part up to each number of hops, int64[N, hops + 1]. If
-        ``long_quads``, int32[N], is given, the kernel writes to it how many further quads the long rows of
-        each part need."""
+        ``long_quads``, int32[N], is given, it receives the number of additional groups of four ids that each
+        part's long rows need."""
         ghosts = self.device.empty(self.number * (hops + 1), np.int32)
         parts = table_on(self.device, self._parts())
         self._launch("measure", parts=parts, ghosts=ghosts, long_quads=long_quads, hops=hops)
@@ -429,9 +429,8 @@ class _Packing:
     def _chosen(
         self, hops: int, reach: npt.NDArray[np.int64]
     ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Returns the number of hops that is used, at most ``hops`` if that is not 0. Also returns, for each
-        part, its number of ghosts and its number of local ids. Raises LaunchError if not even one hop fits.
-        """
+        """Choose the number of hops, at most ``hops`` unless that is 0. Returns it, and for each part its
+        number of ghosts and its number of local ids. Raises LaunchError if not even one hop fits."""
         many = self.number > _FEW_PARTS * self.device.limits.num_multiprocessors
         for groups in (self.room // 2, self.room) if many and not hops else (self.room,):
             most = groups * PLACES
@@ -460,7 +459,7 @@ class _Packing:
 
 
 def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
-    """Copy a table of parts to the device. Returns the buffer."""
+    """Copy the table that describes the parts to the device. Returns the buffer."""
     buffer = device.empty(len(table), Part)
     buffer.upload(table)
     return buffer
@@ -474,7 +473,7 @@ _OTHER_BYTES = 6 << 10
 
 
 def bitmap_bytes(number: int) -> int:
-    """Returns the shared memory of a block's bitmaps of parts in bytes, if the graph has ``number`` parts."""
+    """Returns the bytes of shared memory that a block's bitmaps take, if the graph has ``number`` parts."""
     return 7 * 4 * -(-number // 32)
 
 

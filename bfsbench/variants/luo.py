@@ -27,12 +27,12 @@ class SearchState(Struct):
 class Luo(KernelVariant):
     """The search of Luo, Wong and Hwu, DAC 2010.
 
-    Some choices are made here. A vertex is claimed by an atomic compare-and-swap, so a queue has no
-    duplicates. Vertices that do not fit a full queue in shared memory go to the queue in global memory. The
-    resident blocks return a frontier to the single block only at half the size at which they get it. So a
-    frontier of about that size does not return to the host in every level. The paper copies W-frontiers into
-    a B-frontier. Here threads find entries in the W-frontiers, by the offsets that the copy would need. The
-    paper's blocks have 512 threads: ``--block 512``.
+    The following details are choices of this version. A vertex is claimed by an atomic compare-and-swap, so a
+    queue has no duplicates. Vertices that do not fit a full queue in shared memory go to the queue in global
+    memory. The resident blocks return a frontier to the single block only at half the size at which they get
+    it. So a frontier of about that size does not return to the host in every level. The paper copies
+    W-frontiers into a B-frontier. Here threads find entries in the W-frontiers, by the offsets that the copy
+    would need. The paper's blocks have 512 threads: ``--block 512``.
     """
 
     name = "luo"

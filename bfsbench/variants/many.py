@@ -81,8 +81,8 @@ def memory_of(num_vertices: int, bits: int) -> int:
 
 
 def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
-    """Returns indices into ``sources``, int64[S], in an order in which sources near each other follow each
-    other. Passes take the sources in this order."""
+    """Returns an order of the sources, int64[S]: indices into ``sources``. Sources near each other in the
+    graph are near each other in this order, so that one pass takes them."""
     order = np.empty(len(sources), np.int64)
     arrays = (graph.row_offsets, graph.column_indices, sources, order)
     places = [ctypes.c_void_p(array.ctypes.data) for array in arrays]

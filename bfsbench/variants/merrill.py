@@ -39,11 +39,11 @@ class SearchState(Struct):
 class Merrill(KernelVariant):
     """The search of Merrill, Garland and Grimshaw, in its four organisations.
 
-    Some choices are made here. Two-phase returns to the host after every level. The other organisations stay
-    in one launch of resident blocks while queues are short. Hybrid then runs contract-expand, and otherwise
-    two-phase. A queue of vertices has one entry per vertex, and a queue of candidates has one entry per arc.
-    If duplicates outgrow a queue, it is rebuilt from the levels. A bit of the bitmap is set only when the
-    level is known.
+    The following details are choices of this version. The organisation two-phase returns to the host after
+    every level. The three others stay in one launch of resident blocks while queues are short. The
+    organisation hybrid runs contract-expand in resident blocks, and otherwise two-phase. A queue of vertices
+    has one entry per vertex, and a queue of candidates has one entry per arc. If duplicates outgrow a queue,
+    it is rebuilt from the levels. A bit of the bitmap is set only when the level is known.
 
     ATOMIC_CLAIM is an addition of this project. The authors' status lookup removes duplicates if few
     candidates are looked up at one time. A device with hundreds of thousands of resident threads looks up a

@@ -30,8 +30,8 @@ _KERNELS = (
 
 
 class _OneByOne(ClosenessVariant):
-    """Repeats one breadth-first search, with its default knobs, for each source. A knob names the search.
-    Only the time of the searches counts."""
+    """For each source, runs one breadth-first search with its default knobs. The knob SEARCH or
+    SEARCH_KERNELS names the search. Only the time of the searches counts."""
 
     search: SearchVariant
     found: Measures | None = None
@@ -76,7 +76,7 @@ class _OneByOne(ClosenessVariant):
 
 
 class OneByOne(_OneByOne, HostCloseness):
-    """Repeats a search of the CPU, or of an entry, for each source."""
+    """For each source, runs a search on the CPU or an entry."""
 
     name = "one_by_one"
     summary = "a search of family bfs from one source after the other"
@@ -103,7 +103,7 @@ class OneByOne(_OneByOne, HostCloseness):
 
 
 class OneByOneKernels(_OneByOne, KernelProgram):
-    """Repeats a search by CUDA kernels for each source."""
+    """For each source, runs a search with CUDA kernels."""
 
     name = "one_by_one_kernels"
     summary = "a search by kernels from one source after the other"

@@ -78,8 +78,8 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class ShortRows:
-    """Column indices on the device, with marks that tell how many records a row has, and the records
-    themselves."""
+    """The rows of a graph as records. A record has four arcs of a vertex at a fixed place, so it needs no
+    offsets. Marks in the column indices tell how many records a vertex has."""
 
     column_indices: Buffer
     """int32: first the E ids of CSR. Bit 31 of an id is set if the vertex has two records. Bit 30 is set if
@@ -97,7 +97,8 @@ def longest_row(graph: DeviceGraph) -> int:
 
 
 def with_records(graph: DeviceGraph) -> ShortRows:
-    """Add records to a copy of a graph's column indices. Returns the copy on the device.
+    """Add records to a copy of a graph's column indices. Returns the copy on the device. A record has four
+    arcs of a vertex at a fixed place.
 
     Rows must have at most ``LONGEST_ROW`` arcs, and offsets must have 32 bits. The graph must have fewer than
     2^27 vertices, so that ids leave two bits free and places in the array fit an int32. Raises

@@ -8,11 +8,11 @@ from bfsbench.variants.push_private import PushPrivate
 class PushMultilevel(PushPrivate):
     """PMPP's push with consecutive small levels in one grid. The book has a drawing of it but no kernel.
 
-    These choices are made here. The grid of small levels is a single block. A level is small if it has at
-    most SMALL_FRONTIER vertices, for which the block has room in shared memory. A level that outgrows this
-    limit is completed in global memory. The kernel ``push_private`` then takes over until a level is small
-    again. With the default SMALL_FRONTIER, a level in the block takes about as long as a launch. This was
-    measured on an H200 with blocks of 256 to 1024 threads.
+    The following details are choices of this version. The grid of small levels is a single block. A level is
+    small if it has at most SMALL_FRONTIER vertices, for which the block has room in shared memory. A level
+    that outgrows this limit is completed in global memory. The kernel ``push_private`` then takes over until
+    a level is small again. With the default SMALL_FRONTIER, a level in the block takes about as long as a
+    launch. This was measured on an H200 with blocks of 256 to 1024 threads.
     """
 
     name = "push_multilevel"

@@ -6,7 +6,8 @@ from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class Simple(LevelKernelVariant):
-    """Springer's Algorithm 2. The paper's ``v_adj_length`` is the difference of two row offsets here.
+    """Springer's Algorithm 2: in each level, every vertex relaxes its neighbours. The paper's
+    ``v_adj_length`` is the difference of two row offsets here.
 
     The printed kernel has an error, which is corrected here: it adds one to the infinite level of an
     unreached vertex, which overflows. This kernel skips unreached vertices.
