@@ -341,7 +341,7 @@ class Emulator:
             raise DeviceError("the emulated device has been closed")
 
     def set_written(self, words: npt.NDArray[Any]) -> None:
-        """Mark the words of a buffer as written by the host, so that reading them is no fault."""
+        """Mark the words of a buffer as written by the host, so that reading them is not a fault."""
         if self.watched and words.size:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 

@@ -86,7 +86,7 @@ def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
     ``returns``, the last call before a return is kept."""
     labels = {found.group(1): i for i in body if (found := _LABEL.match(lines[i]))}
     jumps = {i: found.group(1) for i in body if (found := _JUMP.match(lines[i]))}
-    if not labels.keys() >= set(jumps.values()):  # a computed place, or another function
+    if not labels.keys() >= set(jumps.values()):  # a jump to a computed address or to another function
         return set()
     blocks = [i for i in body if _calls(lines[i]) == BLOCK]
     joins = {labels[target] for target in jumps.values()}
@@ -283,9 +283,9 @@ def diagnose(
             str(INCLUDE),
             "-isystem",
             str(INCLUDE / "cuda"),
-        ]  # system headers: without warnings
+        ]  # compilers do not warn about system headers
         flags = [*ours, *PROCESSOR_FLAGS, *_kernel_flags(source, defines, include), *warnings]
-        # Not -fsyntax-only, which ziglang's compiler cannot do.
+        # ziglang's compiler does not support -fsyntax-only.
         command = [*compiler(), "-std=c++17", *flags, "-c", str(text), "-o", str(text.with_suffix(".o"))]
         return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stderr
 
@@ -302,7 +302,7 @@ def watching() -> list[str]:
 def by_the_language() -> list[str]:
     """Returns compiler options that check array indices and the alignment of addresses. A failed check calls
     the runtime."""
-    # By clang's "bounds", accesses through pointers to local arrays would trap, without a call.
+    # With clang's "bounds", bad accesses through pointers to local arrays trap, instead of making a call.
     bounds = "array-bounds" if "clang" in compiler_version() else "bounds"
     return [f"-fsanitize={bounds},alignment", f"-fsanitize-recover={bounds},alignment"]
 
@@ -363,5 +363,5 @@ def _last_name(symbol: str) -> str:
         end = length.end() + int(length.group())
         name = symbol[length.end() : end]
         if not head.group(1):
-            break  # parameters come next
+            break  # the parameters follow
     return name

@@ -253,7 +253,7 @@ def _option(request: Invocation, word: str, left: list[str]) -> None:
     elif name in _WITH_A_VALUE:
         argument()
     elif word in _REFUSED:
-        raise UsageError(f"{word}: there is no machine code of a GPU to write")
+        raise UsageError(f"{word}: bfsbench nvcc makes no machine code for a GPU")
     else:
         raise UsageError(f"unsupported option of nvcc: {word}")
 

@@ -306,7 +306,7 @@ def _function_bodies(source: Preprocessed) -> list[range]:
     """Returns the outermost blocks of braces that are function bodies. Blocks of namespaces, classes and
     linkage specifications do not count."""
     bodies: list[range] = []
-    scopes: list[int | None] = []  # where each open block begins, if it is an outermost body
+    scopes: list[int | None] = []  # of open blocks: begin of a function body, -1 for a scope
     depth = 0
     for match in _BRACES.finditer(source.statements):
         if match.group() == "{":

@@ -101,7 +101,7 @@ def _git(words: list[str], folder: Path | None, failed: str) -> None:
     done = subprocess.run([git, *words], cwd=folder, env=quiet, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        fatal = (line for line in lines if line.startswith("fatal:"))  # advice follows this line
+        fatal = (line for line in lines if line.startswith("fatal:"))  # git's advice follows this line
         raise UsageError(f"{failed}: {next(fatal, lines[-1] if lines else 'git failed')}")
 
 

@@ -165,7 +165,7 @@ def _mistakes(entry: Entry) -> list[str]:
     if entry.where:
         found.append("Object contains unknown field `where`")
     if len(given) != 1:
-        found.append(f"call: one of {', '.join(KINDS)} is wanted, not {' and '.join(given) or 'none'}")
+        found.append(f"call: give one of {', '.join(KINDS)}, not {' and '.join(given) or 'none'}")
     if bool(call.library) != bool(call.function):
         found.append("call: library and function go together")
     if call.python and not re.fullmatch(r"[\w.]+:\w+", call.python):
@@ -175,16 +175,16 @@ def _mistakes(entry: Entry) -> list[str]:
             f"call: command has no place {{{place}}}: there are {', '.join(sorted(_COMMAND_PLACES))}"
         )
     if call.time and not _has_one_group(call.time):
-        found.append(f"call: time is no pattern with one group: '{call.time}'")
+        found.append(f"call: time is not a regular expression with one group: '{call.time}'")
     if (call.time or call.unit != "ms") and not call.command:
-        found.append("call: time and unit are of what a command prints")
+        found.append("call: time and unit need a command, which prints the time")
     if entry.clock.held_by == "events" and call.arrays != "cupy":
         found.append("clock: only Python functions over CuPy arrays are timed by events")
     if entry.clock.held_by == "theirs" and not call.command:
-        found.append("clock: functions are timed here: held_by is 'ours' or 'events'")
+        found.append("clock: bfsbench times functions: held_by must be 'ours' or 'events'")
     if entry.clock.held_by != "theirs" and entry.per_search:
         found.append(
-            "clock: a command with {source} holds the clock itself, its start is no part of a search"
+            "clock: held_by must be 'theirs' for a command with {source}, whose start is not part of a search"
         )
     if entry.build and bool(entry.build.repository) != bool(entry.build.commit):
         found.append("build: repository and commit go together")

@@ -57,7 +57,7 @@ def find_entry(name: str, variants: Mapping[str, type[Variant]]) -> type[EntryVa
     if name in entries:
         return entries[name]
     if name in variants:
-        raise UsageError(f"{name} is a variant of this package, no entry")
+        raise UsageError(f"{name} is a variant of this package, not an entry")
     near = difflib.get_close_matches(name, entries, n=1)
     hint = f"did you mean {near[0]}?" if near else "see 'bfsbench entry list'"
     raise UsageError(f"unknown entry '{name}': {hint}")

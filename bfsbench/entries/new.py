@@ -20,7 +20,9 @@ def new(name: str, kind: str, parent: Path, device: str = "cpu") -> list[Path]:
     Raises UsageError for an invalid name, for an existing folder, and for a library on a GPU.
     """
     if not is_name(name):
-        raise UsageError(f"'{name}' is no name: lower-case letters, digits and _, a letter first")
+        raise UsageError(
+            f"'{name}' is not a valid name: use lower-case letters, digits and _, and begin with a letter"
+        )
     if kind not in KINDS:
         raise UsageError(f"there is no kind '{kind}': choose from {', '.join(KINDS)}")
     if (kind, device) == ("library", "gpu"):

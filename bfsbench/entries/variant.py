@@ -213,7 +213,7 @@ class EntryVariant(ForeignProgram):
         settled = self._held_by != self.entry.clock.held_by
         if self._reply.said is None or settled or (self.entry.call.command and self._held_by == "ours"):
             self.took_ms = wall_ms
-        elif self.entry.per_search:  # the host's time includes starting and reading the graph
+        elif self.entry.per_search:  # the host's time includes the start of the program
             self.took_ms = said_ms
         else:
             self.took_ms = max(said_ms, wall_ms - self._allowed_ms())
@@ -328,7 +328,7 @@ class EntryVariant(ForeignProgram):
         if not 0 < said <= wall * _CLOCK_TOLERANCE + _CLOCK_SLACK_MS:
             raise WrongResultError(f"it says a search took {said:g} ms, the host's clock saw {wall:.3f} ms")
         if self.entry.per_search:
-            return  # the host's time includes starting and reading the graph
+            return  # the host's time includes the start of the program
         allowed = self._allowed_ms() + _CONTRADICTION_MS
         self._running.beyond_ms.append(wall - said - allowed)
         beyond = self._running.beyond_ms

@@ -89,7 +89,7 @@ def look() -> Discovered:
         for family in families_of(module):
             if family.name in families:
                 problems.append(
-                    f"family {family.name} ({_file(module.__name__)}): there is another of that name"
+                    f"family {family.name} ({_file(module.__name__)}): another family has this name"
                 )
             families.setdefault(family.name, family)
         declared += [
@@ -138,7 +138,7 @@ def _imported(name: str, file: Path) -> ModuleType:
     exception."""
     try:
         return importlib.import_module(f"{__name__}.{name}")
-    except (Exception, SystemExit) as error:  # the module is a user's and may raise any exception
+    except (Exception, SystemExit) as error:  # a user's module may raise any exception
         trace = extract_tb(error.__traceback__)
         lines = [at.lineno for at in trace if Path(at.filename).resolve() == file]
         line = f", line {lines[-1]}" if lines else ""
@@ -171,7 +171,7 @@ def _check(
     taken = {name for other in others.values() for name in (other.name, *other.aliases)}
     for name in (variant.name, *variant.aliases):
         if name in taken:
-            raise UsageError(f"{where}: there is another called '{name}'")
+            raise UsageError(f"{where}: another variant has the name '{name}'")
 
 
 def with_aliases(name: str) -> str:

@@ -371,7 +371,7 @@ class Adaptive(OneLaunchVariant):
             (self._bitmap_bytes() > most, f"with a bitmap of more than {most} bytes a block"),
         ):
             if unfit and asked > 0:
-                raise LaunchError(f"adaptive: SHORT_ROWS=1 does not go {why}")
+                raise LaunchError(f"adaptive: SHORT_ROWS=1 is not possible {why}")
             if unfit:
                 return False
         return True
@@ -510,7 +510,7 @@ class Adaptive(OneLaunchVariant):
             failed = self.state.read_struct().failed
             self.state.fill(0)
             if not failed:
-                if blocks < most:  # the next search starts with what fits
+                if blocks < most:  # the next search begins with this number
                     known[kernel] = blocks
                 return blocks
         raise LaunchError(

@@ -42,8 +42,8 @@ class ApspFwBlocked(KernelAllPairs):
         most = self.device.limits.max_threads_per_block
         if self.block > most:
             raise LaunchError(
-                f"a tile of {self.tile()} x {self.tile()} at so few elements a thread takes {self.block:,} "
-                f"threads a block, but the device has {most:,}"
+                f"a tile of {self.tile()} x {self.tile()} with so few elements per thread takes "
+                f"{self.block:,} threads a block, but the device has {most:,}"
             )
         super().prepare()
         self.num_tiles = self.pitch // self.tile()

@@ -229,7 +229,7 @@ class Bfs4k(KernelVariant):
                 self.single_block(1, level, size)
                 self.mark(level, "bfs4k_single_block")
             else:
-                # A row keeps at most a warp busy.
+                # One row keeps at most one warp busy.
                 self.multi_block(min(-(-size * 32 // self.threads), self.max_blocks), level, size)
                 self.mark(level, "bfs4k_multi_block")
             state = self.state.read_struct()

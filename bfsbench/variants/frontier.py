@@ -22,7 +22,7 @@ class Frontier(LevelKernelVariant):
     work = "O(DV + E)"
     space = "2.75V + E"
     synchronisation = "two launches a level"
-    # A flag is a byte, and every level reads two of each vertex.
+    # A flag is a byte, and every level reads two flags of each vertex.
     traffic = Traffic(per_edge=5, per_vertex=17, per_scan=2)
 
     def prepare(self) -> None:

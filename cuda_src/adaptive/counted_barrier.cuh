@@ -36,7 +36,7 @@ struct counted_barrier {
     __device__ __forceinline__ unsigned reserve(unsigned parts) {
         return (unsigned)atomicAdd(&parts_word, (unsigned long long)parts);
     }
-    // Arrive. For one thread of each block, after a barrier of the block.
+    // Arrive. One thread of each block calls it, after a barrier of the block.
     __device__ __forceinline__ void arrive(const step_result &mine) {
         add_relaxed(&parts_word, ONE << ARRIVALS);
         add_relaxed(&vertices_word, ONE << ARRIVALS | (ONE * mine.unqueued) << FLAGS | mine.found.sum.vertices);

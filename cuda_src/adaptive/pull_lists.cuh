@@ -72,8 +72,8 @@ struct candidates {
         if (threadIdx.x % 32 == 0) search.open[own.word(at.slot / 32)] = open;
         if (at.current >> threadIdx.x % 32 & 1) search.answer.unreached(own.vertex(at.slot));
     }
-    // Take the next word or words, and read the offsets of their vertices. With none left, `at.current` becomes 0. The
-    // first call expects `at.batch` to be -1.
+    // Take the next word or words, and read the offsets of their vertices. If no words are left, `at.current` becomes
+    // 0. The first call expects `at.batch` to be -1.
     __device__ __forceinline__ void advance() {
         while (at.pending == 0) {
             ++at.batch;

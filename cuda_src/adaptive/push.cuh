@@ -51,7 +51,8 @@ __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int
     return row;
 }
 
-// Store levels of vertices that found no room on the list, and queue their rows, at most one per lane. For whole warps.
+// Store levels of vertices that found no room on the list, and queue their rows, at most one per lane. All lanes of a
+// warp must call it.
 __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buffers, bool mine, int v, int step,
                                             int level) {
     tally found = {0, 0};
@@ -61,7 +62,7 @@ __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buf
         append_rows(search, row, mine ? row.parts() : 0, step);
 }
 
-// Append claimed vertices to the block's list, or reach them directly if it is full. For whole warps.
+// Append claimed vertices to the block's list, or reach them directly if it is full. All lanes of a warp must call it.
 template <int count>
 __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &buffers, const bool (&mine)[count],
                                              const int (&v)[count], int step, int level) {
@@ -206,9 +207,9 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
         if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
 }
 
-// The first phase: expand the parts in the queue. For all blocks. Warps are numbered across blocks, so that few parts
-// still use all blocks. Each warp takes a run of parts, whose vertices are mostly neighbours. If parts are `mixed`,
-// they are dealt out one by one, so that no warp gets all parts of a hub.
+// The first phase: expand the parts in the queue. All blocks must call it. Warps are numbered across blocks, so that
+// few parts still use all blocks. Each warp takes a run of parts, whose vertices are mostly neighbours. If parts are
+// `mixed`, they are dealt out one by one, so that no warp gets all parts of a hub.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, int step, int level, unsigned queued, bool mixed,
                                            bool only_lists) {
@@ -229,7 +230,8 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
     }
 }
 
-// List a frontier that pulling has found: its vertices are in `visited`, but not in `visited_before`. For all blocks.
+// List a frontier that pulling has found: its vertices are in `visited`, but not in `visited_before`. All blocks must
+// call it.
 __device__ __noinline__ void list_frontier(const bfs &search, const unsigned *visited,
                                             const unsigned *visited_before, push_buffers &buffers, int step,
                                             int level) {

@@ -90,7 +90,7 @@ struct bfs {
     __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }  // of a bitmap
 };
 
-// Queue rows for a step in global memory, at most one per lane. For whole warps.
+// Queue rows for a step in global memory, at most one per lane. All lanes of a warp must call it.
 __device__ __forceinline__ void append_rows(const bfs &search, const queue_row &mine, unsigned parts, int step) {
     next_frontier &next = search.state->frontiers[step];
     const unsigned slot = reserve_together(parts, [&](unsigned total) { return next.barrier.reserve(total); });

@@ -1,6 +1,5 @@
-// Graphs with short rows, as roads and lattices (SHORT_ROWS). Two accesses in the chain of a cluster's level become
-// shorter: offsets are not read, because the id of a vertex gives the place of its arcs; and claims do not go to the L2
-// cache.
+// Records for graphs with short rows, such as roads and lattices (SHORT_ROWS). They shorten a level of a cluster in two
+// ways. Offsets are not read, because the id of a vertex gives the place of its arcs. Claims do not go to the L2 cache.
 //
 // Behind the column indices, each vertex has a record of four entries, and a second one if any row has more than four
 // arcs (short_rows.cu). An entry holds the id of a neighbour and the number of its records. Rows and records are in one
@@ -56,7 +55,7 @@ struct cluster_bitmap {
         return mine ? atomicOr(in_block(&words[v / 32 % 4], region % CLUSTER_SIZE), 1u << v % 32) : ALL_LANES;
     }
 
-    // Call visit(quad, first word) for all quads of this block. For all threads of the block.
+    // Call visit(quad, first word) for all quads of this block. All threads of the block must call it.
     template <class Visit>
     __device__ __forceinline__ void visit_quads(Visit visit) const {
         const unsigned regions = ((search.words() - 1) / 4 >> quads_shift) + 1;

@@ -16,8 +16,8 @@ __device__ __forceinline__ size_t tile_at(int row, int column, int pitch) {
 }
 
 // Lowers the tile by paths through its vertex k. The threads whose element row y is row k write that row to
-// shared memory. The threads that hold column k write that column; i is k % VECTOR. Two alternating buffers
-// make one barrier per k enough.
+// shared memory. The threads that hold column k write that column; i is k % VECTOR. Two buffers alternate, so
+// one barrier per k suffices.
 __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int first_k) {
     __shared__ __align__(16) int rows[2][TILE_SIZE];
     __shared__ int columns[2][TILE_SIZE];

@@ -173,8 +173,8 @@ struct block_state {
     }
 };
 
-// Measures the cycles of a search's phases when COUNTERS is 1. It keeps the most of any block, at the first
-// level of each step.
+// Measures the cycles of a search's phases when COUNTERS is 1. For each step it keeps the highest value of
+// all blocks, and stores it at the first level of the step.
 struct stopwatch {
     unsigned long long *counts;
     int hops;

@@ -59,7 +59,7 @@ struct Instant {
     uint32_t clock, phase;  // counters of the thread and of its block
 };
 
-// Joins the knowledge of several threads. Most of them share one object, which is then joined only once.
+// Joins the knowledge of several threads. Most threads share one Knowledge object, which is joined only once.
 class Gathering {
   public:
     void add(const Known& known);
@@ -109,7 +109,7 @@ class Clocks {
     // over, and advances the thread's clock.
     Known launch();
 
-    // Returns whether a moment is of an earlier era, as are the moments of most accesses.
+    // Returns whether a moment belongs to an earlier era. That is so for most accesses.
     bool before_era(Moment moment) const { return moment < era_; }
     // Returns the number that the next new moment gets.
     Moment next_moment() const { return era_ + instants_.size(); }

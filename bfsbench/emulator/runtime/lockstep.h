@@ -116,7 +116,7 @@ class Turn {
     uint32_t bits_;
 };
 
-// Whether a block lets other blocks run: its turn is over, or it waits for them.
+// Says whether a block lets other blocks run, and why: its turn is over, or it waits for them.
 enum class Leave { no, turn_over, waits };
 
 // Runs the warps of one block in lockstep.
@@ -129,7 +129,7 @@ class Lockstep {
     Counting& counting;
     unsigned multiprocessor = 0;
 
-    // Makes `trace` record the lane of this rank, which runs now.
+    // Makes `trace` record the accesses of the lane with this rank, which runs now.
     void take_up(Trace& trace, unsigned rank, const void* place, const char* stack);
     // Notes the first entry of a lane's trace.
     void note_first(unsigned rank, uint32_t stores) {

@@ -23,7 +23,7 @@ enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, los
 // The owner of the memory. For `array`, the region is named by the array's type, and offsets are indices.
 enum class Space : int { buffer, block, module, nowhere, array };
 
-// Python reads these structs, member by member.
+// watch.py has a copy of the layout of these structs, and reads their members.
 struct Actor {
     const void* site;
     int act, scope;
