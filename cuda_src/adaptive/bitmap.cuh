@@ -110,7 +110,7 @@ template <unsigned run>
 struct word_share_by {
     unsigned first, words;
 
-    // How many words of a bitmap are the block's own.
+    // Returns the number of words of a bitmap that belong to the block.
     __device__ __forceinline__ static unsigned own(unsigned words) {
         const unsigned runs = (words + run - 1) / run, mine = (runs + gridDim.x - 1 - blockIdx.x) / gridDim.x * run;
         return (runs - 1) % gridDim.x == blockIdx.x ? mine - (runs * run - words) : mine;

@@ -9,9 +9,9 @@ struct block_list {
     unsigned size;  // places requested so far, including those of refused appends
     unsigned end;   // the least place at which a refused append would have begun; entries before it are valid
 
-    // One thread of the block calls it.
+    // Empty the list. One thread of the block calls it.
     __device__ __forceinline__ void reset() { size = 0, end = capacity; }
-    // After a barrier of the block, how many entries there are.
+    // Returns the number of entries. A barrier of the block must come before.
     __device__ __forceinline__ unsigned listed() const { return min(size, end); }
     __device__ __forceinline__ bool all_fit() const { return size <= capacity; }
     // Append the numbers of a warp, all or none. Returns false if there is no room for all of them. All lanes of a warp

@@ -37,10 +37,10 @@ struct cluster_bitmap {
 };
 #endif
 
-// How a block expands its share of a level.
+// The ways in which a block expands its share of a level.
 // narrow: at most one arc per thread. It claims without a look, and reads offsets while the claim is in flight, even if
 // another thread wins. So the chain is short.
-// crowded: more arcs. It looks before it claims, and reads offsets only of what it has claimed. So accesses are few.
+// crowded: more arcs. It looks before it claims, and reads offsets only of claimed vertices. So accesses are few.
 // lone: the first block runs the level alone, and keeps what it finds in its own queue.
 // taken: parts come from global memory, or the source. The block keeps them, except long rows.
 struct narrow_level { enum { ARCS = 1, LOOKS = false, KEEPS = false, ALONE = false }; };
@@ -48,8 +48,8 @@ struct crowded_level { enum { ARCS = 2, LOOKS = true, KEEPS = false, ALONE = fal
 struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }; };
 struct taken_level { enum { KEEPS = true, ALONE = false }; };
 
-// What the cluster does before a level: go on; leave the loop, to decide; or leave it, and first count the level
-// exactly, because the level is likely to find too much.
+// The decision of the cluster before a level. GO_ON: run the level. DECIDE: leave the loop. COUNT: leave the loop and
+// count the level exactly, because it is likely to find too much.
 enum pause_kind { GO_ON, DECIDE, COUNT };
 
 struct cluster_queues {

@@ -19,7 +19,8 @@
 #include "barrier.cuh"
 #include "tally.cuh"
 
-// What a block tells all others of a step. In shared memory. Its first thread reads it after a barrier of the block.
+// The counts of a step that a block reports to all other blocks. They are in shared memory. The first thread of the
+// block reads them after a barrier of the block.
 struct step_result {
     block_tally found;
     unsigned notice, unqueued;  // 0 or 1

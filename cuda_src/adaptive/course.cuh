@@ -18,7 +18,8 @@ constexpr int MIXED = 64;              // parts are mixed if there is more than 
 // level. RUN_LEVELS: several levels in the first cluster. BEGIN stands for the time before the first step.
 enum step_kind { PUSH, LIST, QUEUE, PULL, PULL_RESTS, RUN_LEVELS, END, FAIL, BEGIN };
 
-// What a block knows of the search, in shared memory. Its first thread writes it between two barriers of the block.
+// The knowledge of a block about the search, in shared memory. The first thread of the block writes it between two
+// barriers of the block.
 struct course {
     arc_spread left;
     float worth;        // the number of edges above which pulling a level costs less than pushing it, as last computed
@@ -66,7 +67,7 @@ __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &
            left.arcs() * met * (left.cover > 0 ? left.cover : 1 / UNSURE) > at.worth;
 }
 
-// Returns the share of each of `blocks` blocks in the limit to queued edges: a larger frontier is pulled.
+// Returns how many edges each of `blocks` blocks may queue. If more edges are found, the frontier is pulled.
 __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pulling, unsigned blocks) {
     return search.when.may_pull ? edge_share::of(worth_pulling, blocks) : edge_share::unlimited();
 }

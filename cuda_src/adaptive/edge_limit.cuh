@@ -30,7 +30,7 @@ struct edge_limit {
     edge_share share;
     volatile int passed;
 
-    // One thread of the block calls it.
+    // Set the count to 0. One thread of the block calls it.
     __device__ __forceinline__ void reset(const edge_share &its) { edges = told = 0, share = its, passed = 0; }
     // Count the edges of each lane's row. Returns, alike for all lanes, whether the limit was passed before. All lanes
     // of a warp must call it.
@@ -48,9 +48,9 @@ struct edge_limit {
         edges = now;
         return now > before && tell(before, now - before, next);
     }
-    // Look again whether all blocks have passed the limit, since others report at about the same time. A block that has
-    // found its share looks twice, another only if half of the limit has been reported. One thread of the block calls
-    // it.
+    // Check again whether all blocks together have passed the limit, because other blocks report at about the same
+    // time. A block that has found its share checks twice. Any other block checks only if half of the limit has been
+    // reported. One thread of the block calls it.
     __device__ __forceinline__ void look_again(const Frontier &next) {
         const unsigned looks = edges / edge_share::UNITS >= share.unit ? 2 : told > share.most_units / 2;
 #pragma unroll 1

@@ -26,7 +26,7 @@ struct pull_lists {
     unsigned num_long;
     block_tally unreached;
 
-    // The words at hand of a bitmap of the vertices that this level has found.
+    // Returns the bitmap words in which the block now marks the vertices that this level finds.
     __device__ __forceinline__ unsigned *fresh() {
         extern __shared__ uint4 quads_of_block[];
         return FRESH_APART ? reinterpret_cast<unsigned *>(quads_of_block) : fresh_here;

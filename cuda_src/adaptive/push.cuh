@@ -3,8 +3,8 @@
 // A level has two phases, so that all threads make each access of the chain together: part, arc, look, claim, offsets,
 // place. First each warp takes a run of parts, and lays their arcs side by side. It claims the vertices they lead to,
 // and appends these to the list of its block. Then the block goes through the list, one thread per vertex: it reads the
-// offsets, stores the level, and writes parts for the next step. One atomic of the block reserves the places of first
-// parts, and one more per round those of further parts.
+// offsets, stores the level, and writes parts for the next step. One atomic of the block reserves the places for the
+// first parts of rows. One more atomic per round reserves the places for further parts.
 //
 // If the list is full, a warp stores levels and queues parts by itself. Once all blocks together have found so many
 // edges that the next level is pulled, nothing more is queued. A LIST step is expected to find that many, so it only
@@ -126,9 +126,9 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
 }
 
 // The second phase: store levels of the listed vertices, queue their rows for `step`, and set `result`. `level` is that
-// of the listed vertices. For all blocks: after push_level or list_frontier, or a step later in QUEUE. Places of first
-// parts are reserved before the offsets are known, so that both accesses are in flight together. With `only_lists`, the
-// vertices have their levels already, and are only counted.
+// of the listed vertices. All blocks must call it, after push_level or list_frontier, or one step later in QUEUE.
+// Places of first parts are reserved before the offsets are known, so that both accesses are in flight together. With
+// `only_lists`, the vertices have their levels already, and are only counted.
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
                                               bool only_lists, step_result &result) {
     next_frontier &next = search.state->frontiers[step];

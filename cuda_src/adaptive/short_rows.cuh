@@ -46,7 +46,7 @@ struct cluster_bitmap {
         extern __shared__ uint4 quads_of_block[];
         return quads_of_block;
     }
-    // No look: one in shared memory takes as long as a claim.
+    // Does not look, because a look in shared memory takes as long as a claim.
     __device__ __forceinline__ unsigned look(int) const { return 0; }
     __device__ __forceinline__ unsigned claim(bool mine, int v) const {
         const unsigned quad = (unsigned)v / 128, region = quad >> quads_shift;
@@ -67,7 +67,8 @@ struct cluster_bitmap {
             if (first < search.words()) visit(quads()[i], first);
         }
     }
-    // Load the bitmap into shared memory, or clear it there if `empty`. The caller meets at the cluster's barrier next.
+    // Load the bitmap into shared memory, or clear it there if `empty`. The caller must then pass a barrier of the
+    // cluster.
     __device__ __noinline__ void load(bool empty) const {
         const unsigned words = search.words();
         visit_quads([&](uint4 &quad, unsigned first) {
@@ -80,8 +81,8 @@ struct cluster_bitmap {
                 quad = uint4{word(first), word(first + 1), word(first + 2), word(first + 3)};
         });
     }
-    // Store the bitmap to global memory, with the bits that belong to no vertex set. The caller has met at the
-    // cluster's barrier since the last claim.
+    // Store the bitmap to global memory, with the bits that belong to no vertex set. The caller must have passed a
+    // barrier of the cluster since the last claim.
     __device__ __noinline__ void store() const {
         const unsigned words = search.words();
         visit_quads([&](const uint4 &quad, unsigned first) {

@@ -3,7 +3,7 @@
 
 #include "warp.cuh"
 
-// Vertices, and the sum of their degrees.
+// A number of vertices, and the sum of their degrees.
 struct tally {
     edge_t edges;
     unsigned vertices;

@@ -72,8 +72,8 @@ __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivo
 // Returns the index of the i-th tile of a row or column, skipping the pivot.
 __device__ __forceinline__ int other(int i, int pivot) { return i + (i >= pivot); }
 
-// The first half of the blocks takes the other tiles of the pivot's row. The second half takes those of its
-// column.
+// The first half of the blocks takes the other tiles of the pivot's row. The second half takes the other
+// tiles of the pivot's column.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_cross(int *matrix, int *via, int pitch, int pivot) {
     const int others = gridDim.x / 2;
     if (blockIdx.x < others)

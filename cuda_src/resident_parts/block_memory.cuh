@@ -32,7 +32,7 @@ struct partition {
     int hops;
 };
 
-// What blocks tell each other, in global memory.
+// Arrays in global memory by which blocks exchange their results.
 //
 // `at_level` has one copy for even steps and one for odd steps. For each group of 32 places, it holds bits of
 // the vertices reached before the step's first level. Other bits stand for the vertices at that level.

@@ -39,7 +39,7 @@ struct FamilyPlace {
     uint32_t grid, block, first_warp;
 };
 
-// What a thread knows of the progress of other blocks, warps and grids.
+// The knowledge of a thread about the progress of other blocks, warps and grids.
 struct Knowledge {
     struct Lanes {
         uint32_t phase;  // of the block when this was learnt

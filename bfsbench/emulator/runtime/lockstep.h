@@ -104,7 +104,8 @@ struct WarpRun {
     unsigned divide(unsigned from, unsigned lanes);
 };
 
-// What to do for a lane when its warp has made a step: make a store of its buffer, let it continue, or both.
+// The actions for a lane after its warp has made a step: write a store from its buffer to memory, let it
+// continue, or both.
 class Turn {
   public:
     Turn(unsigned rank, unsigned stores, unsigned goes_on) : bits_(rank << 2 | stores << 1 | goes_on) {}

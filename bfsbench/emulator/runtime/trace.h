@@ -16,7 +16,7 @@ namespace emu {
 
 class Lockstep;
 
-// Which memory has changed in this launch. A lane needs this before it loads.
+// Records which memory has changed in this launch. A lane needs this before it loads.
 struct Changes {
     static constexpr size_t kWord = 4, kSlots = 1 << 12;
     uint64_t stored[kSlots] = {};  // a bit per word, by hash: the word may have been stored to in this launch
