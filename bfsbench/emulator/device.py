@@ -270,7 +270,7 @@ class Emulator:
         self._finalizer()
 
     def findings(self) -> list[Finding]:
-        """Returns the faults found since the last call. The emulator must be ``watched``."""
+        """Returns the faults found since the last call. The emulator must be created with ``watched``."""
         self.refuse_if_closed()
         found = ctypes.POINTER(NativeFinding)()
         count = self.runtime.emu_findings(self.machine, ctypes.byref(found))
@@ -280,8 +280,8 @@ class Emulator:
         return findings
 
     def lines_run(self) -> set[Line]:
-        """Returns the source lines of kernels that have accessed memory so far. The emulator must be
-        ``watched``."""
+        """Returns the source lines of kernels that have accessed memory so far. The emulator must be created
+        with ``watched``."""
         self.refuse_if_closed()
         found = ctypes.POINTER(ctypes.c_void_p)()
         count = self.runtime.emu_sites(self.machine, ctypes.byref(found))
@@ -291,7 +291,7 @@ class Emulator:
     @contextmanager
     def traced(self) -> Iterator[list[Access]]:
         """Record all accesses to memory in the ``with`` block. Yields a list, which is filled at the end of
-        the block. The emulator must be ``watched``."""
+        the block. The emulator must be created with ``watched``."""
         accesses: list[Access] = []
         self.runtime.emu_set_recording(self.machine, True)
         try:
@@ -309,7 +309,7 @@ class Emulator:
 
     def counts(self) -> tuple[list[Count], list[PhaseCount]]:
         """Returns the counts since the last call, by instruction and by phase, in the order of launches. The
-        emulator must be ``counted``."""
+        emulator must be created with ``counted``."""
         self.refuse_if_closed()
         lines = Sites(self.runtime, self._libraries).line
         phases = ctypes.POINTER(NativePhaseCount)()

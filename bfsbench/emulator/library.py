@@ -311,7 +311,8 @@ def in_order() -> list[str]:
     """Returns the compiler options that keep instructions in the order of the source lines. Only g++ needs
     them: clang keeps the order at -O1.
 
-    Basic blocks stay in the order of the source, paths are not duplicated, and vectors are loaded whole.
+    With these options, basic blocks stay in the order of the source, paths are not duplicated, and vectors
+    are loaded whole.
     """
     kept = ("reorder-blocks", "guess-branch-probability", "thread-jumps", "tree-sra", "store-merging")
     own = [] if "clang" in compiler_version() else [f"-fno-{name}" for name in kept]

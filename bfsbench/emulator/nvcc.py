@@ -150,7 +150,7 @@ _REFUSED = ("-ptx", "-cubin", "-fatbin", "--ptx", "--cubin", "--fatbin", "-cuda"
 
 @dataclass
 class Invocation:
-    """The request of one command line of nvcc: files, step, and options."""
+    """The contents of one command line of nvcc: files, step, and options."""
 
     mode: str = "plain"
     inputs: list[Path] = field(default_factory=list)

@@ -75,8 +75,8 @@ class _Statement:
         raise _UnknownError(name)
 
     def value(self, text: str, kind: str) -> str:
-        """Returns C++ that reads an operand, register, number or special register as the C++ type
-        ``kind``."""
+        """Returns a C++ expression that reads an operand, register, number or special register as the C++
+        type ``kind``."""
         special = text.lstrip("%")
         if text.startswith("%%") and special in _SPECIAL:
             return f"static_cast<{kind}>({_SPECIAL[special]})"
@@ -85,7 +85,7 @@ class _Statement:
         return f"::emu::ptx::as<{kind}>({self.place(text)})"
 
     def address(self, text: str, kind: str, space: str) -> str:
-        """Returns C++ for a place in memory, as a pointer."""
+        """Returns a C++ expression that points to a place in memory."""
         found = _ADDRESS.fullmatch(text)
         if not found:
             raise _UnknownError(text)
@@ -292,7 +292,8 @@ _TABLE: dict[str, _Emit] = {
 
 
 def translate_asm(source: SourceText, opening: int, closing: int) -> str:
-    """Returns C++ for the ``asm`` statement whose brackets are at the positions ``opening`` and ``closing``.
+    """Returns C++ code for the ``asm`` statement whose brackets are at the positions ``opening`` and
+    ``closing``.
 
     Raises ToolchainError if the statement cannot be read.
     """

@@ -359,7 +359,7 @@ def angles_as_brackets(declaration: str) -> str:
 def declare_shared(
     declaration: str, dynamic: bool, owner: str, number: int, *, at_file_scope: bool = False
 ) -> str | None:
-    """Returns C++ for the declaration of shared variables, or None if it cannot be read.
+    """Returns C++ code for the declaration of shared variables, or None if it cannot be read.
 
     ``owner`` names the ``emu::Kernel`` to which the variables belong. ``number`` makes the names of helper
     types unique. At file scope, a variable becomes an object that finds the variable of the running block.

@@ -417,7 +417,8 @@ class Running:
 
 
 class _Kept:
-    """The processes of entries on all graphs in use. They end when their graph is deleted."""
+    """Keeps the processes of entries on all graphs in use. The processes on a graph end when the graph is
+    deleted."""
 
     def __init__(self) -> None:
         self._folders: dict[int, GraphFolder] = {}
@@ -452,11 +453,11 @@ _KEPT = _Kept()
 
 
 def forget(folder: GraphFolder) -> None:
-    """Kill the programs that use a folder. The next program on its graph gets a new folder."""
+    """Kill the programs that use a graph's folder. The next program on the graph gets a new folder."""
     _KEPT.forget(folder)
 
 
 def running(graph: Graph, entry: Entry) -> Running:
     """Returns the record of an entry's process on a graph. At the first call the process is not started yet.
-    It ends when the graph is deleted."""
+    The process ends when the graph is deleted."""
     return _KEPT.of(graph, entry)

@@ -24,7 +24,8 @@ from bfsbench.variants.prepared_rows import (
 
 
 class NextFrontier(Struct):
-    """A frontier in global memory to which blocks add while they find it: ``next_frontier`` of search.cuh."""
+    """Counts of a frontier in global memory, to which blocks add while they find the frontier:
+    ``next_frontier`` of search.cuh."""
 
     _fields_: ClassVar = [
         ("barrier", CountedBarrier),

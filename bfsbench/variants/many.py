@@ -39,7 +39,7 @@ class Measures(Struct):
 
 
 class ManyState(Struct):
-    """Sizes of levels, and the barrier of all blocks."""
+    """The state of a pass on the device: the sizes of levels, and the barrier of all blocks."""
 
     _fields_: ClassVar = [
         ("leaving", c_ulonglong * 3),

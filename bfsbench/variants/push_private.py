@@ -13,10 +13,10 @@ class PushPrivate(LevelQueueVariant):
     """PMPP's push kernel with privatised frontiers.
 
     The printed kernel has two errors, which are corrected here. Every thread that finds the private frontier
-    full overwrites its length with the capacity, while other threads increment the length. So a thread may
-    get a place that is already taken, and vertices are lost. Here the length only grows, and it is cut to the
-    capacity when the frontier is copied. The printed kernel also needs as many threads as the frontier has
-    vertices. Here any grid works.
+    full sets the length of this frontier to its capacity, while other threads increment the length. So a
+    thread may get a place that is already taken, and vertices are lost. Here the length only grows, and it is
+    cut to the capacity when the frontier is copied. The printed kernel also needs as many threads as the
+    frontier has vertices. Here any grid works.
 
     The paper leaves LOCAL_FRONTIER_CAPACITY open. The default takes 8 KiB. So shared memory does not limit
     the number of resident blocks of 128 threads or more.

@@ -18,8 +18,8 @@ def jobs_by_out_degree(graph: DeviceGraph) -> tuple[Buffer, float]:
 
 
 class Redirect(LevelKernelVariant):
-    """Springer's job reordering array. The array is sorted once, with the highest out-degree first, as in the
-    search ``reorder``."""
+    """Springer's job reordering array: threads take vertices in the order of this array. It is sorted once,
+    with the highest out-degree first, as in the search ``reorder``."""
 
     name = "redirect"
     summary = "an array of jobs gives warps vertices of like out-degree"

@@ -1,8 +1,8 @@
 """Classes of graphs, by which ``--knobs auto`` chooses the values of knobs.
 
 The rules were found by tuning every search on one graph of each class (results/h200/tuned.csv). With these
-bounds, each of the graphs gets the values that were best for it. ``statistics`` describes a graph, as
-:func:`bfsbench.graphs.statistics.describe` returns it.
+bounds, each of the graphs gets the values that were best for it. Each function takes a graph's statistics,
+which :func:`bfsbench.graphs.statistics.describe` returns.
 """
 
 from collections.abc import Mapping
