@@ -106,6 +106,7 @@ class Signal:
         self._device.set_written(self._array[words])
 
     def member(self, name: str) -> Signal:
-        """Returns a signal over the words from a member on, for a pointer parameter of a kernel."""
+        """Returns the part of the signal that begins at a member of its struct, as a pointer argument for a
+        kernel."""
         assert self.struct is not None
         return Signal(self._device, self._array[self.struct.words(name).start :])

@@ -183,7 +183,8 @@ _FUNCTIONS = "device_functions"
 
 @dataclass
 class Translation:
-    """The C++ for a ``.cu`` file and the local headers that it includes, with facts about them."""
+    """The C++ code for a ``.cu`` file and the local headers that it includes, with the kernels that they
+    define."""
 
     include: Sequence[Path] = ()
     """Folders of headers, besides the folder of the file that includes a header."""

@@ -283,8 +283,8 @@ class Sites:
 
 
 def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Finding:
-    """Returns the finding that the runtime's struct describes. ``line`` returns the source line of an
-    address."""
+    """Convert a finding of the C++ runtime. Returns it with its source lines, which the function ``line``
+    finds by address."""
 
     fault = _FAULTS[native.fault]
 
@@ -318,8 +318,8 @@ def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Findin
 
 
 def access(native: NativeRecord, first_launch: int, elements: dict[int, int], line: Line | None) -> Access:
-    """Returns the access that the runtime's struct describes. ``elements`` has the element size of each
-    buffer by its address."""
+    """Convert a traced access of the C++ runtime. Returns it with the given source line. ``elements`` has the
+    element size of each buffer by its address."""
     element = elements.get(native.begin, 1)
     return Access(
         native.launch - first_launch,
@@ -441,8 +441,8 @@ class PhaseCount:
 
 
 def count(native: NativeCount, first: int, kernel: str, line: Callable[[int], Line | None]) -> Count:
-    """Returns the count that the runtime's struct describes, with its source line. ``first`` is the number of
-    the first launch, which becomes 0."""
+    """Convert a count of the C++ runtime. Returns it with its source line. ``first`` is the number of the
+    first launch, which becomes 0."""
     return Count(
         launch=native.launch - first,
         kernel=kernel,
@@ -455,8 +455,8 @@ def count(native: NativeCount, first: int, kernel: str, line: Callable[[int], Li
 
 
 def phase_count(native: NativePhaseCount, first: int) -> PhaseCount:
-    """Returns the count of a phase that the runtime's struct describes. ``first`` is the number of the first
-    launch, which becomes 0."""
+    """Convert the count of a phase of the C++ runtime. ``first`` is the number of the first launch, which
+    becomes 0. Returns the count."""
     return PhaseCount(
         launch=native.launch - first,
         kernel=native.kernel.decode(),

@@ -114,8 +114,8 @@ class Errors:
                 self._end = self._end[-_ERRORS_KEPT:]
 
     def end(self) -> None:
-        """Wait for the output so far. The wait is short, because a process that is left may keep the pipe
-        open."""
+        """Wait until the output so far has been read. The wait is limited, because a process that was left
+        running may keep the pipe open."""
         self._thread.join(_GRACE_S)
 
     def summary(self) -> str:

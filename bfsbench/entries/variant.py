@@ -69,7 +69,7 @@ _SEARCHES_TO_JUDGE = 3
 
 
 class _EntryClock:
-    """The time of the last search, by the clock that the entry declares."""
+    """A clock that returns the time of the last search, measured as the entry declares."""
 
     def __init__(self, variant: EntryVariant) -> None:
         self._variant = variant

@@ -203,7 +203,7 @@ class Bfs4k(KernelVariant):
 
     def _hash_bytes(self, room: int) -> int:
         """Returns the size in bytes of a block's hash table: the largest power of two that fits ``room``
-        bytes, at least 8. Returns 0 without hashing."""
+        bytes, at least 8. Returns 0 if the knob HASH is ``none``."""
         return 0 if self.knob["HASH"] == "none" else max(8, 1 << room.bit_length() - 1)
 
     def _child_degree(self) -> int:

@@ -430,7 +430,8 @@ class _Packing:
         self, hops: int, reach: npt.NDArray[np.int64]
     ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Choose the number of hops, at most ``hops`` unless that is 0. Returns it, and for each part its
-        number of ghosts and its number of local ids. Raises LaunchError if not even one hop fits."""
+        number of ghosts and its number of local ids. Vertices, ghosts, and additional groups of four ids for
+        long rows have local ids. Raises LaunchError if not even one hop fits."""
         many = self.number > _FEW_PARTS * self.device.limits.num_multiprocessors
         for groups in (self.room // 2, self.room) if many and not hops else (self.room,):
             most = groups * PLACES
@@ -447,8 +448,9 @@ class _Packing:
         )
 
     def _best(self, hops: int, reach: npt.NDArray[np.int64], most: int) -> int:
-        """Returns the best number of hops for parts of at most ``most`` local ids, or 0 if not even one hop
-        fits. If ``hops`` is not 0, that is the largest number up to ``hops`` that fits."""
+        """Returns the best number of hops for parts with at most ``most`` vertices, ghosts included. Returns
+        0 if not even one hop fits. If ``hops`` is not 0, the result is the largest number up to ``hops`` that
+        fits."""
         fit = ((self.own[:, None] + reach).max(axis=0) + PLACES <= most).nonzero()[0]
         fit = fit[(fit > 0) & (fit <= (hops or MOST_HOPS))]
         if hops or not len(fit):
@@ -479,12 +481,13 @@ def bitmap_bytes(number: int) -> int:
 
 def most_groups(device: Device, number: int = 0) -> int:
     """Returns how many groups of PLACES local ids fit a block's shared memory besides its bitmaps of
-    ``number`` parts. All groups together have fewer than 2^15 ids."""
+    ``number`` parts. A local id is the number of a vertex within a part. All groups together have fewer than
+    2^15 ids."""
     room = device.limits.shared_memory_per_block_optin - _OTHER_BYTES - bitmap_bytes(number)
     return max(0, min(room // _GROUP_BYTES, 2**15 // PLACES - 1))
 
 
 def memory_of(groups: int, number: int) -> int:
     """Returns the bytes of shared memory that ``groups`` groups of local ids take, together with bitmaps of
-    ``number`` parts."""
+    ``number`` parts. A local id is the number of a vertex within a part."""
     return groups * _GROUP_BYTES + bitmap_bytes(number)
