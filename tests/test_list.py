@@ -195,7 +195,7 @@ def test_a_name_or_alias_that_is_taken_is_refused(tmp_path: Path, name: str, ali
     found = command([tmp_path], "list")
     assert found.returncode == 1
     taken = alias if name == "mine" else name
-    assert found.stderr == f"bfsbench: variant {name} (mine.py): there is another called '{taken}'\n"
+    assert found.stderr == f"bfsbench: variant {name} (mine.py): another variant has the name '{taken}'\n"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""CUDA kernels on a CPU: ``.cu`` files compiled as C++, with a fiber for every CUDA thread.
+"""Runs CUDA kernels on a CPU: ``.cu`` files are compiled as C++, and a fiber runs each CUDA thread.
 
-README.md in this folder says what is emulated and what is not. Times taken here do not predict those of a
-GPU.
+README.md in this folder says what is emulated and what is not. Times on the emulator do not predict times on
+a GPU.
 
     with Emulator() as device:
         x = device.upload(np.arange(100, dtype=np.int32))

@@ -1,4 +1,4 @@
-"""The emulated device and its resources."""
+"""The emulated GPU: it compiles kernels, holds buffers and events, and reports findings and counts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def _most_of_memory() -> int:
 
 @dataclass(frozen=True)
 class Hardware:
-    """Resources of the emulated GPU; sizes in bytes. The default is a recent one with few multiprocessors."""
+    """The resources of the emulated GPU. Sizes are in bytes. The defaults are those of a recent GPU with few
+    multiprocessors."""
 
     max_threads_per_block: int = 1024
     multiprocessors: int = 8
@@ -59,15 +60,16 @@ class Hardware:
     blocks_per_multiprocessor: int = 32
     blocks_per_cluster: int = 16
     pending_children: int = 2048
-    """Child launches that may wait at a time."""
+    """Most child launches that may wait at one time."""
     max_grid: int = 2**31 - 1
     shared_per_block: int = 227 << 10
     shared_per_multiprocessor: int = 228 << 10
     memory: int = field(default_factory=_most_of_memory)
-    """Of all buffers together; by default most of the host's."""
+    """Memory for all buffers together. The default is 80 % of the host's memory."""
 
     def native(self) -> NativeLimits:
-        """The limits as the runtime takes them; it does not need ``memory``."""
+        """Returns the resources as the struct that the C++ runtime takes. The runtime does not need
+        ``memory``."""
         return NativeLimits(*(getattr(self, name) for name, *_ in NativeLimits._fields_))
 
 
@@ -78,7 +80,7 @@ _COUNTS = (
 
 
 class NativeLimits(ctypes.Structure):
-    """``emu::Limits`` of runtime/machine.h."""
+    """The struct ``emu::Limits`` of runtime/machine.h."""
 
     _fields_ = (
         *((name, ctypes.c_uint) for name in _COUNTS),
@@ -93,18 +95,20 @@ def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
 
 
 class Event:
-    """A point in time by the host's clock."""
+    """A point in time, measured by the host's clock."""
 
     def __init__(self, device: Emulator) -> None:
         self._device = device
         self._seconds = 0.0
 
     def record(self) -> None:
-        """Take the time now: everything issued before has run already."""
+        """Record the present time. All earlier launches are complete, because each launch completes before it
+        returns."""
         self._seconds = time.perf_counter()
 
     def milliseconds_since(self, earlier: object) -> float:
-        """Host time between two events, in ms. Raises KernelError if a kernel has failed."""
+        """Returns the host time between two events in ms. Raises KernelError if a kernel has failed, and
+        TypeError for an event of another device type."""
         if not isinstance(earlier, Event):
             raise TypeError("both events must be of the emulated device")
         self._device.synchronize()
@@ -112,19 +116,21 @@ class Event:
 
 
 class Emulator:
-    """A GPU emulated on this machine's CPU. Launches complete before they return.
+    """A GPU that is emulated on the CPU of this machine. Each launch completes before it returns.
 
-    seed: 0 runs blocks on ``workers`` cores (default: all) in the fastest order. Any other value runs them on
-    one core in an order drawn from it: of blocks, of threads, and of interruptions; equal seeds, equal runs.
-    include: folders where kernels find headers, besides their own.
-    watched: kernels are compiled so that every access to memory is seen: data races, accesses outside
-    buffers and reads of what was never written are found (``findings``), and all can be traced (``traced``).
-    It runs on one core.
-    counted: the lanes of every warp run in lockstep, and what their accesses to memory would cost a GPU is
-    counted by source line (``counts``). It runs on one core, and cannot be ``watched`` as well.
-    most_launches: a launch more fails, so that a host's loop ends that waits for what kernels never say.
-    portable_fibers: use the context switch of other processors than x86-64.
-    Closed by ``close`` or at the end of a ``with`` statement. Raises ToolchainError without a C++ compiler.
+    - seed: 0 runs blocks on ``workers`` cores (default: all) in the fastest order. With another seed, one
+      core runs blocks, threads and interruptions in a random order. Runs with equal seeds are equal.
+    - include: folders where kernels find headers, besides their own folder.
+    - watched: every access to memory is checked, on one core. ``findings`` returns data races, accesses
+      outside buffers and reads of memory that was never written. ``traced`` records all accesses.
+    - counted: the lanes of every warp run in lockstep, on one core. ``counts`` returns what their memory
+      accesses would cost a GPU, by source line. An emulator cannot be both watched and counted.
+    - most_launches: the next launch after this number fails. This ends a loop of the host that waits for a
+      result that no kernel gives.
+    - portable_fibers: use the context switch for processors other than x86-64.
+
+    ``close`` or the end of a ``with`` statement closes the device. Raises ToolchainError without a C++
+    compiler.
     """
 
     def __init__(
@@ -149,9 +155,9 @@ class Emulator:
         num_workers = 1 if seed or watched or counted else workers or usable_cores()
         self.most_launches = most_launches
         self.launches = 0
-        """Made so far."""
+        """Number of launches so far."""
         self.compile_ms = 0.0
-        """Time that ``module`` has taken so far."""
+        """Total time of all calls of ``module`` that compiled or loaded a file, in ms."""
         self.failure = ""
         """Message of a failed kernel that has not been reported yet."""
         self._runtime_path = build_runtime(portable_fibers=portable_fibers)
@@ -165,7 +171,7 @@ class Emulator:
         self._libraries: dict[str, Path] = {}
         self._finalizer = weakref.finalize(self, _destroy, self.runtime, self.machine, self._handles)
         self._elements: dict[int, int] = {}
-        """Sizes of elements by the addresses of buffers."""
+        """Element sizes in bytes, by address of the buffer."""
         self.allocated = 0
         """Bytes of all live buffers and signals."""
 
@@ -185,9 +191,11 @@ class Emulator:
         child_kernels: bool = False,
         contract: Contract | None = None,
     ) -> Module:
-        """Translate, compile and load a ``.cu`` file. Raises ToolchainError naming its file and line.
+        """Translate, compile and load a ``.cu`` file. Returns the module. Raises ToolchainError that names
+        file and line of the error.
 
-        With a contract it compiles only if its types and macros agree with the host's.
+        A ``contract`` adds a check: the file compiles only if its types and macros agree with those of the
+        host.
         """
         self.refuse_if_closed()
         source = source.resolve()
@@ -215,20 +223,23 @@ class Emulator:
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
-        """A buffer with the contents of an array, flattened. Raises DeviceOutOfMemoryError."""
+        """Allocate a buffer and copy an array into it, flattened. Returns the buffer. Raises
+        DeviceOutOfMemoryError."""
         buffer = self.empty(array.size, array.dtype)
         if array.size:
             buffer.upload(array)
         return buffer
 
     def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
-        """A buffer of poison bytes (0xCD), at least one element. Raises DeviceOutOfMemoryError."""
+        """Allocate a buffer filled with poison bytes (0xCD). It has at least one element. Returns the buffer.
+        Raises DeviceOutOfMemoryError."""
         buffer = Buffer(self, self._allocate(size, np.dtype(dtype)))
         buffer.struct = struct_of(dtype)
         return buffer
 
     def adopt(self, array: npt.NDArray[Any]) -> Buffer:
-        """A one-dimensional host array itself as a buffer, which kernels then write to in place."""
+        """Returns a buffer that uses the memory of a one-dimensional host array. Kernels write to the array
+        in place."""
         self.refuse_if_closed()
         self.runtime.emu_adopt_buffer(self.machine, array.ctypes.data, array.nbytes, array.itemsize)
         buffer = Buffer(self, array)
@@ -236,28 +247,30 @@ class Emulator:
         return buffer
 
     def signal(self, words: int | type[Struct] = 1) -> Signal:
-        """int32 words, or a struct, that kernels write and the host reads."""
+        """Allocate int32 words, or a struct, that kernels write and the host reads. Returns the signal.
+        Raises DeviceOutOfMemoryError."""
         if isinstance(words, int):
             return Signal(self, self._allocate(words, np.dtype(np.int32)))
         return Signal(self, self._allocate(ctypes.sizeof(words) // 4, np.dtype(np.int32)), words)
 
     def event(self) -> Event:
-        """A new event, not recorded yet."""
+        """Returns a new event that is not recorded yet."""
         return Event(self)
 
     def synchronize(self) -> None:
-        """Raise KernelError if a kernel has failed since the last call; the device can be used again then."""
+        """Raises KernelError if a kernel has failed since the last call. Afterwards the device can be used
+        again."""
         self.refuse_if_closed()
         if self.failure:
             message, self.failure = self.failure, ""
             raise KernelError(message)
 
     def close(self) -> None:
-        """Unload all kernels and end the worker threads. Closing twice does nothing."""
+        """Unload all kernels and end the worker threads. A second call does nothing."""
         self._finalizer()
 
     def findings(self) -> list[Finding]:
-        """Faults found since the last call; needs ``watched``."""
+        """Returns the faults found since the last call. The emulator must be created with ``watched``."""
         self.refuse_if_closed()
         found = ctypes.POINTER(NativeFinding)()
         count = self.runtime.emu_findings(self.machine, ctypes.byref(found))
@@ -267,7 +280,8 @@ class Emulator:
         return findings
 
     def lines_run(self) -> set[Line]:
-        """The lines of kernels that have touched memory so far, of a device that is ``watched``."""
+        """Returns the source lines of kernels that have accessed memory so far. The emulator must be created
+        with ``watched``."""
         self.refuse_if_closed()
         found = ctypes.POINTER(ctypes.c_void_p)()
         count = self.runtime.emu_sites(self.machine, ctypes.byref(found))
@@ -276,7 +290,8 @@ class Emulator:
 
     @contextmanager
     def traced(self) -> Iterator[list[Access]]:
-        """A list that is filled with all accesses to memory when the block ends; needs ``watched``."""
+        """Record all accesses to memory in the ``with`` block. Yields a list, which is filled at the end of
+        the block. The emulator must be created with ``watched``."""
         accesses: list[Access] = []
         self.runtime.emu_set_recording(self.machine, True)
         try:
@@ -293,8 +308,8 @@ class Emulator:
             self.runtime.emu_set_recording(self.machine, False)
 
     def counts(self) -> tuple[list[Count], list[PhaseCount]]:
-        """What was counted since the last call, by instruction and by phase, in order of launch; of a device
-        that is ``counted``."""
+        """Returns the counts since the last call, by instruction and by phase, in the order of launches. The
+        emulator must be created with ``counted``."""
         self.refuse_if_closed()
         lines = Sites(self.runtime, self._libraries).line
         phases = ctypes.POINTER(NativePhaseCount)()
@@ -309,23 +324,24 @@ class Emulator:
         return counts, phase_counts
 
     def note_phases_in(self, records: Buffer) -> None:
-        """Kernels write to one of these elements when a phase begins, to that of its number; not counted."""
+        """Set the buffer in which kernels mark the beginning of a phase. They write to the element whose
+        index is the number of the phase. These writes are not counted."""
         if self.counted:
             size = records.size * records.dtype.itemsize
             self.runtime.emu_note_phases_at(self.machine, records.pointer, size, records.dtype.itemsize)
 
     def stacks_in_use(self) -> int:
-        """Stacks held by threads; 0 whenever no kernel runs."""
+        """Returns the number of stacks that threads hold. It is 0 whenever no kernel runs."""
         self.refuse_if_closed()
         return int(self.runtime.emu_stacks_in_use(self.machine))
 
     def refuse_if_closed(self) -> None:
-        """Raise DeviceError if the device has been closed."""
+        """Raises DeviceError if the device has been closed."""
         if not self._finalizer.alive:
             raise DeviceError("the emulated device has been closed")
 
     def set_written(self, words: npt.NDArray[Any]) -> None:
-        """Mark words of a buffer as initialised by the host."""
+        """Mark the words of a buffer as written by the host, so that reading them is not a fault."""
         if self.watched and words.size:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 

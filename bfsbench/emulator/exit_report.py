@@ -1,7 +1,8 @@
-"""What a watched or counting program has written at its end: findings and counts, with their source lines.
+"""Reads the report that a watched or counting program writes at its end: findings and counts, with source
+lines.
 
-``python -m bfsbench.emulator.exit_report FILE`` prints them. Its exit code is 1 if there is any finding that
-no comment declares benign.
+``python -m bfsbench.emulator.exit_report FILE`` prints the report. Its exit code is 1 if there is a finding
+that no comment declares benign.
 """
 
 import ctypes
@@ -28,10 +29,10 @@ from bfsbench.emulator.watch import (
 
 @dataclass(frozen=True)
 class HostFinding:
-    """A fault of the host's part of a program."""
+    """A fault in the host code of a program."""
 
     fault: str
-    """``host access``, ``bad copy``, ``uninitialised copy``, ``leak`` or ``unseen error``."""
+    """One of ``host access``, ``bad copy``, ``uninitialised copy``, ``leak`` and ``unseen error``."""
     what: str
     line: Line | None
     count: int
@@ -42,25 +43,26 @@ class HostFinding:
 
 @dataclass
 class ProgramReport:
-    """A run of a program."""
+    """The report of one run of a program."""
 
     status: int
-    """Its exit code."""
+    """The exit code of the program."""
     findings: list[Finding] = field(default_factory=list)
     host: list[HostFinding] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-    """Messages of kernels that failed in another way."""
+    """Messages of kernels that failed for another reason than a finding."""
     launches: list[PhaseCount] = field(default_factory=list)
     counts: list[Count] = field(default_factory=list)
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was found, besides what comments declare benign."""
+        """Whether the run has no failures and no findings, except findings that comments declare benign."""
         return not (self.host or self.failures or any(not found.benign for found in self.findings))
 
 
 def read_report(path: Path) -> ProgramReport:
-    """Read what a program has written. Raises OSError if it has written nothing."""
+    """Read the report that a program has written. Returns its findings and counts. Raises OSError if there is
+    no report."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
     _, status, executable = rows[0]
     program = Path(executable)
@@ -106,7 +108,8 @@ def _native_finding(values: list[str]) -> NativeFinding:
 
 
 def lines(report: ProgramReport, *, benign: bool = False) -> Iterator[str]:
-    """The findings, for a terminal."""
+    """Yields the lines that show the findings of a report on a terminal. Findings that comments declare
+    benign are shown only if ``benign`` is true."""
     shown = [found for found in report.findings if benign or not found.benign]
     number = len(report.failures) + len(shown) + len(report.host)
     yield f"{number} found" if number else "nothing found"
@@ -121,7 +124,7 @@ def lines(report: ProgramReport, *, benign: bool = False) -> Iterator[str]:
 
 
 def cost_lines(report: ProgramReport) -> Iterator[str]:
-    """What a program's kernels did, by launch and by source line, for a terminal."""
+    """Yields the lines that show a report's counts on a terminal: first by launch, then by source line."""
     for launch in report.launches:
         shape = f"{launch.blocks} blocks of {launch.threads} threads"
         yield f"launch {launch.launch}: kernel '{launch.kernel}', {shape}, longest warp {launch.steps} steps"

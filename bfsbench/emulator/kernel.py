@@ -1,4 +1,4 @@
-"""Modules, kernels and launches of the emulation."""
+"""Modules, kernels and launches of the emulated device."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from bfsbench.emulator.device import Emulator
 
 _REFUSED = 1
-"""Result of ``emu_launch`` for a launch that is beyond the device's limits."""
+"""Result of ``emu_launch`` for a launch beyond the device's limits."""
 
 _INT_MAX = 2**31 - 1
 _SCALARS = frozenset(map(np.dtype, ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")))
-"""What a kernel parameter can be, besides a pointer."""
+"""Types of NumPy scalars that can be arguments of a kernel."""
 
 
 class Module:
-    """A loaded kernel library."""
+    """A library of compiled kernels that has been loaded."""
 
     def __init__(self, device: Emulator, name: str, handle: int, signatures: Mapping[str, Signature]) -> None:
         self._device = device
@@ -33,7 +33,8 @@ class Module:
         self._signatures = signatures
 
     def kernel(self, name: str) -> Kernel:
-        """The kernel of that name. Raises ToolchainError if the module has none with C linkage."""
+        """Returns the kernel with a given name. Raises ToolchainError if the module has no kernel of this
+        name with C linkage."""
         pointer = self._device.runtime.emu_kernel(self._handle, name.encode())
         if not pointer:
             raise ToolchainError(f"{self._name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
@@ -41,7 +42,7 @@ class Module:
 
 
 class Kernel:
-    """One ``__global__`` function."""
+    """A CUDA kernel: one ``__global__`` function of a module."""
 
     def __init__(self, device: Emulator, name: str, pointer: int, signature: Signature) -> None:
         self.device = device
@@ -50,23 +51,25 @@ class Kernel:
         self.signature = signature
 
     def parameter_sizes(self) -> list[int]:
-        """Bytes of each parameter."""
+        """Returns the size of each parameter in bytes."""
         runtime = self.device.runtime
         count = runtime.emu_parameter_count(self.pointer)
         return [runtime.emu_parameter_size(self.pointer, i) for i in range(count)]
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
-        """How many blocks the emulated device holds at once. Raises LaunchError if it can hold none."""
+        """Returns how many blocks the emulated device holds at once. Raises LaunchError if it cannot hold
+        even one."""
         self._require_launchable(block, shared)
         return int(self.device.runtime.emu_resident_blocks(self.device.machine, self.pointer, block, shared))
 
     def bind(
         self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
     ) -> Launch:
-        """Fix everything but the grid and the last ``scalars`` parameters, by their number or their names.
+        """Fix the block size, the shared memory and all arguments except the last ``scalars``. Returns the
+        launch, which takes the grid and these scalars.
 
-        Arguments are given by position, by name, or the first ones by position. Raises LaunchError unless
-        they fit the kernel's parameters.
+        ``scalars`` is the number or the names of the last parameters. Arguments are given by position, by
+        name, or the first ones by position. Raises LaunchError unless they fit the kernel's parameters.
         """
         self._require_launchable(block, shared)
         arguments = tuple(self.signature.arrange(positional, named, scalars))
@@ -113,7 +116,7 @@ class Kernel:
 
 
 class Launch:
-    """A bound kernel. Runs to its end before it returns."""
+    """A kernel with bound arguments. Calling it runs the kernel to its end."""
 
     def __init__(
         self,
@@ -132,9 +135,10 @@ class Launch:
         self._launch = kernel.device.runtime.emu_launch
 
     def __call__(self, blocks: int, *scalars: int) -> None:
-        """Run ``blocks`` blocks. A kernel's failure is reported by the next operation that waits.
+        """Run ``blocks`` blocks with the given scalars. The next operation that waits reports a failure of
+        the kernel.
 
-        Raises LaunchError for a grid that cannot be launched.
+        Raises LaunchError for a grid that the device cannot launch.
         """
         device = self._kernel.device
         device.refuse_if_closed()

@@ -1,17 +1,17 @@
-"""The C++ side: the runtime and kernels as shared libraries, and the functions that Python calls.
+"""Builds and loads the C++ parts of the emulator: the runtime and the compiled kernels.
 
-Builds that count leave out calls at basic blocks that tell the runtime nothing. The runtime has to know when
-a lane jumps backwards, and from where to where. A call at a basic block tells it how far the lane has come,
-and so does a call at an access to memory. While a lane goes forward, only the last call counts. So a block
-needs its own call only where
+Counting builds leave out calls at basic blocks that give the runtime no information. The runtime must know
+when a lane jumps backwards, and from where to where. A call at a basic block, or at an access to memory,
+reports how far the lane has come. While a lane goes forward, only its last call counts. So a block needs its
+own call only in these cases:
 
-- it is the first of a function, or a backward jump leads to it;
-- its call is the last one before a backward jump, before the leaving of a loop (``PART``), or before the end
-  of a function that another watched function calls.
+- The block is the first of a function, or a backward jump leads to it.
+- Its call is the last one before a backward jump, or before a loop is left (``PART``).
+- Its call is the last one before the end of a function that another watched function calls.
 
-With the others left out, the runtime learns of the same jumps, with the same ends. A function keeps all of
-its calls if it calls another watched function or jumps to a computed place, or if calls do not stand next to
-backward jumps.
+Without the other calls, the runtime still sees the same jumps with the same ends. A function keeps all of its
+calls if it calls another watched function or jumps to a computed address. It also keeps them if the last call
+before a backward jump, or the first call after it, depends on the path.
 """
 
 import ctypes
@@ -42,11 +42,12 @@ _CALL = re.compile(r"^\s*call[ql]?\s+\*?([\w.$]+)")
 _JUMP = re.compile(r"^\s*(?:notrack\s+)?j\w+\s+(\S+)")
 _RETURN = re.compile(r"^\s*(?:rep[z ]*\s*)?ret\b")
 _LEAVES = re.compile(r"^\s*(?:jmp|(?:rep[z ]*\s*)?ret|ud2)\b")
-"""What is behind is not reached from here."""
+"""Instructions after which the next line is not reached."""
 
 
 def without_idle_blocks(assembly: str) -> str:
-    """The assembly without calls that tell nothing; other machines' is returned as it is."""
+    """Returns the assembly without the calls that give the runtime no information. Assembly of other
+    processors than x86-64 is returned unchanged."""
     lines = assembly.splitlines(keepends=True)
     bodies = dict(_functions(lines))
     calls = {name: {called for i in body if (called := _calls(lines[i]))} for name, body in bodies.items()}
@@ -60,7 +61,8 @@ def without_idle_blocks(assembly: str) -> str:
 
 
 def _functions(lines: Sequence[str]) -> Iterator[tuple[str, range]]:
-    """Each function's name and the lines from its type to its size."""
+    """Yields the name of each function and its range of lines, from the line with its type to the line with
+    its size."""
     name, begin = "", 0
     for i, line in enumerate(lines):
         if found := _FUNCTION.match(line):
@@ -71,7 +73,8 @@ def _functions(lines: Sequence[str]) -> Iterator[tuple[str, range]]:
 
 
 def _calls(line: str) -> str:
-    """What is called: BLOCK, ACCESS for each kind of access, another function's name; empty if nothing is."""
+    """Returns the name of the function that a line of assembly calls, or an empty string. Returns ACCESS for
+    every function that records a memory access."""
     found = _CALL.match(line)
     if not found:
         return ""
@@ -79,10 +82,11 @@ def _calls(line: str) -> str:
 
 
 def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
-    """The lines of a function's calls at blocks that can be left out; ``returns``: its end counts."""
+    """Returns the numbers of a function's lines with calls at basic blocks that can be left out. If
+    ``returns``, the last call before a return is kept."""
     labels = {found.group(1): i for i in body if (found := _LABEL.match(lines[i]))}
     jumps = {i: found.group(1) for i in body if (found := _JUMP.match(lines[i]))}
-    if not labels.keys() >= set(jumps.values()):  # a computed place, or another function
+    if not labels.keys() >= set(jumps.values()):  # a jump to a computed address or to another function
         return set()
     blocks = [i for i in body if _calls(lines[i]) == BLOCK]
     joins = {labels[target] for target in jumps.values()}
@@ -98,7 +102,8 @@ def _tells(line: str) -> bool:
 
 
 def _last_before(lines: Sequence[str], end: int, begin: int, joins: set[int]) -> int | None:
-    """The last call before a line that tells where the lane is; None if that depends on the way there."""
+    """Returns the number of the last line before ``end`` with a call that reports the position of a lane.
+    Returns None if this line depends on the path to ``end``."""
     for i in range(end - 1, begin, -1):
         if _tells(lines[i]):
             return i
@@ -108,7 +113,8 @@ def _last_before(lines: Sequence[str], end: int, begin: int, joins: set[int]) ->
 
 
 def _first_behind(lines: Sequence[str], begin: int, end: int) -> int | None:
-    """The first call behind a line that tells where the lane is; None if that depends on the way on."""
+    """Returns the number of the first line from ``begin`` on with a call that reports the position of a lane.
+    Returns None if this line depends on the path."""
     for i in range(begin, end):
         if _tells(lines[i]):
             return i
@@ -130,14 +136,16 @@ _SECOND_PART = {
     *("barriers", "callbacks", "collectives", "faults", "grid", "language", "lockstep", "position"),
     *("resident_block", "trace", "watch"),
 }
-"""The runtime's sources are compiled as two files, these and the others: reading the headers they share takes
-most of the time. Names in their unnamed namespaces have to differ, as several of them are one translation
-unit. The compiler's callbacks are apart from the worker and the views, or more than pays is inlined there."""
+"""Stems of the runtime's source files that are compiled together as the second part. The other files are the
+first part. Two parts compile faster than single files, because reading the shared headers takes most of the
+time. Names in the unnamed namespaces of a part must differ. The compiler's callbacks are in another part than
+the worker and the views, because otherwise too much is inlined there."""
 _KERNELS_LEVEL = "-O1"
-"""Of optimisation. Threads take turns so often that -O3 makes them no faster, but takes longer to compile."""
+"""Optimisation level of kernels. Threads switch so often that -O3 makes kernels no faster, and it compiles
+longer."""
 
 _UNDEFINED = re.compile(r"undefined symbol: (\w+)")
-"""In a message of the loader."""
+"""Finds the symbol in a message of the loader."""
 
 _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
@@ -174,7 +182,8 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
 
 
 def build_runtime(*, portable_fibers: bool = False) -> Path:
-    """Compile the runtime once. ``portable_fibers`` selects the context switch of POSIX."""
+    """Compile the runtime, unless it is in the cache. Returns the path of the library. ``portable_fibers``
+    selects the context switch of POSIX."""
     sources = sorted(_RUNTIME.glob("*.cpp"))
     flags = [
         *_COMMON_FLAGS,
@@ -187,14 +196,15 @@ def build_runtime(*, portable_fibers: bool = False) -> Path:
         for number, part in enumerate(parts):
             chosen = [source for source in sources if (source.stem in _SECOND_PART) == bool(number)]
             part.write_bytes(os.fsencode("".join(f'#include "{source}"\n' for source in chosen)))
-        # Its templates of the C++ library are its own: those of a program call it before each access.
+        # The runtime uses its own copies of the C++ library's templates. Those of a program call the
+        # runtime before each access.
         own = ["-Wl,-Bsymbolic"] if sys.platform == "linux" else []
         return build_library("cuda-on-cpu", parts, flags, own)
 
 
 @cache
 def load_runtime(path: Path) -> ctypes.CDLL:
-    """Load a runtime library and declare its functions."""
+    """Load a runtime library and declare the types of its functions. Returns the library."""
     runtime = ctypes.CDLL(str(path))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(runtime, name)
@@ -214,14 +224,17 @@ def build_kernels(
     watched: bool = False,
     counted: bool = False,
 ) -> Path:
-    """Translate and compile a ``.cu`` file against a runtime library.
+    """Translate a ``.cu`` file, and compile it against a runtime library. Returns the path of the library.
 
-    ``include`` are folders of its headers, besides its own; ``appended`` is C++ to compile behind it.
-    ``interruptible`` makes every basic block a place where a thread may be interrupted, which finds more
-    races and takes about twice the time. It is always done for files that contain ``volatile``, whose threads
-    may poll memory. ``watched`` and ``counted`` call the runtime before every access to memory, the latter
-    with instructions in the order of the source. Raises ToolchainError with the first error, naming file and
-    line of the source.
+    - ``include``: folders of headers, besides the folder of the file.
+    - ``appended``: C++ that is compiled after the translated file.
+    - ``interruptible``: a thread may be interrupted at every basic block. This finds more races and takes
+      about twice the time. It is always on for files that contain ``volatile``, because their threads may
+      poll memory.
+    - ``watched`` and ``counted``: the kernels call the runtime before every access to memory. With
+      ``counted``, instructions stay in the order of the source.
+
+    Raises ToolchainError with the first error, which names file and line of the source.
     """
     translation = translate(source, include, appended, unrolls=counted)
     if translation.launches_kernels and not child_kernels:
@@ -245,7 +258,7 @@ def build_kernels(
 
 
 def _kernel_flags(source: Path, defines: Mapping[str, Define], include: Sequence[Path]) -> list[str]:
-    """Flags for translated kernels, besides the common ones."""
+    """Returns the compiler's flags for translated kernels, besides the flags of all C++ files."""
     return [
         *(f"-I{folder}" for folder in (INCLUDE, INCLUDE / "cuda", source.parent, *include)),
         *("-include", str(INCLUDE / "cuda_on_cpu.h")),
@@ -257,22 +270,29 @@ def _kernel_flags(source: Path, defines: Mapping[str, Define], include: Sequence
 def diagnose(
     source: Path, defines: Mapping[str, Define], warnings: Sequence[str], include: Sequence[Path] = ()
 ) -> str:
-    """The compiler's warnings about a ``.cu`` file with the given options; empty if there are none.
+    """Compile a ``.cu`` file as C++ with the given warning options. Returns the compiler's messages, or an
+    empty string.
 
     Raises ToolchainError if the file cannot be translated.
     """
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
         text.write_text(translate(source, include).text, encoding="utf-8", errors="surrogateescape")
-        ours = ["-isystem", str(INCLUDE), "-isystem", str(INCLUDE / "cuda")]  # these are always off
+        ours = [
+            "-isystem",
+            str(INCLUDE),
+            "-isystem",
+            str(INCLUDE / "cuda"),
+        ]  # compilers do not warn about system headers
         flags = [*ours, *PROCESSOR_FLAGS, *_kernel_flags(source, defines, include), *warnings]
-        # Not -fsyntax-only, which ziglang's compiler cannot do.
+        # ziglang's compiler does not support -fsyntax-only.
         command = [*compiler(), "-std=c++17", *flags, "-c", str(text), "-o", str(text.with_suffix(".o"))]
         return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stderr
 
 
 def watching() -> list[str]:
-    """Options for a call before every access to memory, and for line numbers."""
+    """Returns compiler options that insert a call before every access to memory, and that keep line
+    numbers."""
     own = ("-mllvm", "-tsan-{}") if "clang" in compiler_version() else ("--param", "tsan-{}")
     chosen = ("distinguish-volatile=1", "instrument-func-entry-exit=0")
     options = [word.format(option) for option in chosen for word in own]
@@ -280,16 +300,19 @@ def watching() -> list[str]:
 
 
 def by_the_language() -> list[str]:
-    """Options for a call where an index is outside of its array, or an address is misaligned."""
-    # By clang's "bounds", accesses through pointers to local arrays would trap, without a call.
+    """Returns compiler options that check array indices and the alignment of addresses. A failed check calls
+    the runtime."""
+    # With clang's "bounds", bad accesses through pointers to local arrays trap, instead of making a call.
     bounds = "array-bounds" if "clang" in compiler_version() else "bounds"
     return [f"-fsanitize={bounds},alignment", f"-fsanitize-recover={bounds},alignment"]
 
 
 def in_order() -> list[str]:
-    """Options that keep lines together and in order, which g++ has; clang does so at -O1 as it is.
+    """Returns the compiler options that keep instructions in the order of the source lines. Only g++ needs
+    them: clang keeps the order at -O1.
 
-    Basic blocks are laid out as in the source, no path gets code of its own, and vectors are loaded whole.
+    With these options, basic blocks stay in the order of the source, paths are not duplicated, and vectors
+    are loaded whole.
     """
     kept = ("reorder-blocks", "guess-branch-probability", "thread-jumps", "tree-sra", "store-merging")
     own = [] if "clang" in compiler_version() else [f"-fno-{name}" for name in kept]
@@ -297,19 +320,19 @@ def in_order() -> list[str]:
 
 
 def every_basic_block() -> str:
-    """The coverage option for a call at every basic block; clang prunes some blocks without the option."""
+    """Returns the compiler option that inserts a call at every basic block. For clang it includes
+    ``no-prune``, because clang otherwise leaves out some blocks."""
     return "edge,no-prune,trace-pc" if "clang" in compiler_version() else "trace-pc"
 
 
 def open_kernels(
     runtime: ctypes.CDLL, machine: int, library: Path, source: Path, include: Sequence[Path]
 ) -> tuple[int, str]:
-    """Load a private copy of a kernel library, with ``__device__`` variables of its own.
+    """Load a private copy of a library of kernels, which has ``__device__`` variables of its own. The loader
+    recognises a file that it has already loaded, so it gets a copy.
 
-    Returns its handle, and the path that it was loaded from.
-
-    The loader recognises a file that it has loaded before, so it is shown a copy. Raises ToolchainError, for
-    a function without a definition with a line of the ``source`` or its headers that names it.
+    Returns the library's handle, and the path of the copy. Raises ToolchainError if loading fails. If a
+    function has no definition, the error names a line of ``source`` or its headers that uses it.
     """
     with tempfile.TemporaryDirectory() as work:
         copy = shutil.copy(library, Path(work) / library.name)
@@ -323,14 +346,16 @@ def open_kernels(
 
 
 def _refuse_undefined(name: str, source: Path, include: Sequence[Path]) -> None:
-    """Raises ToolchainError at the first place that names what is declared only, if there is one."""
+    """Raises ToolchainError at the first place that names an undefined function. Returns if no such place is
+    found."""
     for text in texts(source, include):
         if place := re.search(rf"\b{re.escape(name)}\b", text.statements):
             raise text.error(place.start(), f"'{name}' is declared, but defined nowhere")
 
 
 def _last_name(symbol: str) -> str:
-    """The name behind all namespaces and classes in a symbol by the Itanium C++ ABI; others as they are."""
+    """Returns the name of a function without its namespaces and classes, from a symbol of the Itanium C++
+    ABI. Returns any other symbol unchanged."""
     head = re.match(r"_Z(N[rVKRO]*)?", symbol)
     if head is None:
         return symbol
@@ -339,5 +364,5 @@ def _last_name(symbol: str) -> str:
         end = length.end() + int(length.group())
         name = symbol[length.end() : end]
         if not head.group(1):
-            break  # parameters come next
+            break  # the parameters follow
     return name

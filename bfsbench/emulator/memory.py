@@ -1,4 +1,4 @@
-"""Device memory of the emulation: NumPy arrays, filled with poison at first."""
+"""The memory of the emulated device: NumPy arrays, which are filled with poison at first."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _POISON = 0xCD
 
 
 def allocate(size: int, dtype: np.dtype[Any], margin: int) -> npt.NDArray[Any]:
-    """An aligned array of ``size`` elements filled with poison bytes. Raises MemoryError.
+    """Returns an aligned array of ``size`` elements, filled with poison bytes. Raises MemoryError.
 
-    ``margin`` bytes before and behind it are free.
+    ``margin`` bytes before and after the array stay unused.
     """
     count = size * dtype.itemsize
     room = np.empty(count + 2 * margin + _ALIGNMENT, np.uint8)
@@ -31,7 +31,7 @@ def allocate(size: int, dtype: np.dtype[Any], margin: int) -> npt.NDArray[Any]:
 
 
 class Buffer:
-    """A device array."""
+    """An array in device memory."""
 
     def __init__(self, device: Emulator, array: npt.NDArray[Any]) -> None:
         self._device = device
@@ -39,11 +39,12 @@ class Buffer:
         self.dtype: np.dtype[Any] = array.dtype
         self.size = array.size
         self.struct: type[Struct] | None = None
-        """The struct type of its elements, if kernels declare them as structs."""
+        """The struct type of the elements, if kernels declare them as structs."""
         self.pointer = ctypes.c_void_p(array.ctypes.data)
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
-        """Set ``count`` elements from ``start`` on, or all from there. Raises DeviceError if out of range."""
+        """Set ``count`` elements from ``start`` on to a value, by default all elements from there. Raises
+        DeviceError if the range exceeds the buffer."""
         stop = self.size if count is None else start + count
         if not 0 <= start <= stop <= self.size:
             raise DeviceError(f"fill of elements {start} to {stop} in a buffer of {self.size}")
@@ -51,7 +52,8 @@ class Buffer:
         self._device.set_written(self._array[start:stop])
 
     def upload(self, array: npt.NDArray[Any]) -> None:
-        """Copy in an array of the same size and dtype. Raises DeviceError for another one."""
+        """Copy an array into the buffer. Raises DeviceError if its size or dtype differs from the
+        buffer's."""
         if array.size != self.size or array.dtype != self.dtype:
             raise DeviceError(
                 f"cannot upload {array.size} x {array.dtype} to a buffer of {self.size} x {self.dtype}"
@@ -60,13 +62,13 @@ class Buffer:
         self._device.set_written(self._array)
 
     def download(self) -> npt.NDArray[Any]:
-        """A copy of the contents. Raises KernelError if a kernel has failed."""
+        """Returns a copy of the contents. Raises KernelError if a kernel has failed."""
         self._device.synchronize()
         return self._array.copy()
 
 
 class Signal:
-    """int32 words, or a struct, that the host can read."""
+    """Device memory of int32 words, or of one struct, that kernels write and the host reads."""
 
     def __init__(
         self, device: Emulator, array: npt.NDArray[np.int32], struct: type[Struct] | None = None
@@ -79,21 +81,23 @@ class Signal:
         self._state = None if struct is None else struct.from_buffer(array.data)
 
     def read(self, index: int = 0) -> int:
-        """The word ``index``. Raises KernelError if a kernel has failed."""
+        """Returns the word ``index``. Raises KernelError if a kernel has failed."""
         self._device.synchronize()
         return int(self._array[index])
 
     def read_struct(self) -> Any:
-        """The struct: its attributes are the members as they are now. Raises KernelError as ``read`` does."""
+        """Returns the struct, whose attributes have the present values of its members. Raises KernelError if
+        a kernel has failed."""
         self._device.synchronize()
         return self._state
 
     def fill(self, value: int, index: int | None = None) -> None:
-        """Set the word ``index``, or every word."""
+        """Set the word ``index``, or every word if ``index`` is None."""
         self._set(slice(None) if index is None else slice(index, index + 1), value)
 
     def fill_member(self, value: int, member: str, index: int = 0) -> None:
-        """Set all words of a member of the struct or, if it is an array, of one of its elements."""
+        """Set all words of a member of the struct. If the member is an array, set only its element
+        ``index``."""
         assert self.struct is not None
         self._set(self.struct.words(member, index), value)
 
@@ -102,6 +106,7 @@ class Signal:
         self._device.set_written(self._array[words])
 
     def member(self, name: str) -> Signal:
-        """The words of a member, as a pointer argument of a kernel."""
+        """Returns the part of the signal that begins at a member of its struct, as a pointer argument for a
+        kernel."""
         assert self.struct is not None
         return Signal(self._device, self._array[self.struct.words(name).start :])

@@ -1,6 +1,6 @@
-"""``bfsbench nvcc``: compiles and links CUDA programs for the CPU, with nvcc's options.
+"""The command ``bfsbench nvcc``: compiles and links CUDA programs for the CPU, with nvcc's options.
 
-The compiler reads NVIDIA's C++ headers (thrust, cuda/std) as headers of the host.
+The compiler reads NVIDIA's C++ headers (thrust, cuda/std) as headers for host code.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ _FOLDERS = (
 )
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
 _OWN = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
-"""Macros by which the headers would take the compiler for nvcc."""
+"""Macros that are hidden from NVIDIA's headers, which would otherwise take the compiler for nvcc."""
 _OPTIONS = (
     "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
     *(f"-DCCCL_DISABLE_{name}_SUPPORT" for name in ("FP16", "BF16", "NVFP8", "NVFP6", "NVFP4")),
@@ -55,8 +55,8 @@ _OPTIONS = (
 
 @cache
 def cccl_options() -> tuple[str, ...]:
-    """Options that let programs include thrust, with its sequential backend, and cuda/std; none where the
-    headers (PyPI: nvidia-cuda-cccl) are not installed."""
+    """Returns compiler options with which programs can include thrust, with its sequential backend, and
+    cuda/std. Returns no options if these headers (PyPI: nvidia-cuda-cccl) are not installed."""
     headers = _installed()
     if headers is None:
         return ()
@@ -70,7 +70,8 @@ def cccl_options() -> tuple[str, ...]:
 
 
 def _installed() -> Path | None:
-    """The folder of the headers: of the wheel, or of a CUDA toolkit."""
+    """Returns the folder of NVIDIA's C++ headers, in an installed wheel or in a CUDA toolkit. Returns None if
+    there is none."""
     spec = importlib.util.find_spec("nvidia")
     wheels = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
     places = [folder for wheel in wheels for folder in sorted(wheel.glob("cu*/include"))]
@@ -80,13 +81,14 @@ def _installed() -> Path | None:
 
 
 def _wrap(headers: Path, wrappers: Path) -> None:
-    """Write a header for each public one that hides the compiler from it."""
+    """Write a wrapper for each public header of a folder. The wrapper undefines nvcc's macros, includes the
+    header, and restores the macros."""
     wrappers.mkdir(parents=True, exist_ok=True)
     for header in headers.iterdir():
         if not header.is_file():
             continue
         lines = ["#pragma once"]
-        if header.name == "device_vector.h":  # its memory comes from the host's heap
+        if header.name == "device_vector.h":  # thrust takes its memory from the host's heap
             lines += ["#ifdef EMU_WATCH", f"#error {_UNSEEN}", "#endif"]
         for name in _OWN:
             lines += [f'#pragma push_macro("{name}")', f"#undef {name}"]
@@ -132,7 +134,7 @@ _WITHOUT_EFFECT = frozenset(
         *("--display-error-number", "-v", "--verbose", "-fmad=true", "--fmad=true", "-shared-cudart"),
     )
 )
-"""Options about machine code, registers and notes of nvcc's: nothing here depends on them."""
+"""Options that change only machine code, registers or messages of nvcc. They are ignored."""
 _WITH_A_VALUE = frozenset(
     (
         *("-arch", "--gpu-architecture", "-gencode", "--generate-code", "-code", "--gpu-code"),
@@ -142,19 +144,19 @@ _WITH_A_VALUE = frozenset(
         *("-ftz", "-prec-div", "-prec-sqrt", "--ftz", "--prec-div", "--prec-sqrt", "-Werror", "-diag-error"),
     )
 )
-"""The same for options with a value, behind a space or an equals sign."""
+"""Options with a value, after a space or an equals sign, that are ignored."""
 _REFUSED = ("-ptx", "-cubin", "-fatbin", "--ptx", "--cubin", "--fatbin", "-cuda", "-optix-ir")
 
 
 @dataclass
 class Invocation:
-    """What a command line asks for."""
+    """The contents of one command line of nvcc: files, step, and options."""
 
     mode: str = "plain"
     inputs: list[Path] = field(default_factory=list)
     output: Path | None = None
     step: str = "link"
-    """``link``, ``compile``, ``preprocess``, ``depend``, ``archive`` or ``device-link``."""
+    """One of ``link``, ``compile``, ``preprocess``, ``depend``, ``archive`` and ``device-link``."""
     language: str = ""
     preprocessor: list[str] = field(default_factory=list)
     compiling: list[str] = field(default_factory=list)
@@ -163,7 +165,8 @@ class Invocation:
 
 
 def parse(words: Sequence[str]) -> Invocation:
-    """Read nvcc's options. Raises UsageError for an option that is not supported."""
+    """Read a command line with nvcc's options. Returns the request. Raises UsageError for an option that is
+    not supported."""
     request = Invocation(mode=os.environ.get("BFSBENCH_NVCC_MODE", "plain"))
     left = list(words)
     while left:
@@ -250,7 +253,7 @@ def _option(request: Invocation, word: str, left: list[str]) -> None:
     elif name in _WITH_A_VALUE:
         argument()
     elif word in _REFUSED:
-        raise UsageError(f"{word}: there is no machine code of a GPU to write")
+        raise UsageError(f"{word}: bfsbench nvcc makes no machine code for a GPU")
     else:
         raise UsageError(f"unsupported option of nvcc: {word}")
 
@@ -272,8 +275,10 @@ def _library(request: Invocation, name: str) -> None:
 
 
 def build(request: Invocation) -> None:
-    """Do what a command line asks for. Raises ToolchainError after a failed compilation, whose messages have
-    been printed; UsageError for what cannot be done.
+    """Compile and link what a command line asks for.
+
+    Raises ToolchainError if a compilation fails, after its messages have been printed. Raises UsageError for
+    missing files, and for requests that are not supported.
     """
     if not request.inputs:
         raise UsageError("no input files")
@@ -303,7 +308,7 @@ def _archive(request: Invocation) -> None:
     if request.step == "archive":
         _run(["ar", "rcs", str(output), *map(str, request.inputs)])
         return
-    # Nothing of the device is left to link.
+    # The device code is already part of the objects: write an empty one.
     _run([*compiler(), "-x", "c++", "-c", os.devnull, "-o", str(output)])
 
 
@@ -315,7 +320,7 @@ def _link(request: Invocation, files: Sequence[str], runtime: Path) -> None:
 
 
 def _folder_for_loader(runtime: Path) -> Path:
-    """A folder in the cache where the runtime has the name by which programs look for it."""
+    """Returns a folder in the cache that contains the runtime under the name by which programs load it."""
     from elftools.elf.elffile import ELFFile
 
     with runtime.open("rb") as file:
@@ -406,7 +411,8 @@ def _mode_definitions(mode: str) -> list[str]:
 
 
 def _run(command: Sequence[str], *, output: bool = False) -> str:
-    """Run a compiler; its messages go to stderr. Raises ToolchainError when it fails."""
+    """Run a compiler, which writes its messages to stderr. Returns its standard output if ``output``. Raises
+    ToolchainError when it fails."""
     done = subprocess.run(
         command, stdout=subprocess.PIPE if output else None, stderr=subprocess.PIPE, check=False
     )

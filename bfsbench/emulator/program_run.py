@@ -1,4 +1,5 @@
-"""Runs of CUDA programs on the emulator: built watched or counting, run once for each seed."""
+"""Runs CUDA programs on the emulator: builds them as watched or counting programs, and runs them once for
+each seed."""
 
 import os
 import signal
@@ -17,27 +18,28 @@ from bfsbench.support.errors import KernelError
 
 @dataclass
 class Runs:
-    """Several runs of a program, and in how many of them each finding occurred."""
+    """The results of several runs of a program, with the number of runs in which each finding occurred."""
 
     statuses: list[int] = field(default_factory=list)
-    """Exit codes."""
+    """Exit codes of the runs."""
     findings: dict[tuple[object, ...], tuple[Finding | HostFinding, int]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
-    """How many runs had each message of a kernel that failed in another way."""
+    """Messages of kernels that failed for another reason than a finding, and the number of runs with each
+    message."""
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was found, besides what comments declare benign."""
+        """Whether all runs have no failures and no findings, except findings that comments declare benign."""
         return not self.failures and not any(True for _ in self.undeclared())
 
     def undeclared(self) -> Iterator[tuple[Finding | HostFinding, int]]:
-        """Findings that no comment declares benign, with their numbers of runs."""
+        """Yields the findings that no comment declares benign, each with its number of runs."""
         for found, runs in self.findings.values():
             if isinstance(found, HostFinding) or not found.benign:
                 yield found, runs
 
     def add(self, report: ProgramReport) -> None:
-        """Add a run's report."""
+        """Add the report of one run."""
         self.statuses.append(report.status)
         seen: dict[tuple[object, ...], Finding | HostFinding] = {}
         for found in report.findings:
@@ -53,8 +55,8 @@ class Runs:
 
 @contextmanager
 def built(sources: Sequence[Path], options: Sequence[str], mode: str) -> Iterator[Path]:
-    """A program built of its sources with nvcc's ``options``; it is removed afterwards. Raises
-    ToolchainError, UsageError."""
+    """Build a program from its sources with nvcc's ``options``. Yields its path, and removes the program
+    afterwards. Raises ToolchainError and UsageError."""
     with tempfile.TemporaryDirectory() as work:
         program = Path(work) / sources[0].stem
         build(parse([f"--{mode}", *options, *map(str, sources), "-o", str(program)]))
@@ -62,8 +64,10 @@ def built(sources: Sequence[Path], options: Sequence[str], mode: str) -> Iterato
 
 
 def run(program: Path, arguments: Sequence[str], seed: int, *, quiet: bool, stop: bool) -> ProgramReport:
-    """Run a program that is watched or counts. Its output is shown unless ``quiet``; ``stop`` ends a launch
-    at its first fault. Raises KernelError if the program was killed, or ended by _exit.
+    """Run a program that was built as watched or counting. Returns its report. Its output is shown unless
+    ``quiet``. If ``stop``, a launch ends at its first fault.
+
+    Raises KernelError if the program was killed, or ended by _exit.
     """
     record = program.with_suffix(".report")
     environment = os.environ | {"BFSBENCH_SEED": str(seed), "BFSBENCH_REPORT": str(record)}
@@ -86,8 +90,10 @@ def run(program: Path, arguments: Sequence[str], seed: int, *, quiet: bool, stop
 def check_program(
     sources: Sequence[Path], options: Sequence[str], arguments: Sequence[str], seeds: int, *, stop: bool
 ) -> Runs:
-    """Run a program, with every access to memory watched, under seeds from 1 on; the first run's output is
-    shown. Raises ToolchainError, UsageError, KernelError.
+    """Build a program and run it under the seeds 1 to ``seeds``, with every access to memory watched. Returns
+    the findings of all runs. Only the first run's output is shown.
+
+    Raises ToolchainError, UsageError and KernelError.
     """
     runs = Runs()
     with built(sources, options, "watched") as program:
@@ -97,5 +103,5 @@ def check_program(
 
 
 def lines_of(found: Finding | HostFinding) -> tuple[Line | None, ...]:
-    """The source lines of a finding."""
+    """Returns the source lines of a finding."""
     return (found.line,) if isinstance(found, HostFinding) else found.lines

@@ -1,8 +1,9 @@
-"""Inline PTX to C++: an ``asm`` statement becomes calls of functions that do what its instructions do.
+"""Translates inline PTX to C++: an ``asm`` statement becomes calls of functions with the effect of its
+instructions.
 
-Each instruction is looked up in a table; include/emu/ptx.h has the functions. A statement with an
-instruction that the table lacks becomes a ``static_assert`` that names it: so it is refused, with its line,
-only if the preprocessor lets it through.
+A table lists the known instructions, and include/emu/ptx.h has the functions. A statement with an unknown
+instruction becomes a ``static_assert`` that names the instruction. So the compiler rejects it, with its line,
+unless the preprocessor removes it.
 """
 
 import re
@@ -55,18 +56,18 @@ _SPECIAL = {
 
 
 class _UnknownError(Exception):
-    """An instruction that has no meaning here."""
+    """Raised for an instruction or operand that the translation does not know."""
 
 
 @dataclass
 class _Statement:
-    """What the operands and registers of one ``asm`` statement are in C++."""
+    """The operands and registers of one ``asm`` statement, and their names in C++."""
 
     operands: list[str]
     registers: dict[str, str] = field(default_factory=dict)
 
     def place(self, name: str) -> str:
-        """An operand or register that is written."""
+        """Returns the C++ name of an operand or register to which an instruction writes."""
         if re.fullmatch(r"%\d+", name) and int(name[1:]) < len(self.operands):
             return f"emu_{name[1:]}"
         if name in self.registers:
@@ -74,7 +75,8 @@ class _Statement:
         raise _UnknownError(name)
 
     def value(self, text: str, kind: str) -> str:
-        """An operand, register, number or special register, read as a type of C++."""
+        """Returns a C++ expression that reads an operand, register, number or special register as the C++
+        type ``kind``."""
         special = text.lstrip("%")
         if text.startswith("%%") and special in _SPECIAL:
             return f"static_cast<{kind}>({_SPECIAL[special]})"
@@ -83,7 +85,7 @@ class _Statement:
         return f"::emu::ptx::as<{kind}>({self.place(text)})"
 
     def address(self, text: str, kind: str, space: str) -> str:
-        """A place in memory, as a pointer."""
+        """Returns a C++ expression that points to a place in memory."""
         found = _ADDRESS.fullmatch(text)
         if not found:
             raise _UnknownError(text)
@@ -94,24 +96,25 @@ class _Statement:
 
 @dataclass(frozen=True)
 class _Instruction:
-    """One that has been taken apart: ``ld.acquire.gpu.u32 %0, [%1]``."""
+    """A PTX instruction, split into name, modifiers and operands, such as ``ld.acquire.gpu.u32 %0, [%1]``."""
 
     name: str
     modifiers: tuple[str, ...]
     operands: tuple[str, ...]
 
     def type(self) -> str:
-        """The type of C++ that its last modifier names."""
+        """Returns the C++ type that the last modifier names."""
         if not self.modifiers or self.modifiers[-1] not in _TYPES:
             raise _UnknownError("the type of " + self.name)
         return _TYPES[self.modifiers[-1]]
 
     def one_of(self, choices: dict[str, str], default: str) -> str:
-        """What the modifier that is one of these means."""
+        """Returns the entry of ``choices`` for the first modifier that is a key of it, or else
+        ``default``."""
         return next((choices[word] for word in self.modifiers if word in choices), default)
 
     def order(self) -> str:
-        """The order that it gives to memory, as two arguments of C++."""
+        """Returns the scope and the memory order of an instruction, as two arguments in C++."""
         found = next((word for word in self.modifiers if word in _ORDERS), "weak")
         if found == "weak" and self.name in ("red", "atom"):
             found = "relaxed"
@@ -120,7 +123,7 @@ class _Instruction:
         return f"::emu::Scope::{scope}, ::emu::Order::{order}"
 
     def space(self) -> str:
-        """The space of memory, or nothing if any."""
+        """Returns the modifier that names the memory space, or an empty string without one."""
         spaces = {"global", "shared", "shared::cta", "shared::cluster", "const", "param", "local"}
         found = next((word for word in self.modifiers if word in spaces), "")
         if found in ("const", "param", "local"):
@@ -132,7 +135,7 @@ _Emit = Callable[[_Instruction, _Statement], str]
 
 
 def _elements(instruction: _Instruction, operand: str) -> list[str]:
-    """The registers of a vector, or the one there is."""
+    """Returns the names of the registers in an operand: several for a vector, otherwise one."""
     count = {"v2": 2, "v4": 4, "v8": 8}.get(
         next((m for m in instruction.modifiers if m.startswith("v")), ""), 1
     )
@@ -143,7 +146,8 @@ def _elements(instruction: _Instruction, operand: str) -> list[str]:
 
 
 def _require_access(instruction: _Instruction) -> None:
-    """Refuse what is said of an access that has no meaning here; caches are not modelled."""
+    """Raises _UnknownError if a memory access has a modifier that the translation does not know. Modifiers
+    for caches are accepted and have no effect."""
     known = {*_SCOPES, *_ORDERS, *_TYPES, *_ATOMICS, "weak", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc"}
     known |= {"global", "shared", "shared::cta", "shared::cluster", "v2", "v4", "v8"}
     for word in instruction.modifiers:
@@ -270,9 +274,7 @@ def _arithmetic(instruction: _Instruction, statement: _Statement) -> str:
 
 
 def _policy(instruction: _Instruction, statement: _Statement) -> str:
-    return (
-        f"::emu::ptx::put({statement.place(instruction.operands[0])}, uint64_t{{0}});"  # there are no caches
-    )
+    return f"::emu::ptx::put({statement.place(instruction.operands[0])}, uint64_t{{0}});"  # no caches
 
 
 def _nothing(_: _Instruction, __: _Statement) -> str:
@@ -290,9 +292,10 @@ _TABLE: dict[str, _Emit] = {
 
 
 def translate_asm(source: SourceText, opening: int, closing: int) -> str:
-    """C++ for the statement whose brackets are at these positions.
+    """Returns C++ code for the ``asm`` statement whose brackets are at the positions ``opening`` and
+    ``closing``.
 
-    Raises ToolchainError if it cannot be read.
+    Raises ToolchainError if the statement cannot be read.
     """
     sections = split_at(":", source.code[opening + 1 : closing], source.mask[opening + 1 : closing])
     template, *others = [*sections, "", ""][:3]
@@ -318,7 +321,7 @@ def translate_asm(source: SourceText, opening: int, closing: int) -> str:
 def _statements(text: str, statement: _Statement) -> Iterator[str]:
     for written in _COMMENT.sub(" ", text).split(";"):
         rest = written.strip()
-        while rest[:1] in ("{", "}"):  # the brackets of a vector are never the first thing
+        while rest[:1] in ("{", "}"):  # a statement never begins with a vector
             rest = rest[1:].strip()
         if not rest:
             continue

@@ -1,26 +1,26 @@
-"""CUDA C++ to C++: rewrites the few constructs that a header cannot implement.
+"""Translates kernel files from CUDA C++ to C++: rewrites the few constructs that a header cannot implement.
 
 - ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a call that queues a child launch.
-- ``__shared__ int s[256];`` becomes a reference into the running block's arena, and so does
-  ``extern __shared__ int s[];``.
-- ``asm("ld.acquire.gpu.u32 %0, [%1];" ...)`` becomes calls that do the same (ptx.py).
+- ``__shared__ int s[256];`` and ``extern __shared__ int s[];`` become references into the memory of the
+  running block.
+- ``asm("ld.acquire.gpu.u32 %0, [%1];" ...)`` becomes calls with the same effect (ptx.py).
 - A local ``#include "x.cuh"`` is replaced by the translated file.
-- In builds that count, loops are divided as nvcc unrolls them.
+- In counting builds, loops are divided as nvcc unrolls them.
 
-Lines keep their file and number through ``#line`` directives, so that compilers name the ``.cu`` source.
-Kernels and shared variables that come out of macros are not supported, nor are shared variables outside
-functions.
+``#line`` directives keep the file and number of each line, so that compilers name the ``.cu`` source. Kernels
+and shared variables that macros generate are not supported. Shared variables outside functions are not
+supported either.
 
-Unrolling changes the steps of a warp whose lanes have loops of different lengths. Each lane first makes the
-iterations that are left over by four, then all lanes go on by fours. Here such a loop becomes two, of which
-the first is for what is left over. A body that only computes is unrolled twice: its iterations go by sixteen,
-then eight, four and one. The machine code that nvcc 13.0 makes of this project's kernels shows which loops
-those are: innermost loops that count up by one to a bound that is known when they start, and that end in no
-other way.
+Unrolling changes the steps of a warp whose lanes run a loop different numbers of times. With unrolling by
+four, each lane first runs the iterations that remain after division by four. Then all lanes run four
+iterations at a time. Here such a loop becomes two loops, and the first runs the remaining iterations. A body
+that only computes is unrolled further: its iterations run by sixteen, then by eight, four and one. This
+follows the machine code that nvcc 13.0 makes of this project's kernels. It unrolls innermost loops that count
+up by one to a bound that is known at the start, and that end in no other way.
 
-Lanes leave a loop at different times when a function returns a constant from it. The function is inlined, so
-each lane goes on at once to what the caller does with the constant, and meets the others behind that. Here
-such lanes call ``emu::part``.
+Lanes leave a loop at different times when a function returns a constant from it. The function is inlined. So
+each lane at once goes on to the code that uses the constant, and meets the other lanes after that. Here such
+lanes call ``emu::part``.
 """
 
 import re
@@ -41,18 +41,18 @@ from bfsbench.kernels.source import (
 
 _FOURS = (2, "emu_part ? ~3ll : 3ll")
 _SIXTEENS = (4, "!emu_part ? ~15ll : emu_part < 3 ? 16ll >> emu_part : 3ll")
-"""The number of parts of a loop, and which bits of the number of iterations each part takes."""
+"""The number of parts of a divided loop, and the bits of its number of iterations that each part takes."""
 _FOR = re.compile(r"\bfor\s*\(")
 _FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\([^;{}]*\)\s*(?:const\s*)?\{")
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _STATEMENTS = frozenset({"if", "for", "while", "switch"})
 _LOOP_OR_MEETING = re.compile(r"\b(?:for|while|do|asm|sync|__sync\w*|__\w+_sync|__nanosleep)\b")
-"""Inner loops, and what lanes of a warp do together."""
+"""Finds inner loops, and operations that the lanes of a warp do together."""
 _EXIT = re.compile(r"\b(?:break|return|goto)\b")
 _MORE_THAN_COMPUTES = re.compile(
     r"\bif\b|\bcontinue\b|[?(]|&&|\|\||\]\s*[-+*/%|&^]?=(?!=)|\*\s*\w+\s*=(?!=)|\+\+|--"
 )
-"""Branches, calls, and changes of memory."""
+"""Finds branches, calls, and changes of memory."""
 _UNROLL_PRAGMA = re.compile(r"#[ \t]*pragma[ \t]+(?:no)?unroll\b[^\n]*\s*$")
 _START = re.compile(r"[\w:]+\s+(\w+)\s*=.*", re.DOTALL)
 _CONDITION = re.compile(r"(\w+)\s*(?:<|!=)\s*([^<>=!&|?]+)", re.DOTALL)
@@ -61,7 +61,7 @@ _HEAD = (_START, _CONDITION, _STEP)
 _CONSTANT_ARRAY = re.compile(r"\bconst\b[^;(){},]*\*\s*__restrict__\s+(\w+)")
 _ELEMENT = re.compile(r"\b(\w+)\s*\[[^\[\]]*\]")
 _MEMORY = re.compile(r"[\[*]|->|\b(?!min\b|max\b)\w+\s*\(")
-"""What may change in the loop: memory, or the result of a call. A product is taken for one, too."""
+"""Finds expressions that may change during the loop: reads of memory, and calls. It also finds products."""
 _LOOP = re.compile(r"\b(?:for|while)\s*\(")
 _CONSTANT_RETURN = re.compile(r"\breturn\s+(?:true|false|\d+)\s*;")
 _HEADED = re.compile(r"(?:if\s*(?:constexpr\s*)?|for\s*|while\s*|switch\s*)\(")
@@ -69,7 +69,8 @@ _ELSE = re.compile(r"\s*else\b")
 
 
 def functions_with_loops(texts: Iterable[SourceText]) -> set[str]:
-    """Names of functions with a loop or a barrier in them, or in what they call."""
+    """Returns the names of all functions that contain a loop or a barrier, directly or through the functions
+    that they call."""
     bodies: dict[str, str] = {}
     for text in texts:
         for match in _FUNCTION.finditer(text.statements):
@@ -83,7 +84,8 @@ def functions_with_loops(texts: Iterable[SourceText]) -> set[str]:
 
 
 def unroll(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
-    """Divide the loops that nvcc unrolls; ``with_loops`` are functions that none of them calls."""
+    """Yields edits that divide the loops that nvcc unrolls. ``with_loops`` has the names of functions with
+    loops. A loop that calls one of them is not divided."""
     constant = set(_CONSTANT_ARRAY.findall(source.statements))
     for match in _FOR.finditer(source.statements):
         closing = source.closing(match.end() - 1)
@@ -101,7 +103,8 @@ def unroll(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
 
 
 def part(source: SourceText) -> Iterator[Edit]:
-    """Mark the places where a loop is left by returning a constant."""
+    """Yields edits that insert a call of ``emu::part`` where a function returns a constant from inside a
+    loop."""
     found: set[int] = set()
     for match in _LOOP.finditer(source.statements):
         body = source.closing(match.end() - 1) + 1
@@ -112,10 +115,11 @@ def part(source: SourceText) -> Iterator[Edit]:
 
 
 def _divided(head: list[str], constant: set[str], parts: int, bits: str) -> tuple[str, str] | None:
-    """The text before and behind the body of a divided loop; None if it does not count to a known bound.
+    """Returns the text before and after the body of a divided loop. Returns None if the loop does not count
+    up to a known bound.
 
-    A step with a name may turn out to be one when the function has been inlined. A bound in an array that the
-    kernel declares constant is known, and read once.
+    If the step of the loop is a name, it may turn out to be 1 after inlining, so the loop is divided. A bound
+    that is an element of an array counts as known if the kernel declares the array constant. It is read once.
     """
     if len(head) != 3:
         return None
@@ -145,7 +149,7 @@ def _calls(body: str) -> set[str]:
 
 
 def _end_of_statement(source: SourceText, position: int) -> int:
-    """Where the statement that begins at a position ends."""
+    """Returns the position of the end of the statement that begins at ``position``."""
     text = source.statements
     position += len(text[position:]) - len(text[position:].lstrip())
     if text[position] == "{":
@@ -164,7 +168,7 @@ _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
 _LAUNCH = re.compile(r"([A-Za-z_][\w:]*(?:\s*<[^<>;{}]*>)?)\s*<<<")
 _LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
 _TYPE_BEFORE = re.compile(r"\s*((?:[A-Za-z_]\w*(?:::\w+)*\s+)+)")
-"""Of a shared variable, as in ``int __shared__ s[4];``."""
+"""Finds the type of a shared variable before the word ``__shared__``, as in ``int __shared__ s[4];``."""
 SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
 _END_OR_BRACE = re.compile(r"[;{]")
 _RESTRICT = re.compile(r"\b__restrict(?:__)?\b")
@@ -174,30 +178,33 @@ _ALIGNMENT = re.compile(
 )
 _DECLARATOR = re.compile(r"([*\s]*)(?<!\w)([A-Za-z_]\w*)\s*((?:\[.*\])?)\s*$", re.DOTALL)
 _FUNCTIONS = "device_functions"
-"""Owner of the shared variables that are declared outside kernels."""
+"""The owner of shared variables that are declared outside kernels."""
 
 
 @dataclass
 class Translation:
-    """C++ for a ``.cu`` file and the local headers it includes."""
+    """The C++ code for a ``.cu`` file and the local headers that it includes, with the kernels that they
+    define."""
 
     include: Sequence[Path] = ()
-    """Folders of headers, besides that of the file that includes one."""
+    """Folders of headers, besides the folder of the file that includes a header."""
     text: str = ""
     kernels: dict[str, KernelDefinition] = field(default_factory=dict)
     launches_kernels: bool = False
     volatile: bool = False
-    """Whether threads may poll memory in loops that call nothing."""
+    """Whether threads may poll memory in loops without calls."""
     shared_variables: int = 0
     with_loops: set[str] | None = None
-    """Functions that no unrolled loop calls; None where no loop is to be unrolled."""
+    """Functions that an unrolled loop must not call. None if no loop is to be unrolled."""
 
 
 def translate(
     source: Path, include: Sequence[Path] = (), appended: str = "", *, unrolls: bool = False
 ) -> Translation:
-    """Translate a ``.cu`` file. Raises ToolchainError, naming file and line, for constructs it cannot
-    translate. ``appended`` is C++ that is compiled after it; ``unrolls`` marks the loops that nvcc unrolls.
+    """Translate a ``.cu`` file to C++. Returns the translation. ``appended`` is C++ that is added at the end.
+    If ``unrolls``, loops are divided as nvcc unrolls them.
+
+    Raises ToolchainError, which names file and line, for a construct that cannot be translated.
     """
     with_loops = functions_with_loops(texts(source, include)) if unrolls else None
     result = Translation(include, with_loops=with_loops)
@@ -210,9 +217,10 @@ def translate(
 
 
 def _define(kernel: KernelDefinition, declared: KernelDefinition) -> Edit:
-    """The exported description of a kernel behind its body: in its namespace, and left out where it is.
+    """Returns the edit that adds the description of a kernel after its body, in the kernel's namespace. If
+    the preprocessor removes the kernel, the description is removed too.
 
-    What its definition lacks a declaration before it may have: launch bounds, clusters.
+    Launch bounds and cluster size may come from an earlier declaration instead of the definition.
     """
     bounds = kernel.launch_bounds or declared.launch_bounds
     cluster = kernel.cluster or declared.cluster or 1
@@ -260,7 +268,7 @@ def _expand_includes(source: SourceText, result: Translation, including: tuple[P
     headers = [
         (match, header) for match, header in local_headers(source, result.include) if header not in including
     ]
-    if headers:  # the preprocessor may have skipped one, with the line that it would have given back
+    if headers:  # the preprocessor may have skipped a header with its #line directive
         for match in _BRANCH_END.finditer(source.code, headers[0][0].end()):
             yield Edit(
                 match.end(), match.end(), f"\n#line {source.line(match.end()) + 1} {quoted(source.path)}"
@@ -332,14 +340,16 @@ def start_of_declaration(source: SourceText, position: int) -> int:
 
 
 def end_of_declaration(source: SourceText, position: int) -> int:
-    """The place of the semicolon behind a declaration, which may define a struct; -1 without one."""
+    """Returns the position of the semicolon after a declaration, which may define a struct. Returns -1 if
+    there is none."""
     while (found := _END_OR_BRACE.search(source.mask, position)) and found.group() == "{":
         position = source.closing(found.start())
     return found.start() if found else -1
 
 
 def angles_as_brackets(declaration: str) -> str:
-    """The text with the brackets of template arguments as round ones; within others, < and > compare."""
+    """Returns the text with the angle brackets of template arguments replaced by round brackets. Inside
+    round, square or curly brackets, < and > may be comparisons, so they stay."""
     mask, depth = [], 0
     for character in declaration:
         depth += (character in "([{") - (character in ")]}")
@@ -350,12 +360,13 @@ def angles_as_brackets(declaration: str) -> str:
 def declare_shared(
     declaration: str, dynamic: bool, owner: str, number: int, *, at_file_scope: bool = False
 ) -> str | None:
-    """C++ for a shared declaration; ``number`` makes its helper names unique. ``owner`` names the
-    ``emu::Kernel`` that the variables are counted for. At file scope a variable becomes an object that
-    finds the running block's instance.
+    """Returns C++ code for the declaration of shared variables, or None if it cannot be read.
+
+    ``owner`` names the ``emu::Kernel`` to which the variables belong. ``number`` makes the names of helper
+    types unique. At file scope, a variable becomes an object that finds the variable of the running block.
     """
     alignment, aligned = "0", ""
-    if found := _ALIGNMENT.search(declaration):  # to a number, or as a type
+    if found := _ALIGNMENT.search(declaration):  # the alignment is a number or a type
         alignment = f"alignof(emu_aligned_{number})"
         aligned = f"struct emu_aligned_{number} {{ alignas({found.group(1)}) char c; }}; "
         declaration = declaration.replace(found.group(), "")

@@ -1,7 +1,7 @@
-"""What watching and counting kernels find, with its source lines.
+"""Findings and counts of watched and counting kernels, with their source lines.
 
-A watched kernel gives its memory accesses and the faults in them. A counting one gives its cost in a GPU's
-memory system, counted while warps run in lockstep. Lines come from the debug information of a library.
+A watched kernel reports its memory accesses and their faults. A counting kernel reports its cost in a GPU's
+memory system, while its warps run in lockstep. Source lines come from a library's debug information.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 
 class Line(NamedTuple):
-    """A place in the source."""
+    """A line of a source file."""
 
     file: str
     number: int
@@ -25,11 +25,13 @@ class Line(NamedTuple):
         return f"{Path(self.file).name}:{self.number}"
 
     def says(self, mark: str) -> bool:
-        """Whether a comment on the line, or a comment alone on the line above, contains these words."""
+        """Returns whether a comment contains the words ``mark``. The comment is on this line, or alone on the
+        line above."""
         return self.comment(mark) is not None
 
     def comment(self, mark: str) -> Line | None:
-        """The line of that comment."""
+        """Returns the line of the comment that contains the words ``mark``: this line, or the line above if
+        that is only a comment. Returns None if neither has the words."""
         lines = _lines_of(self.file)
         if not 0 < self.number <= len(lines):
             return None
@@ -39,7 +41,7 @@ class Line(NamedTuple):
         return Line(self.file, self.number - 1) if above.startswith("//") and mark in above else None
 
     def text(self) -> str:
-        """The text of the line; empty where the file cannot be read."""
+        """Returns the text of the line, or an empty string if the file cannot be read."""
         lines = _lines_of(self.file)
         return lines[self.number - 1].strip() if 0 < self.number <= len(lines) else ""
 
@@ -53,7 +55,8 @@ def _lines_of(file: str) -> list[str]:
 
 
 def line_at(library: Path, address: int) -> Line | None:
-    """The line that the instruction at an address of a library comes from; None if nothing is known."""
+    """Returns the source line of the instruction at an address of a library. Returns None if it is
+    unknown."""
     addresses, lines = _table(library)
     place = bisect_right(addresses, address) - 1
     return lines[place] if place >= 0 else None
@@ -61,7 +64,7 @@ def line_at(library: Path, address: int) -> Line | None:
 
 @cache
 def _table(library: Path) -> tuple[list[int], list[Line | None]]:
-    """Sorted addresses at which the source line changes, and the lines."""
+    """Returns the sorted addresses at which the source line changes, and the source line at each of them."""
     from elftools.elf.elffile import ELFFile
 
     rows: list[tuple[int, Line | None]] = []
@@ -81,7 +84,7 @@ def _table(library: Path) -> tuple[list[int], list[Line | None]]:
 
 
 def _file_names(program: Any) -> dict[int, str]:
-    """Paths by their numbers in a line program."""
+    """Returns the paths of source files by their numbers in a line program of DWARF."""
     header = program.header
     first = 0 if header.version >= 5 else 1
     folders = [folder.decode() for folder in header.include_directory]
@@ -104,13 +107,13 @@ _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "arra
 
 
 DECLARATIONS = {"race": "benign race", "uninitialised read": "benign unwritten"}
-"""What a comment says that declares a finding benign."""
+"""The words in a comment that declare a finding benign, by the kind of fault."""
 _BETWEEN_STORES = "benign race between stores"
-"""Said of a store whose races with loads are not meant."""
+"""The words in a comment that declare only races with other stores benign, not races with loads."""
 
 
 class NativeActor(ctypes.Structure):
-    """``emu::Actor`` of runtime/watch.h."""
+    """The struct ``emu::Actor`` of runtime/watch.h."""
 
     _fields_ = (
         ("site", ctypes.c_void_p),
@@ -120,7 +123,7 @@ class NativeActor(ctypes.Structure):
 
 
 class NativeFinding(ctypes.Structure):
-    """``emu::Finding``."""
+    """The struct ``emu::Finding`` of runtime/watch.h."""
 
     _fields_ = (
         *((name, ctypes.c_int) for name in ("fault", "space")),
@@ -136,7 +139,7 @@ class NativeFinding(ctypes.Structure):
 
 
 class NativeRecord(ctypes.Structure):
-    """``emu::Record``."""
+    """The struct ``emu::Record`` of runtime/watch.h."""
 
     _fields_ = (
         ("kernel", ctypes.c_char_p),
@@ -152,26 +155,28 @@ class Access:
     """One access of one thread to memory."""
 
     launch: int
-    """The launch, counted from 0 when tracing began; child kernels count too."""
+    """Number of the launch, from 0 when tracing began. Child kernels count as launches."""
     kernel: str
     block: int
     thread: int
-    """Index in its block."""
+    """Index of the thread in its block."""
     act: str
-    """``read``, ``write`` or ``update`` (an atomic function, whether or not it changed the word)."""
+    """One of ``read``, ``write`` and ``update``. An update is an atomic function, whether or not it changed
+    the word."""
     buffer: int | None
-    """Address of the buffer (``Buffer.pointer.value``); None for other memory."""
+    """Address of the buffer (``Buffer.pointer.value``). None for other memory."""
     index: int
-    """Index of the element in the buffer; of the byte in other memory."""
+    """Index of the element in the buffer. In other memory, the index of the byte."""
     before: int
     after: int
-    """The old value, as an unsigned number of up to 8 bytes; of vectors the first 8 bytes."""
+    """``before`` and ``after`` are the old and the new value, as unsigned numbers of up to 8 bytes. For a
+    vector they have its first 8 bytes."""
     line: Line | None
 
 
 @dataclass(frozen=True)
 class Actor:
-    """One side of a finding."""
+    """One of the accesses of a finding: its kind, thread and source line."""
 
     what: str
     """The kind of access, such as "plain write"."""
@@ -187,36 +192,42 @@ class Actor:
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault, as first seen at these lines."""
+    """A fault in a kernel. If a fault occurs several times at the same source lines, it is one finding."""
 
     fault: str
-    """``race``, ``out of bounds``, ``use after free``, ``uninitialised read``, ``misaligned access``;
-    ``stale read``: by a cache that does not see what the launch writes; ``lost launch``: a child
-    kernel was refused, unnoticed; ``endless``: the last access of a thread of an endless launch;
-    ``wrong mask``: a lane calls a warp function with a mask that lacks it, and goes on alone.
+    """One of these kinds:
+
+    - ``race``, ``out of bounds``, ``use after free``, ``uninitialised read``, ``misaligned access``.
+    - ``stale read``: the read goes through a cache that does not see what the launch writes.
+    - ``lost launch``: a child kernel was refused, and the program did not notice.
+    - ``endless``: the launch does not end. The finding names the last access of one of its threads.
+    - ``wrong mask``: a lane calls a warp function with a mask that lacks the lane itself, and goes on alone.
     """
     kernel: str
     where: str
-    """Element and size of the buffer, or other memory."""
+    """The element and the size of the buffer, or a description of other memory."""
     actor: Actor
     other: Actor | None
     """The other access of a race, or the store that a stale read does not see."""
     count: int
-    """How many times it was seen at these lines."""
+    """How many times the fault was seen at these lines."""
 
     @property
     def benign(self) -> bool:
-        """Whether a comment in the source says so, on the line or on the one above.
+        """Whether comments in the source declare the finding benign. A comment is on the line of an access,
+        or on the line above.
 
-        It says ``benign race`` at each plain store that races or, where others are atomic, at the plain load;
-        between volatile accesses at either; ``benign race between stores`` covers no race with a load. It
-        says ``benign unwritten`` where what was never written is read.
+        ``benign race`` must stand at each plain store that races. If the race has no plain store, it must
+        stand at the plain load. Between volatile accesses it may stand at either. ``benign race between
+        stores`` does not cover a race with a load. ``benign unwritten`` must stand where memory that was
+        never written is read.
         """
         return bool(self.declarations)
 
     @property
     def declarations(self) -> tuple[Line, ...]:
-        """The comments that say so; none unless all say so that have to."""
+        """The lines of the comments that declare the finding benign. Empty unless every access that needs a
+        comment has one."""
         actors = [actor for actor in (self.actor, self.other) if actor]
         if self.fault not in DECLARATIONS:
             return ()
@@ -237,11 +248,12 @@ class Finding:
 
     @property
     def lines(self) -> tuple[Line | None, ...]:
-        """The one or two source lines involved."""
+        """The one or two source lines of the finding."""
         return (self.actor.line, self.other.line) if self.other else (self.actor.line,)
 
     def shown(self, how_often: str) -> Iterator[str]:
-        """The finding and the source lines of its accesses, for a terminal."""
+        """Yields the lines that show the finding on a terminal, with the source lines of its accesses.
+        ``how_often`` says how many times it was seen."""
         yield f"  {self.fault} on {self.where}, kernel '{self.kernel}' [{how_often}]"
         for actor in filter(None, (self.actor, self.other)):
             yield f"    {actor}"
@@ -254,15 +266,16 @@ class Finding:
 
 
 class Sites:
-    """Finds the lines of instructions in loaded modules."""
+    """Finds the source lines of instructions in loaded libraries of kernels."""
 
     def __init__(self, runtime: ctypes.CDLL, libraries: dict[str, Path]) -> None:
         self._runtime = runtime
         self._libraries = libraries
-        """By the path that each was loaded from."""
+        """The compiled libraries, by the path of the copy that was loaded."""
 
     def line(self, site: int) -> Line | None:
-        """The line of the call that returns to ``site``."""
+        """Returns the source line of the call that returns to the address ``site``, or None if it is
+        unknown."""
         path = ctypes.c_char_p()
         base = self._runtime.emu_module_of(site, ctypes.byref(path))
         library = self._libraries.get((path.value or b"").decode()) if base else None
@@ -270,7 +283,8 @@ class Sites:
 
 
 def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Finding:
-    """A finding with its lines."""
+    """Convert a finding of the C++ runtime. Returns it with its source lines, which the function ``line``
+    finds by address."""
 
     fault = _FAULTS[native.fault]
 
@@ -304,7 +318,8 @@ def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Findin
 
 
 def access(native: NativeRecord, first_launch: int, elements: dict[int, int], line: Line | None) -> Access:
-    """A traced access; ``elements`` are sizes of elements by the addresses of buffers."""
+    """Convert a traced access of the C++ runtime. Returns it with the given source line. ``elements`` has the
+    element size of each buffer by its address."""
     element = elements.get(native.begin, 1)
     return Access(
         native.launch - first_launch,
@@ -321,10 +336,11 @@ def access(native: NativeRecord, first_launch: int, elements: dict[int, int], li
 
 
 MOST_POLLS = 20_000_000
-"""If all that a launch has done this often is to look at the same places again, nobody will change them."""
+"""Most steps in a row in which a launch only repeats reads of the same places. After that, the launch counts
+as endless: no thread will change these places."""
 KINDS = ("load", "store", "atomic", "barrier")
 STEPS = ("steps", "far", "near", "shared_steps", "atomics", "barriers")
-"""Of the longest warp; see PhaseCount."""
+"""The kinds of steps that are counted for the longest warp. PhaseCount describes them."""
 MEMORIES = ("global", "shared", "remote shared", "none")
 
 
@@ -335,7 +351,7 @@ _NUMBERS = (
 
 
 class NativeCount(ctypes.Structure):
-    """``emu::Count`` of runtime/counting.h."""
+    """The struct ``emu::Count`` of runtime/counting.h."""
 
     _fields_ = (
         ("site", ctypes.c_void_p),
@@ -346,7 +362,7 @@ class NativeCount(ctypes.Structure):
 
 
 class NativePhaseCount(ctypes.Structure):
-    """``emu::PhaseCount``."""
+    """The struct ``emu::PhaseCount`` of runtime/counting.h."""
 
     _fields_ = (
         ("kernel", ctypes.c_char_p),
@@ -360,71 +376,73 @@ class NativePhaseCount(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Count:
-    """The work of warps at one instruction in one phase of one launch. Numbers are sums over its
-    executions."""
+    """The work of all warps at one instruction, in one phase of one launch. Numbers are sums over all
+    executions of the instruction."""
 
     launch: int
-    """Counted from 0; child kernels count too."""
+    """Number of the launch, from 0. Child kernels count as launches."""
     kernel: str
     phase: int | None
-    """The number that a kernel has noted for what it does now; None if it notes none."""
+    """The number of the phase that the kernel has marked, or None if it marks no phases."""
     line: Line | None
     kind: str
     """One of KINDS."""
     memory: str
-    """One of MEMORIES; ``none`` for barriers."""
+    """One of MEMORIES. It is ``none`` for barriers."""
     executions: int
-    """Executions by a warp, with any number of lanes; for memory accesses this is the number of requests."""
+    """Executions by a warp, with any number of lanes. For memory accesses this is the number of requests."""
     lanes: int
-    """That took part."""
+    """Lanes that took part, summed over the executions."""
     bytes: int
-    """Bytes requested by the lanes."""
+    """Bytes that the lanes requested."""
     polls: int
-    """Executions that are left out: a warp polls the same addresses while it waits for others."""
+    """Executions that are not counted, because a warp repeats a read while it waits for others."""
     sectors: int
-    """Sectors of 32 bytes of global memory, each once per execution."""
+    """Sectors of 32 bytes of global memory. A sector counts once per execution."""
     distinct_sectors: int
-    """Each once."""
+    """Sectors of 32 bytes of global memory. A sector counts once in all."""
     far_sectors: int
-    """Sectors that the warp has not loaded recently: not among its last 512 or so."""
+    """Sectors that are not among the last 512 or so that the warp has loaded."""
     passes: int
     """Passes through shared memory: one per execution, and one more for each bank conflict."""
     conflicts: int
     collisions: int
     """Lanes of atomics that are not the first one on their word in an execution."""
     most_collisions: int
-    """In one execution."""
+    """The most collisions in one execution."""
     hottest: int
-    """Executions of atomics by different warps on the same word of global memory."""
+    """Most executions of atomics on one word of global memory, over all warps."""
 
 
 @dataclass(frozen=True)
 class PhaseCount:
-    """One phase of one launch; a launch that notes no phases is one."""
+    """The work of one phase of one launch. A launch that marks no phases is a single phase."""
 
     launch: int
     kernel: str
     phase: int | None
     blocks: int
     threads: int
-    """A block."""
+    """Threads per block."""
     shared: int
     """Bytes of shared memory per block."""
     steps: int
-    """Steps of the warp whose steps take the longest: accesses to memory and barriers in sequence."""
+    """Steps of the warp whose steps take the longest: its memory accesses and barriers, one after the
+    other."""
     far: int
-    """Loads from global memory among them, of sectors that the warp has not loaded recently."""
+    """Steps that load sectors of global memory that the warp has not loaded recently."""
     near: int
-    """Loads of recently loaded sectors."""
+    """Steps that load sectors of global memory that the warp has loaded recently."""
     shared_steps: int
-    """Accesses to shared memory."""
+    """Steps that access shared memory."""
     atomics: int
-    """In global memory."""
+    """Steps that are atomics in global memory."""
     barriers: int
 
 
 def count(native: NativeCount, first: int, kernel: str, line: Callable[[int], Line | None]) -> Count:
-    """With its line; ``first`` is the first launch's number."""
+    """Convert a count of the C++ runtime. Returns it with its source line. ``first`` is the number of the
+    first launch, which becomes 0."""
     return Count(
         launch=native.launch - first,
         kernel=kernel,
@@ -437,7 +455,8 @@ def count(native: NativeCount, first: int, kernel: str, line: Callable[[int], Li
 
 
 def phase_count(native: NativePhaseCount, first: int) -> PhaseCount:
-    """``first`` is the first launch's number."""
+    """Convert the count of a phase of the C++ runtime. ``first`` is the number of the first launch, which
+    becomes 0. Returns the count."""
     return PhaseCount(
         launch=native.launch - first,
         kernel=native.kernel.decode(),

@@ -1,11 +1,12 @@
-"""Whole CUDA programs to C++: a preprocessed file, host and device parts, becomes one translation unit.
+"""Translates whole CUDA programs to C++: a preprocessed file with host and device code becomes one
+translation unit.
 
-The text is what the compiler's preprocessor made, so macros are expanded and headers are in it. Headers of
-the system are left alone. In the others
+The input is the output of the preprocessor, so macros are expanded and headers are included. System headers
+stay unchanged. In all other code:
 
-- ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a configuration and a call of the kernel;
-- a kernel's body begins with the question whether it is to be launched (include/emu/program.h);
-- shared variables, inline PTX and, in builds that count, loops are rewritten as in kernel files.
+- ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a configuration and a call of the kernel.
+- A kernel's body first asks whether the kernel is to be launched (include/emu/program.h).
+- Shared variables and inline PTX are rewritten as in kernel files. In counting builds, so are loops.
 """
 
 import re
@@ -21,7 +22,6 @@ from bfsbench.emulator.translate import (
     end_of_declaration,
     functions_with_loops,
     part,
-    quoted,
     start_of_declaration,
     unroll,
 )
@@ -63,7 +63,7 @@ _VOLATILE = re.compile(r"\bvolatile\b")
 
 
 class Preprocessed(SourceText):
-    """The output of the preprocessor, with what comes from headers of the system put aside."""
+    """The output of the preprocessor. The text of system headers is set aside until the end."""
 
     def __init__(self, path: Path, output: str) -> None:
         self._hidden: list[str] = []
@@ -77,7 +77,7 @@ class Preprocessed(SourceText):
         self._starts = [start for start, *_ in self._markers]
 
     def replace(self, edits: list[Edit]) -> None:
-        """Make edits, so that later ones see their result."""
+        """Apply edits, so that later edits see their result."""
         if edits:
             self._read(self.path, super().edited(edits))
 
@@ -97,7 +97,7 @@ class Preprocessed(SourceText):
         return "".join(parts)
 
     def place(self, position: int) -> tuple[str, int]:
-        """The file and line that the text at a position comes from."""
+        """Returns the file and the line from which the text at a position comes."""
         index = bisect_right(self._starts, position) - 1
         if index < 0:
             return str(self.path), super().line(position)
@@ -113,9 +113,11 @@ class Preprocessed(SourceText):
 
 
 def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -> tuple[str, bool]:
-    """Translate the preprocessor's output for a file of a program. ``unrolls`` marks the loops that nvcc
-    unrolls. Returns the text, and whether threads may poll memory in loops that call nothing. Raises
-    ToolchainError, naming file and line, for constructs it cannot translate.
+    """Translate the preprocessor's output for one file of a program. If ``unrolls``, loops are divided as
+    nvcc unrolls them.
+
+    Returns the C++ text, and whether threads may poll memory in loops without calls. Raises ToolchainError,
+    which names file and line, for a construct that cannot be translated.
     """
     source = Preprocessed(path, preprocessed)
     source.replace(list(_built_in(source)))
@@ -137,7 +139,8 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
 
 
 def _built_in(source: Preprocessed) -> Iterator[Edit]:
-    """CUDA's built-in variables, but for a function's own variables of these names."""
+    """Yields edits that replace CUDA's built-in variables, such as ``threadIdx``. A function's own variables
+    with these names stay."""
     own = [(match.group(1), match.start()) for match in _OWN_VARIABLE.finditer(source.statements)]
     bodies = _function_bodies(source) if own else []
     hidden = {(name, body.start) for name, at in own for body in bodies if at in body}
@@ -155,7 +158,8 @@ def _asm(source: Preprocessed) -> Iterator[Edit]:
 
 
 def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> Iterator[Edit]:
-    """What a kernel does first; parameters without a name get one."""
+    """Yields edits that add the first statement of a kernel, and that name its unnamed parameters. The
+    statement asks whether the kernel is to be launched."""
     names, types = [], []
     opening = source.code.rfind(kernel.parameters + ")", 0, kernel.body.start)
     position = opening
@@ -187,7 +191,7 @@ def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> It
 
 
 def _parameter_name(declared: str) -> str | None:
-    """The name in a parameter's declaration; None if it has none."""
+    """Returns the name in the declaration of a parameter, or None if it has no name."""
     if found := _POINTER_NAME.search(declared):
         return found.group(1)
     found = _LAST_NAME.search(declared)
@@ -200,7 +204,8 @@ def _parameter_name(declared: str) -> str | None:
 
 
 def _template_arguments(head: str) -> str:
-    """The arguments that stand for a template's own parameters; empty for what is no template."""
+    """Returns the parameters of a template as its arguments, such as ``<T, N>``. Returns an empty string for
+    other functions."""
     match = _TEMPLATE.search(head)
     if match is None:
         return ""
@@ -235,7 +240,8 @@ def _launches(source: Preprocessed) -> Iterator[Edit]:
 
 
 def _start_of_callee(mask: str, position: int) -> int | None:
-    """Where the expression begins that is launched; it ends at a position."""
+    """Returns the position at which the launched expression begins. It ends at ``position``. Returns None if
+    no expression ends there."""
     while True:
         end = len(mask[:position].rstrip()) if mask[position - 1].isspace() else position
         last = mask[end - 1]
@@ -258,7 +264,8 @@ def _start_of_callee(mask: str, position: int) -> int | None:
 
 
 def _opening(mask: str, position: int) -> int | None:
-    """Where the bracket is that the one at a position closes."""
+    """Returns the position of the bracket that the bracket at ``position`` closes, or None if there is
+    none."""
     depth, angles = 0, mask[position] == ">"
     for i in range(position, -1, -1):
         character = mask[i]
@@ -296,9 +303,10 @@ def _shared(source: Preprocessed, kernels: Sequence[KernelDefinition]) -> Iterat
 
 
 def _function_bodies(source: Preprocessed) -> list[range]:
-    """The outermost blocks that are neither of a namespace, of a class, nor of a linkage."""
+    """Returns the outermost blocks of braces that are function bodies. Blocks of namespaces, classes and
+    linkage specifications do not count."""
     bodies: list[range] = []
-    scopes: list[int | None] = []  # where each open block begins, if it is an outermost body
+    scopes: list[int | None] = []  # of open blocks: begin of a function body, -1 for a scope
     depth = 0
     for match in _BRACES.finditer(source.statements):
         if match.group() == "{":
@@ -316,8 +324,3 @@ def _function_bodies(source: Preprocessed) -> list[range]:
             if start is not None and start >= 0:
                 bodies.append(range(start, match.start()))
     return bodies
-
-
-def line_directive(path: Path) -> str:
-    """A directive that what follows is the first line of a file."""
-    return f"#line 1 {quoted(path)}\n"

@@ -1,7 +1,11 @@
-"""Entries: searches of other programs, declared in a TOML file each, that stand beside the variants.
+"""Entries: programs of other authors that take part in a sweep. Each is declared in a TOML file.
 
-Every kind of entry runs in a separate process, so a crash or a memory leak affects only its own row.
-``declaration`` is the file, ``folder`` the graph for the process, ``process`` the protocol, ``answer`` the
-check of its output, ``variant`` the entry as a variant. ``host`` is the program that calls shared libraries
-and Python functions.
+Every entry runs in a process of its own, so a crash or a memory leak affects only its own row.
+
+- ``declaration`` reads the TOML file.
+- ``folder`` writes the graph for the process.
+- ``process`` implements the protocol between bfsbench and the process.
+- ``answer`` reads and checks the output of the process.
+- ``variant`` makes the entry a variant.
+- ``host`` is the program that calls shared libraries and Python functions.
 """

@@ -1,4 +1,5 @@
-"""The file with the output of an entry: it is overwritten before a search, and its size is checked."""
+"""The file with the output of an entry. It is overwritten before each search, and its size is checked after
+it."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def poison(path: Path, num_vertices: int) -> None:
-    """Overwrite the answer with a value that no search gives. The file itself is kept, as the program may
-    have mapped it."""
+    """Overwrite the answer with a value that no search writes. The file itself stays, because the program may
+    have mapped it into memory."""
     import numpy as np
 
     with path.open("r+b" if path.exists() else "w+b") as file:
@@ -24,7 +25,8 @@ def poison(path: Path, num_vertices: int) -> None:
 
 
 def read(path: Path, num_vertices: int) -> npt.NDArray[np.int32]:
-    """The answer, int32[V]. Raises WrongResultError for a file of another size."""
+    """Returns the answer of the last search, int32[V]. Raises WrongResultError if the file has another size,
+    or if a value was not written."""
     import numpy as np
 
     size = path.stat().st_size if path.exists() else 0

@@ -1,6 +1,7 @@
-"""Building the programs of entries: the source is cloned or copied at the declared commit, changed and built.
-In the cache, ``entries/NAME/bin`` has the built files and ``entries/NAME/record.json`` describes the build.
-Both can be copied to a machine without internet or compiler.
+"""Builds the programs of entries: gets the source at the declared commit, changes it and compiles it.
+
+In the cache, ``entries/NAME/bin`` has the built files, and ``entries/NAME/record.json`` describes the build.
+Both can be copied to a machine without internet access or compiler.
 """
 
 import hashlib
@@ -23,7 +24,8 @@ RECORD = "record.json"
 
 
 def record_of(entry: Entry) -> dict[str, object]:
-    """The record of the existing build; empty if there is none, or if the declaration has changed."""
+    """Returns the record of an entry's build. Returns an empty dict if there is no build, or if the
+    declaration has changed since."""
     try:
         found = json.loads((entry.folder / RECORD).read_bytes())
     except (OSError, ValueError):
@@ -32,12 +34,13 @@ def record_of(entry: Entry) -> dict[str, object]:
 
 
 def made_files(entry: Entry) -> list[Path]:
-    """The built files."""
+    """Returns the paths of the files that the build of an entry makes. They need not exist."""
     return [entry.folder / "bin" / Path(made).name for made in entry.build.makes] if entry.build else []
 
 
 def missing(entry: Entry) -> str:
-    """The command that builds the entry, in one line; empty if it is built."""
+    """Returns one line that says how to build the entry. Returns an empty string if the entry is built or
+    needs no build."""
     there = all(file.is_file() for file in made_files(entry))
     if entry.build is None or (there and record_of(entry)):
         return ""
@@ -46,11 +49,12 @@ def missing(entry: Entry) -> str:
 
 
 def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] = print) -> Path:
-    """Build an entry's program, from a clone of its repository or of the one in ``source``; its record.
+    """Build the program of an entry, from a clone of its repository or from a clone of ``source``. Returns
+    the path of the record of the build.
 
-    Raises UsageError when there is nothing to build, no such commit, or a change does not apply;
-    ToolchainError for a missing compiler or a failed command. The previous build is kept until the new one is
-    complete.
+    Raises UsageError if there is nothing to build, if the commit does not exist, or if a change does not
+    apply. Raises ToolchainError for a missing compiler or a failed command. The previous build stays until
+    the new build is complete.
     """
     declared = entry.build
     if declared is None:
@@ -72,7 +76,7 @@ def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] 
 
 
 def _get(entry: Entry, declared: Build, source: Path | None, work: Path, tell: Callable[[str], None]) -> None:
-    """Put the source at the declared commit into a folder."""
+    """Put the source at the declared commit into the folder ``work``. Raises UsageError if this fails."""
     if not declared.repository:
         if source is not None:
             raise UsageError(f"entry {entry.name} is built from the files beside {entry.file}: no --source")
@@ -97,7 +101,7 @@ def _git(words: list[str], folder: Path | None, failed: str) -> None:
     done = subprocess.run([git, *words], cwd=folder, env=quiet, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        fatal = (line for line in lines if line.startswith("fatal:"))  # git's advice comes after it
+        fatal = (line for line in lines if line.startswith("fatal:"))  # git's advice follows this line
         raise UsageError(f"{failed}: {next(fatal, lines[-1] if lines else 'git failed')}")
 
 
@@ -109,7 +113,7 @@ def _add(file: Path, work: Path) -> None:
 
 
 def _apply(file: Path, old: str, new: str) -> None:
-    """Apply a change to the source. Raises UsageError unless it contains ``old``."""
+    """Replace ``old`` by ``new`` in a source file. Raises UsageError if the file does not contain ``old``."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -122,7 +126,8 @@ def _apply(file: Path, old: str, new: str) -> None:
 
 
 def _commands(entry: Entry) -> tuple[list[str], dict[str, str]]:
-    """The shell commands with compilers in place, and the versions of these. Raises ToolchainError."""
+    """Returns the shell commands of the build with the compilers filled in, and the version of each compiler.
+    Raises ToolchainError for a missing compiler."""
     assert entry.build is not None
     found = {
         name: get()
@@ -138,7 +143,7 @@ def _cxx() -> str:
 
 
 def c_compiler() -> str:
-    """The command that compiles C. Raises ToolchainError when there is none."""
+    """Returns the command that compiles C. Raises ToolchainError when there is no compiler."""
     for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
         if shutil.which(name):
             return name
@@ -168,7 +173,8 @@ def _run(command: str, work: Path, name: str) -> None:
 
 
 def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -> Path:
-    """Store the built files beside their record."""
+    """Move the built files into the cache and write the record of the build. Returns the path of the
+    record."""
     fresh = storage.part_of(entry.folder / "bin")
     fresh.mkdir()
     for made in declared.makes:
@@ -189,7 +195,7 @@ def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -
 
 
 def _declaration(entry: Entry) -> str:
-    """A hash of everything that determines the build: the table ``build`` and the added files."""
+    """Returns a hash of everything that determines the build: the table ``build`` and the added files."""
     assert entry.build is not None
     digest = hashlib.sha256(msgspec.json.encode(entry.build))
     for name in entry.build.add:

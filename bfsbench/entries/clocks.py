@@ -1,8 +1,10 @@
-"""A program's own clock compared with the host's, on a graph whose searches take milliseconds on any device.
+"""Compares the clock of an entry's program with the host's clock. The graph is chosen so that searches take
+milliseconds on any device.
 
-Each search has an untimed part: the host's time less the program's. It is the same for a search that reaches
-nothing as for one that reaches most of the graph, because both send a line and write an answer. So if the
-second search has a much longer untimed part, then the program's clock does not show how long it searches.
+Each search has an untimed part: the host's time minus the program's time. It should not depend on the search,
+because every search sends a line and writes an answer. So one search starts from a vertex that reaches
+nothing, and another reaches most of the graph. If the second one has a much longer untimed part, the
+program's clock does not show how long it searches.
 """
 
 from __future__ import annotations
@@ -20,19 +22,21 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.base import Problem
 
 GRAPH = "lattice(rows=4096,columns=64,keep=0.7)"
-"""It has 262,144 vertices, some of them isolated, and 5,000 levels, each of which costs a GPU a barrier."""
+"""The graph has 262,144 vertices, of which some are isolated. It has 5,000 levels, and each level costs a GPU
+a barrier."""
 ROUNDS = 9
-"""Pairs of searches before a clock is called wrong. One pair is enough for a right clock, unless a program
-had to wait for a core."""
+"""Number of pairs of searches before a clock is called wrong. For a right clock, one pair suffices, unless a
+program had to wait for a core."""
 _SHARE, _SLACK_MS = 0.25, 2.0
-"""How much longer the untimed part of the long search may be: this share of that search, plus this."""
+"""Limit to how much longer the untimed part of the long search may be: ``_SHARE`` of this search, plus
+``_SLACK_MS``."""
 
 
 @cache
 def untimed_ms(variant: type[EntryVariant]) -> float | None:
-    """Compare the clocks, once per process.
+    """Compare the program's clock with the host's clock on a fixed graph, once per process.
 
-    Returns the untimed part in ms for each vertex and arc of GRAPH, or None if the program cannot search it.
+    Returns the untimed part in ms per vertex and arc of the graph, or None if the program cannot search it.
     Raises WrongResultError if the program's clock contradicts the host's.
     """
     from bfsbench.graphs.load import load
@@ -60,8 +64,8 @@ def untimed_ms(variant: type[EntryVariant]) -> float | None:
 
 
 def _times(program: EntryVariant, search: Problem) -> tuple[float, float]:
-    """Search, and check the answer. Returns the time by the program's clock and by the host's. Raises
-    DeviceError, WrongResultError."""
+    """Run one search and check its answer. Returns its time in ms by the program's clock and by the host's
+    clock. Raises DeviceError or WrongResultError if the search fails."""
     run = search.run(program)
     run.poison()
     run.solve()

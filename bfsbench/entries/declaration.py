@@ -1,4 +1,4 @@
-"""The TOML file of an entry: the program, how it is built and called, and what its clock covers."""
+"""Reads the TOML file of an entry: the program, how it is built and called, and what its clock covers."""
 
 import re
 from pathlib import Path
@@ -12,10 +12,10 @@ from bfsbench.support.paths import cache_dir
 from bfsbench.support.toml_files import TomlTable, converted, read_toml
 
 PARTS = ("initialisation", "transfers", "conversion")
-"""What a clock may cover besides the search: initialisation of levels and queues; transfers between host and
-device; conversion of the graph."""
+"""Work that a clock may cover besides the search: initialisation of levels and queues, transfers between host
+and device, and conversion of the graph."""
 EXPORTS = ("mtx", "sg", "el")
-"""Text and binary formats that graphs are written in for programs that cannot be changed."""
+"""Text and binary formats in which graphs are written for programs that have their own readers."""
 KINDS = ("command", "library", "python")
 
 Covered = Literal["initialisation", "transfers", "conversion"]
@@ -27,7 +27,8 @@ _COMMAND_PLACES = frozenset({"here", "built", "graph", "answer", "source", *(f"g
 
 
 class Change(TomlTable, frozen=True, kw_only=True):
-    """A change to a file of the program's source: ``old``, which must occur, is replaced by ``new``."""
+    """A change to a file of the program's source: the text ``old`` is replaced by ``new``. The file must
+    contain ``old``."""
 
     file: Text
     old: Text
@@ -35,58 +36,60 @@ class Change(TomlTable, frozen=True, kw_only=True):
 
 
 class Build(TomlTable, frozen=True, kw_only=True):
-    """How to build the program."""
+    """How to build the program of an entry: the table ``build`` of its TOML file."""
 
     repository: str = ""
-    """The git repository; empty if the source is beside the TOML file."""
+    """URL of the git repository. Empty if the source lies beside the TOML file."""
     commit: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{40})?$")] = ""
-    """The commit, with all 40 digits."""
+    """The commit, with all 40 hexadecimal digits."""
     submodules: bool = False
     add: tuple[Text, ...] = ()
     """Files beside the TOML file that are copied into the source, such as a driver."""
     changes: tuple[Change, ...] = ()
     run: tuple[Text, ...] = ()
-    """Shell commands, in the source's folder. {cxx}, {cc} and {nvcc} are the compilers."""
+    """Shell commands that run in the folder of the source. {cxx}, {cc} and {nvcc} stand for the compilers."""
     makes: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1)]
-    """Files that the build makes, which are kept."""
+    """Files that the build makes. They are kept."""
 
 
 class Call(TomlTable, frozen=True, kw_only=True):
-    """How the program is called. Exactly one of ``command``, ``library`` and ``python``."""
+    """How to call the program of an entry: the table ``call`` of its TOML file. It has exactly one of
+    ``command``, ``library`` and ``python``."""
 
     command: tuple[Text, ...] = ()
-    """Words of a command. One process answers all searches, unless {source} is among the words."""
+    """Words of a command. One process runs all searches, unless {source} is among the words."""
     library: str = ""
     """Path of a shared library."""
     function: str = ""
-    """The function in the library."""
+    """Name of the function in the library."""
     python: str = ""
-    """``module:function``."""
+    """A Python function, as ``module:function``."""
     packages: tuple[Text, ...] = ()
-    """Python packages it needs, by their names for pip, with the module in parentheses if its name
-    differs."""
+    """Python packages that the function needs, by their names for pip. The module follows in parentheses if
+    its name differs."""
     arrays: Literal["numpy", "cupy"] = "numpy"
-    """The type of arrays for a Python function."""
+    """The type of arrays that a Python function takes."""
     device: Literal["cpu", "gpu"] = "cpu"
     answer: Literal["levels", "parents"] = "levels"
     unreached: int = -1
-    """Level of a vertex that was not reached; parents are negative there."""
+    """The level of a vertex that was not reached. In an answer of parents, any negative number means this."""
     time: str = ""
-    """Pattern of the line with the time, for programs with other output; its group is the number."""
+    """Regular expression of the line with the time, if the program prints other output too. Its group is the
+    number."""
     unit: Literal["ms", "us", "s"] = "ms"
     memory_mib: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Limit of memory on the host; by default the available memory."""
+    """Limit of memory on the host in MiB. By default it is the available memory."""
 
 
 class Clock(TomlTable, frozen=True, kw_only=True):
-    """Whose clock measures a search, and what it covers besides the search."""
+    """The clock that measures a search of an entry, and the work that it covers besides the search."""
 
     held_by: Literal["events", "theirs", "ours"]
     covers: tuple[Covered, ...] = ()
 
 
 class Entry(TomlTable, frozen=True, kw_only=True):
-    """A whole file."""
+    """The declaration of an entry: the contents of its TOML file."""
 
     name: Name
     summary: Text
@@ -99,48 +102,50 @@ class Entry(TomlTable, frozen=True, kw_only=True):
     clock: Clock
     build: Build | None = None
     where: str = ""
-    """Path of the TOML file; not a key of it."""
+    """Path of the TOML file. It is not a key of the file."""
 
     @property
     def file(self) -> Path:
-        """The TOML file."""
+        """The path of the TOML file."""
         return Path(self.where)
 
     @property
     def kind(self) -> str:
-        """One of KINDS."""
+        """The way in which the program is called: command, library or python."""
         return next(kind for kind in KINDS if getattr(self.call, kind))
 
     @property
     def per_search(self) -> bool:
-        """Whether each search is a process of its own."""
+        """Whether each search runs in a process of its own."""
         return any("{source}" in word for word in self.call.command)
 
     @property
     def folder(self) -> Path:
-        """The folder of the built files."""
+        """The folder of the built files, in the cache."""
         return cache_dir() / "entries" / self.name
 
     @property
     def exports(self) -> list[str]:
-        """Formats in which the graph has to be written."""
+        """The formats in which the program needs the graph."""
         return [name for name in EXPORTS if any(f"{{graph.{name}}}" in word for word in self.call.command)]
 
     def filled(self, text: str, **more: str) -> str:
-        """A text of the file with {here}, {built} and ``more`` filled in."""
+        """Returns ``text`` with {here}, {built} and the names in ``more`` replaced by their values. Other
+        names in braces stay."""
         values = {"here": str(self.file.parent), "built": str(self.folder / "bin"), **more}
         return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
     @property
     def covers(self) -> str:
-        """The value of the column ``covers``: ``initialisation=yes transfers=no conversion=no``."""
+        """The value of the column ``covers``, such as ``initialisation=yes transfers=no conversion=no``."""
         return " ".join(f"{part}={'yes' if part in self.clock.covers else 'no'}" for part in PARTS)
 
 
 def read(path: Path) -> Entry | None:
-    """The entry of a TOML file; None for a file without a table ``call``, which declares something else.
+    """Read the TOML file of an entry. Returns None if it has no table ``call``, because it then declares
+    something else.
 
-    Raises InputError naming the file and the key at fault.
+    Raises InputError, which names the file and the wrong key.
     """
     table = read_toml(path)
     return _entry(table, path) if "call" in table else None
@@ -154,13 +159,13 @@ def _entry(table: dict[str, Any], path: Path) -> Entry:
 
 
 def _mistakes(entry: Entry) -> list[str]:
-    """Mistakes that the types do not catch."""
+    """Returns messages about the mistakes in a declaration that the types of its fields cannot show."""
     call, found = entry.call, []
     given = [kind for kind in KINDS if getattr(call, kind)]
     if entry.where:
         found.append("Object contains unknown field `where`")
     if len(given) != 1:
-        found.append(f"call: one of {', '.join(KINDS)} is wanted, not {' and '.join(given) or 'none'}")
+        found.append(f"call: give one of {', '.join(KINDS)}, not {' and '.join(given) or 'none'}")
     if bool(call.library) != bool(call.function):
         found.append("call: library and function go together")
     if call.python and not re.fullmatch(r"[\w.]+:\w+", call.python):
@@ -170,16 +175,16 @@ def _mistakes(entry: Entry) -> list[str]:
             f"call: command has no place {{{place}}}: there are {', '.join(sorted(_COMMAND_PLACES))}"
         )
     if call.time and not _has_one_group(call.time):
-        found.append(f"call: time is no pattern with one group: '{call.time}'")
+        found.append(f"call: time is not a regular expression with one group: '{call.time}'")
     if (call.time or call.unit != "ms") and not call.command:
-        found.append("call: time and unit are of what a command prints")
+        found.append("call: time and unit need a command, which prints the time")
     if entry.clock.held_by == "events" and call.arrays != "cupy":
         found.append("clock: only Python functions over CuPy arrays are timed by events")
     if entry.clock.held_by == "theirs" and not call.command:
-        found.append("clock: functions are timed here: held_by is 'ours' or 'events'")
+        found.append("clock: bfsbench times functions: held_by must be 'ours' or 'events'")
     if entry.clock.held_by != "theirs" and entry.per_search:
         found.append(
-            "clock: a command with {source} holds the clock itself, its start is no part of a search"
+            "clock: held_by must be 'theirs' for a command with {source}, whose start is not part of a search"
         )
     if entry.build and bool(entry.build.repository) != bool(entry.build.commit):
         found.append("build: repository and commit go together")

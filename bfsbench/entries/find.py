@@ -1,4 +1,4 @@
-"""Discovery of entries: in this package, the configuration folder, and the folders of variants."""
+"""Finds entries in this package, in the user's configuration folder, and in the folders of variants."""
 
 import difflib
 import os
@@ -14,7 +14,8 @@ SHIPPED = Path(__file__).parent / "shipped"
 
 
 def own_folder() -> Path:
-    """The user's entries: ``BFSBENCH_ENTRIES``, or a folder of the configuration."""
+    """Returns the folder of the user's entries: the environment variable ``BFSBENCH_ENTRIES``, or a folder of
+    the user's configuration."""
     if override := os.environ.get("BFSBENCH_ENTRIES"):
         return Path(override).expanduser()
     import platformdirs
@@ -23,8 +24,8 @@ def own_folder() -> Path:
 
 
 def entry_variants(folders: Iterable[Path], problems: list[str]) -> Iterator[type[EntryVariant]]:
-    """The entries of the package, the user's, and those of ``folders``; a line is added to ``problems`` for
-    each that cannot be read."""
+    """Yields the entries of this package, the user's entries, and the entries in ``folders``. Appends a
+    message to ``problems`` for each entry that cannot be read."""
     places = dict.fromkeys((SHIPPED, own_folder().resolve(), *folders))
     for file in dict.fromkeys(file.resolve() for folder in places for file in declarations_in(folder)):
         try:
@@ -37,7 +38,8 @@ def entry_variants(folders: Iterable[Path], problems: list[str]) -> Iterator[typ
 
 
 def declarations_in(folder: Path) -> list[Path]:
-    """TOML files in a folder, and in subfolders those with the subfolder's name."""
+    """Returns the TOML files of a folder. In each subfolder, only a TOML file with the name of the subfolder
+    counts."""
     return [
         *sorted(f for f in folder.glob("*.toml") if f.is_file()),
         *sorted(f for f in folder.glob("*/*.toml") if f.stem == f.parent.name and f.is_file()),
@@ -45,17 +47,17 @@ def declarations_in(folder: Path) -> list[Path]:
 
 
 def entries_among(variants: Mapping[str, type[Variant]]) -> dict[str, type[EntryVariant]]:
-    """The variants that are entries."""
+    """Returns the variants that are entries, by name."""
     return {name: one for name, one in variants.items() if issubclass(one, EntryVariant)}
 
 
 def find_entry(name: str, variants: Mapping[str, type[Variant]]) -> type[EntryVariant]:
-    """The entry of that name. Raises UsageError when there is none."""
+    """Returns the entry with a given name. Raises UsageError if there is none."""
     entries = entries_among(variants)
     if name in entries:
         return entries[name]
     if name in variants:
-        raise UsageError(f"{name} is a variant of this package, no entry")
+        raise UsageError(f"{name} is a variant of this package, not an entry")
     near = difflib.get_close_matches(name, entries, n=1)
     hint = f"did you mean {near[0]}?" if near else "see 'bfsbench entry list'"
     raise UsageError(f"unknown entry '{name}': {hint}")

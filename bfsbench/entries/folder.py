@@ -1,6 +1,7 @@
-"""A graph for the process of an entry: a folder of arrays, which are copies. Programs can write to them.
+"""A graph in the form that an entry's process reads: a folder of arrays. They are copies, so programs can
+write to them.
 
-``arrays.txt`` has a line for each fact or array::
+``arrays.txt`` has one line for each number or array:
 
     num_vertices 75888
     num_edges 811480
@@ -10,13 +11,17 @@
     column_offsets ...
     row_indices ...
 
-An array's line has its file in the folder, its type, its length, and the byte at which its elements begin,
-which are little-endian. On a symmetrised graph the last two name the files of the first two.
+The line of an array has its file in the folder, its type, its length, and the byte at which its elements
+begin. Elements are little-endian. For a symmetrised graph, ``column_offsets`` and ``row_indices`` name the
+files of ``row_offsets`` and ``column_indices``.
 
-Programs with their own readers get the graph in their format, written once per graph and untimed. ``mtx`` is
-Matrix Market, pattern, general: a line for every arc, vertices from 1. ``el`` has a line for every arc,
-vertices from 0. ``sg`` is the serialised graph of GAP: a byte for directed, arcs stored and vertices in 64
-bits, then offsets in 64 bits and neighbours in 32, of the transposed graph as well where it is directed.
+Programs with their own readers get the graph in another format. It is written once per graph, and not timed.
+
+- ``mtx`` is Matrix Market, pattern, general: one line per arc, with vertices from 1.
+- ``el`` has one line per arc, with vertices from 0.
+- ``sg`` is the serialised graph of GAP. One byte says whether the graph is directed. The numbers of arcs and
+  vertices follow, in 64 bits each, then the offsets in 64 bits and the neighbours in 32 bits. For a directed
+  graph, offsets and neighbours of the transposed graph follow.
 """
 
 from __future__ import annotations
@@ -45,7 +50,7 @@ _ARCS_AT_A_TIME = 1 << 20
 
 
 def write_export(graph: Graph, path: Path) -> None:
-    """Write a graph in the format of the file's suffix. Raises OSError."""
+    """Write a graph in the format that the suffix of the path names. Raises OSError."""
     with storage.replacing(path) as file:
         _WRITERS[path.suffix](graph, file)
 
@@ -87,7 +92,8 @@ ARRAYS = ("row_offsets", "column_indices", "column_offsets", "row_indices")
 
 
 class GraphFolder:
-    """The folder of one graph, for all entries of this process; removed when it is no longer used."""
+    """The folder of one graph, for all entries that this process runs. It is removed when it is no longer
+    used."""
 
     def __init__(self, graph: Graph) -> None:
         runs = cache_dir() / "entries" / "runs"
@@ -108,7 +114,8 @@ class GraphFolder:
         self._digests = {file: storage.digest(file) for file in self.path.iterdir()}
 
     def export(self, name: str) -> Path:
-        """The graph in one of ``declaration.EXPORTS``, written at the first call."""
+        """Returns the path of the graph in one of the formats mtx, sg and el. The first call writes the
+        file."""
         path = self.path / f"graph.{name}"
         graph = self._graph()
         if not path.exists() and graph is not None:
@@ -117,17 +124,18 @@ class GraphFolder:
         return path
 
     def written(self) -> list[str]:
-        """The names of the files that have changed since they were made."""
+        """Returns the names of the files that have changed since bfsbench wrote them."""
         return [file.name for file, digest in self._digests.items() if not _has(file, digest)]
 
     def new_answer(self, entry: str) -> Path:
-        """A new file for the answers of an entry."""
+        """Returns the path of a new file for the answers of an entry, in a new folder."""
         place = Path(tempfile.mkdtemp(prefix=f"{entry}-", dir=self.path))
         return place / ANSWER
 
 
 def _lay(array: npt.NDArray[Any], path: Path) -> str:
-    """Copy an array into the folder. Returns the text that follows its name in INDEX."""
+    """Copy an array into a file of the folder. Returns the rest of the array's line in arrays.txt: file,
+    type, length and first byte."""
     np.save(path, array)
     return f"{path.name} {array.dtype.name} {len(array)} {path.stat().st_size - array.nbytes}"
 
@@ -140,7 +148,8 @@ def _has(file: Path, digest: str) -> bool:
 
 
 def _remove_abandoned(runs: Path) -> None:
-    """Remove the folders of processes of this host that are no more; others may share the cache."""
+    """Remove the folders of processes of this host that no longer exist. Other hosts may share the cache, and
+    their folders stay."""
     for folder in runs.iterdir():
         owner, _, where = folder.name.partition("@")
         if where.startswith(f"{platform.node()}-") and owner.isdigit() and not _is_alive(int(owner)):
@@ -153,16 +162,16 @@ def _is_alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # a process of another user, which is alive
+        pass  # another user's process is alive
     return True
 
 
 @dataclass(frozen=True)
 class GraphArrays:
-    """A graph for entries in Python; arrays are read-only, of NumPy or of CuPy.
+    """A graph as an entry in Python gets it. Its arrays are read-only arrays of NumPy or CuPy.
 
-    row_offsets, column_offsets: int32 or int64[V+1]; column_indices, row_indices: int32[E], ascending within
-    a row. ``directed`` is False if every arc is stored both ways.
+    ``row_offsets`` and ``column_offsets`` are int32 or int64[V+1]. ``column_indices`` and ``row_indices`` are
+    int32[E], and ascend within a row. ``directed`` is False if every arc is stored in both directions.
     """
 
     num_vertices: int
@@ -175,13 +184,14 @@ class GraphArrays:
 
     @cached_property
     def edge_sources(self) -> npt.NDArray[np.int32]:
-        """int32[E], made at the first access: with column_indices the arcs as pairs."""
+        """The tail of each arc, int32[E], in the order of ``column_indices``. The array is made at the first
+        access."""
         degrees = np.diff(self.row_offsets)
         return np.repeat(np.arange(self.num_vertices, dtype=np.int32), degrees)
 
 
 def read(folder: Path) -> GraphArrays:
-    """The graph in a folder, its arrays memory-mapped."""
+    """Read the graph in a folder. Returns it with memory-mapped arrays."""
     facts: dict[str, Any] = {}
     for line in (folder / INDEX).read_text(encoding="utf-8").splitlines():
         name, *said = line.split()

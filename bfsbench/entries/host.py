@@ -1,9 +1,9 @@
-"""The process of an entry that is a shared library or a Python function.
+"""The program that runs an entry if the entry is a shared library or a Python function.
 
-It is started as ``python -m bfsbench.entries.host`` with the TOML file, the graph's folder and the file for
-the answer. It follows the protocol of :mod:`bfsbench.entries.process`, and times each call. The array that a
-search fills is between guard words. Before each search it is overwritten, and so is an array that a Python
-function has returned.
+It is started as ``python -m bfsbench.entries.host``, with the TOML file, the graph's folder and the file for
+the answer. It follows the protocol of :mod:`bfsbench.entries.process`, and measures the time of each call.
+The array for the answer lies between guard words. The program overwrites this array before each search, and
+also the array that a Python function has returned.
 """
 
 import ctypes
@@ -26,14 +26,14 @@ from bfsbench.programs import POISON
 from bfsbench.support.errors import BfsbenchError
 
 GUARD = 1024
-"""Words on either side of the array."""
+"""Number of guard words before the array, and after it."""
 _GUARD_WORD = 0x6A6A6A6B
 
 Search = Callable[[int, Any], Any]
 
 
 class GuardedArray:
-    """int32[V] of NumPy or CuPy between guard words."""
+    """An array int32[V] of NumPy or CuPy between guard words, which show writes outside of the array."""
 
     def __init__(self, num_vertices: int, numpy: Any) -> None:
         self._all = numpy.full(num_vertices + 2 * GUARD, _GUARD_WORD, dtype=numpy.int32)
@@ -51,7 +51,7 @@ Prepare = Callable[[folder.GraphArrays], Search]
 
 
 def loaded(entry: Entry) -> Prepare:
-    """The function that prepares a graph, with its library or Python module loaded."""
+    """Load the library or the Python module of an entry. Returns the function that prepares a graph."""
     if entry.call.library:
         function = getattr(ctypes.CDLL(entry.filled(entry.call.library)), entry.call.function)
         return lambda graph: of_library(entry, function, graph)
@@ -62,7 +62,8 @@ def loaded(entry: Entry) -> Prepare:
 
 
 def of_library(entry: Entry, function: Any, graph: folder.GraphArrays) -> Search:
-    """The function of a shared library, called with source -1 to prepare."""
+    """Prepare a graph with the function of a shared library, which is called with source -1. Returns the
+    search."""
     pointer = ctypes.c_void_p
     function.argtypes = [
         ctypes.c_int64,
@@ -87,13 +88,14 @@ def of_library(entry: Entry, function: Any, graph: folder.GraphArrays) -> Search
 
 
 def on_device(graph: folder.GraphArrays, cupy: Any) -> folder.GraphArrays:
-    """The graph with its arrays on the device."""
+    """Returns the graph with its arrays on the GPU."""
     arrays = {name: cupy.asarray(getattr(graph, name)) for name in folder.ARRAYS}
     return folder.GraphArrays(graph.num_vertices, graph.num_edges, graph.directed, **arrays)
 
 
 def timer(entry: Entry, cupy: Any) -> Callable[[Callable[[], Any]], tuple[Any, float]]:
-    """A function that calls and times: it returns the result, and ms by the clock that the entry declares."""
+    """Returns a function that makes a call and returns its result and its time in ms. The entry declares
+    whether the host's clock or the GPU's events measure it."""
 
     def by_host(call: Callable[[], Any]) -> tuple[Any, float]:
         started = perf_counter()
@@ -114,16 +116,16 @@ def timer(entry: Entry, cupy: Any) -> Callable[[Callable[[], Any]], tuple[Any, f
 
 
 def spoil(result: object) -> None:
-    """Overwrite the returned array, so that it cannot serve as the answer of another search."""
+    """Overwrite the array that a search has returned, so that it cannot be the answer of another search."""
     flags = getattr(result, "flags", None)
     if flags is not None and getattr(flags, "writeable", True):
         result.fill(POISON % 128)  # type: ignore[attr-defined]
 
 
 def whole_numbers(found: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """An answer as int32. Raises BfsbenchError for one that would be another then."""
+    """Returns an answer as int32. Raises BfsbenchError if this would change a value."""
     with np.errstate(invalid="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of complex numbers
+        warnings.simplefilter("ignore")  # NumPy warns about complex numbers
         exact = found.astype("<i4")
     if not np.array_equal(exact, found):
         raise BfsbenchError("it returned an answer of other than whole numbers of 32 bits")
@@ -131,8 +133,8 @@ def whole_numbers(found: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
 
 
 def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -> None:
-    """Prepare the graph, then search from each source read. If a search returns a callable, this makes the
-    answer, untimed."""
+    """Prepare the graph, then search from each source on standard input. If a search returns a callable,
+    calling it makes the answer. This call is not timed."""
     cupy = importlib.import_module("cupy") if entry.call.arrays == "cupy" else None
     prepare = loaded(entry)
     say(LOADED)
@@ -158,7 +160,8 @@ def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -
 
 
 def main() -> None:
-    """Run the program. Standard output is for replies only; a library's output goes to standard error."""
+    """Run the program. Standard output is for replies only, so the output of a library goes to standard
+    error."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
 

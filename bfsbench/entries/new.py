@@ -1,4 +1,4 @@
-"""A new working entry, as a start for a user's own."""
+"""Writes the files of a new entry, which works and which the user can then change."""
 
 from pathlib import Path
 
@@ -9,17 +9,20 @@ from bfsbench.support.errors import UsageError
 
 _SKELETONS = Path(__file__).parent / "skeletons"
 _HEADER = _SKELETONS / "entry.h"
-"""What commands in C, C++ and CUDA include."""
+"""The header that commands in C, C++ and CUDA include."""
 _NAME = "NAME"
 
 
 def new(name: str, kind: str, parent: Path, device: str = "cpu") -> list[Path]:
-    """Write the files of a new entry into the folder ``parent``/``name``; these, the TOML file first.
+    """Write the files of a new entry into the folder ``parent``/``name``. Returns their paths, the TOML file
+    first.
 
-    Raises UsageError for an invalid name, if the name exists, and for a library on a GPU.
+    Raises UsageError for an invalid name, for an existing folder, and for a library on a GPU.
     """
     if not is_name(name):
-        raise UsageError(f"'{name}' is no name: lower-case letters, digits and _, a letter first")
+        raise UsageError(
+            f"'{name}' is not a valid name: use lower-case letters, digits and _, and begin with a letter"
+        )
     if kind not in KINDS:
         raise UsageError(f"there is no kind '{kind}': choose from {', '.join(KINDS)}")
     if (kind, device) == ("library", "gpu"):

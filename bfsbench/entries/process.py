@@ -1,10 +1,12 @@
-"""The process of an entry, its protocol, and the programs that run now.
+"""Runs the process of an entry, and implements the protocol between this process and bfsbench.
 
-The process prints ``ready`` when the graph is prepared. Then each line on its standard input is a source
-vertex: it searches, writes the answer to its file, and prints the time. It ends at the end of its input.
-``error TEXT`` instead of either line ends the process with a message. Programs of one search per process are
-started for each search, and print the time among other output. An entry keeps one program for each graph in
-use. NVIDIA's library says how much memory is in use on the GPUs.
+The process prints ``ready`` when the graph is prepared. Then it reads source vertices, one per line, from its
+standard input. For each one it searches, writes the answer to its file, and prints the time. It ends at the
+end of its input. To report an error, it prints ``error TEXT`` instead of ``ready`` or a time, and ends.
+
+A program that runs one search per process is started for each search. It prints the time among other output.
+For each graph in use, an entry keeps one process. NVIDIA's library NVML reports the memory in use on the
+GPUs.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def device_memory_used() -> int | None:
-    """Bytes in use on all GPUs of this machine together; None where unknown."""
+    """Returns the bytes in use on all GPUs of this machine together, or None if they are unknown."""
     try:
         import pynvml
     except ImportError:
@@ -56,44 +58,45 @@ READY = "ready"
 LOADED = "loaded"
 """Printed by a program that has loaded its libraries and begins to prepare the graph."""
 GUARD_BROKEN = "error: it wrote outside its array"
-"""Line of ``bfsbench.entries.host``."""
+"""Printed by ``bfsbench.entries.host`` if a search wrote outside its array."""
 
 _LOOK_EVERY_S = 0.05
-"""Seconds between checks of a process's memory."""
+"""Seconds between two checks of a process's memory."""
 _GRACE_S = 0.2
-"""Seconds for children of a process to end after its reply."""
+"""Seconds that the children of a process get to end after its reply."""
 _END_S = 5.0
-"""Seconds for a process to end after its input."""
+"""Seconds that a process gets to end after the end of its input."""
 _LONGEST_LINE = 1 << 16
 _ERRORS_KEPT = 1 << 16
-"""Bytes that are kept of the beginning of a program's standard error, and of its end."""
+"""Bytes that are kept of the beginning and of the end of a program's standard error."""
 _LONGEST_ERROR = 1000
 _PROC = Path("/proc")
 _RUNNING: set[int] = set()
-"""The programs that this process runs."""
+"""Ids of the entries' processes that this process runs."""
 _NUMBER = r"\s*([+-]?[0-9][0-9.eE+-]*)\s*"
 
 
 class EntryCrashError(DeviceError):
-    """The process of an entry ended, or sent an invalid reply."""
+    """Raised if the process of an entry ends too early, or sends an invalid reply."""
 
     status = "crash"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """The reply to one search."""
+    """The reply of an entry's process to one search."""
 
     said: float | None
-    """The time that the program prints, in its unit; None if it prints none."""
+    """The time that the program prints, in its own unit. None if it prints no time."""
     wall_ms: float
-    """From the request to the reply, by the host's clock."""
+    """Time from the request to the reply by the host's clock, in ms."""
     digit: float = 0.0
-    """The unit of the last digit that the program prints."""
+    """The value of one unit in the last digit of the printed time, in the program's unit."""
 
 
 class Errors:
-    """Reads what a program writes to standard error. Keeps the beginning and the end: it may be endless."""
+    """Reads the standard error of a program. Keeps only its beginning and its end, because it may be
+    endless."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._begin, self._end, self._is_cut = b"", b"", False
@@ -102,7 +105,7 @@ class Errors:
         self._thread.start()
 
     def _read(self) -> None:
-        with suppress(OSError, ValueError):  # closed by ``end``
+        with suppress(OSError, ValueError):  # the pipe has been closed
             while found := os.read(self._pipe.fileno(), _ERRORS_KEPT):
                 room = _ERRORS_KEPT - len(self._begin)
                 self._begin += found[:room]
@@ -111,12 +114,13 @@ class Errors:
                 self._end = self._end[-_ERRORS_KEPT:]
 
     def end(self) -> None:
-        """Wait for what has been written. A process that is left may keep the pipe open."""
+        """Wait until the output so far has been read. The wait is limited, because a process that was left
+        running may keep the pipe open."""
         self._thread.join(_GRACE_S)
 
     def summary(self) -> str:
-        """Returns the last line that is not blank, its beginning if it is long. If lines were dropped, the
-        first line, too."""
+        """Returns the last line that is not blank, shortened if it is long. If lines were dropped, the first
+        line is added before it."""
         lines = [
             line for line in (self._begin + self._end).decode(errors="replace").splitlines() if line.strip()
         ]
@@ -125,7 +129,7 @@ class Errors:
 
 
 class Process:
-    """A running program. Raises LaunchError when it cannot be started."""
+    """A running process of an entry. Raises LaunchError when it cannot be started."""
 
     def __init__(
         self,
@@ -144,7 +148,7 @@ class Process:
         self._lines: list[str] = []
         self._rest = b""
         self.peak_bytes = 0
-        """The peak of its memory on the host that was observed."""
+        """The highest observed memory use of the process on the host, in bytes."""
         try:
             self._process = subprocess.Popen(
                 words,
@@ -153,7 +157,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=_environment(self._mark),
-                process_group=0,  # all of it can be stopped at once
+                process_group=0,  # so that all of its processes can be stopped at once
             )
         except OSError as error:
             raise LaunchError(f"cannot start {words[0]}: {error.strerror or error}") from error
@@ -164,8 +168,8 @@ class Process:
         self._errors = Errors(self._process.stderr)
 
     def wait_until_ready(self) -> float:
-        """Wait for ``ready``. Returns the ms since the first ``loaded``, or since the call if there is none.
-        Raises as ``ask`` does."""
+        """Wait until the process prints ``ready``. Returns the ms since the first line ``loaded``, or since
+        the call if that line does not come. Raises the errors of ``ask``."""
         started, is_loaded = time.perf_counter(), False
         while (line := self._line()) != READY:
             if line == LOADED and not is_loaded:
@@ -174,9 +178,9 @@ class Process:
         return (time.perf_counter() - started) * 1e3
 
     def ask(self, source: int) -> Reply:
-        """Search from a source. On return nothing of the program runs until ``resume``.
+        """Search from a source. Returns the reply, and stops the program until ``resume`` is called.
 
-        Raises EntryCrashError, DeviceOutOfMemoryError, WrongResultError.
+        Raises EntryCrashError, DeviceOutOfMemoryError and WrongResultError.
         """
         started = time.perf_counter()
         try:
@@ -188,12 +192,13 @@ class Process:
             wall_ms = (time.perf_counter() - started) * 1e3
             said = self._time_in(line)
             if said is not None or line == "done":
-                self.pause()  # at once: what it writes now would be untimed
+                self.pause()  # at once, because later writes would not be timed
                 return Reply(said, self._until_alone(started, wall_ms), self._digit)
             self._refuse(line)
 
     def outcome(self) -> Reply:
-        """Wait for the end of a program of one search. Raises as ``ask`` does."""
+        """Wait for the end of a program that runs one search. Returns its reply. Raises EntryCrashError,
+        DeviceOutOfMemoryError and WrongResultError."""
         started, said = time.perf_counter(), None
         if self._process.stdin:
             self._process.stdin.close()
@@ -211,8 +216,9 @@ class Process:
         return Reply(said, self._until_alone(started, (time.perf_counter() - started) * 1e3), self._digit)
 
     def _until_alone(self, started: float, wall_ms: float) -> float:
-        """Wait for the child processes that it has left, which may be working on the answer. Returns the time
-        of the search in ms until the last of them ended. Raises WrongResultError if they go on running."""
+        """Wait for the child processes that the program has left, because they may still write the answer.
+        Returns the time in ms from the beginning of the search to the end of the last child. Raises
+        WrongResultError if they keep running."""
         deadline = time.monotonic() + _GRACE_S
         while left := self._others():
             if time.monotonic() > deadline:
@@ -228,12 +234,12 @@ class Process:
         return left_by(self._process.pid, self._mark, _RUNNING)
 
     def pause(self) -> None:
-        """Stop its process group until ``resume``: it could go on working on its answer, and threads of some
-        programs spin while they wait for a source."""
+        """Stop the process group until ``resume`` is called. Otherwise it could still change its answer, and
+        threads of some programs spin while they wait for a source."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it run again."""
+        """Let a paused process group run again."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -242,7 +248,7 @@ class Process:
                 os.killpg(self._process.pid, number)
 
     def close(self) -> None:
-        """Let it end by itself."""
+        """Close the input of the process, so that it ends by itself. Kill it if it does not end."""
         self.resume()
         with suppress(OSError, subprocess.TimeoutExpired):
             if self._process.stdin:
@@ -251,8 +257,8 @@ class Process:
         self.stop()
 
     def stop(self) -> None:
-        """Kill it and its descendants."""
-        left = self._others()  # while it lives: it may be the parent of some
+        """Kill the process and its descendants."""
+        left = self._others()  # while it lives, because it may be the parent of some of them
         self._signal(signal.SIGKILL)
         self._process.wait()
         signal_all({*left, *self._others()}, signal.SIGKILL)
@@ -269,7 +275,8 @@ class Process:
         return self._process.stdin.fileno()
 
     def _line(self, at_end: Exception | None = None) -> str:
-        """The next line that it prints. Raises ``at_end``, by default EntryCrashError, when there is none."""
+        """Returns the next line that the process prints. Raises ``at_end``, by default EntryCrashError, if
+        there is no further line."""
         assert self._process.stdout is not None
         output = self._process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
@@ -304,14 +311,14 @@ class Process:
             raise EntryCrashError(line.removeprefix("error").lstrip(": ") or "it gave up")
 
     def _require_memory(self) -> None:
-        """Raises DeviceOutOfMemoryError, and kills the process, when it exceeds its limit."""
+        """Raises DeviceOutOfMemoryError and kills the process if it exceeds its memory limit."""
         self.note_memory()
         if self._limit is not None and self.peak_bytes > self._limit:
             self.stop()
             raise DeviceOutOfMemoryError(f"it took more than {self._limit >> 20} MiB on the host")
 
     def note_memory(self) -> None:
-        """Record its memory, or its peak where the system has that."""
+        """Record the peak memory of the process on the host, if the system reports it."""
         with suppress(OSError, ValueError):
             for line in (_PROC / str(self._process.pid) / "status").read_text().splitlines():
                 if line.startswith("VmHWM:"):
@@ -347,37 +354,42 @@ def round_trip_ms() -> float:
 
 
 def _environment(mark: str) -> dict[str, str]:
-    """The environment of this process, with this package on Python's path, and the mark."""
+    """Returns the environment for a process. It adds this package to Python's path, and a mark by which
+    descendants of the process are found."""
     path = filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
     return os.environ | {MARK: mark, "PYTHONPATH": os.pathsep.join(path)}
 
 
 @dataclass
 class Running:
-    """What is kept between the searches of an entry on one graph."""
+    """The process of an entry on one graph, with the figures that are kept between searches."""
 
     folder: GraphFolder
     path: Path
-    """Of the file for its answers."""
+    """Path of the file for the answers."""
     on_gpu: bool = False
     process: Process | None = None
     preparation_ms: float = 0.0
     held_bytes: int | None = None
-    """Of the GPUs' memory, after the preparation and at most after a search."""
+    """GPU memory that the process holds after its preparation, plus what later searches added. None if it is
+    unknown."""
     before_bytes: int | None = None
-    """In use on the GPUs before the preparation, then before each search: others may take more between."""
+    """GPU memory in use before the preparation, and then before each search: other programs may take more in
+    between."""
     peak_bytes: int = 0
     beyond_ms: list[float] = field(default_factory=list)
-    """Of each search of a point: host's clock less the program's, less what is allowed."""
+    """For each search of a point: by how many ms the difference of host's time and program's time exceeds the
+    allowed difference."""
     first_ms: dict[int, tuple[float, int]] = field(default_factory=dict)
-    """Of the process: the time of the first search from each source, and the arcs that it traversed."""
+    """For each source, the first search from it in this process: its time in ms, and the number of arcs that
+    it traversed."""
     too_fast: list[bool] = field(default_factory=list)
-    """Of each later search of a point that first ones can be compared with: whether it is too fast."""
+    """For each later search of a point that can be compared with first searches: whether it is too fast."""
     read_digest: str = ""
-    """Digest of the last answer when it was read; empty before."""
+    """Digest of the last answer when bfsbench read it. Empty before that."""
 
     def note(self) -> None:
-        """Look at the memory it has now."""
+        """Record the memory that the process uses now, on the host and on the GPUs."""
         if self.process is not None:
             self.process.note_memory()
             self.peak_bytes = max(self.peak_bytes, self.process.peak_bytes)
@@ -387,7 +399,8 @@ class Running:
             self.before_bytes = used
 
     def require_same_answer(self) -> None:
-        """Raises WrongResultError if the answer is not what was read. Then forgets it."""
+        """Raises WrongResultError if the answer has changed since bfsbench read it. Afterwards the digest of
+        the answer is forgotten."""
         digest, self.read_digest = self.read_digest, ""
         if digest and (not self.path.exists() or storage.digest(self.path) != digest):
             raise WrongResultError("it wrote its answer after it had replied")
@@ -404,7 +417,8 @@ class Running:
 
 
 class _Kept:
-    """What runs on the graphs in use: it ends with its graph."""
+    """Keeps the processes of entries on all graphs in use. The processes on a graph end when the graph is
+    deleted."""
 
     def __init__(self) -> None:
         self._folders: dict[int, GraphFolder] = {}
@@ -429,7 +443,7 @@ class _Kept:
         self._folders.pop(key, None)
 
     def forget(self, folder: GraphFolder) -> None:
-        """Kill the programs on a graph, and give up its folder."""
+        """Kill the programs that use a graph's folder, and give up the folder."""
         for key in [key for key, one in self._running.items() if one.folder is folder]:
             self._running.pop(key).kill()
         self._folders = {key: kept for key, kept in self._folders.items() if kept is not folder}
@@ -439,10 +453,11 @@ _KEPT = _Kept()
 
 
 def forget(folder: GraphFolder) -> None:
-    """Kill the programs of a folder. The next one on its graph gets a new folder."""
+    """Kill the programs that use a graph's folder. The next program on the graph gets a new folder."""
     _KEPT.forget(folder)
 
 
 def running(graph: Graph, entry: Entry) -> Running:
-    """What is kept of an entry on a graph, not started yet when first asked for; it ends with the graph."""
+    """Returns the record of an entry's process on a graph. At the first call the process is not started yet.
+    The process ends when the graph is deleted."""
     return _KEPT.of(graph, entry)

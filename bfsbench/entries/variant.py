@@ -1,4 +1,4 @@
-"""An entry as a variant: it is planned, run, checked and reported like those of this package."""
+"""Makes an entry a variant, so that bfsbench plans, runs, checks and reports it like its own variants."""
 
 from __future__ import annotations
 
@@ -30,40 +30,46 @@ if TYPE_CHECKING:
 
 _UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _CLOCK_TOLERANCE = 1.01
-"""Largest ratio of a program's time to the host's."""
+"""The largest ratio of a program's time to the host's time."""
 _CLOCK_SLACK_MS = 0.05
 _UNTIMED_SHARE = 0.05
-"""Allowed difference of the host's time and a program's: this share of the host's ..."""
+"""The difference of the host's time and a program's time may be this share of the host's time, plus further
+terms."""
 _UNTIMED_MS = 0.25
-"""... plus this, and _PASSES times a measured round trip of a line and a measured filling of an answer ..."""
+"""A further term of the allowed difference, in ms. ``_PASSES`` times the time to send a line and to fill an
+answer is added too."""
 _PASSES = 4
 _UNTIMED_VERTEX_MS = 4e-5
-"""... plus this for each vertex, where the program's clock does not cover conversion ..."""
+"""Allowed difference in ms per vertex, if the program's clock does not cover conversion."""
 _UNTIMED_ARC_MS = 1e-5
-"""... plus this for each arc, where it does not cover transfers or conversion. What is not covered is at most
-_PASSES times as long for a vertex or arc as in the searches that ``clocks`` measures."""
+"""Allowed difference in ms per arc, if the program's clock does not cover both transfers and conversion. The
+difference per vertex and arc is at most ``_PASSES`` times the difference in the searches that ``clocks``
+measures."""
 _CONTRADICTION_MS = 100.0
-"""A program whose median difference is larger than allowed by this does not just wait for a core."""
+"""A program is rejected if its median difference exceeds the allowed difference by this time. Waiting for a
+core cannot explain it."""
 _FASTER = 4
-"""A repeated search that is faster than a first one from another source by this repeats an answer ..."""
+"""A repeated search repeats an old answer if it is faster by this factor than the first search from another
+source."""
 _COMPARABLE = 10
-"""... if the other one traverses at least this part of its arcs ..."""
+"""Two searches are compared only if the other search traverses at least this part of the arcs: one in
+``_COMPARABLE``."""
 _COMPARED_MS = 20.0
-"""... and would take at least this time."""
+"""Two searches are compared only if the first search would take at least this time in ms."""
 _SHORTEST_MS = 1e-6
 _CORE_BYTES_PER_MS = 8e8
-"""More than a core reads from its nearest cache: 128 bytes a cycle at 6 GHz."""
+"""More than one core can read from its nearest cache: 128 bytes a cycle at 6 GHz."""
 _GPU_BYTES_PER_MS = 1e11
-"""More than all multiprocessors of a GPU read from their nearest caches."""
+"""More than all multiprocessors of a GPU can read from their nearest caches."""
 
 _CALLERS = ("answer", "clocks", "folder", "host", "process", "variant")
-"""Modules of this package that a search of an entry runs through."""
+"""Modules of this package that take part in a search of an entry."""
 _SEARCHES_TO_JUDGE = 3
-"""Fewest searches before a program is rejected."""
+"""Fewest searches before a program is rejected for its times."""
 
 
 class _EntryClock:
-    """The time of the last search, by the clock that the entry declares."""
+    """A clock that returns the time of the last search, measured as the entry declares."""
 
     def __init__(self, variant: EntryVariant) -> None:
         self._variant = variant
@@ -79,10 +85,11 @@ class _EntryClock:
 
 
 class EntryVariant(ForeignProgram):
-    """A search of another program. ``variant_of`` makes a subclass of it and of the family's class.
+    """The base class of variants that run programs of other authors. ``variant_of`` makes one subclass for
+    each entry.
 
-    Searches on a graph share a process. The program's work on the graph before the first search is
-    ``preprocess_ms``. An initialisation of its own is part of the search: ``reset`` does nothing.
+    All searches on one graph share a process. The program's work on the graph before the first search takes
+    ``preprocess_ms``. ``reset`` does nothing, because a program initialises itself as part of each search.
     """
 
     entry: ClassVar[Entry]
@@ -109,7 +116,8 @@ class EntryVariant(ForeignProgram):
 
     @classmethod
     def program_parts(cls) -> Iterator[bytes]:
-        """The declaration, the built or installed files, and the program that calls them."""
+        """Yields the bytes that identify the program: the declaration, the built or installed files, and the
+        modules of bfsbench that call them."""
         entry = cls.entry
         ours = (Path(__file__).with_name(f"{module}.py") for module in _CALLERS)
         files = [entry.file, *ours, *build.made_files(entry)]
@@ -126,7 +134,8 @@ class EntryVariant(ForeignProgram):
         return _EntryClock(self)
 
     def prepare(self) -> None:
-        """Start the program, which prepares the graph. Raises LaunchError, EntryCrashError and the like."""
+        """Start the program, which prepares the graph. Raises LaunchError if the program cannot be started,
+        and EntryCrashError if it fails."""
         if reason := missing(self.entry):
             raise LaunchError(reason)
         self._running = running(self.graph, self.entry)
@@ -138,8 +147,8 @@ class EntryVariant(ForeignProgram):
         self.preprocess_ms = self._running.preparation_ms
 
     def settle_clock(self) -> None:
-        """Compare the program's own clock with the host's, if it has one. The host's clock counts if they
-        cannot be compared. Raises WrongResultError if they contradict each other."""
+        """Compare the program's own clock with the host's clock, if it has one. If they cannot be compared,
+        the host's clock counts. Raises WrongResultError if they contradict each other."""
         if self.entry.clock.held_by != "ours":
             untimed_ms = clocks.untimed_ms(type(self))
             self._held_by = "ours" if untimed_ms is None else self.entry.clock.held_by
@@ -150,7 +159,8 @@ class EntryVariant(ForeignProgram):
         return self.preprocess_ms, 0.0
 
     def _begin(self) -> None:
-        """Write the graph in the program's format; start a program of several searches, which reads it."""
+        """Write the graph in the formats that the program needs. Start a program that runs several searches,
+        and wait until it has read the graph."""
         running, entry = self._running, self.entry
         for name in entry.exports:
             running.folder.export(name)
@@ -180,7 +190,7 @@ class EntryVariant(ForeignProgram):
         )
 
     def poison(self) -> None:
-        """Overwrite the last answer. Raises WrongResultError if that has changed since it was read."""
+        """Overwrite the last answer. Raises WrongResultError if it has changed since bfsbench read it."""
         running = self._running
         with self._killed_on_errors():
             running.require_same_answer()
@@ -194,7 +204,8 @@ class EntryVariant(ForeignProgram):
         """Does nothing: a program initialises itself at each search."""
 
     def traverse(self, source: int) -> None:
-        """Raises EntryCrashError, DeviceOutOfMemoryError, WrongResultError, LaunchError."""
+        """Search from a source and measure the time. Raises EntryCrashError, DeviceOutOfMemoryError,
+        WrongResultError and LaunchError."""
         self._source, self._levels, self._reply = source, None, None
         with self._killed_on_errors():
             self._reply = self._searched(source)
@@ -202,17 +213,17 @@ class EntryVariant(ForeignProgram):
         settled = self._held_by != self.entry.clock.held_by
         if self._reply.said is None or settled or (self.entry.call.command and self._held_by == "ours"):
             self.took_ms = wall_ms
-        elif self.entry.per_search:  # the host's time includes starting and reading the graph
+        elif self.entry.per_search:  # the host's time includes the start of the program
             self.took_ms = said_ms
         else:
             self.took_ms = max(said_ms, wall_ms - self._allowed_ms())
 
     @property
     def last_times(self) -> tuple[float, float]:
-        """Returns the time in ms of the last search by the program's clock, and by the host's clock.
+        """The time of the last search in ms, by the program's clock and by the host's clock.
 
-        The first is NaN if the program printed no time. A time that the program rounds to 0 counts as half of
-        its last digit, at most the host's time.
+        The first time is NaN if the program printed no time. A time that the program rounds to 0 counts as
+        half a unit of its last digit, at most the host's time.
         """
         assert self._reply is not None
         said, wall_ms, unit = self._reply.said, self._reply.wall_ms, _UNIT_MS[self.entry.call.unit]
@@ -230,10 +241,9 @@ class EntryVariant(ForeignProgram):
         return running.process.ask(source)
 
     def levels(self) -> npt.NDArray[np.int32]:
-        """The answer as levels, after all checks of the search. Raises WrongResultError for a wrong size,
-        unwritten answers, an invalid tree, a time that contradicts the host's clock, and child processes left
-        running.
-        """
+        """Returns the levels of the last search, after all checks. Raises WrongResultError for a wrong size,
+        unwritten values or an invalid tree. It is also raised for a time that contradicts the host's clock,
+        and for child processes that still run."""
         if self._levels is None:
             with self._killed_on_errors():
                 self._levels = self._checked()
@@ -246,7 +256,8 @@ class EntryVariant(ForeignProgram):
         return self.entry.call.answer == "parents"
 
     def parents(self) -> npt.NDArray[np.int32]:
-        """The tree of the last search, after all of its checks. Raises WrongResultError."""
+        """Returns the parents of the last search, after all checks of its answer. Raises WrongResultError if
+        a check fails, and ValueError if the program gives levels."""
         if not self.leaves_tree:
             raise ValueError(f"{self.name} leaves levels")
         self.levels()
@@ -261,11 +272,11 @@ class EntryVariant(ForeignProgram):
         found = answer.read(running.path, self.graph.num_vertices)
         running.read_digest = storage.digest(running.path)
         if not self.leaves_tree:
-            found[found == call.unreached] = -1  # which says the same to every family
+            found[found == call.unreached] = -1  # the value for unreached vertices in every family
         return self.accepted(found, self._source)
 
     def _allowed_ms(self) -> float:
-        """Returns how much longer the last search may take by the host's clock than by the program's."""
+        """Returns by how many ms the host's time of the last search may exceed the program's time."""
         assert self._reply is not None
         num_vertices, num_edges = self.graph.num_vertices, self.graph.num_edges
         allowed = _UNTIMED_SHARE * self._reply.wall_ms + _UNTIMED_MS
@@ -278,7 +289,8 @@ class EntryVariant(ForeignProgram):
         return allowed + min(declared, _PASSES * self._untimed_ms * (num_vertices + num_edges))
 
     def _require_possible(self, reached: int) -> None:
-        """Raises WrongResultError if no machine could read a byte for each reached vertex in the time."""
+        """Raises WrongResultError if no machine could read one byte per reached vertex in the time of the
+        search."""
         rate = _GPU_BYTES_PER_MS if self._running.on_gpu else _CORE_BYTES_PER_MS * usable_cores()
         if self.took_ms < max(_SHORTEST_MS, reached / rate):
             raise WrongResultError(
@@ -286,8 +298,8 @@ class EntryVariant(ForeignProgram):
             )
 
     def _require_searched(self, levels: npt.NDArray[np.int32]) -> None:
-        """Raises WrongResultError if most searches from a source that the process has searched from before
-        take far less time for an arc than the fastest first search from another source."""
+        """Raises WrongResultError if the program seems to keep answers. That is so if most repeated searches
+        take far less time per arc than the fastest first search from another source."""
         running, edges = self._running, self.work_of(levels)
         if self.entry.per_search or self._source not in running.first_ms:
             running.first_ms[self._source] = self.took_ms, edges
@@ -307,15 +319,16 @@ class EntryVariant(ForeignProgram):
             )
 
     def _require_honest_time(self) -> None:
-        """Raises WrongResultError for a time that contradicts the host's clock: longer, or in most searches
-        so far so short that the parts not covered by the clock cannot explain the difference."""
+        """Raises WrongResultError if the printed time of the last search contradicts the host's clock. That
+        is so if it is longer than the host's time. It is also so if, in most searches, the host's time is
+        longer by more than untimed work can explain."""
         if self._reply is None or self._reply.said is None:
             return
         said, wall = self.last_times
         if not 0 < said <= wall * _CLOCK_TOLERANCE + _CLOCK_SLACK_MS:
             raise WrongResultError(f"it says a search took {said:g} ms, the host's clock saw {wall:.3f} ms")
         if self.entry.per_search:
-            return  # the host's time includes starting and reading the graph
+            return  # the host's time includes the start of the program
         allowed = self._allowed_ms() + _CONTRADICTION_MS
         self._running.beyond_ms.append(wall - said - allowed)
         beyond = self._running.beyond_ms
@@ -327,7 +340,7 @@ class EntryVariant(ForeignProgram):
 
     @contextmanager
     def _killed_on_errors(self) -> Iterator[None]:
-        """After an exception the process is killed; the next search starts another one."""
+        """Kill the process after an exception in the ``with`` block. The next search starts a new process."""
         try:
             yield
         except BaseException:
@@ -336,7 +349,7 @@ class EntryVariant(ForeignProgram):
 
     def require_unwritten(self) -> None:
         """Raises WrongResultError if the program has written into the files of its graph, or into its answer
-        after that was read, and ends it."""
+        after bfsbench read it. In that case the program is killed."""
         with self._killed_on_errors():
             self._running.require_same_answer()
         if written := self._running.folder.written():
@@ -357,7 +370,8 @@ class EntryVariant(ForeignProgram):
 
 
 def program_of(entry: Entry) -> str:
-    """The version of the program: versions of packages, or the commit."""
+    """Returns the version of an entry's program: its name or the versions of its packages, the commit, and
+    the licence."""
     found = packages.versions(entry) or [entry.name]
     if entry.build and entry.build.commit:
         found.append(f"commit {entry.build.commit[:12]}")
@@ -365,7 +379,8 @@ def program_of(entry: Entry) -> str:
 
 
 def missing(entry: Entry) -> str:
-    """What is missing before an entry can run here, in one line; empty if nothing."""
+    """Returns one line that says what is missing to run an entry on this machine. Returns an empty string if
+    nothing is missing."""
     return packages.missing(entry) or build.missing(entry) or _no_device(entry) or _no_program(entry)
 
 
@@ -379,7 +394,8 @@ def _no_device(entry: Entry) -> str:
 
 
 def _no_program(entry: Entry) -> str:
-    """The message for a missing program that is neither built nor installed by this package."""
+    """Returns the message for a program that does not exist, and that bfsbench did not build. Returns an
+    empty string otherwise."""
     for word in (*entry.call.command[:1], entry.call.library):
         path = Path(entry.filled(word))
         if "{" in word and not path.exists():
@@ -388,7 +404,7 @@ def _no_program(entry: Entry) -> str:
 
 
 def variant_of(entry: Entry) -> type[EntryVariant]:
-    """The variant that runs an entry."""
+    """Returns the class of the variant that runs an entry."""
     declared = {
         "name": entry.name,
         "entry": entry,

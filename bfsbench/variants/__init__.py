@@ -1,9 +1,9 @@
-"""The variants: one module here and one file in ``cuda_src`` each.
+"""Finds all variants: the algorithms that bfsbench can run.
 
-A module that declares a subclass of Variant with a ``name`` is discovered in this folder, and in those that
-``BFSBENCH_VARIANTS`` names, where the ``.cu`` file is beside the module. Families of a user are discovered in
-the same folders, and so are entries: searches of other programs, each declared in a TOML file
-(:mod:`bfsbench.entries`).
+A module of this folder declares a variant if it has a subclass of Variant with a ``name``. The environment
+variable ``BFSBENCH_VARIANTS`` lists further folders, where a ``.cu`` file lies beside its module. A user's
+families are found in the same folders. So are entries: programs of other authors, each declared in a TOML
+file (:mod:`bfsbench.entries`).
 """
 
 import importlib
@@ -30,18 +30,19 @@ __path__ += [folder for folder in os.environ.get("BFSBENCH_VARIANTS", "").split(
 
 @dataclass(frozen=True)
 class Discovered:
-    """The content of the folders."""
+    """All declarations that were found in the folders of variants."""
 
     variants: Mapping[str, type[Variant]]
-    """By name, in alphabetical order."""
+    """Variants by name, in alphabetical order."""
     families: Mapping[str, Family]
-    """By name, the project's first."""
+    """Families by name. The families of this package come first."""
     problems: tuple[str, ...]
-    """A message for each module or folder that could not be used."""
+    """One message for each module, entry or folder that could not be used."""
 
 
 def all_variants() -> dict[str, type[Variant]]:
-    """Every variant by its name, in alphabetical order. Raises UsageError for a broken module of a user's."""
+    """Returns all variants by name, in alphabetical order. Raises UsageError with the first problem if a
+    module, an entry or a folder cannot be used."""
     found = look()
     if found.problems:
         raise UsageError(found.problems[0])
@@ -49,14 +50,15 @@ def all_variants() -> dict[str, type[Variant]]:
 
 
 def all_families() -> dict[str, Family]:
-    """Every family by its name, those of users' modules that could be loaded included."""
+    """Returns all families by name, including the families of those user modules that could be loaded."""
     return dict(look().families)
 
 
 def add_folder(folder: Path) -> list[type[Variant]]:
-    """Add a folder of variants, as if ``BFSBENCH_VARIANTS`` named it, and return its variants.
+    """Add a folder of variants, as if ``BFSBENCH_VARIANTS`` listed it. Returns the variants that the folder
+    declares.
 
-    Raises UsageError for a broken module, and if it declares none.
+    Raises UsageError for a broken module, and for a folder that declares no variant.
     """
     place = folder.resolve()
     if str(place) not in __path__:
@@ -77,7 +79,8 @@ def add_folder(folder: Path) -> list[type[Variant]]:
 
 @cache
 def look() -> Discovered:
-    """Import the modules of all folders; a broken one is recorded as a problem, and the others are loaded."""
+    """Import the modules of all folders. Returns all declarations in them. A broken module is recorded as a
+    problem, and the other modules are still loaded."""
     families = dict(families_here())
     declared: list[type[Variant]] = []
     problems: list[str] = []
@@ -86,7 +89,7 @@ def look() -> Discovered:
         for family in families_of(module):
             if family.name in families:
                 problems.append(
-                    f"family {family.name} ({_file(module.__name__)}): there is another of that name"
+                    f"family {family.name} ({_file(module.__name__)}): another family has this name"
                 )
             families.setdefault(family.name, family)
         declared += [
@@ -109,8 +112,9 @@ def look() -> Discovered:
 
 
 def _modules(others: Container[Path | None], problems: list[str]) -> Iterator[ModuleType]:
-    """The modules of all folders without ``others``, which entries name and run elsewhere; a message is added
-    to ``problems`` for each that could not be imported."""
+    """Import the modules of all folders, except the files in ``others``: these belong to entries, which run
+    in processes of their own. Yields the modules. Appends a message to ``problems`` for each module that
+    cannot be imported."""
     modules: dict[str, Path] = {}
     for folder in dict.fromkeys(Path(entry).resolve() for entry in __path__):
         if not folder.is_dir():
@@ -118,7 +122,7 @@ def _modules(others: Container[Path | None], problems: list[str]) -> Iterator[Mo
         for info in pkgutil.iter_modules([str(folder)]):
             file = folder / (f"{info.name}/__init__.py" if info.ispkg else f"{info.name}.py")
             if not file.is_file() or file in others:
-                continue  # a library that lies there is no module of ours
+                continue  # a compiled extension module, or the module of an entry
             if info.name in modules:
                 problems.append(f"{file} is called like {modules[info.name]}: rename it")
                 continue
@@ -130,10 +134,11 @@ def _modules(others: Container[Path | None], problems: list[str]) -> Iterator[Mo
 
 
 def _imported(name: str, file: Path) -> ModuleType:
-    """Import a module. Raises UsageError, in one line, for any exception of the import."""
+    """Import a module of a variant. Raises UsageError with a one-line message if the import raises any
+    exception."""
     try:
         return importlib.import_module(f"{__name__}.{name}")
-    except (Exception, SystemExit) as error:  # the module is a user's and may raise any exception
+    except (Exception, SystemExit) as error:  # a user's module may raise any exception
         trace = extract_tb(error.__traceback__)
         lines = [at.lineno for at in trace if Path(at.filename).resolve() == file]
         line = f", line {lines[-1]}" if lines else ""
@@ -148,7 +153,8 @@ def _file(module: str) -> str:
 def _check(
     variant: type[Variant], others: Mapping[str, type[Variant]], families: Mapping[str, Family]
 ) -> None:
-    """Raises UsageError, naming module and attribute, for an incomplete or wrong declaration."""
+    """Raises UsageError if the declaration of a variant is incomplete or wrong. The message names the module
+    and the attribute."""
     file = variant.entry.file.name if issubclass(variant, EntryVariant) else _file(variant.__module__)
     if fault := fault_of_names(variant):
         raise UsageError(f"variant class {variant.__name__} ({file}): {fault}")
@@ -165,17 +171,19 @@ def _check(
     taken = {name for other in others.values() for name in (other.name, *other.aliases)}
     for name in (variant.name, *variant.aliases):
         if name in taken:
-            raise UsageError(f"{where}: there is another called '{name}'")
+            raise UsageError(f"{where}: another variant has the name '{name}'")
 
 
 def with_aliases(name: str) -> str:
-    """A variant's name with its aliases, ``frontier_numbers (push)``; any other text unchanged."""
+    """Returns a variant's name followed by its aliases, as in ``frontier_numbers (push)``. Returns a name
+    without aliases, and any other text, unchanged."""
     variant = look().variants.get(name)
     return f"{name} ({', '.join(variant.aliases)})" if variant and variant.aliases else name
 
 
 def find(name: str) -> type[Variant]:
-    """The variant of that name or alias. Raises UsageError with similar names."""
+    """Returns the variant with a given name or alias. Raises UsageError, which suggests similar names, if
+    there is none."""
     known: dict[str, type[Variant]] = {}
     for variant in all_variants().values():
         known.update(dict.fromkeys((variant.name, *variant.aliases), variant))
@@ -185,7 +193,7 @@ def find(name: str) -> type[Variant]:
 
 
 def find_family(name: str) -> Family:
-    """The family of that name. Raises UsageError when there is none."""
+    """Returns the family with a given name. Raises UsageError if there is none."""
     known = all_families()
     if name not in known:
         names = ", ".join(known)
@@ -194,7 +202,8 @@ def find_family(name: str) -> Family:
 
 
 def family_of(variants: Sequence[type[Variant]]) -> Family:
-    """The one family of these variants. Raises UsageError when they belong to several."""
+    """Returns the one family to which all given variants belong. Raises UsageError if they belong to
+    different families."""
     names = dict.fromkeys(variant.family for variant in variants)
     if len(names) != 1:
         examples = [next(variant.name for variant in variants if variant.family == name) for name in names]

@@ -1,4 +1,4 @@
-"""The house variant: one launch that runs every level in the way that suits it."""
+"""The search ``adaptive`` of this project: a single launch, which decides for each level how to run it."""
 
 from ctypes import c_int, c_longlong, c_uint, c_ulonglong, c_void_p
 from functools import cache
@@ -24,7 +24,8 @@ from bfsbench.variants.prepared_rows import (
 
 
 class NextFrontier(Struct):
-    """What blocks add to while they find it."""
+    """Counts of a frontier in global memory, to which blocks add while they find the frontier:
+    ``next_frontier`` of search.cuh."""
 
     _fields_: ClassVar = [
         ("barrier", CountedBarrier),
@@ -35,7 +36,7 @@ class NextFrontier(Struct):
 
 
 class Thresholds(Struct):
-    """When to do what."""
+    """The limits by which the kernel decides how to run a level: ``thresholds`` of search.cuh."""
 
     _fields_: ClassVar = [
         ("small", c_uint),
@@ -48,7 +49,8 @@ class Thresholds(Struct):
 
 @cache
 def adaptive_structs(wide: bool, tree: bool) -> dict[str, type[Struct]]:
-    """The kernel's structs by name: offsets have 64 bits if ``wide``; it leaves parents if ``tree``."""
+    """Returns the structs of the kernel ``adaptive`` by their names in C++. If ``wide``, offsets have 64 bits
+    instead of 32. If ``tree``, the search writes parents instead of levels."""
     offset = c_longlong if wide else c_int
 
     class Part(Struct):
@@ -97,11 +99,12 @@ _SEARCHES, _VERTICES, _ARCS = 9, 4096, 1 << 16
 
 
 def levels_to_thousands(graph: Graph, most: int) -> int:
-    """How many levels a search takes to reach 4,096 vertices, ``most`` + 1 if more than ``most``.
+    """Returns how many levels a search takes to reach 4,096 vertices. The result is at most ``most`` + 1.
 
-    That is the median of nine searches, from vertices at even distances in the order of ids. Those that end
-    before do not count; if all do, the answer is ``most`` + 1. Of each row of a level of n vertices only the
-    first 65,536 / n arcs are followed, so that hubs cost little. The graph has at least one vertex.
+    It is the median of nine searches, which start at evenly spaced vertex ids. Searches that end before they
+    reach 4,096 vertices do not count. If all nine end early, the result is ``most`` + 1. In a level of n
+    vertices, only the first 65,536 / n arcs of each row are followed, so that hubs cost little. The graph
+    must have at least one vertex.
     """
     starts = (np.arange(_SEARCHES) * 2 + 1) * graph.num_vertices // (2 * _SEARCHES)
     found = sorted(levels for start in starts if (levels := _levels_from(graph, int(start), most)))
@@ -109,7 +112,8 @@ def levels_to_thousands(graph: Graph, most: int) -> int:
 
 
 def _levels_from(graph: Graph, start: int, most: int) -> int | None:
-    """None for a search that ends before."""
+    """Returns how many levels a search from ``start`` takes to reach 4,096 vertices. The result is at most
+    ``most`` + 1. Returns None if the search ends before it has reached so many vertices."""
     seen = frontier = np.array([start], np.int32)
     for level in range(1, most + 1):
         share = _ARCS // len(frontier)
@@ -124,59 +128,67 @@ def _levels_from(graph: Graph, start: int, most: int) -> int | None:
 
 
 _PART = 32
-"""Arcs of a part."""
+"""Most arcs of a part that is queued in global memory."""
 _QUAD, _BLOCK_PARTS = 4, 2048
-"""Arcs of a part in a cluster, and parts that a block of it can queue; half as many with wide offsets."""
+"""Most arcs of a part that is queued in a cluster, and the number of parts that a block of the cluster can
+queue. With offsets of 64 bits, a block can queue half as many."""
 _LARGEST_CLUSTER = 16
 _LARGE, _THIN, _DENSE, _QUICK = 1 << 18, 5, 16, 8
-"""Vertices and mean out-degree from which on the number of multiprocessors counts for more than the cluster:
-at least 16 or, where searches reach thousands of vertices in 8 levels, at least 5."""
+"""Limits above which the levels of a graph are likely to be large. The graph has more than ``_LARGE``
+vertices and a mean out-degree of at least ``_DENSE``. A mean of ``_THIN`` suffices if searches reach
+thousands of vertices within ``_QUICK`` levels."""
 _PUSHED_EDGE, _FEW_LINES = 6, 1 << 17
-"""Looks that an arc pushed to a new vertex costs, and twice as many for graphs of up to so many vertices:
-their bits share few lines of the L2 cache, where claims meet."""
+"""Cost of pushing along an arc to a new vertex. The unit is one look at an in-neighbour. The cost is twice as
+high for graphs of at most ``_FEW_LINES`` vertices: their bitmaps take few lines of the L2 cache, where claims
+meet."""
 _SMALL_PARTS_OF_BLOCK, _VERTICES_PER_SMALL_PART = 640, 32
 _LEAST_SMALL_PARTS, _MOST_SMALL_PARTS = 6400, 12800
-"""Parts of the largest frontier that a cluster expands: so many for each of its blocks; for one of 16 blocks
-one part for so many vertices, within limits: the claims of a small graph meet in few lines of the L2 cache,
-where a cluster makes them one by one."""
+"""Limits of the largest frontier that a cluster expands, in parts. A cluster of fewer than 16 blocks expands
+``_SMALL_PARTS_OF_BLOCK`` parts per block. For a cluster of 16, it is one part per
+``_VERTICES_PER_SMALL_PART`` vertices of the graph, between ``_LEAST_SMALL_PARTS`` and ``_MOST_SMALL_PARTS``.
+"""
 _REGION_BITS, _LEAST_REGION_SHIFT = 9, 7
-"""Leading bits of a vertex that say which block of a cluster gets it, and at least so many others: those of
-four words of a bitmap."""
+"""The leading ``_REGION_BITS`` bits of a vertex id select a region, and each region belongs to one block of a
+cluster. At least ``_LEAST_REGION_SHIFT`` bits remain, so that a region has at least four words of a bitmap.
+"""
 _LEAST_VERTICES = 1 << 14
-"""From which on rows are copied into records without being asked for."""
+"""The smallest number of vertices for which rows are copied into records by default."""
 _STATIC_SHARED = 42 << 10
-"""Shared memory that the kernel has besides the bitmap, at most, in bytes."""
+"""Upper limit of the shared memory that the kernel uses besides the bitmap, in bytes."""
 _LEAST_FRESH, _MOST_FRESH, _MOST_STATIC = 64, 1 << 13, 48 << 10
-"""Limits to the words of a bitmap that a block pulls between two barriers, which take room from the L1 cache;
-static shared memory of a kernel, at most, in bytes."""
+"""``_LEAST_FRESH`` and ``_MOST_FRESH`` limit the words of a bitmap that a block pulls between two barriers:
+these words take room from the L1 cache. ``_MOST_STATIC`` is the largest static shared memory of a kernel, in
+bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
-"""Blocks whose arrivals fit the words of the barrier."""
+"""The largest number of blocks whose arrivals fit the words of the barrier."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
-"""Levels after which the cluster hands on, so that the others wait at the barrier for a bounded time; and
-tiny ones after which those to come are expected to be tiny, too."""
+"""``_LEVELS_AT_A_TIME``: after so many levels the cluster meets the other blocks, so that they wait at the
+barrier for a bounded time. ``_TINY_LEVELS``: after more tiny levels in a row, the next levels are expected to
+be tiny too."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
-"""How many blocks were found resident together when not all were, by device, block size,
-shared memory and build."""
+"""Numbers of blocks that were found resident together, where the driver reported more. The keys are the
+device, and then block size, shared memory and macros of the build."""
 
 
 def num_entered(graph: DeviceGraph) -> int:
-    """How many vertices have in-neighbours."""
+    """Returns the number of vertices that have in-neighbours."""
     return int(np.count_nonzero(np.diff(graph.host_graph.column_offsets)))
 
 
 def grows_quickly(graph: DeviceGraph) -> bool:
-    """Whether levels are likely to be few and large, as they are not in meshes."""
+    """Returns whether a search of this graph is likely to have few, large levels. In a mesh, for example,
+    levels are many and small."""
     return levels_to_thousands(graph.host_graph, _QUICK) <= _QUICK
 
 
 class Adaptive(OneLaunchVariant):
-    """One persistent launch: one block for tiny frontiers, a cluster of blocks for small ones, all blocks
-    pushing or pulling for larger ones.
+    """Runs a whole search in one launch and chooses how to run each level. One block expands tiny frontiers,
+    and a cluster of blocks expands small ones. For larger frontiers all blocks push or pull.
 
-    cuda_src/adaptive/adaptive.md in the repository describes it. All per-search initialisation is part
-    of the launch, the bitmaps' at its end for the next one, so ``reset`` has nothing to do. Blocks are
-    whole warps; ``--grid`` caps the blocks, which come in whole clusters, at least one, and never in
-    larger number than the device holds at once.
+    cuda_src/adaptive/adaptive.md in the repository describes the search. The launch also initialises the
+    search, and at its end it clears the bitmaps for the next search. So ``reset`` has nothing to do. Blocks
+    consist of whole warps. ``--grid`` limits the number of blocks. The blocks form whole clusters, at least
+    one, and all of them fit the device at once.
     """
 
     name = "adaptive"
@@ -194,14 +206,14 @@ class Adaptive(OneLaunchVariant):
         Knob(
             "CLUSTER_SIZE",
             0,
-            "blocks that share small frontiers; 0: as suits the graph and the device's compute capability",
+            "blocks that share small frontiers; 0: chosen for the graph and the device's compute capability",
             choices=(0, 1, 2, 4, 8, 16),
             compile_time=True,
         ),
         Knob(
             "SMALL_PARTS",
             -1,
-            "parts of 4 arcs in the largest frontier that one cluster expands; -1: as suits its size",
+            "parts of 4 arcs in the largest frontier that one cluster expands; -1: chosen for its size",
             minimum=-1,
             maximum=32768,
         ),
@@ -216,14 +228,15 @@ class Adaptive(OneLaunchVariant):
         Knob(
             "PUSHED_EDGE",
             -1,
-            "cost of pushing along an arc to a new vertex, in looks; -1: as suits the number of vertices",
+            "cost of pushing along an arc to a new vertex, in looks at in-neighbours; -1: chosen for the "
+            "number of vertices",
             minimum=-1,
             maximum=1024,
         ),
         Knob(
             "LISTED_VERTICES",
             1 << 17,
-            "a pushed level that is expected to find more vertices does not queue them if the next one is "
+            "a pushed level that is expected to find more vertices does not queue them if the next level is "
             "likely to be pulled",
             minimum=0,
             maximum=2**31 - 1,
@@ -231,8 +244,9 @@ class Adaptive(OneLaunchVariant):
         Knob(
             "MANY_VERTICES",
             3 << 20,
-            "vertices from which on the first pulled level finds those that no arc leads to, and blocks take "
-            "turns by sectors of bitmaps; others do so at the beginning, and by words",
+            "size of a graph, in vertices, from which on the first pulled level finds the vertices without "
+            "in-neighbours, and blocks take sectors of bitmaps in turn; smaller graphs: the search begins "
+            "with finding them, and blocks take words in turn",
             minimum=0,
             maximum=2**31 - 1,
             compile_time=True,
@@ -248,8 +262,8 @@ class Adaptive(OneLaunchVariant):
         Knob(
             "SHORT_ROWS",
             -1,
-            f"1, for graphs with rows of at most {LONGEST_ROW} arcs: they are copied into records first, "
-            "and the cluster has the bitmap in its shared memory; -1: where that can be and pays",
+            f"1, for graphs with rows of at most {LONGEST_ROW} arcs: rows are copied into records first, "
+            "and the cluster has the bitmap in its shared memory; -1: where this is possible and pays",
             choices=(-1, 0, 1),
             compile_time=True,
         ),
@@ -283,20 +297,22 @@ class Adaptive(OneLaunchVariant):
     edge_reads: ClassVar = {"pull": "pull"}
     probe_polls = 1 << 16
     records_fit = True
-    """Not where there was no memory for records that had not been asked for."""
+    """False if there was no memory for the rows as records, and the user had not asked for them."""
     largest_cluster = _LARGEST_CLUSTER
-    """Less where the device has no room for that many blocks together."""
+    """The most blocks of a cluster. It is lowered where the device has no room for so many blocks
+    together."""
 
     def cluster_size(self) -> int:
-        """The knob's value or, unless it is given, 2 for graphs whose levels are likely to be large, as all
-        multiprocessors of a device hold such clusters, else 16; less where the device has none of that size.
-        """
+        """Returns the number of blocks of a cluster: the value of the knob CLUSTER_SIZE, unless that is 0.
+        Then it is 2 for graphs whose levels are likely to be large, because clusters of 2 use all
+        multiprocessors. For other graphs it is 16. The device's own limit applies to both values."""
         given = int(self.knob["CLUSTER_SIZE"])
         most = min(self.largest_cluster, self.device.limits.blocks_per_cluster)
         return given or min(most, 2 if most > 2 and self._has_large_levels() else _LARGEST_CLUSTER)
 
     def _has_large_levels(self) -> bool:
-        """Rows that may be records are for clusters of 16, which share the bitmap."""
+        """Returns whether the levels of the graph are likely to be large. It is False for graphs with short
+        rows: they may be copied into records (SHORT_ROWS), for which clusters of 16 share the bitmap."""
         mean = int(self.num_edges) / max(1, self.num_vertices)
         if self.num_vertices <= _LARGE or mean < _THIN or self._longest_row <= LONGEST_ROW:
             return False
@@ -318,8 +334,9 @@ class Adaptive(OneLaunchVariant):
         return self.num_vertices >= int(self.knob["MANY_VERTICES"])
 
     def _fresh_words(self) -> int:
-        """Words of a bitmap that a block pulls between two barriers, marked in dynamic shared memory: all of
-        its own, as far as there is room. 0 where the kernel has static memory for them."""
+        """Returns how many words of a bitmap a block pulls between two barriers, if it marks them in dynamic
+        shared memory. That is all words of the block if there is room for them. Returns 0 where the kernel
+        marks them in static shared memory."""
         if not self._has_many_vertices() or self._makes_records():
             return 0
         limits = self.device.limits
@@ -338,11 +355,12 @@ class Adaptive(OneLaunchVariant):
         return adaptive_structs(self.num_edges.itemsize == 8, self.leaves_tree)
 
     def _cluster_parts(self) -> int:
-        """Parts that a block of the cluster can queue."""
+        """Returns the number of parts that one block of the cluster can queue."""
         return _BLOCK_PARTS * 4 // self.num_edges.itemsize
 
     def _makes_records(self) -> bool:
-        """Raises LaunchError if records are asked for and cannot be made."""
+        """Returns whether rows are copied into records (the knob SHORT_ROWS). Raises LaunchError if the user
+        asks for this and it is not possible."""
         asked = int(self.knob["SHORT_ROWS"])
         if asked == 0 or (asked < 0 and (self.num_vertices < _LEAST_VERTICES or not self.records_fit)):
             return False
@@ -354,7 +372,7 @@ class Adaptive(OneLaunchVariant):
             (self._bitmap_bytes() > most, f"with a bitmap of more than {most} bytes a block"),
         ):
             if unfit and asked > 0:
-                raise LaunchError(f"adaptive: SHORT_ROWS=1 does not go {why}")
+                raise LaunchError(f"adaptive: SHORT_ROWS=1 is not possible {why}")
             if unfit:
                 return False
         return True
@@ -367,24 +385,24 @@ class Adaptive(OneLaunchVariant):
         return max(_LEAST_REGION_SHIFT, int(self.num_vertices).bit_length() - _REGION_BITS)
 
     def _bitmap_bytes(self) -> int:
-        """Of the regions that one block of the cluster has."""
+        """Returns the size in bytes of the bitmap words that one block of the cluster owns."""
         regions = -(-self.num_vertices // (1 << self._region_shift()))
         return -(-regions // self.cluster_size()) << (self._region_shift() - 3)
 
     def _shared_bytes(self) -> int:
-        """Dynamic shared memory of a block."""
+        """Returns the dynamic shared memory of a block, in bytes."""
         return self._bitmap_bytes() if self._makes_records() else 4 * self._fresh_words()
 
     def prepare(self) -> None:
-        """Raises LaunchError if the device cannot hold even one cluster of such blocks, or the rows are not
-        fit for the records that are asked for."""
-        self._makes_records()  # so that it fails before anything is allocated
+        """Allocate memory and bind the kernel. Raises LaunchError if the device cannot hold even one cluster.
+        Also raises it if SHORT_ROWS=1 is not possible for the graph."""
+        self._makes_records()  # raises its error before anything is allocated
         warp = self.device.limits.warp_size
         words = -(-self.num_vertices // warp)
         visited, visited_then, unopened = (self.device.empty(words, "uint32") for _ in range(3))
         self.bitmaps = {"visited": visited, "visited_then": visited_then, "open": unopened}
         for bitmap in (visited, unopened):
-            bitmap.fill(0)  # so that the first launch reads nothing unknown
+            bitmap.fill(0)  # the first launch reads it
         self.state = self.device.signal(self._structs()["search_state"])
         self.state.fill(0)
         parts = int(self.num_edges) // _PART + 2 * self.num_vertices + _LARGEST_CLUSTER * _BLOCK_PARTS
@@ -400,7 +418,8 @@ class Adaptive(OneLaunchVariant):
                 self.largest_cluster = self.cluster_size() // 2
 
     def _bind(self, arguments: dict[str, Any]) -> None:
-        """Raises LaunchError if the device cannot hold even one cluster."""
+        """Bind the kernel ``adaptive`` to its arguments. Raises LaunchError if the device cannot hold even
+        one cluster."""
         kernel, shared = self.kernel(self.name), self._shared_bytes()
         launch = {**arguments, "block": self.block, "shared": shared, "scalars": ("source",)}
         probe = kernel.bind(**launch, records=None, max_polls=self.probe_polls)
@@ -417,7 +436,8 @@ class Adaptive(OneLaunchVariant):
         return max(_LEAST_SMALL_PARTS, min(by_vertices, _MOST_SMALL_PARTS))
 
     def _tiny_parts(self) -> int:
-        """So many that what a level finds is likely to fit the queue of one block."""
+        """Returns the largest frontier, in parts, that one block of the cluster expands alone. The next
+        frontier is then likely to fit the queue of this block."""
         row = max(1, -(-int(self.num_edges) // (_QUAD * self.num_vertices)))
         return min(int(self.knob["TINY_PARTS"]), self._cluster_parts() // (_QUAD * row))
 
@@ -449,8 +469,9 @@ class Adaptive(OneLaunchVariant):
         )
 
     def _short_rows(self) -> ShortRows | None:
-        """The records, if the search has any. Raises DeviceOutOfMemoryError if they are asked for and do not
-        fit; else it does without then."""
+        """Returns the graph's rows as records (the knob SHORT_ROWS), or None if the search runs without
+        records. If the records do not fit the memory, it runs without them. With SHORT_ROWS=1 it raises
+        DeviceOutOfMemoryError instead."""
         try:
             return self.graph.once(with_records) if self._makes_records() else None
         except DeviceOutOfMemoryError:
@@ -460,7 +481,7 @@ class Adaptive(OneLaunchVariant):
             return None
 
     def _thresholds(self) -> Struct:
-        """As many parts as fit the queues of the cluster, at most."""
+        """Returns the thresholds for the kernel. A cluster expands at most the parts that fit its queues."""
         small = min(self._small_parts(), self.cluster_size() * self._cluster_parts())
         return self._structs()["thresholds"](
             small=small,
@@ -477,8 +498,9 @@ class Adaptive(OneLaunchVariant):
         return answer(levels=self.level_array)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
-        """The largest grid whose blocks all meet at the barrier: ``most``, which the device says it holds, or
-        fewer where it did not take into account that a cluster must fit into one part of the device."""
+        """Returns the number of blocks of the largest grid whose blocks all meet at the barrier, found by
+        trial launches. ``most`` is the number of blocks that the driver reports as resident. Fewer may fit,
+        because all blocks of a cluster must fit into one group of multiprocessors."""
         cluster = self.cluster_size()
         possible = min(most, _MOST_BLOCKS) // cluster * cluster
         most = min(possible, max(cluster, (self.grid or possible) // cluster * cluster))
@@ -489,7 +511,7 @@ class Adaptive(OneLaunchVariant):
             failed = self.state.read_struct().failed
             self.state.fill(0)
             if not failed:
-                if blocks < most:  # the next search starts with what fits
+                if blocks < most:  # the next search begins with this number
                     known[kernel] = blocks
                 return blocks
         raise LaunchError(

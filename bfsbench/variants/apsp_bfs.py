@@ -1,4 +1,4 @@
-"""All-pairs shortest paths of unweighted graphs by one search a vertex."""
+"""All-pairs shortest paths of unweighted graphs: one breadth-first search from each vertex."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 def require_unweighted(name: str, graph: Graph) -> None:
-    """Raises LaunchError for a graph whose arcs do not all weigh 1."""
+    """Raises LaunchError if an arc of the graph has a weight other than 1."""
     if graph.weights is not None and bool((graph.weights != 1).any()):
         raise LaunchError(f"{name} takes graphs whose arcs all weigh 1, not {graph.full_name}")
 
 
 def hops_of(graph: Graph, distances: Matrix) -> Matrix:
-    """Returns the next hops, int32[V, V], of a graph without weights: a neighbour that is nearer by 1."""
+    """Returns the next hops of a graph without weights, int32[V, V]. The hop in row v, column t is a
+    neighbour of v whose distance to t is one less."""
     hops = np.full_like(distances, -1)
     np.fill_diagonal(hops, np.arange(len(hops)))
     for tail, head in zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True):
@@ -35,7 +36,7 @@ def hops_of(graph: Graph, distances: Matrix) -> Matrix:
 
 
 class ApspBfs(KernelAllPairs):
-    """A search from every vertex, a bit for each, by the kernel ``many``."""
+    """All-pairs shortest paths: the kernel ``many`` searches from every vertex, with one bit per search."""
 
     name = "apsp_bfs"
     kernel_files = ("apsp_fw", "many")
@@ -52,7 +53,7 @@ class ApspBfs(KernelAllPairs):
         return {**super().defines(), "BITS": int(self.knob["WIDTH"]), "DISTANCES": 1, "PULL_SHARE": 8}
 
     def prepare(self) -> None:
-        """Raises LaunchError for a graph with weights."""
+        """Bind the kernel for passes over all sources. Raises LaunchError for a graph with weights."""
         require_unweighted(self.name, self.host_graph)
         super().prepare()
         every = np.arange(self.num_vertices, dtype=np.int32)
@@ -70,7 +71,8 @@ class ApspBfs(KernelAllPairs):
 
 
 class CpuApspBfs(HostAllPairs):
-    """A search from every vertex, a bit for each, on all cores."""
+    """All-pairs shortest paths on all cores of the CPU: a search from every vertex, with one bit per
+    search."""
 
     name = "cpu_apsp_bfs"
     summary = "a breadth-first search from every vertex, up to 512 a pass, on all cores; arcs weigh 1"
@@ -80,7 +82,8 @@ class CpuApspBfs(HostAllPairs):
     knobs = (BITS, THREADS, GROUPED, ALPHA)
 
     def prepare(self) -> None:
-        """Raises LaunchError for a graph with weights, and when the system refuses the memory."""
+        """Allocate the matrix and the searches. Raises LaunchError for a graph with weights, and when the
+        system refuses the memory."""
         require_unweighted(self.name, self.graph)
         size = self.graph.num_vertices
         self.matrix = np.empty((size, size), np.int32)

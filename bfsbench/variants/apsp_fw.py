@@ -1,10 +1,10 @@
-"""Floyd-Warshall without blocking."""
+"""All-pairs shortest paths by Floyd and Warshall's algorithm, without blocking."""
 
 from bfsbench.variants.base import KernelAllPairs
 
 
 class ApspFw(KernelAllPairs):
-    """The "naive GPU implementation" of CSE 6230: each value of the result is computed by one thread."""
+    """The "naive GPU implementation" of CSE 6230: one thread computes each value of the result."""
 
     name = "apsp_fw"
     aliases = ("floyd_warshall",)

@@ -1,4 +1,4 @@
-"""Floyd-Warshall by tiles."""
+"""All-pairs shortest paths by Floyd and Warshall's algorithm in tiles."""
 
 from collections.abc import Mapping
 
@@ -9,11 +9,12 @@ from bfsbench.variants.base import KernelAllPairs, Knob, KnobValue
 class ApspFwBlocked(KernelAllPairs):
     """The blocked algorithm of CSE 6230, after Venkataraman, Sahni and Mukhopadhyaya, and Katz and Kider.
 
-    The paper found 4 x 2 elements a thread best, on a Tesla M2090, and does not name its tile.
+    The paper measured best results with 4 x 2 elements per thread on a Tesla M2090. It does not give the size
+    of its tiles.
 
-    Choices made here: the tiles of the second phase are products with the pivot, which is complete by then,
-    like those of the third, instead of one step for each k. The padding to whole tiles is internal to the
-    kernels.
+    This version differs in two choices. In the second phase, a tile is multiplied with the pivot tile, which
+    is complete by then, instead of taking one step for each k. The kernels pad the matrix to whole tiles
+    themselves.
     """
 
     name = "apsp_fw_blocked"
@@ -41,8 +42,8 @@ class ApspFwBlocked(KernelAllPairs):
         most = self.device.limits.max_threads_per_block
         if self.block > most:
             raise LaunchError(
-                f"a tile of {self.tile()} x {self.tile()} at so few elements a thread takes {self.block:,} "
-                f"threads a block, but the device has {most:,}"
+                f"a tile of {self.tile()} x {self.tile()} with so few elements per thread takes "
+                f"{self.block:,} threads a block, but the device has {most:,}"
             )
         super().prepare()
         self.num_tiles = self.pitch // self.tile()

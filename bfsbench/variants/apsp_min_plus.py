@@ -1,4 +1,4 @@
-"""Repeated squaring in the min-plus algebra."""
+"""All-pairs shortest paths by repeated squaring in the min-plus algebra."""
 
 from collections.abc import Mapping
 
@@ -6,16 +6,16 @@ from bfsbench.backends.base import Buffer
 from bfsbench.variants.base import KernelAllPairs, KnobValue
 
 _TILE_SIZE, _ELEMENTS = 64, 4
-"""Rows and columns of a tile, and of a thread's part of it."""
+"""Rows and columns of a tile, and of the square in it that one thread computes."""
 _THREADS = (_TILE_SIZE // _ELEMENTS) ** 2
 
 
 class ApspMinPlus(KernelAllPairs):
-    """The matrix multiplication of CSE 6230, EXTEND-SHORTEST-PATHS and its FAST-ALL-PAIRS-SHORTEST-PATHS.
+    """The matrix multiplication of CSE 6230: EXTEND-SHORTEST-PATHS and FAST-ALL-PAIRS-SHORTEST-PATHS.
 
-    The shortest paths of at most m arcs, combined with themselves, give those of at most 2 m. That makes
-    ceil(log2(V - 1)) products. The paper's best kernel has 16 x 16 threads with 16 elements each, which are
-    4 x 4 here.
+    The product of the matrix of shortest paths of at most m arcs with itself gives shortest paths of at most
+    2 m arcs. So the result takes ceil(log2(V - 1)) products. The paper's best kernel has 16 x 16 threads with
+    16 elements each. Here the 16 elements form a square of 4 x 4.
     """
 
     name = "apsp_min_plus"

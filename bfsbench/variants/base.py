@@ -1,7 +1,7 @@
-"""Everything that an author of a variant imports.
+"""Re-exports the declarations that the author of a variant needs.
 
 Declarations for variants of any family come from :mod:`bfsbench.programs`. The base classes of searches come
-from :mod:`bfsbench.programs.families.bfs.searches`, and those of all-pairs shortest paths come from
+from :mod:`bfsbench.programs.families.bfs.searches`. The base classes of all-pairs shortest paths come from
 :mod:`bfsbench.programs.families.apsp.variants`.
 """
 

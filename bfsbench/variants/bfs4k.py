@@ -1,4 +1,5 @@
-"""Two kernels, virtual warps or edge-discover, child kernels, hashing against duplicates: BFS-4K."""
+"""The search BFS-4K: one block or many, virtual warps or edge-discover, child kernels, and hashing against
+duplicates."""
 
 from collections.abc import Mapping
 from ctypes import c_int
@@ -12,11 +13,11 @@ from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 from bfsbench.variants.level_queues import rebuilds
 
 _LOCAL_QUEUE = 16
-"""Vertices that a thread collects before its warp writes them to the queue."""
+"""Most vertices that a thread collects before its warp writes them to the queue."""
 _VARIABLES = 256
-"""Bytes of shared memory for the kernels' static variables."""
+"""Shared memory that the static variables of the kernels take, in bytes."""
 _NEVER = 2**31 - 1
-"""A degree that no vertex has."""
+"""A degree that no vertex has, so that no vertex goes to a child kernel."""
 
 
 def _switch(name: str, part: str) -> Knob:
@@ -24,7 +25,7 @@ def _switch(name: str, part: str) -> Knob:
 
 
 class SearchState(Struct):
-    """State shared by launches and the host."""
+    """The state of a BFS-4K search, which launches and the host share."""
 
     _fields_: ClassVar = [("level", c_int), ("sizes", c_int * 3), ("children", c_int * 2)]
 
@@ -32,24 +33,30 @@ class SearchState(Struct):
 class Bfs4k(KernelVariant):
     """The search of Busato and Bombieri, "BFS-4K", IEEE TPDS 2015.
 
-    Choices made here: ``--block`` is the single-block kernel's number of threads, K6 the multi-block
-    kernel's. K2 is never exceeded: of vertices of the same degree either all go to child kernels or none. A
-    warp of edge-discover takes fewer than 32 vertices when that keeps more warps busy. The single-block
-    kernel has the frontier's rows in shared memory, and its vertices in global memory, where the multi-block
-    kernel finds them. Changed for CUDA 12: kernels cannot wait for their children, so the single-block kernel
-    ends with a level that has some; a level has at most 2,048 children, its other rows stay with the parent.
+    The single-block kernel runs levels with small frontiers in one block, and the multi-block kernel runs all
+    others. ``--block`` sets the threads of the single-block kernel, and K6 those of the multi-block kernel.
 
-    Without any of its parts it is a queue, a prefix sum and a thread per vertex: ``K2=0 K4=0 K5=0 HASH=none
-    VIRTUAL_WARPS=0 BINARY_PREFIX_SUM=0 COALESCED_READS=0 COALESCED_WRITES=0``. The bars of Fig. 14 add to
-    that, each to the one before:
+    These choices are not in the paper:
+
+    - Vertices of equal degree either all go to child kernels, or none of them, so that K2 is never exceeded.
+    - A warp of edge-discover takes fewer than 32 vertices when that keeps more warps busy.
+    - The single-block kernel has the rows of the frontier in shared memory. Its vertices are in global
+      memory, where the multi-block kernel finds them.
+    - Kernels of CUDA 12 cannot wait for their children. So the single-block kernel ends with a level that has
+      children.
+    - A level has at most 2,048 children. Further rows stay with the parent.
+
+    Without all of its parts, the search is a queue, a prefix sum and one thread per vertex: ``K2=0 K4=0 K5=0
+    HASH=none VIRTUAL_WARPS=0 BINARY_PREFIX_SUM=0 COALESCED_READS=0 COALESCED_WRITES=0``. Each bar of Fig. 14
+    adds one part to the bar before it:
 
     - virtual warps: ``VIRTUAL_WARPS=1``, at least K1 threads;
     - edge-discover: ``K4=1``, first with ``EXT=0``, then with ``EXT=1``;
     - dynamic parallelism: ``K2=0.15``;
-    - duplicate detection: ``HASH=hash64`` (``hash_warp`` is that of the paper's reference 16).
+    - duplicate detection: ``HASH=hash64`` (``hash_warp`` is the method of the paper's reference 16).
 
-    The remaining parts are the single-block kernel, ``K5=1``, and the three small parts switched off above.
-    The references of the figure are ``frontier`` and ``edge_frontier_numbers``.
+    The remaining parts are the single-block kernel (``K5=1``), BINARY_PREFIX_SUM, COALESCED_READS and
+    COALESCED_WRITES. Fig. 14 compares with the searches ``frontier`` and ``edge_frontier_numbers``.
     """
 
     name = "bfs4k"
@@ -113,14 +120,14 @@ class Bfs4k(KernelVariant):
         "conflicts": "vertices kept because another one had taken their place in the hash table",
         "children": "child kernels launched",
         "child_blocks": "blocks of child kernels",
-        "refused": "child kernels refused, by the device or as too many of the level",
+        "refused": "child kernels refused, by the device or because a level has too many",
         "single_block_levels": "1 in a level of the single-block kernel",
         "multi_block_levels": "1 in a level of the multi-block kernel",
         "edge_discover_levels": "1 in a level by edge-discover",
         "virtual_warp_levels": "1 in a level by virtual warps",
         "coalesced_read_levels": "1 in a level by virtual warps whose rows are read by whole warps",
         "virtual_warp_threads": "threads of a virtual warp",
-        "warp_steps": "times a warp inspected a neighbour, or some, with each thread at a time",
+        "warp_steps": "steps of a warp in which each of its threads inspects a neighbour, or some",
         "binary_sums": "prefix sums of a warp by ballot",
         "shuffle_sums": "prefix sums of a warp by shuffles",
         "coalesced_writes": "times a warp wrote to the next frontier in induced coalescence",
@@ -129,13 +136,14 @@ class Bfs4k(KernelVariant):
         "missed": "entries of the next frontier that were duplicates",
     }
     queue_capacity: int | None = None
-    """Capacity of a queue; by default an entry per vertex."""
+    """Capacity of each queue, in vertices. By default there is room for every vertex."""
 
     def defines(self) -> dict[str, int | str]:
         return super().defines() | {"CHILD_KERNELS": int(float(self.knob["K2"]) > 0)}
 
     def prepare(self) -> None:
-        """Raises LaunchError for a K5 or K6 beyond the device's limits."""
+        """Allocate memory and bind the kernels of BFS-4K. Raises LaunchError if K5 or K6 exceeds a limit of
+        the device."""
         self.state = self.device.signal(SearchState)
         self.queues = even, odd = [self.device.empty(self.num_vertices, "int32") for _ in range(2)]
         self.capacity = min(self.queue_capacity or self.num_vertices, self.num_vertices)
@@ -155,7 +163,7 @@ class Bfs4k(KernelVariant):
         }
         self._bind_multi_block(search)
         self.limit = self.device.limits.max_threads_per_block * int(self.knob["K5"])
-        """Vertices of the largest frontier for the single-block kernel (F_threshold)."""
+        """Largest frontier, in vertices, that the single-block kernel expands: F_threshold of the paper."""
         if self.limit:
             self._bind_single_block(search)
 
@@ -164,7 +172,7 @@ class Bfs4k(KernelVariant):
         self.threads = int(self.knob["K6"]) or self.block
         room = limits.shared_memory_per_multiprocessor - _VARIABLES
         self.hash_bytes = self._hash_bytes(room * self.threads // limits.max_threads_per_multiprocessor)
-        """Size of a block's hash table in the multi-block kernel."""
+        """Size of a block's hash table in the multi-block kernel, in bytes."""
         resident_threads = limits.num_multiprocessors * limits.max_threads_per_multiprocessor
         kernel = self.kernel("bfs4k_multi_block")
         launch = {"block": self.threads, "shared": self.hash_bytes}
@@ -194,11 +202,13 @@ class Bfs4k(KernelVariant):
         )
 
     def _hash_bytes(self, room: int) -> int:
-        """Size of a block's hash table: the largest power of two that fits."""
+        """Returns the size in bytes of a block's hash table: the largest power of two that fits ``room``
+        bytes, at least 8. Returns 0 if the knob HASH is ``none``."""
         return 0 if self.knob["HASH"] == "none" else max(8, 1 << room.bit_length() - 1)
 
     def _child_degree(self) -> int:
-        """The smallest degree that no more than K2 per cent of the vertices have or exceed."""
+        """Returns the smallest degree d such that at most K2 per cent of the vertices have degree d or
+        more."""
         share = int(self.num_vertices * float(self.knob["K2"]) / 100)
         if share == 0:
             return _NEVER
@@ -219,7 +229,7 @@ class Bfs4k(KernelVariant):
                 self.single_block(1, level, size)
                 self.mark(level, "bfs4k_single_block")
             else:
-                # A row keeps at most a warp busy.
+                # One row keeps at most one warp busy.
                 self.multi_block(min(-(-size * 32 // self.threads), self.max_blocks), level, size)
                 self.mark(level, "bfs4k_multi_block")
             state = self.state.read_struct()
@@ -230,7 +240,8 @@ class Bfs4k(KernelVariant):
                 size = int(self.state.read_struct().sizes[level % 3])
 
     def level_counters(self) -> list[dict[str, int]]:
-        """The counters of every variant, and ``missed``, which follows from the levels."""
+        """Returns the counters of each level, as every variant has them, with ``missed`` added. ``missed`` is
+        the number of queued duplicates, computed from the levels."""
         levels = self.levels()
         sizes = np.bincount(levels[levels >= 0])
         discovered = [*sizes[1:].tolist(), 0]
@@ -241,16 +252,16 @@ class Bfs4k(KernelVariant):
 
     @classmethod
     def paper_knobs(cls) -> dict[str, KnobValue]:
-        """K1 to K7 as the paper sets them "heuristically for all the analysed graphs"."""
+        """Returns the values of K1 to K7 that the paper sets "heuristically for all the analysed graphs"."""
         return {knob.name: knob.default for knob in cls.knobs if len(knob.name) == 2}
 
     @classmethod
     def auto_knobs(cls, statistics: Mapping[str, float]) -> dict[str, KnobValue]:
-        """K1 to K7 by the rules of the paper's section 7, for a graph of these statistics
-        (:func:`bfsbench.graphs.statistics.describe`).
+        """Returns values of K1 to K7 for a graph, by the rules of the paper's section 7. ``statistics``
+        describes the graph, as :func:`bfsbench.graphs.statistics.describe` returns it.
 
-        The paper gives graphs instead of numbers for "low", "medium" and "high"; with the bounds here every
-        graph it names is in its class.
+        The paper names graphs with "low", "medium" and "high" statistics, but gives no numbers. The bounds
+        here put each of these graphs into its class.
         """
         mean, deviation = statistics["degree_mean"], statistics["degree_std"]
         k1 = 4
@@ -266,8 +277,10 @@ class Bfs4k(KernelVariant):
 
 
 _HIGH_MEAN = 16
-"""Between coPapers, random, R-MAT (64 and more) and Amazon (8.2)."""
+"""Least mean degree that is "high". It lies between Amazon (8.2) and coPapers, random and R-MAT graphs (64
+and more)."""
 _HIGH_DEVIATION = 32
-"""Between ForestFire (38.3) and web-Google (6.5), whose deviation is medium."""
+"""Least standard deviation of the degrees that is "high". It lies between web-Google (6.5), which is medium,
+and ForestFire (38.3)."""
 _HIGH_MODE = 2048
-"""The maximum degree, which the paper's Table 1 calls mode, above which child kernels pay."""
+"""Child kernels pay above this maximum degree, which the paper's Table 1 calls mode."""

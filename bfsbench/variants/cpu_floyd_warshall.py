@@ -1,4 +1,4 @@
-"""The CPU baseline of all-pairs shortest paths."""
+"""All-pairs shortest paths on the CPU, as a baseline for the GPU."""
 
 import ctypes
 
@@ -10,9 +10,10 @@ from bfsbench.variants.base import HostAllPairs
 
 
 class CpuFloydWarshall(HostAllPairs):
-    """Floyd and Warshall's algorithm in tiles of 64 x 64, on all cores, with AVX2 where the processor has it.
+    """Floyd and Warshall's algorithm in tiles of 64 x 64, on all cores, with AVX2 if the processor has it.
 
-    CSE 6230 compares with three plain loops. The order of the tiles is that of ``apsp_fw_blocked``.
+    CSE 6230 uses three plain loops as its baseline. The tiles are processed in the order of
+    ``apsp_fw_blocked``.
     """
 
     name = "cpu_floyd_warshall"

@@ -1,4 +1,4 @@
-"""Searches from up to 512 sources at once on all cores of the CPU."""
+"""Breadth-first searches from up to 512 sources at once, on all cores of the CPU."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ALPHA = Knob(
 
 
 class _Arguments(ctypes.Structure):
-    """``ManyArguments`` of native/cpu_many.cpp."""
+    """The struct ``ManyArguments`` of native/cpu_many.cpp."""
 
     _fields_ = (
         ("num_vertices", ctypes.c_int64),
@@ -55,22 +55,23 @@ class _Arguments(ctypes.Structure):
 
 
 def threads_of(knobs: Mapping[str, KnobValue]) -> int:
-    """Returns the number of threads that run passes."""
+    """Returns the number of threads that run passes: the knob THREADS, but at most one per usable core."""
     cores = usable_cores()
     return min(int(knobs["THREADS"]) or cores, cores)
 
 
 def memory_of(num_vertices: int, threads: int, bits: int) -> int:
-    """Returns the bytes that searches take beside the graph.
+    """Returns the memory in bytes that the searches take besides the graph.
 
-    A thread has three rows of bits, two entries of queues and a byte for each vertex. Grouping takes another
-    16 bytes.
+    For each vertex, a thread has three rows of bits, two queue entries and one byte. Grouping the sources
+    takes another 16 bytes per vertex.
     """
     return num_vertices * (threads * (3 * bits // 8 + 9) + 16)
 
 
 class ManySearches:
-    """``native/cpu_many.cpp`` over one graph: searches from any sources, with these knobs.
+    """The searches of ``native/cpu_many.cpp`` over one graph, with given knobs. They can start from any
+    sources.
 
     Raises LaunchError when the system refuses the memory.
     """
@@ -99,8 +100,8 @@ class ManySearches:
         weakref.finalize(self, native.many_destroy, self._searches)
 
     def run(self, sources: Ids, measures: Any, distances: Any = None) -> None:
-        """Search from distinct sources, int32[S], into ``measures``, and into ``distances``, int32[S, V], if
-        given. Raises LaunchError when the system refuses memory or threads."""
+        """Search from distinct sources, int32[S]. Writes the results to ``measures`` and, if it is given, to
+        ``distances``, int32[S, V]. Raises LaunchError when the system refuses memory or threads."""
         places = (None if array is None else array.ctypes.data for array in (measures, distances))
         number = ctypes.c_int64(len(sources))
         source_place = ctypes.c_void_p(sources.ctypes.data)
@@ -109,7 +110,7 @@ class ManySearches:
 
 
 def width(num_vertices: int, threads: int, sources: int) -> int:
-    """Returns the number of sources of a pass where none is given."""
+    """Returns the number of sources that one pass searches from if the knob BITS is 0."""
 
     def taken(bits: int) -> int:
         return memory_of(num_vertices, threads, bits)
@@ -118,10 +119,12 @@ def width(num_vertices: int, threads: int, sources: int) -> int:
 
 
 class CpuMany(HostCloseness):
-    """Then et al.'s searches by bit vectors. Each core runs passes of its own, which share the graph alone.
+    """Then et al.'s searches with bit vectors. Each core runs passes of its own. The passes share only the
+    graph.
 
-    Sources are grouped by balls in the graph, after iBFS. Where sources are drawn from a large graph of long
-    paths, their searches do not meet in the same level, and one search at a time is as fast.
+    Sources that are near each other in the graph form a group, as in iBFS. In a large graph of long paths,
+    searches from random sources rarely reach one vertex in the same level. There, one search at a time is as
+    fast.
     """
 
     name = "cpu_many"
@@ -136,7 +139,8 @@ class CpuMany(HostCloseness):
     searches: ManySearches | None = None
 
     def prepare(self) -> None:
-        """Compile. The first run allocates, since the width of a pass depends on the number of sources."""
+        """Compile the native code. The first run allocates memory, because the width of a pass depends on the
+        number of sources."""
         library("cpu_many")
 
     def reset(self, sources: Ids) -> None:

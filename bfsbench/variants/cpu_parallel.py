@@ -12,7 +12,7 @@ from bfsbench.variants.base import HostVariant, Knob
 
 
 class _Arguments(ctypes.Structure):
-    """``ParallelArguments`` of native/cpu_parallel.cpp."""
+    """The struct ``ParallelArguments`` of native/cpu_parallel.cpp."""
 
     _fields_ = (
         ("num_vertices", ctypes.c_int64),
@@ -32,11 +32,12 @@ class CpuParallel(HostVariant):
     """Beamer, Asanovic and Patterson's direction-optimising search on all cores.
 
     A push claims vertices in an array of bytes, without locked instructions (Leiserson and Schardl 2010). In
-    short rows it claims without a branch (Green, Dukhan and Vuduc 2015), and it fetches rows eight vertices
-    ahead (Chhugani et al. 2012). ALPHA has the same meaning as in ``direction_optimized``. Its default is
-    lower than that of Beamer et al., because such a push is faster. Pulling ends only when the frontier also
-    shrinks. One thread alone pushes a level of at most SEQUENTIAL_LIMIT arcs, because dividing it would take
-    longer.
+    short rows it claims without a branch (Green, Dukhan and Vuduc 2015). It fetches rows eight vertices ahead
+    (Chhugani et al. 2012).
+
+    ALPHA has the same meaning as in the search ``direction_optimized``. Its default is lower than in Beamer
+    et al., because this push is faster. Pulling ends only when the frontier also shrinks. A level of at most
+    SEQUENTIAL_LIMIT arcs is pushed by one thread, because dividing it among threads would take longer.
     """
 
     name = "cpu_parallel"
@@ -86,11 +87,12 @@ class CpuParallel(HostVariant):
     )
 
     steps: npt.NDArray[np.int8] | None = None
-    """If set to an int8[V] array before ``prepare``, searches record how they expanded each level: 0 pushed
-    by one thread, 1 pushed by all, 2 pulled by all. Benchmarks leave it None."""
+    """An int8[V] array in which searches record how they expanded each level: 0 pushed by one thread, 1
+    pushed by all, 2 pulled by all. It must be set before ``prepare``. Benchmarks leave it None."""
 
     def prepare(self) -> None:
-        """Raises LaunchError when the system refuses the threads or the memory."""
+        """Create the search with its threads and memory. Raises LaunchError when the system refuses the
+        threads or the memory."""
         graph = self.graph
         self.level_array = np.empty(graph.num_vertices, np.int32)
         rows = ("row_offsets", "column_indices", "column_offsets", "row_indices")
@@ -111,7 +113,7 @@ class CpuParallel(HostVariant):
         weakref.finalize(self, native.parallel_destroy, self.search)
 
     def reset(self, source: int) -> None:
-        """Do nothing: the search itself clears its levels, on all its threads."""
+        """Does nothing: the search itself clears its levels, on all its threads."""
 
     def traverse(self, source: int) -> None:
         self.run(self.search, source, self.place)

@@ -1,11 +1,12 @@
-"""The sequential search: the reference for correctness and the papers' CPU baseline."""
+"""The sequential search on the CPU: the reference for correctness, and the CPU baseline of the papers."""
 
 from bfsbench.programs.families.bfs.search import SequentialSearch
 from bfsbench.variants.base import UNREACHED, HostVariant
 
 
 class CpuQueue(HostVariant):
-    """Springer's Algorithm 1, "CPU-BFS" of Luo, the CPU of CSE 6230, the sequential baseline of BFS-4K."""
+    """A sequential search with a queue: Springer's Algorithm 1, Luo's "CPU-BFS", and the CPU baselines of CSE
+    6230 and BFS-4K."""
 
     name = "cpu_queue"
     aliases = ("sequential",)

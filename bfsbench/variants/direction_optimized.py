@@ -1,4 +1,4 @@
-"""Search that switches between push and pull."""
+"""A search that switches between push and pull."""
 
 from typing import Any, ClassVar
 
@@ -7,13 +7,14 @@ from bfsbench.variants.base import LEVEL_SCAN, KernelVariant, Knob
 
 
 class DirectionOptimized(KernelVariant):
-    """Beamer's direction-optimising search over PMPP's kernels.
+    """Beamer's direction-optimising search with PMPP's kernels.
 
-    Push and pull are those of Figs. 15.6 and 15.8 with counting added, so the level array serves as frontier
-    in both directions where Beamer's program keeps a queue and a bitmap. As there, out-edges estimate the
-    edges that pull would read, also on directed graphs, and the edges of the frontier itself are not counted
-    as unexplored. The first level is always pushed. Unlike Beamer's, it returns to push when the frontier is
-    small, whether or not it shrinks; so directions may alternate near the end of a search.
+    The push and pull kernels are those of Figs. 15.6 and 15.8, and they also count the vertices and edges
+    that they reach. The level array is the frontier in both directions, while Beamer's program keeps a queue
+    and a bitmap. As in Beamer's program, out-edges estimate the edges that a pull would read, also on
+    directed graphs. Edges of the frontier do not count as unexplored. The first level is always pushed.
+    Beamer's search returns to push only when the frontier shrinks. This search returns whenever the frontier
+    is small, so directions may alternate near the end of a search.
     """
 
     name = "direction_optimized"

@@ -1,4 +1,4 @@
-"""Edge-centric search over the COO arrays."""
+"""An edge-centric search over the COO arrays."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -8,9 +8,10 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class EdgeFrontierNumbers(LevelKernelVariant):
-    """Springer's edge-centric kernel with an iteration counter, which is PMPP's edge-centric kernel.
+    """Springer's edge-centric kernel with an iteration counter. It is also PMPP's edge-centric kernel.
 
-    The edges are in CSR order, so that neighbouring threads read one tail's level and neighbouring heads.
+    The edges are in CSR order. So neighbouring threads read the level of one tail, and the levels of
+    neighbouring heads.
     """
 
     name = "edge_frontier_numbers"

@@ -1,4 +1,4 @@
-"""Vertex-centric push with boolean arrays."""
+"""A vertex-centric push search with boolean arrays."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class Frontier(LevelKernelVariant):
-    """Springer's vertex frontier, which Luo measures as IIIT-BFS and BFS-4K as Harish.
+    """Springer's vertex frontier. Luo measures it as IIIT-BFS, and BFS-4K measures it as Harish.
 
-    As printed, with flags of one byte. The difference is how the host detects that a level found a vertex:
-    the second kernel writes the level's number, so that nothing has to be cleared from the host between
-    levels.
+    The kernels are as printed, with flags of one byte. One detail differs: how the host detects that a level
+    has found a vertex. Here the second kernel writes the number of the level, so that the host has nothing to
+    clear between levels.
     """
 
     name = "frontier"
@@ -22,7 +22,7 @@ class Frontier(LevelKernelVariant):
     work = "O(DV + E)"
     space = "2.75V + E"
     synchronisation = "two launches a level"
-    # A flag is a byte, and every level reads two of each vertex.
+    # A flag is a byte, and every level reads two flags of each vertex.
     traffic = Traffic(per_edge=5, per_vertex=17, per_scan=2)
 
     def prepare(self) -> None:

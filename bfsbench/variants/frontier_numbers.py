@@ -1,10 +1,10 @@
-"""Vertex-centric push with the level array as frontier."""
+"""A vertex-centric push search whose level array is the frontier."""
 
 from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class FrontierNumbers(LevelKernelVariant):
-    """Springer's frontier with an iteration counter, which is PMPP's vertex-centric push kernel."""
+    """Springer's frontier with an iteration counter. It is also PMPP's vertex-centric push kernel."""
 
     name = "frontier_numbers"
     aliases = ("push",)

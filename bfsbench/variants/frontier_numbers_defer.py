@@ -1,4 +1,4 @@
-"""Push that defers vertices of high out-degree to the end of a level."""
+"""A push search that defers vertices of high out-degree to the end of a level."""
 
 from collections.abc import Mapping
 
@@ -9,10 +9,11 @@ from bfsbench.variants.base import LEVEL_SCAN, Knob, LevelKernelVariant
 class FrontierNumbersDefer(LevelKernelVariant):
     """Springer's deferring of outliers, after Hong et al. 2011.
 
-    Corrected: the printed kernel treats its queue as full when fewer places are left than the block has
-    threads. That needs a barrier in every round, wastes entries, and writes past the queue's end
-    when a block has more threads than the queue has entries, since their unsigned difference is then huge.
-    Here a vertex whose place is past the end is expanded at once, for any block and queue size.
+    The printed kernel has errors, which are corrected here. It treats its queue as full when fewer places are
+    left than the block has threads. That needs a barrier in every round and wastes entries. If a block has
+    more threads than the queue has entries, the unsigned difference is huge. Then the kernel writes past the
+    end of the queue. Here a vertex whose place is past the end is expanded at once, for any block and queue
+    size.
     """
 
     name = "frontier_numbers_defer"

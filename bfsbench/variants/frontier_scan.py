@@ -1,4 +1,4 @@
-"""Boolean frontier turned into a queue."""
+"""A search that turns a boolean frontier into a queue."""
 
 from bfsbench.variants.base import KernelVariant, Knob, Traffic
 from bfsbench.variants.scan import PrefixSum
@@ -7,11 +7,11 @@ from bfsbench.variants.scan import PrefixSum
 class FrontierScan(KernelVariant):
     """Springer's frontier queue with prefix sum.
 
-    Corrected: the printed kernel scans a single tile of at most 1,024 vertices, a power of two, with bank
-    conflicts, in one block of half as many threads. Here any number of tiles is scanned, the last filled up
-    with zeros, and their sums in turn; shared memory is padded against bank conflicts, as in the version that
-    the paper measured; and any grid and block are allowed. The queue's length is a word of its own instead of
-    the queue's first element, so that the host reads nothing else.
+    The printed kernel scans a single tile of at most 1,024 vertices, a power of two, in one block of half as
+    many threads. It also has bank conflicts. Here the scan takes any number of tiles, and then scans the sums
+    of the tiles. The last tile is filled up with zeros. Shared memory is padded against bank conflicts, as in
+    the version that the paper measured. Any grid and block are allowed. The length of the queue has a word of
+    its own, so that the host reads nothing else. In the printed kernel it is the first element of the queue.
     """
 
     name = "frontier_scan"
@@ -22,7 +22,7 @@ class FrontierScan(KernelVariant):
     work = "O(VD + E)"
     space = "4.75V + E"
     synchronisation = "several launches a level"
-    # A flag is a byte. Every level goes over three arrays of them, and makes and sums a copy.
+    # A flag is a byte. Every level reads three arrays of flags, and copies and sums one of them.
     traffic = Traffic(per_edge=5, per_scan=16)
     knobs = (
         Knob(

@@ -1,7 +1,7 @@
-"""A graph cut into parts that fit a block's shared memory, each with the vertices around it.
+"""Cuts a graph into parts that fit a block's shared memory, each with the vertices around it.
 
-Parts are cells that the device grows from seeds. The module also splits vertices of high degree into rows of
-bounded degree.
+The device grows the parts from seeds. The module also splits vertices of high degree into rows of bounded
+degree.
 """
 
 import time
@@ -23,22 +23,23 @@ from bfsbench.support.paths import CUDA_SRC
 from bfsbench.variants.base import DeviceGraph
 
 PLACES = 32
-"""Vertices of a part, of either kind, begin at a multiple of this many."""
+"""The own vertices of a part begin at a multiple of this number, and so do its ghosts."""
 _VERTICES_A_THREAD = 8
-"""Of a growth, whose frontiers are far smaller than the graph."""
+"""Vertices of the graph per thread that grows parts: the frontiers of a growth are far smaller than the
+graph."""
 _ROUNDS = 6
-"""Times that cells are grown."""
+"""Number of rounds in which parts are grown."""
 _FILLED = 0.55
-"""Share of the most vertices of a cell that the first seeds are to get on average."""
+"""Mean size of a part for the first seeds, as a share of the most vertices of a part."""
 _SMALLEST_SHARE = 8
-"""A cell of fewer than its most vertices divided by this is given up."""
+"""A part is given up if it has fewer than its most vertices divided by this number."""
 _REST_SHARE = 4
-"""Likewise, cells of vertices that no seed reaches are smaller."""
+"""Parts of vertices that no seed reaches have at most the most vertices of a part divided by this number."""
 _MAX_POLLS = 1 << 27
 
 
 class Growth(Struct):
-    """State of a growth (``grow_parts.cu``)."""
+    """The state of a growth of parts: ``growth`` of ``grow_parts.cu``."""
 
     _fields_: ClassVar = [
         ("barrier", GridBarrier),
@@ -51,19 +52,19 @@ class Growth(Struct):
 
 @dataclass(frozen=True)
 class Cells:
-    """Parts without their rows."""
+    """The vertices of each part, before their rows are packed."""
 
     places: Buffer
     vertices: Buffer
     first_places: npt.NDArray[np.int32]
-    """int32[N]: each part's."""
+    """int32[N]: the first place of each part."""
     sizes: npt.NDArray[np.int32]
-    """int32[N]: vertices of each part."""
+    """int32[N]: the number of vertices of each part."""
     num_places: int
 
 
 class _Labelling:
-    """Arrays of a growth: ``labelling`` of grow_parts.cu."""
+    """The device arrays in which a growth records the part of each vertex: ``labelling`` of grow_parts.cu."""
 
     def __init__(self, device: Device, num_vertices: int, most_labels: int) -> None:
         self.labels, self.ranks, self.queue = (device.empty(num_vertices, np.int32) for _ in range(3))
@@ -74,12 +75,13 @@ class _Labelling:
 
 
 def rows_of(graph: DeviceGraph) -> tuple[Argument, ...]:
-    """The kernels' ``graph_rows``."""
+    """Returns the CSR and CSC arrays of a graph as kernels take them: ``graph_rows`` of parts.cuh."""
     return (*graph.csr.values(), *graph.csc.values())
 
 
 def module_of(graph: DeviceGraph, name: str, types: Mapping[str, CType], macros: Mapping[str, int]) -> Module:
-    """A file of kernels that prepare parts."""
+    """Returns the compiled module of a ``.cu`` file in the folder resident_parts, whose kernels prepare
+    parts."""
     offsets = graph.host_graph.row_offsets.dtype
     contract = Contract(Path(__file__).name, {"offset_t": offsets, **types}, {"PLACES": PLACES})
     source = CUDA_SRC / "resident_parts" / f"{name}.cu"
@@ -89,7 +91,7 @@ def module_of(graph: DeviceGraph, name: str, types: Mapping[str, CType], macros:
 
 
 class Growing:
-    """Cells grown from seeds in several rounds (``grow_parts.cu``)."""
+    """Grows parts of a graph from seeds in several rounds, on the device (``grow_parts.cu``)."""
 
     def __init__(self, graph: DeviceGraph, most_vertices: int) -> None:
         self.device, self.num_vertices = graph.device, graph.host_graph.num_vertices
@@ -119,7 +121,8 @@ class Growing:
         launch(min(kernel.resident_blocks(_BLOCK), -(-self.num_vertices // (_VERTICES_A_THREAD * _BLOCK))))
 
     def _grow_both_ways(self, number: int) -> None:
-        """From seeds until all is reached, and from the boundaries inwards."""
+        """Grow parts from seeds until all reachable vertices have a part. Then grow from the boundaries of
+        the parts inwards, which finds their centres."""
         arguments: dict[str, Argument] = {"state": self.state}
         self.outwards.labels.fill(-1)
         self._launch(
@@ -141,7 +144,8 @@ class Growing:
         self._grow(self.inwards)
 
     def cells(self) -> Cells:
-        """Raises KernelError when blocks gave up waiting for each other."""
+        """Grow the parts of the graph. Returns their vertices. Raises KernelError when blocks gave up waiting
+        for each other."""
         self.state.fill(0)
         number = self.first_seeds
         self._launch("draw_seeds", number, seeds=self.seeds, number=number, num_vertices=self.num_vertices)
@@ -179,7 +183,8 @@ class Growing:
         return int(self.state.read_struct().number)
 
     def _places(self, sizes: npt.NDArray[np.int32]) -> Cells:
-        """Cells of at most ``most`` vertices, at their places; the last ones, of the rest, are smaller."""
+        """Returns parts of at most ``most`` vertices, and gives each vertex its place. Larger parts are cut.
+        The last parts, with the vertices that no seed reaches, are smaller."""
         most = np.full(len(sizes), self.most)
         most[-1] = self.rest
         cells = -(-sizes // most)
@@ -213,10 +218,12 @@ class Growing:
 
 @dataclass(frozen=True)
 class SplitRows:
-    """CSR in which a vertex is a run of consecutive rows, each with at most ``degree`` of its arcs.
+    """CSR arrays in which each vertex has one or more consecutive rows, with at most ``degree`` of its arcs
+    per row.
 
-    row_offsets: [R+1], of the graph's dtype; column_indices: int32[E], the first row of each arc's head.
-    first_rows: int32[V], where each vertex's run begins; run_lengths: int32[R], rows of the run a row is in.
+    ``row_offsets``, [R+1], has the dtype of the graph's offsets. ``column_indices``, int32[E], has the first
+    row of each arc's head. ``first_rows``, int32[V], has the first row of each vertex. ``run_lengths``,
+    int32[R], has for each row the number of rows of its vertex.
     """
 
     row_offsets: Offsets
@@ -226,9 +233,10 @@ class SplitRows:
 
 
 def split_rows(graph: Graph, degree: int) -> SplitRows:
-    """Split vertices of out-degree above ``degree`` into as few rows as possible, each but the last full.
+    """Split the vertices of out-degree above ``degree`` into rows. Returns the split CSR arrays.
 
-    Raises UsageError when there would be more rows than ids.
+    Each vertex gets as few rows as possible, and all of its rows but the last are full. Raises UsageError
+    when there would be more rows than ids.
     """
     degrees = np.diff(graph.row_offsets)
     runs = np.maximum(1, -(-degrees // degree))
@@ -251,18 +259,19 @@ def split_rows(graph: Graph, degree: int) -> SplitRows:
 
 
 MOST_HOPS = 32
-"""Arcs to the farthest vertices that are looked for around a part."""
+"""Ghosts are looked for up to this number of arcs away from a part."""
 READERS = 32
-"""Of a part: itself, the others, and the last one for all parts."""
+"""Length of a part's list of readers. The first reader is the part itself. If the list is too short, its last
+entry stands for all parts."""
 _BLOCK = 256
 _BARRIER_COST = 50.0
-"""Of a barrier and what belongs to it, as an addition to the ghosts that each own vertex has."""
+"""Cost of a barrier and the work around it, in the unit of ghosts per own vertex."""
 _FEW_PARTS = 8
-"""A multiprocessor: where there are more, K is such that a block has room for two of the largest."""
+"""Parts per multiprocessor. With more parts, K is chosen so that a block has room for two of the largest."""
 
 
 class Part(Struct):
-    """A part as a block loads it (``parts.cuh``)."""
+    """A part as a block loads it: ``part`` of ``parts.cuh``."""
 
     _fields_: ClassVar = [
         ("first", c_longlong),
@@ -275,42 +284,45 @@ class Part(Struct):
 
 @dataclass(frozen=True)
 class GraphParts:
-    """Parts on the device. Vertices have places there, parts one after the other."""
+    """The parts of a graph on the device. Each vertex has a place. The places of one part are consecutive
+    numbers, and the next part follows."""
 
     table: npt.NDArray[np.void]
-    """Part[N], on the host."""
+    """Part[N], on the host: one element for each part."""
     quads: Buffer
-    """uint64: the row of each local id of all parts, four local ids of 16 bits."""
+    """uint64: for each local id of all parts the row, as four local ids of 16 bits."""
     words: Buffer
-    """uint32 of each local id of all parts: for an own vertex a bit for each of the part's readers that has
-    it as a ghost, for a ghost its place."""
+    """uint32 for each local id of all parts. For an own vertex, the word has one bit for each reader of the
+    part that has the vertex as a ghost. For a ghost, the word is its place."""
     readers: Buffer
-    """int32[N * READERS]: parts; -1 where there is none, -2 for all."""
+    """int32[N * READERS]: the parts that read each part. -1 stands for no part, and -2 for all parts."""
     part_at: Buffer
-    """int32: the part that PLACES places belong to."""
+    """int32: the part to which each group of PLACES places belongs."""
     places: Buffer
-    """int32[V]: of vertices."""
+    """int32[V]: the place of each vertex."""
     vertices: Buffer
-    """int32: at places; -1 where there is none."""
+    """int32: the vertex at each place, or -1 if there is none."""
     number: int
     hops: int
-    """Arcs to the farthest ghosts: the levels that can be run without them being read again."""
+    """Arcs between a part and its farthest ghosts. A block can run as many levels before it reads the ghosts
+    again."""
     most_ids: int
-    """Local ids of the largest part, a multiple of PLACES."""
+    """The number of local ids of the largest part, a multiple of PLACES."""
     milliseconds: float
-    """Time of growing and packing, in ms."""
+    """Time of growing and packing the parts, in ms."""
 
 
 @cache
 def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphParts]:
-    """What makes the parts of a graph, of at most so many vertices, with ghosts up to so many hops away
-    or, if 0, as suits: for ``DeviceGraph.once``.
+    """Returns a function that makes the parts of a graph, for ``DeviceGraph.once``. A part has at most
+    ``most_vertices`` vertices, and ghosts up to ``hops`` hops away. If ``hops`` is 0, the function chooses
+    the number of hops.
 
-    It raises LaunchError where a part with its ghosts does not fit a block's shared memory.
+    The function raises LaunchError if a part with its ghosts does not fit a block's shared memory.
     """
 
     def graph_parts(graph: DeviceGraph) -> GraphParts:
-        graph.csr, graph.csc  # noqa: B018  uploaded before the clock starts
+        graph.csr, graph.csc  # noqa: B018  upload them before the clock starts
         graph.device.synchronize()
         started = time.perf_counter()
         cells = Growing(graph, most_vertices).cells()
@@ -320,7 +332,7 @@ def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphPart
 
 
 class _Packing:
-    """Rows and ghosts of parts."""
+    """Finds the ghosts of parts and packs the rows of parts, on the device (``pack_parts.cu``)."""
 
     def __init__(self, graph: DeviceGraph, cells: Cells) -> None:
         self.graph, self.device, self.cells = graph, graph.device, cells
@@ -339,7 +351,8 @@ class _Packing:
         }
 
     def _table_bits(self) -> int:
-        """Of the hash table's size: twice as many as there are vertices, or as many as there is room for."""
+        """Returns the binary logarithm of the size of the hash table. The table has twice as many places as
+        the graph has vertices, or as many as fit shared memory."""
         bits = 4
         while 2 ** (bits + 1) * 10 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices
@@ -354,8 +367,9 @@ class _Packing:
         launch(min(self.number, kernel.resident_blocks(block, self.shared)))
 
     def _ghosts(self, hops: int, long_quads: Buffer | None = None) -> npt.NDArray[np.int64]:
-        """int64[N, hops + 1]: ghosts up to each number of hops. ``long_quads``, int32[N], gets the quads of
-        long rows where all of them fit."""
+        """Returns the number of ghosts of each part up to each number of hops, int64[N, hops + 1]. If
+        ``long_quads``, int32[N], is given, it receives the number of additional groups of four ids that each
+        part's long rows need."""
         ghosts = self.device.empty(self.number * (hops + 1), np.int32)
         parts = table_on(self.device, self._parts())
         self._launch("measure", parts=parts, ghosts=ghosts, long_quads=long_quads, hops=hops)
@@ -371,7 +385,8 @@ class _Packing:
         return table
 
     def parts(self, hops: int, started: float) -> GraphParts:
-        """Raises LaunchError if a part and its ghosts do not fit."""
+        """Pack all parts with their ghosts. Returns the parts. Raises LaunchError if a part and its ghosts do
+        not fit."""
         reach = self._ghosts(MOST_HOPS)
         hops, ghosts, ids = self._chosen(hops, reach)
         empty, cells = self.device.empty, self.cells
@@ -414,7 +429,9 @@ class _Packing:
     def _chosen(
         self, hops: int, reach: npt.NDArray[np.int64]
     ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The number of hops, at most ``hops`` if given, ghosts of each part, and its local ids."""
+        """Choose the number of hops, at most ``hops`` unless that is 0. Returns it, and for each part its
+        number of ghosts and its number of local ids. Vertices, ghosts, and additional groups of four ids for
+        long rows have local ids. Raises LaunchError if not even one hop fits."""
         many = self.number > _FEW_PARTS * self.device.limits.num_multiprocessors
         for groups in (self.room // 2, self.room) if many and not hops else (self.room,):
             most = groups * PLACES
@@ -431,41 +448,46 @@ class _Packing:
         )
 
     def _best(self, hops: int, reach: npt.NDArray[np.int64], most: int) -> int:
-        """The hops that suit, or as many as are wanted, if parts have at most so many ids; 0 if none fit."""
+        """Returns the best number of hops for parts with at most ``most`` vertices, ghosts included. Returns
+        0 if not even one hop fits. If ``hops`` is not 0, the result is the largest number up to ``hops`` that
+        fits."""
         fit = ((self.own[:, None] + reach).max(axis=0) + PLACES <= most).nonzero()[0]
         fit = fit[(fit > 0) & (fit <= (hops or MOST_HOPS))]
         if hops or not len(fit):
             return int(fit.max(initial=0))
-        # A barrier is shared by the levels of a step, and the work of a level grows with the ghosts.
+        # All levels of a step share one barrier, and the work of a level grows with the number of ghosts.
         share = reach.sum(axis=0)[fit] / self.cells.sizes.sum()
         return int(fit[np.argmin(_BARRIER_COST / fit + share)])
 
 
 def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
-    """A table of parts on the device."""
+    """Copy the table that describes the parts to the device. Returns the buffer."""
     buffer = device.empty(len(table), Part)
     buffer.upload(table)
     return buffer
 
 
 _GROUP_BYTES = PLACES * 12 + 3 * 4 + 4
-"""Shared memory of PLACES local ids: rows, places or readers; bits of vertices; the group's place."""
+"""Shared memory of PLACES local ids in bytes: rows, places or readers; bits of vertices; the place of the
+group."""
 _OTHER_BYTES = 6 << 10
-"""Of shared memory that the kernel declares, and what the system reserves."""
+"""Bytes of shared memory that the kernel declares or the system reserves."""
 
 
 def bitmap_bytes(number: int) -> int:
-    """Shared memory of the bitmaps of so many parts."""
+    """Returns the bytes of shared memory that a block's bitmaps take, if the graph has ``number`` parts."""
     return 7 * 4 * -(-number // 32)
 
 
 def most_groups(device: Device, number: int = 0) -> int:
-    """Groups of PLACES local ids, of fewer than 2^15 in all, that fit the shared memory of a block beside
-    what it knows of so many parts."""
+    """Returns how many groups of PLACES local ids fit a block's shared memory besides its bitmaps of
+    ``number`` parts. A local id is the number of a vertex within a part. All groups together have fewer than
+    2^15 ids."""
     room = device.limits.shared_memory_per_block_optin - _OTHER_BYTES - bitmap_bytes(number)
     return max(0, min(room // _GROUP_BYTES, 2**15 // PLACES - 1))
 
 
 def memory_of(groups: int, number: int) -> int:
-    """Bytes of shared memory for so many groups of local ids, and what a block knows of so many parts."""
+    """Returns the bytes of shared memory that ``groups`` groups of local ids take, together with bitmaps of
+    ``number`` parts. A local id is the number of a vertex within a part."""
     return groups * _GROUP_BYTES + bitmap_bytes(number)

@@ -1,4 +1,4 @@
-"""What searches with a queue of vertices per level have in common."""
+"""The base class of searches that have a queue of vertices for each level."""
 
 from collections.abc import Mapping
 from ctypes import c_int
@@ -9,14 +9,16 @@ from bfsbench.variants.base import KernelVariant
 
 
 class QueueSizes(Struct):
-    """Lengths of the queues of levels modulo 3; the level at which a kernel of several levels has stopped."""
+    """Lengths of the queues of three consecutive levels, by level modulo 3. ``level`` is the level at which a
+    kernel that runs several levels has stopped."""
 
     _fields_: ClassVar = [("sizes", c_int * 3), ("level", c_int)]
 
 
 def rebuilds(variant: KernelVariant, queues: list[Buffer], state: Signal, block: int) -> list[Launch]:
-    """Launches that make the queue of a level anew from the levels (``rebuild.cuh``), for even levels and for
-    odd ones. ``state`` has a member ``sizes``, of which the one of the level is cleared before."""
+    """Returns two launches that rebuild the queue of a level from the level array (``rebuild.cuh``): one for
+    even levels and one for odd levels. ``state`` has a member ``sizes``. Before a launch, the host must clear
+    the element of ``sizes`` for this level."""
     kernel = variant.kernel("rebuild_queue")
     search = {"levels": variant.level_array, "num_vertices": variant.num_vertices}
     common: dict[str, Any] = {**search, "sizes": state.member("sizes"), "block": block}
@@ -24,23 +26,24 @@ def rebuilds(variant: KernelVariant, queues: list[Buffer], state: Signal, block:
 
 
 class LevelQueueVariant(KernelVariant):
-    """A search that expands the queue of one level into that of the next, one launch a level.
+    """A search that expands the queue of one level into the queue of the next level, with one launch per
+    level.
 
-    Among the kernel's parameters are ``const int *queue, int *next_queue, int *sizes`` and, last, ``int
-    level``. ``sizes`` holds the lengths of the queues of levels modulo 3: a launch reads the length of its
-    own level, which the launch before has completed, grows the next one and clears the one after that. So the
-    host resets nothing between levels and reads them once after each.
+    The kernel's parameters include ``const int *queue, int *next_queue, int *sizes``. The last one is ``int
+    level``. ``sizes`` holds the lengths of queues by level modulo 3. A launch reads the length for its own
+    level, increases the next one, and clears the one after that. So the host clears nothing between levels,
+    and reads ``sizes`` once after each level.
     """
 
     level_kernel: ClassVar[str]
-    """The kernel that expands a level."""
+    """Name of the kernel that expands a level."""
 
     def arguments(self) -> Mapping[str, Argument]:
-        """The kernel's other parameters by their names."""
+        """Returns the kernel's arguments by name, besides queues, ``sizes`` and ``level``."""
         return {**self.graph.csr, "levels": self.level_array, "num_vertices": self.num_vertices}
 
     def shared_memory(self) -> int:
-        """Bytes of dynamic shared memory a block."""
+        """Returns the dynamic shared memory per block, in bytes."""
         return 0
 
     def prepare(self) -> None:
@@ -69,5 +72,5 @@ class LevelQueueVariant(KernelVariant):
             size = self.queue_size(level)
 
     def queue_size(self, level: int) -> int:
-        """Wait for the queue of a level; how many vertices it has."""
+        """Wait until the queue of a level is complete. Returns its number of vertices."""
         return int(self.sizes.read_struct().sizes[level % 3])

@@ -1,4 +1,4 @@
-"""Linear work by prefix sums, a mask and compaction."""
+"""A search by prefix sums, a mask and compaction, meant to do linear work."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,17 +14,18 @@ _MAX_THREADS = 2**30
 
 
 class LinearWork(KernelVariant):
-    """The "Optimized Linear Work" search of CSE 6230, modelled on Merrill et al. by its authors. They claim
-    linear work, as in each level only frontier vertices are expanded. But the prefix sum of the mask, and
-    compaction by it, look at all vertices: O(VD + E).
+    """The "Optimized Linear Work" search of CSE 6230, which its authors modelled on Merrill et al.
 
-    Corrected: prefix sums are of any length. Fine-grained gathering with start indices computed beforehand,
-    which failed them when a thread must expand several vertices, works: each thread of a tile takes every
-    blockDim-th of the tile's vertices until it meets one that belongs to the next tile.
+    The authors claim linear work, because each level expands only frontier vertices. But the prefix sum of
+    the mask and the compaction look at all vertices, so the work is O(VD + E).
 
-    Choices made here: the sequential threshold applies to the gathered frontier, duplicates included, which
-    bounds the work of one thread; below it the mask is over gathered neighbours instead of vertices. The end
-    is detected by an empty frontier instead of a scan of all levels.
+    Two limits of the original are removed here. Prefix sums have any length. Fine-grained gathering with
+    precomputed start indices failed in the original when a thread must expand several vertices. Here each
+    thread of a tile takes every blockDim-th vertex of the tile, until it meets a vertex of the next tile.
+
+    Two choices are made here. The sequential threshold applies to all gathered neighbours with duplicates,
+    which bounds the work of one thread. Below it the mask is over gathered neighbours instead of vertices.
+    The search ends when a frontier is empty, without a scan of all levels.
     """
 
     name = "linear_work"
@@ -35,7 +36,7 @@ class LinearWork(KernelVariant):
     work = "O(VD + E); its authors claim O(V + E)"
     space = "5.25V + 2E"
     synchronisation = "several launches a level"
-    # Gathered neighbours are written and read again. Every level reads the mask, copies, sums and reads it.
+    # Gathered neighbours are written and read again. Every level copies the mask and sums the copy.
     traffic = Traffic(per_edge=16, per_scan=14)
     knobs = (
         Knob(
@@ -80,7 +81,7 @@ class LinearWork(KernelVariant):
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """By rule, a block's threads share long rows."""
+        """Returns knob values for a graph. If it has long rows, the threads of a block share them."""
         return {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 16} if has_long_rows(statistics) else {}
 
     def prepare(self) -> None:
@@ -168,7 +169,7 @@ class LinearWork(KernelVariant):
             vertices_before, edges_before = reached.vertices, reached.edges
 
     def gather_neighbours(self, size: int, edges: int) -> None:
-        """Gather the neighbours of the frontier; their number is given."""
+        """Gather the neighbours of a frontier of ``size`` vertices, which have ``edges`` out-edges in all."""
         blocks = self.blocks(size)
         self.count_neighbours(self.blocks(size + 1), size)
         self.scan_degrees(size + 1)
@@ -177,7 +178,7 @@ class LinearWork(KernelVariant):
         self.gather(self.blocks(-(-edges // self.tile) * self.block) if self.fine else blocks, size)
 
     def _filter(self, size: int, edges: int, level: int) -> None:
-        """Make the gathered vertices without a level the next frontier."""
+        """Make the next frontier of the gathered vertices that have no level yet."""
         if edges <= self.threshold:
             self.filter_sequentially(1, size, level)
             return

@@ -1,4 +1,4 @@
-"""Queues at three levels, kernels at three layers."""
+"""The search of Luo et al.: queues at three levels, and kernels at three layers."""
 
 import time
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from bfsbench.variants.graph_parts import SplitRows, split_rows
 from bfsbench.variants.rules import Statistics, has_hubs, has_long_rows
 
 _STATIC_SHARED_MEMORY = 1024
-"""Bytes of a block's shared memory for its kernel's static variables."""
+"""Bytes of a block's shared memory for the static variables of its kernel."""
 
 
 class SearchState(Struct):
-    """State shared by launches and the host."""
+    """The state of a search by Luo et al., which launches and the host share."""
 
     _fields_: ClassVar = [("level", c_int), ("sizes", c_int * 3), ("failed", c_int), ("barrier", GridBarrier)]
 
@@ -27,12 +27,12 @@ class SearchState(Struct):
 class Luo(KernelVariant):
     """The search of Luo, Wong and Hwu, DAC 2010.
 
-    Choices made here: a vertex is claimed by an atomic compare-and-swap, so a queue has no duplicates. What
-    does not fit a full queue in shared memory goes to the one in global memory. The second layer hands a
-    frontier to the first at half the size at which it gets it back, so that a frontier of about that size
-    does not return to the host in every level. Instead of copying the W-frontiers into a B-frontier, threads
-    find its entries where they are, by the offsets that the copy would need. The paper's blocks have 512
-    threads: that is ``--block 512``.
+    The following details are choices of this version. A vertex is claimed by an atomic compare-and-swap, so a
+    queue has no duplicates. Vertices that do not fit a full queue in shared memory go to the queue in global
+    memory. The resident blocks return a frontier to the single block only at half the size at which they get
+    it. So a frontier of about that size does not return to the host in every level. The paper copies
+    W-frontiers into a B-frontier. Here threads find entries in the W-frontiers, by the offsets that the copy
+    would need. The paper's blocks have 512 threads: ``--block 512``.
     """
 
     name = "luo"
@@ -57,8 +57,8 @@ class Luo(KernelVariant):
         Knob(
             "B_FRONTIER_SIZE",
             0,
-            "vertices a block's W-frontiers hold, shared out evenly, at least one each; 0: as the maximum "
-            "degree asks and memory permits",
+            "vertices that all W-frontiers of a block hold, at least one each; 0: enough for the maximum "
+            "degree, if memory permits",
             minimum=0,
             maximum=28672,
         ),
@@ -80,7 +80,7 @@ class Luo(KernelVariant):
         Knob(
             "SPLIT_DEGREE",
             0,
-            "vertices of higher degree are split into rows of at most this one; 0: none",
+            "vertices of higher degree are split into rows of at most this degree; 0: none",
             minimum=0,
             maximum=2**20,
         ),
@@ -94,11 +94,12 @@ class Luo(KernelVariant):
     layers = ("luo_block", "luo_resident")
     block_layers = ("luo_block",)
     max_polls = 1 << 26
-    """How often a block polls the barrier before it gives up: for many seconds."""
+    """Number of times that a block polls the barrier before it gives up. This takes many seconds."""
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """By rule, hubs are split, and for long rows each thread of a warp has a queue of its own."""
+        """Returns knob values for a graph. Hubs are split into several rows. For long rows, each thread of a
+        warp has a queue of its own."""
         queues = {"W_FRONTIERS": 32} if has_long_rows(statistics) else {}
         return queues | ({"SPLIT_DEGREE": 16} if has_hubs(statistics) else {})
 
@@ -117,7 +118,8 @@ class Luo(KernelVariant):
         self._bind_grid_layers({**search, **launch})
 
     def _upload_rows(self, degree: int) -> dict[str, Any]:
-        """Row offsets, column indices and run lengths: the graph's own, or with vertices split."""
+        """Returns row offsets, column indices and run lengths on the device. With ``degree`` 0 these are the
+        graph's own arrays. Otherwise vertices of higher degree are split into several rows."""
         self.max_degree = int(np.diff(self.host_graph.row_offsets).max())
         self.split: SplitRows | None = None
         if degree == 0:
@@ -166,7 +168,8 @@ class Luo(KernelVariant):
         )
 
     def queue_capacity(self, rows: int, room: int) -> int:
-        """Entries of a W-frontier: what ``rows`` rows discover at most, if ``room`` bytes permit."""
+        """Returns the number of entries of a W-frontier. That is the most that ``rows`` rows can discover, or
+        fewer if only ``room`` bytes are available."""
         number = int(self.knob["W_FRONTIERS"])
         if asked := int(self.knob["B_FRONTIER_SIZE"]):
             return max(1, asked // number)
@@ -180,7 +183,8 @@ class Luo(KernelVariant):
         self.begin(1, source if self.split is None else int(self.split.first_rows[source]))
 
     def traverse(self, source: int) -> None:
-        """Raises KernelError when resident blocks gave up waiting for each other."""
+        """Run the levels of a search. Raises KernelError when resident blocks gave up waiting for each
+        other."""
         size = 1 if self.split is None else int(self.split.run_lengths[self.split.first_rows[source]])
         level = 0
         while size:

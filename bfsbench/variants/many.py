@@ -1,4 +1,4 @@
-"""Searches from up to 1,024 sources at once by a kernel."""
+"""Breadth-first searches from up to 1,024 sources at once, by one kernel."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 WIDTHS = (64, 128, 256, 512, 1024)
 _MAX_POLLS = 1 << 27
-"""How often a block looks for the others at a barrier before it gives up: for a minute or more."""
+"""Number of times that a block looks for the others at a barrier before it gives up. This takes a minute or
+more."""
 
 
 class Measures(Struct):
-    """What a search found."""
+    """The results of one search: ``measures`` of many.cu."""
 
     _fields_: ClassVar = [
         ("reached", c_longlong),
@@ -38,7 +39,7 @@ class Measures(Struct):
 
 
 class ManyState(Struct):
-    """Sizes of levels, and the barrier."""
+    """The state of a pass on the device: the sizes of levels, and the barrier of all blocks."""
 
     _fields_: ClassVar = [
         ("leaving", c_ulonglong * 3),
@@ -49,7 +50,7 @@ class ManyState(Struct):
 
 
 class ManyGraph(Struct):
-    """The graph as CSR and CSC."""
+    """A graph as the kernel takes it, in CSR and CSC."""
 
     _fields_: ClassVar = [
         ("row_offsets", c_void_p),
@@ -62,7 +63,7 @@ class ManyGraph(Struct):
 
 
 class ManyRows(Struct):
-    """The memory of a pass."""
+    """The device arrays of a pass: rows of bits, marks, queues and counts."""
 
     _fields_: ClassVar = [
         *((name, c_void_p) for name in ("seen", "even", "odd", "even_marks", "odd_marks")),
@@ -74,12 +75,14 @@ STRUCTS = (GridBarrier, Measures, ManyState, ManyGraph, ManyRows)
 
 
 def memory_of(num_vertices: int, bits: int) -> int:
-    """Returns the bytes beside the graph: three rows of bits, two marks and two queue entries a vertex."""
+    """Returns the memory in bytes that a pass of ``bits`` sources takes besides the graph. For each vertex
+    that is three rows of bits, two marks and two queue entries."""
     return num_vertices * (3 * bits // 8 + 16)
 
 
 def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
-    """Returns places in ``sources``, int64, in the order in which passes take sources near each other."""
+    """Returns an order of the sources, int64[S]: indices into ``sources``. Sources near each other in the
+    graph are near each other in this order, so that one pass takes them."""
     order = np.empty(len(sources), np.int64)
     arrays = (graph.row_offsets, graph.column_indices, sources, order)
     places = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
@@ -91,7 +94,8 @@ def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
 
 
 class Passes:
-    """The kernel ``many`` of a program, bound to memory for passes of ``bits`` sources."""
+    """Passes of the kernel ``many`` for one program, each over up to ``bits`` sources, with their device
+    memory."""
 
     def __init__(self, program: KernelProgram, bits: int, sources: Ids, distances: Buffer | None, pitch: int):
         device, size, graph = program.device, program.num_vertices, program.graph
@@ -119,20 +123,20 @@ class Passes:
         )
 
     def run(self) -> None:
-        """Issue all passes."""
+        """Launch all passes, without waiting for them."""
         for first in range(0, len(self.sources), self.bits):
             self._launch(self._blocks, first, min(self.bits, len(self.sources) - first))
 
     def finish(self, name: str) -> None:
-        """Wait. Raises KernelError when blocks gave up waiting for each other."""
+        """Wait for all passes. Raises KernelError when blocks gave up waiting for each other."""
         if self._state.read_struct().failed:
             raise KernelError(f"{name}: {self._blocks} blocks did not all meet")
 
 
 class Many(KernelProgram, ClosenessVariant):
-    """A bit for each source, and a launch for each pass of up to 1,024 sources.
+    """Searches from many sources with one bit per source. Each launch is a pass over up to 1,024 sources.
 
-    ``--grid`` caps the blocks, of which there are never more than the device holds at once.
+    ``--grid`` limits the number of blocks. All blocks of a launch fit the device at once.
     """
 
     name = "many"
@@ -175,7 +179,8 @@ class Many(KernelProgram, ClosenessVariant):
         return {**super().defines(), "BITS": self.bits, "DISTANCES": 0}
 
     def prepare(self) -> None:
-        """Compile and upload the graph. The first run allocates, since its sources are not known before."""
+        """Compile the kernel and upload the graph. The first run allocates the other memory, because the
+        sources are not known earlier."""
         self.kernel(self.name)
         self.arrays = {**self.graph.csr, **self.graph.csc}
 
@@ -212,5 +217,5 @@ class Many(KernelProgram, ClosenessVariant):
 
 
 def width(num_vertices: int, sources: int, room: int) -> int:
-    """Returns the sources of a launch on a device with ``room`` bytes."""
+    """Returns the number of sources per launch on a device with ``room`` bytes of memory."""
     return bits_for(WIDTHS, sources, 1, lambda bits: memory_of(num_vertices, bits), room)

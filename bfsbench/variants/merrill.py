@@ -1,4 +1,4 @@
-"""Prefix-sum based cooperative expansion and contraction."""
+"""The search of Merrill et al.: cooperative expansion and contraction by prefix sums."""
 
 from collections.abc import Mapping
 from ctypes import c_int, c_ulonglong
@@ -25,7 +25,7 @@ _RESIDENT_KERNELS = {
 
 
 class SearchState(Struct):
-    """State shared by launches and the host."""
+    """The state of a search by Merrill et al., which launches and the host share."""
 
     _fields_: ClassVar = [
         ("sizes", c_ulonglong * 3),
@@ -39,15 +39,15 @@ class SearchState(Struct):
 class Merrill(KernelVariant):
     """The search of Merrill, Garland and Grimshaw, in its four organisations.
 
-    Choices made here: two-phase returns to the host after every level; the others stay in one launch of
-    resident blocks while queues are short, and hybrid takes contract-expand then and two-phase otherwise.
-    Queues have an entry a vertex or, for candidates, one an arc; where duplicates, or their arcs, outgrow
-    that, the queue is rebuilt from the levels. A bit of the bitmap is set once the level is known, not
-    before.
+    The following details are choices of this version. The organisation two-phase returns to the host after
+    every level. The three others stay in one launch of resident blocks while queues are short. The
+    organisation hybrid runs contract-expand in resident blocks, and otherwise two-phase. A queue of vertices
+    has one entry per vertex, and a queue of candidates has one entry per arc. If duplicates outgrow a queue,
+    it is rebuilt from the levels. A bit of the bitmap is set only when the level is known.
 
-    ATOMIC_CLAIM is not the authors'. Their status lookup removes duplicates as long as few candidates are
-    looked up at the same time. A device with hundreds of thousands of resident threads looks up a whole level
-    at once, and then most duplicates pass in the organisations that queue candidates.
+    ATOMIC_CLAIM is an addition of this project. The authors' status lookup removes duplicates if few
+    candidates are looked up at one time. A device with hundreds of thousands of resident threads looks up a
+    whole level at once. Then most duplicates pass in the organisations that queue candidates.
     """
 
     name = "merrill"
@@ -108,14 +108,15 @@ class Merrill(KernelVariant):
     }
     layers = ("resident_expand_contract", "resident_contract_expand")
     queue_capacity: int | None = None
-    """Capacity of each queue; by default its whole size."""
+    """Capacity of each queue, in entries. By default it is the whole array of the queue."""
     max_polls = 1 << 26
-    """How often a block polls the barrier before it gives up: for many seconds."""
+    """Number of times that a block polls the barrier before it gives up. This takes many seconds."""
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """By rule, contract-expand in resident blocks for many small levels; else vertices are claimed, so
-        that no candidates are queued and only duplicates within a warp are removed."""
+        """Returns knob values for a graph. If it has many small levels, contract-expand runs in resident
+        blocks. Otherwise vertices are claimed, so that no candidates are queued, and only duplicates within a
+        warp are removed."""
         if is_deep(statistics):
             return {"ORGANISATION": "contract-expand"}
         return {"ORGANISATION": "expand-contract", "BITMAP": 0, "ATOMIC_CLAIM": 1, "HISTORY_SIZE": 0}
@@ -182,7 +183,8 @@ class Merrill(KernelVariant):
         )
 
     def _shared_memory(self, kernel: str) -> int:
-        """Bytes of dynamic shared memory: see ``workspace`` in merrill.cu."""
+        """Returns the bytes of dynamic shared memory that a kernel needs (``workspace`` in the kernels of
+        merrill)."""
         warps = -(-self.block // self.device.limits.warp_size)
         words = warps * _WARP_TABLE_SIZE + int(self.knob["HISTORY_SIZE"])
         if "expand_contract" in kernel:
@@ -198,7 +200,8 @@ class Merrill(KernelVariant):
         self.begin(1, source)
 
     def traverse(self, source: int) -> None:
-        """Raises KernelError when resident blocks gave up waiting for each other."""
+        """Run the levels of a search. Raises KernelError when resident blocks gave up waiting for each
+        other."""
         level, size = 0, 1
         while size:
             if size <= self.resident_limit:
@@ -213,9 +216,10 @@ class Merrill(KernelVariant):
                 level, size = self.queue_at(level + 1)
 
     def queue_at(self, level: int | None = None) -> tuple[int, int]:
-        """Wait for the queue of a level, by default the one at which resident blocks stopped.
+        """Wait for the queue of a level. By default, that is the level at which the resident blocks stopped.
 
-        Returns the level and the queue's length. A queue that has lost entries is rebuilt.
+        Returns the level and the length of its queue. A queue that has lost entries is rebuilt first. Raises
+        KernelError when resident blocks gave up waiting for each other.
         """
         state = self.state.read_struct()
         if state.failed:

@@ -1,4 +1,4 @@
-"""Single searches, one after the other: the bar for searches from many sources."""
+"""Single searches, one after the other: the baseline for searches from many sources."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _KERNELS = (
 
 
 class _OneByOne(ClosenessVariant):
-    """The search of the knob SEARCH at its default knobs, repeated. Only its own time counts."""
+    """For each source, runs one breadth-first search with its default knobs. The knob SEARCH or
+    SEARCH_KERNELS names the search. Only the time of the searches counts."""
 
     search: SearchVariant
     found: Measures | None = None
@@ -75,7 +76,7 @@ class _OneByOne(ClosenessVariant):
 
 
 class OneByOne(_OneByOne, HostCloseness):
-    """A search of the CPU, or an entry, repeated."""
+    """For each source, runs a search on the CPU or an entry."""
 
     name = "one_by_one"
     summary = "a search of family bfs from one source after the other"
@@ -88,20 +89,21 @@ class OneByOne(_OneByOne, HostCloseness):
         self.search = kind(graph, kind.knob_values({}))
 
     def prepare(self) -> None:
-        """Raises LaunchError for an entry that is not installed."""
+        """Prepare the repeated search. Raises LaunchError if it is an entry that is not installed."""
         if reason := self.search.missing():
             raise LaunchError(reason)
         super().prepare()
 
     def measures(self) -> Measures:
-        """Raises WrongResultError if an entry has written into its copy of the graph."""
+        """Returns the results for all sources. Raises WrongResultError if an entry has written into its copy
+        of the graph."""
         if isinstance(self.search, ForeignProgram):
             self.search.require_unwritten()
         return super().measures()
 
 
 class OneByOneKernels(_OneByOne, KernelProgram):
-    """A search by kernels, repeated."""
+    """For each source, runs a search with CUDA kernels."""
 
     name = "one_by_one_kernels"
     summary = "a search by kernels from one source after the other"
@@ -120,6 +122,6 @@ class OneByOneKernels(_OneByOne, KernelProgram):
 
     @classmethod
     def source_files(cls) -> list[Path]:
-        """The files of all searches."""
+        """Returns the source files of all searches that the knob SEARCH_KERNELS can name."""
         kinds = [find(name) for name in _KERNELS]
         return [file for kind in kinds if issubclass(kind, KernelVariant) for file in kind.source_files()]

@@ -1,6 +1,7 @@
-"""Rows that ``adaptive`` has the device prepare: in-neighbours in a better order, and short rows as records.
+"""Prepares rows on the device for the search ``adaptive``.
 
-In-neighbours are ordered so that a search for a parent ends early. Records need no offsets.
+In-neighbours can be reordered so that a search for a parent ends early. Short rows can be stored as records,
+which need no offsets.
 """
 
 import time
@@ -14,28 +15,29 @@ from bfsbench.support.paths import CUDA_SRC
 from bfsbench.variants.base import DeviceGraph
 
 LIKELY_ALIGNMENT = 32
-"""Alignment of the likely parents, which follow the rows."""
+"""Alignment of the array of likely parents, which follows the rows. The unit is an element."""
 _LONG_ROW = 1024
-"""Number of arcs from which a row is ordered by a block instead of a warp."""
+"""A row of at least this number of arcs is sorted by a block instead of a warp."""
 _SMALL_BLOCK, _LARGE_BLOCK = 256, 1024
 
 
 @dataclass(frozen=True)
 class LikelyParents:
-    """In-neighbours on the device in order of falling out-degree, and the first of each vertex."""
+    """In-neighbours on the device, sorted by falling out-degree, and the first in-neighbour of each
+    vertex."""
 
     row_indices: Buffer
-    """int32: CSC's E ids, each row by the number of binary digits of its vertices' out-degrees, the longest
-    first; then, from a multiple of 32 on, the V likely parents: for each vertex the first of its row, or the
-    vertex itself where that is empty."""
+    """int32: first the E ids of CSC, sorted within each row. The sort key is the number of binary digits of
+    the out-degree, and the largest comes first. From the next multiple of 32 on, V likely parents follow: the
+    first vertex of each row, or for an empty row the vertex itself."""
     milliseconds: float
-    """Time of allocating and ordering, in ms."""
+    """Time of allocating and sorting, in ms."""
 
 
 def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
-    """Order the in-neighbours of a graph, whose own arrays stay as they are.
+    """Sort a copy of a graph's in-neighbours by out-degree. Returns the sorted copy on the device.
 
-    Raises DeviceOutOfMemoryError where E + V further words do not fit.
+    Raises DeviceOutOfMemoryError if another E + V words do not fit.
     """
     device, host_graph = graph.device, graph.host_graph
     offsets, num_vertices = host_graph.column_offsets, host_graph.num_vertices
@@ -66,37 +68,41 @@ def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
 
 
 RECORD = 4
-"""Arcs of a record."""
+"""Number of arcs in a record."""
 LONGEST_ROW = 2 * RECORD
-"""Most arcs of a row that has records."""
+"""Most arcs of a row that is stored as records."""
 _ALIGNMENT = 32
-"""Alignment of the records, which follow the rows."""
+"""Alignment of the records, which follow the rows. The unit is an element."""
 _BLOCK = 256
 
 
 @dataclass(frozen=True)
 class ShortRows:
-    """Column indices on the device that tell how many records a row has, and the records."""
+    """The rows of a graph as records. A record has four arcs of a vertex at a fixed place, so it needs no
+    offsets. Marks in the column indices tell how many records a vertex has."""
 
     column_indices: Buffer
-    """int32: CSR's E ids, each with bit 31 set if the vertex has two records, and bit 30 if it needs none,
-    because its row is empty or leads back and nowhere else; from ``first_record`` on four such entries for
-    each vertex, and then four more if any row has more than four arcs; -1 where a row has fewer."""
+    """int32: first the E ids of CSR. Bit 31 of an id is set if the vertex has two records. Bit 30 is set if
+    it needs no record: its row is empty, or leads only back. From ``first_record`` on, each vertex has four
+    entries. If any row has more than four arcs, four more entries per vertex follow. Unused entries are -1.
+    """
     first_record: int
     milliseconds: float
-    """Time of allocating and making them, in ms."""
+    """Time of allocating and making the records, in ms."""
 
 
 def longest_row(graph: DeviceGraph) -> int:
-    """The largest out-degree."""
+    """Returns the largest out-degree of a graph."""
     return int(np.diff(graph.host_graph.row_offsets).max(initial=0))
 
 
 def with_records(graph: DeviceGraph) -> ShortRows:
-    """Add records to the column indices of a graph whose rows have at most ``LONGEST_ROW`` arcs, with offsets
-    of 32 bits and fewer than 2^27 vertices, so that ids leave two bits and places in the array fit an int32.
+    """Add records to a copy of a graph's column indices. Returns the copy on the device. A record has four
+    arcs of a vertex at a fixed place.
 
-    Raises DeviceOutOfMemoryError where E + 8 V words do not fit.
+    Rows must have at most ``LONGEST_ROW`` arcs, and offsets must have 32 bits. The graph must have fewer than
+    2^27 vertices, so that ids leave two bits free and places in the array fit an int32. Raises
+    DeviceOutOfMemoryError if E + 8 V words do not fit.
     """
     device, host_graph = graph.device, graph.host_graph
     num_vertices, longest = host_graph.num_vertices, graph.once(longest_row)

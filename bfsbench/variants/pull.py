@@ -1,4 +1,4 @@
-"""Vertex-centric bottom-up search over the CSC arrays."""
+"""A vertex-centric bottom-up search over the CSC arrays."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -8,7 +8,7 @@ from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class Pull(LevelKernelVariant):
-    """PMPP's vertex-centric pull kernel."""
+    """PMPP's vertex-centric pull kernel: each unreached vertex looks for a parent among its in-neighbours."""
 
     name = "pull"
     aliases = ("bottom_up",)

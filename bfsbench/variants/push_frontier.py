@@ -1,4 +1,4 @@
-"""Vertex-centric push with frontiers."""
+"""A vertex-centric push search with frontier queues."""
 
 from bfsbench.variants.level_queues import LevelQueueVariant
 
@@ -6,9 +6,9 @@ from bfsbench.variants.level_queues import LevelQueueVariant
 class PushFrontier(LevelQueueVariant):
     """PMPP's push kernel with frontiers.
 
-    Corrected: the printed kernel needs as many threads as the frontier has vertices, and the host to clear
-    the length of the next frontier before every launch; here any grid works, and the kernel clears the
-    length.
+    The printed kernel has two limits, which are removed here. It needs as many threads as the frontier has
+    vertices. Here any grid works. It needs the host to clear the length of the next frontier before every
+    launch. Here the kernel clears it.
     """
 
     name = level_kernel = "push_frontier"

@@ -1,4 +1,4 @@
-"""Vertex-centric push with frontiers in shared memory."""
+"""A vertex-centric push search with frontiers in shared memory."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -12,13 +12,14 @@ from bfsbench.variants.level_queues import LevelQueueVariant
 class PushPrivate(LevelQueueVariant):
     """PMPP's push kernel with privatised frontiers.
 
-    Corrected: in the printed kernel every thread that finds the private frontier full stores its capacity
-    over the length that others are incrementing. A thread may then be given a place that is already taken,
-    and vertices are lost. Here the length only grows and is cut to the capacity when the frontier is copied.
-    The printed kernel also needs as many threads as the frontier has vertices; here any grid works.
+    The printed kernel has two errors, which are corrected here. Every thread that finds the private frontier
+    full sets the length of this frontier to its capacity, while other threads increment the length. So a
+    thread may get a place that is already taken, and vertices are lost. Here the length only grows, and it is
+    cut to the capacity when the frontier is copied. The printed kernel also needs as many threads as the
+    frontier has vertices. Here any grid works.
 
-    The paper leaves LOCAL_FRONTIER_CAPACITY open. The default takes 8 KiB, so that shared memory does not
-    limit how many blocks of 128 threads or more fit a multiprocessor.
+    The paper leaves LOCAL_FRONTIER_CAPACITY open. The default takes 8 KiB. So shared memory does not limit
+    the number of resident blocks of 128 threads or more.
     """
 
     name = level_kernel = "push_private"

@@ -1,4 +1,4 @@
-"""Push over a graph whose vertices are renumbered in the order of their out-degrees."""
+"""A push search over a graph whose vertices are renumbered in the order of their out-degrees."""
 
 import time
 from collections.abc import Mapping
@@ -11,21 +11,25 @@ from bfsbench.variants.base import LEVEL_SCAN, DeviceGraph, LevelKernelVariant
 
 
 def by_out_degree(row_offsets: Offsets) -> Ids:
-    """All vertices, int32[V], from the highest out-degree to the lowest; equal ones in ascending order."""
+    """Returns all vertices, int32[V], from the highest out-degree to the lowest. Vertices of equal out-degree
+    are in ascending order."""
     return np.argsort(-np.diff(row_offsets), kind="stable").astype(np.int32)
 
 
 def inverse(order: Ids) -> Ids:
-    """The place of every vertex in ``order``, int32[V]."""
+    """Returns the inverse of a permutation of the vertices, int32[V]: the index of each vertex in
+    ``order``."""
     places = np.empty_like(order)
     places[order] = np.arange(len(order), dtype=np.int32)
     return places
 
 
 def renumbered(row_offsets: Offsets, column_indices: Ids, order: Ids) -> tuple[Offsets, Ids]:
-    """CSR arrays of the same graph in which vertex ``order[i]`` is renumbered to i, with the same types.
-    Within a row the neighbours keep the order of their old ids. Takes, beside the result, two arrays of E
-    offsets.
+    """Renumber the vertices of a graph: vertex ``order[i]`` becomes vertex i. Returns row offsets and column
+    indices, with the dtypes of the given arrays.
+
+    Within a row, the neighbours keep the order of their old ids. Besides the result, the function needs
+    memory for two arrays of E offsets.
     """
     degrees = np.diff(row_offsets)[order]
     offsets = np.zeros_like(row_offsets)
@@ -36,9 +40,9 @@ def renumbered(row_offsets: Offsets, column_indices: Ids, order: Ids) -> tuple[O
 
 
 def by_falling_degree(graph: DeviceGraph) -> tuple[Buffer, Buffer, Ids, float]:
-    """The graph with its vertices renumbered by out-degree, the highest first.
+    """Renumber the vertices of a graph by out-degree, the highest first.
 
-    Returns row offsets and column indices on the device, the new numbers of vertices by their old ones,
+    Returns row offsets and column indices on the device. Also returns the new number of each vertex,
     int32[V], and the time of sorting and renumbering in ms.
     """
     started = time.perf_counter()
@@ -53,9 +57,9 @@ def by_falling_degree(graph: DeviceGraph) -> tuple[Buffer, Buffer, Ids, float]:
 class Reorder(LevelKernelVariant):
     """Springer's physical reordering of vertices by out-degree.
 
-    The paper does not define the direction. Here the highest degree comes first, since blocks start roughly
-    in order and the longest jobs should not start last. Levels are returned under the user's ids. The graph
-    is renumbered once; ``preprocess_ms`` of every search is the time of that.
+    The paper does not say in which direction. Here the highest degree comes first: blocks start roughly in
+    order, and the longest jobs should not start last. Levels are returned under the user's ids. The graph is
+    renumbered once, and ``preprocess_ms`` of every search is the time of this renumbering.
     """
 
     name = "reorder"

@@ -1,4 +1,4 @@
-"""A search that runs several levels between two barriers, in parts of the graph in shared memory."""
+"""A search in parts of the graph in shared memory, which runs several levels between two barriers."""
 
 from ctypes import c_int, c_uint, c_void_p
 from typing import ClassVar
@@ -22,7 +22,7 @@ _SLOTS = 16
 
 
 class Partition(Struct):
-    """The parts of a graph, for the kernel (``block_memory.cuh``)."""
+    """The parts of a graph as the kernel takes them (``block_memory.cuh``)."""
 
     _fields_: ClassVar = [
         *((name, c_void_p) for name in ("parts", "quads", "words", "readers")),
@@ -32,33 +32,33 @@ class Partition(Struct):
 
 
 class Exchange(Struct):
-    """What blocks tell each other (``block_memory.cuh``)."""
+    """The device arrays by which blocks exchange their results (``block_memory.cuh``)."""
 
     _fields_: ClassVar = [(name, c_void_p) for name in ("at_level", "bitmaps")]
 
 
 class SlotLayout(Struct):
-    """How a block's shared memory is divided."""
+    """Sizes of the arrays in a block's shared memory (``block_memory.cuh``)."""
 
     _fields_: ClassVar = [("slots", c_uint), ("slot_groups", c_uint), ("bitmap_words", c_uint)]
 
 
 class SearchState(Struct):
-    """State that a search leaves behind."""
+    """State that a search leaves in global memory for the host and for the next search."""
 
     _fields_: ClassVar = [("barrier", GridBarrier), ("failed", c_int)]
 
 
 class ResidentParts(OneLaunchVariant):
-    """One persistent launch, for graphs of large diameter: the graph is cut into parts, each with ghost
-    vertices K hops deep, and a block runs K levels of the parts that it holds in shared memory before all
-    blocks meet.
+    """Runs a search in one launch, for graphs of large diameter. The graph is cut into parts, each with its
+    ghosts: the vertices up to K hops around it. A block runs K levels of the parts in its shared memory
+    before all blocks meet at a barrier.
 
-    Preparing grows the parts on the device (``graph_parts.py``); that is ``preprocess_ms``, and the parts are
-    kept with the graph. ``--grid`` caps the blocks, of which there are never more than the device holds at
-    once. Levels come back in the order of vertices; that, all initialisation and loading of parts are part of
-    the launch. Any graph gets the right levels, but one whose parts have too many ghosts, as those with hubs
-    have, is refused with a LaunchError.
+    ``prepare`` grows the parts on the device (``graph_parts.py``), which takes ``preprocess_ms``. The parts
+    are kept with the graph. ``--grid`` limits the number of blocks, and all blocks fit the device at once.
+    The launch also initialises the search, loads the parts, and writes levels in the order of vertices. A
+    graph whose parts have too many ghosts, such as a graph with hubs, is refused with a LaunchError. All
+    other graphs get the right levels.
     """
 
     name = "resident_parts"
@@ -82,7 +82,7 @@ class ResidentParts(OneLaunchVariant):
         Knob(
             "LEVELS",
             0,
-            "levels between two barriers, fewer where ghosts would not fit; 0: as suits the graph",
+            "levels between two barriers, fewer where ghosts would not fit; 0: chosen for the graph",
             minimum=0,
             maximum=MOST_HOPS,
         ),
@@ -97,11 +97,11 @@ class ResidentParts(OneLaunchVariant):
     counters: ClassVar = {
         "parts": "parts with something to do, in the step that begins with this level",
         "loads": "parts loaded for the step",
-        "loads_ahead": "parts loaded after it that may be active soon",
-        "wait_cycles": "at the barrier after the step, the most of any block that had something to do",
-        "read_cycles": "from the barrier to the first level of the step, likewise",
-        "load_cycles": "of that, loading parts",
-        "level_cycles": "running the levels of the step, likewise",
+        "loads_ahead": "parts loaded after the step that may be active soon",
+        "wait_cycles": "cycles at the barrier after the step, the most of any block that had something to do",
+        "read_cycles": "cycles from the barrier to the first level of the step, the most of any such block",
+        "load_cycles": "read_cycles that are spent on loading parts",
+        "level_cycles": "cycles of running the levels of the step, the most of any such block",
     }
 
     def defines(self) -> dict[str, int | str]:
@@ -109,7 +109,8 @@ class ResidentParts(OneLaunchVariant):
         return {**super().defines(), "BLOCK": self.block, "GROUPS_A_THREAD": groups}
 
     def prepare(self) -> None:
-        """Raises LaunchError if the graph does not suit."""
+        """Make the parts of the graph, allocate memory and bind the kernel. Raises LaunchError if a part with
+        its ghosts does not fit shared memory."""
         parts = self.graph.once(parts_of(int(self.knob["PART_VERTICES"]), int(self.knob["LEVELS"])))
         self.preprocess_ms = parts.milliseconds
         layout, shared = self._layout(parts)
@@ -141,7 +142,8 @@ class ResidentParts(OneLaunchVariant):
         )
 
     def _layout(self, parts: GraphParts) -> tuple[SlotLayout, int]:
-        """How shared memory is divided, and bytes of it: as many slots as there is room for."""
+        """Returns the layout of a block's shared memory, and its size in bytes. The block gets as many slots
+        for parts as there is room for."""
         slot_groups = parts.most_ids // PLACES
         slots = most_groups(self.device, parts.number) // slot_groups
         slots = min(slots, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)

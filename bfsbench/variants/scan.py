@@ -1,15 +1,15 @@
-"""Prefix sums on the device."""
+"""Prefix sums on the device, for searches that use them."""
 
 from bfsbench.backends.base import Buffer, Launch
 from bfsbench.variants.base import KernelVariant
 
 
 class PrefixSum:
-    """The exclusive prefix sum, in place, of the first elements of an array.
+    """Computes the exclusive prefix sum of the first elements of an array, in place.
 
-    The variant's ``.cu`` file includes ``scan.cuh``, compiled with its compile-time knob ``TILE_SIZE``; the
-    array has the type ``SCAN_TYPE`` there, by default int32. Calling the object issues one launch if a single
-    tile is summed, else two more per level of recursion.
+    The variant's ``.cu`` file includes ``scan.cuh`` and is compiled with the knob ``TILE_SIZE``. The array's
+    type is ``SCAN_TYPE`` of that file, by default int32. A call of the object issues one launch if there is
+    one tile. Otherwise each level of recursion issues two more launches.
     """
 
     def __init__(self, variant: KernelVariant, array: Buffer, max_length: int, tile_size: int) -> None:
@@ -18,7 +18,7 @@ class PrefixSum:
         self._blocks, self._block, self._tile_size = variant.blocks, block, tile_size
         self._max_length = max_length
         self._arrays = [array]
-        """Keeps the buffers alive: a launch has only their addresses."""
+        """Keeps the buffers alive, because a launch has only their addresses."""
         self._going_down: list[Launch] = []
         self._going_up: list[Launch] = []
         while True:
@@ -32,7 +32,7 @@ class PrefixSum:
             array, max_length = sums, num_tiles
 
     def __call__(self, length: int | None = None) -> None:
-        """Sum the first ``elements`` elements, by default all."""
+        """Compute the prefix sum of the first ``length`` elements, by default of all."""
         lengths = [self._max_length if length is None else length]
         for scan in self._going_down:
             num_tiles = -(-lengths[-1] // self._tile_size)

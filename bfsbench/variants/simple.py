@@ -1,4 +1,4 @@
-"""Unoptimised vertex-centric search without a frontier."""
+"""An unoptimised vertex-centric search without a frontier."""
 
 from typing import ClassVar
 
@@ -6,10 +6,11 @@ from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class Simple(LevelKernelVariant):
-    """Springer's Algorithm 2. The paper's ``v_adj_length`` is the difference of two row offsets here.
+    """Springer's Algorithm 2: in each level, every vertex relaxes its neighbours. The paper's
+    ``v_adj_length`` is the difference of two row offsets here.
 
-    Corrected: the printed kernel also adds one to the infinite level of unreached vertices, which overflows;
-    here they are skipped.
+    The printed kernel has an error, which is corrected here: it adds one to the infinite level of an
+    unreached vertex, which overflows. This kernel skips unreached vertices.
     """
 
     name = "simple"

@@ -1,4 +1,4 @@
-"""Search by matrix-vector products."""
+"""A search by matrix-vector products."""
 
 from typing import Any, ClassVar
 
@@ -6,11 +6,11 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class Spmv(LevelKernelVariant):
-    """The matrix-based search of Deng et al. 2009, which Luo and BFS-4K compare with.
+    """The matrix-based search of Deng et al. 2009, with which Luo and BFS-4K compare.
 
-    Their paper's own kernels are described there only by their complexity. Ours takes a thread per row and
-    the unmasked product of every row in every level, which is that complexity; see the kernel for why. x and
-    y are vectors of bytes and swap roles from level to level.
+    Deng et al. describe their kernels only by their complexity. This kernel has that complexity: it takes one
+    thread per row, and multiplies every row in every level, without a mask. The kernel's comments say why.
+    The vectors x and y have one byte per vertex, and swap roles after each level.
     """
 
     name = "spmv"

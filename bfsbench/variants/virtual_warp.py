@@ -1,4 +1,4 @@
-"""Virtual warps: several threads share a vertex."""
+"""A search with virtual warps: several threads share a vertex."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,9 @@ from bfsbench.variants.rules import Statistics, has_long_rows
 class VirtualWarp(LevelKernelVariant):
     """Springer's virtual warp-centric kernel, after Hong et al. 2011.
 
-    Corrected: the printed kernel distributes the vertices by threads, so that a virtual warp at the end of
-    the graph may lack some of its threads, and with them every W_SZ-th neighbour; here the number of items is
-    rounded up to whole virtual warps.
+    The printed kernel has an error, which is corrected here. It distributes the vertices by threads, so a
+    virtual warp at the end of the graph may lack some of its threads. Then every W_SZ-th neighbour is missed.
+    Here the number of items is rounded up to whole virtual warps.
     """
 
     name = "virtual_warp"
@@ -29,5 +29,5 @@ class VirtualWarp(LevelKernelVariant):
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """By rule, whole warps for long rows and pairs of threads for short ones."""
+        """Returns knob values for a graph: whole warps for long rows, and pairs of threads for short rows."""
         return {"W_SZ": 32 if has_long_rows(statistics) else 2}

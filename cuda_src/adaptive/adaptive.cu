@@ -60,8 +60,8 @@ union workspace {
 static_assert(!SHORT_ROWS || sizeof(workspace) + sizeof(asked_here) + sizeof(course) + sizeof(step_result) <=
                                  STATIC_SHARED, "so that the bitmap has room");
 
-// Leave the bitmaps as the next search must find them. Store "unreached", unless `have_it` says that a pulled level
-// has stored it. For all blocks.
+// Leave the bitmaps as the next search must find them. Store "unreached", unless `have_it` says that a pulled level has
+// stored it. All blocks must call it.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {
     const auto clear = [&](const unsigned &w, bool there) {
         if (!there) return 0u;
@@ -74,9 +74,9 @@ __device__ __noinline__ void end_search(const bfs &search, const unsigned *reach
     visit_bitmap(search.words(), clear, [&](bool set, int v) { if (set) search.answer.unreached(v); });
 }
 
-// Store "unreached" for vertices without in-neighbours, and clear their bits in `open`. For all blocks but those of the
-// first cluster, which runs the first levels meanwhile. This also brings offsets into the L2 cache for pulled levels.
-// With MANY_VERTICES, open_word does it.
+// Store "unreached" for vertices without in-neighbours, and clear their bits in `open`. All blocks outside the first
+// cluster must call it, while the first cluster runs the first levels. The call also brings offsets into the L2 cache
+// for pulled levels. With MANY_VERTICES, open_word does this work.
 __device__ __noinline__ void close_unreachable(const bfs &search, unsigned source) {
     const unsigned busy = CLUSTER_SIZE * blockDim.x / 32, warp = global_thread() / 32, warps = grid_threads() / 32;
     mark_rows(search.column_offsets, search.num_vertices, search.open, warp - busy, warps - busy,

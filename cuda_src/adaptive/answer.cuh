@@ -1,5 +1,5 @@
-// The answer of a search for each vertex: its level or, with TREE, a parent. Callers pass both where they know them;
-// the compiler removes the one that is not stored.
+// The answer of a search for each vertex: its level or, with TREE, its parent. Callers pass both values where they know
+// them. The compiler removes the value that is not stored.
 #pragma once
 
 #include "graph.cuh"
@@ -14,7 +14,7 @@ struct answer_of {
     __device__ __forceinline__ void unreached(unsigned v) const { levels[v] = UNREACHED; }
 };
 
-// A part of a row does not name its vertex, so tail() looks up the tail of an arc in COO.
+// The answer with TREE: parents. A part of a row does not name its vertex, so tail() reads the tail of an arc from COO.
 template <>
 struct answer_of<true> {
     int *parents;
@@ -27,7 +27,8 @@ struct answer_of<true> {
 };
 typedef answer_of<TREE> search_answer;
 
-// Whether any lane of a warp has found a parent. With TREE, `parent` becomes that of the first such lane, in all lanes.
+// Returns whether any lane of a warp has found a parent. With TREE, `parent` becomes that of the first such lane, in
+// all lanes.
 __device__ __forceinline__ bool any_parent(bool found, int &parent) {
     if (!TREE) return __any_sync(ALL_LANES, found);
     const unsigned lanes = __ballot_sync(ALL_LANES, found);

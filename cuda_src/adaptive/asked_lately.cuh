@@ -9,7 +9,7 @@ template <unsigned size>
 struct asked_lately {
     int vertices[size];
 
-    // For all threads, once a search; a barrier of the block follows.
+    // Empty the table. All threads must call it once per search. A barrier of the block must follow.
     __device__ __forceinline__ void reset() {
         for (unsigned i = threadIdx.x; i < size; i += blockDim.x) vertices[i] = -1;
     }

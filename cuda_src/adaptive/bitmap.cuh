@@ -80,14 +80,15 @@ struct joint_claim {
     }
 };
 
-// Whether the lane before this one needs the same word. For whole warps. ~threadIdx.x differs from every word.
+// Returns whether the lane before this one needs the same word. All lanes of a warp must call it. A lane whose `mine`
+// is false uses ~threadIdx.x, which is not the index of any word.
 __device__ __forceinline__ bool same_word_as_before(bool mine, int v) {
     const unsigned word = mine ? v / 32u : ~threadIdx.x, previous = __shfl_up_sync(ALL_LANES, word, 1);
     return threadIdx.x % 32 > 0 && word == previous;
 }
 
-// Claim `count` vertices per lane. Leaves in `mine` those that this lane has claimed. For whole warps. Joint claims
-// cost about 50 instructions, so they are made only if some lanes share a word.
+// Claim `count` vertices per lane. Leaves in `mine` those that this lane has claimed. All lanes of a warp must call it.
+// Joint claims cost about 50 instructions, so they are made only if some lanes share a word.
 template <int count>
 __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], const int (&v)[count]) {
     bool together = false;
@@ -109,7 +110,7 @@ template <unsigned run>
 struct word_share_by {
     unsigned first, words;
 
-    // How many words of a bitmap are the block's own.
+    // Returns the number of words of a bitmap that belong to the block.
     __device__ __forceinline__ static unsigned own(unsigned words) {
         const unsigned runs = (words + run - 1) / run, mine = (runs + gridDim.x - 1 - blockIdx.x) / gridDim.x * run;
         return (runs - 1) % gridDim.x == blockIdx.x ? mine - (runs * run - words) : mine;

@@ -9,12 +9,13 @@ struct block_list {
     unsigned size;  // places requested so far, including those of refused appends
     unsigned end;   // the least place at which a refused append would have begun; entries before it are valid
 
-    // For one thread of the block.
+    // Empty the list. One thread of the block calls it.
     __device__ __forceinline__ void reset() { size = 0, end = capacity; }
-    // After a barrier of the block, how many entries there are.
+    // Returns the number of entries. A barrier of the block must come before.
     __device__ __forceinline__ unsigned listed() const { return min(size, end); }
     __device__ __forceinline__ bool all_fit() const { return size <= capacity; }
-    // Append the numbers of a warp, all or none. Returns false if there is no room for all of them. For whole warps.
+    // Append the numbers of a warp, all or none. Returns false if there is no room for all of them. All lanes of a warp
+    // must call it.
     template <int count>
     __device__ __forceinline__ bool append(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;
@@ -40,7 +41,7 @@ struct block_list {
 struct warp_list {
     int entries[32];
 
-    // Returns the count of numbers. Stores them only if there are at most 32. For whole warps.
+    // Returns the count of numbers. Stores them only if there are at most 32. All lanes of a warp must call it.
     template <int count>
     __device__ __forceinline__ unsigned fill(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;
@@ -55,7 +56,7 @@ struct warp_list {
         __syncwarp();
         return total;
     }
-    // Returns this lane's number, or 0 if it is not `there`. For whole warps, once after each fill().
+    // Returns this lane's number, or 0 if it is not `there`. All lanes of a warp must call it, once after each fill().
     __device__ __forceinline__ int take(bool there) const {
         const int entry = there ? entries[threadIdx.x % 32] : 0;
         __syncwarp();

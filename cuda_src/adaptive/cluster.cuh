@@ -37,10 +37,10 @@ struct cluster_bitmap {
 };
 #endif
 
-// How a block expands its share of a level.
+// The ways in which a block expands its share of a level.
 // narrow: at most one arc per thread. It claims without a look, and reads offsets while the claim is in flight, even if
 // another thread wins. So the chain is short.
-// crowded: more arcs. It looks before it claims, and reads offsets only of what it has claimed. So accesses are few.
+// crowded: more arcs. It looks before it claims, and reads offsets only of claimed vertices. So accesses are few.
 // lone: the first block runs the level alone, and keeps what it finds in its own queue.
 // taken: parts come from global memory, or the source. The block keeps them, except long rows.
 struct narrow_level { enum { ARCS = 1, LOOKS = false, KEEPS = false, ALONE = false }; };
@@ -48,8 +48,8 @@ struct crowded_level { enum { ARCS = 2, LOOKS = true, KEEPS = false, ALONE = fal
 struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }; };
 struct taken_level { enum { KEEPS = true, ALONE = false }; };
 
-// What the cluster does before a level: go on; leave the loop, to decide; or leave it, and first count the level
-// exactly, because the level is likely to find too much.
+// The decision of the cluster before a level. GO_ON: run the level. DECIDE: leave the loop. COUNT: leave the loop and
+// count the level exactly, because it is likely to find too much.
 enum pause_kind { GO_ON, DECIDE, COUNT };
 
 struct cluster_queues {
@@ -70,8 +70,9 @@ struct cluster_queues {
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
 };
 
-// Spill rows, at most one per lane: set them aside for global memory, and set `overflow` in the first `blocks` blocks.
-// If their list is full, the warp writes the parts to global memory itself. For whole warps.
+// Spill rows, at most one per lane. This sets the rows aside for global memory, and sets `overflow` in the first
+// `blocks` blocks. If the list of rows is full, the warp writes the parts to global memory itself. All lanes of a warp
+// must call it.
 __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, cluster_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
@@ -96,7 +97,8 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
 
 // Queue long rows in the cluster, at most one per lane. Their parts are dealt out to all blocks in turn, or to this
 // block if it is alone. Returns false if there is no room; reserved places then get empty parts. It does not try if
-// `warps` warps with as many parts would exceed `most`: the cluster would then stop anyway. For whole warps.
+// `warps` warps with as many parts would exceed `most`: the cluster would then stop anyway. All lanes of a warp must
+// call it.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
@@ -124,7 +126,7 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
 
 // Queue rows for the next level: some per lane, each possibly empty. A row of at most 8 parts goes to the block
 // `target`; a longer one is dealt out by queue_long_rows, with its `warps` and `most`. A row that finds no room is
-// spilled. For whole warps.
+// spilled. All lanes of a warp must call it.
 template <class Level, class Row, int at_a_time>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
                                            const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,

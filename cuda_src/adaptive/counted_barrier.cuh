@@ -19,7 +19,8 @@
 #include "barrier.cuh"
 #include "tally.cuh"
 
-// What a block tells all others of a step. In shared memory. Its first thread reads it after a barrier of the block.
+// The counts of a step that a block reports to all other blocks. They are in shared memory. The first thread of the
+// block reads them after a barrier of the block.
 struct step_result {
     block_tally found;
     unsigned notice, unqueued;  // 0 or 1
@@ -36,7 +37,7 @@ struct counted_barrier {
     __device__ __forceinline__ unsigned reserve(unsigned parts) {
         return (unsigned)atomicAdd(&parts_word, (unsigned long long)parts);
     }
-    // Arrive. For one thread of each block, after a barrier of the block.
+    // Arrive. One thread of each block calls it, after a barrier of the block.
     __device__ __forceinline__ void arrive(const step_result &mine) {
         add_relaxed(&parts_word, ONE << ARRIVALS);
         add_relaxed(&vertices_word, ONE << ARRIVALS | (ONE * mine.unqueued) << FLAGS | mine.found.sum.vertices);

@@ -12,13 +12,14 @@ constexpr int FAR_BELOW = 2;           // see decide(): how many times smaller t
 constexpr float UNSURE = 1.6f;         // factor on `worth` until a level has shown how arcs are spread
 constexpr int MIXED = 64;              // parts are mixed if there is more than one further part per MIXED vertices
 
-// The kinds of steps. Those up to QUEUE use the blocks' lists of claimed vertices. PUSH: a level pushed by all blocks.
-// LIST: a pushed level whose vertices are only listed, since the next level is likely to be pulled. QUEUE: a frontier
-// is queued that was not. PULL: a level. PULL_RESTS: the rest of its longest rows. RUN_LEVELS: a run of levels in the
-// first cluster. BEGIN is only the step before the first.
+// The kinds of steps. PUSH, LIST and QUEUE use the blocks' lists of claimed vertices. PUSH: a level pushed by all
+// blocks. LIST: a pushed level whose vertices are only listed, since the next level is likely to be pulled. QUEUE: a
+// frontier that was not queued is queued. PULL: a pulled level. PULL_RESTS: the rest of the longest rows of a pulled
+// level. RUN_LEVELS: several levels in the first cluster. BEGIN stands for the time before the first step.
 enum step_kind { PUSH, LIST, QUEUE, PULL, PULL_RESTS, RUN_LEVELS, END, FAIL, BEGIN };
 
-// What a block knows of the search, in shared memory. Its first thread writes it between two barriers of the block.
+// The knowledge of a block about the search, in shared memory. The first thread of the block writes it between two
+// barriers of the block.
 struct course {
     arc_spread left;
     float worth;        // the number of edges above which pulling a level costs less than pushing it, as last computed
@@ -33,11 +34,11 @@ struct course {
     edge_share share;   // a block's share of the edges that the next step may queue
 
     __device__ __forceinline__ bool pushed() const { return last == PUSH || last == LIST; }
-    // Whether the next step, a PULL after a LIST, counts unreached vertices and their arcs, because LIST counts no
-    // edges.
+    // Returns whether the next step, a PULL after a LIST, counts unreached vertices and their arcs, because LIST does
+    // not count edges.
     __device__ __forceinline__ bool recounts() const { return next == PULL && last == LIST; }
     __device__ __forceinline__ bool uses_lists() const { return next <= QUEUE; }
-    // Whether the next step queues from the lists of the last push, which must then be kept.
+    // Returns whether the next step queues from the lists of the last push, which must then be kept.
     __device__ __forceinline__ bool queues_list() const { return next == QUEUE && pushed(); }
 };
 
@@ -57,8 +58,8 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;  // never
 }
 
-// Whether the level to be pushed is expected to find so much that the next level is pulled. Then it is a LIST step,
-// which reads no offsets. Fewer arcs are expected while `cover` is unknown.
+// Returns whether the level to be pushed is expected to find so much that the next level is pulled. Then it is a LIST
+// step, which reads no offsets. Fewer arcs are expected while `cover` is unknown.
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);
@@ -66,12 +67,13 @@ __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &
            left.arcs() * met * (left.cover > 0 ? left.cover : 1 / UNSURE) > at.worth;
 }
 
-// Returns the share of each of `blocks` blocks in the limit to queued edges: a larger frontier is pulled.
+// Returns how many edges each of `blocks` blocks may queue. If more edges are found, the frontier is pulled.
 __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pulling, unsigned blocks) {
     return search.when.may_pull ? edge_share::of(worth_pulling, blocks) : edge_share::unlimited();
 }
 
-// Whether the queue has parts of short rows and of hubs. A cluster leaves parts of QUAD arcs, except for spilled rows.
+// Returns whether the queue has parts of short rows and of hubs. A cluster leaves parts of QUAD arcs, except for
+// spilled rows.
 __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     if (at.last == RUN_LEVELS) return at.now.found.edges > QUAD * (at.now.queued + at.now.queued / 16);
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
@@ -92,8 +94,8 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
-    // Whether the cluster can take the frontier: few parts, and no fast growth. Not just after the cluster gave it
-    // back.
+    // Returns whether the cluster can take the frontier: few parts, and no fast growth. A frontier that the cluster has
+    // just given back does not count.
     const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= search.when.small &&
                      !outgrows((float)at.now.found.edges, (float)at.expanded, (float)search.when.small * QUAD);
     at.unlearned = far_below && at.last == PUSH && !at.now.unqueued && !few;
@@ -115,7 +117,7 @@ __device__ __forceinline__ void decide(const bfs &search, course &at, const expe
 }
 
 // Wait until all blocks have ended the step, read what they found, and decide on the next step. Returns the new course.
-// For the first thread of each block.
+// The first thread of each block calls it.
 __device__ __forceinline__ course after_step(const bfs &search, int max_polls, course at) {
     search_state &state = *search.state;
     const next_frontier &now = state.frontiers[++at.step];
@@ -162,8 +164,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     return at;
 }
 
-// Note the level that a step begins with, and empty the frontier to which the step after it adds. For one thread of
-// the grid. The frontier it empties was read before the last barrier.
+// Note the level that a step begins with, and empty the frontier to which the step after it adds. One thread of the
+// grid calls it. The frontier it empties was read before the last barrier.
 __device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {
     if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, layers::pull);
     if (at.next == PUSH || at.next == LIST || (at.next == END && at.now.found.vertices > 0))

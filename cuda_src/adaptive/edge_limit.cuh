@@ -30,10 +30,10 @@ struct edge_limit {
     edge_share share;
     volatile int passed;
 
-    // For one thread of the block.
+    // Set the count to 0. One thread of the block calls it.
     __device__ __forceinline__ void reset(const edge_share &its) { edges = told = 0, share = its, passed = 0; }
-    // Count the edges of each lane's row. Returns, alike for all lanes, whether the limit was passed before. For whole
-    // warps.
+    // Count the edges of each lane's row. Returns, alike for all lanes, whether the limit was passed before. All lanes
+    // of a warp must call it.
     __device__ __forceinline__ bool count(edge_t of_row, Frontier &next) {
         const bool leads = threadIdx.x % 32 == 0;  // one lane reads `passed` for all, so that lanes agree
         if (__any_sync(ALL_LANES, leads && passed)) return true;
@@ -41,15 +41,16 @@ struct edge_limit {
         if (leads && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
         return false;
     }
-    // Set the count to `so_far`, all edges that the block has found. Returns whether it reported any units. For one
-    // thread of the block.
+    // Set the count to `so_far`, all edges that the block has found. Returns whether it reported any units. One thread
+    // of the block calls it.
     __device__ __forceinline__ bool count_all(edge_t so_far, Frontier &next) {
         const unsigned now = (unsigned)min(so_far, (edge_t)1 << 31), before = edges;
         edges = now;
         return now > before && tell(before, now - before, next);
     }
-    // Look again whether all blocks have passed the limit, since others report at about the same time. A block that has
-    // found its share looks twice, another only if half of the limit has been reported. For one thread of the block.
+    // Check again whether all blocks together have passed the limit, because other blocks report at about the same
+    // time. A block that has found its share checks twice. Any other block checks only if half of the limit has been
+    // reported. One thread of the block calls it.
     __device__ __forceinline__ void look_again(const Frontier &next) {
         const unsigned looks = edges / edge_share::UNITS >= share.unit ? 2 : told > share.most_units / 2;
 #pragma unroll 1

@@ -17,10 +17,10 @@ __device__ __forceinline__ const int *first_parents(const bfs &search) {
     return search.row_indices + ((end + LIKELY_ALIGNMENT - 1) & ~(edge_t)(LIKELY_ALIGNMENT - 1));
 }
 
-// Look at the first in-neighbour of each vertex of a block's share. For all warps of the block. Each warp has the same
-// words as in pull_rows, so __syncwarp suffices between the two. With MANY_VERTICES the first pulled level notes in
-// `open` which vertices have in-neighbours. It also stores "unreached" for vertices not found, so that whole sectors
-// are written.
+// Look at the first in-neighbour of each vertex of a block's share. All warps of the block must call it. Each warp has
+// the same words as in pull_rows, so __syncwarp suffices between the two. With MANY_VERTICES the first pulled level
+// notes in `open` which vertices have in-neighbours. It also stores "unreached" for vertices not found, so that whole
+// sectors are written.
 __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned *visited, pull_lists &lists,
                                               const word_share &share, int level, bool first, tally &found,
                                               tally &unreached) {

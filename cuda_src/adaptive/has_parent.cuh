@@ -31,7 +31,7 @@ __device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *v
 
 // Returns whether the first windows of this lane's rest of a row, [at, end), contain a parent. Lanes without a row
 // help: `lanes` lanes look at each row, one window each, so that a warp waits less for its last rows. `active` are the
-// lanes with a row. For whole warps; `begins` and `lengths` have room for one number per lane.
+// lanes with a row. All lanes of a warp must call it. `begins` and `lengths` have room for one number per lane.
 template <class Graph>
 __device__ __forceinline__ bool has_parent_together(const Graph &graph, const unsigned *visited, offset_t *begins,
                                                     edge_t *lengths, edge_t at, edge_t end, unsigned active,

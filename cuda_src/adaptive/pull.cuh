@@ -28,7 +28,7 @@ __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists,
     found.count(degree);
 }
 
-// Pull the vertices of a block's share, and set long rows aside. For all warps of the block.
+// Pull the vertices of a block's share, and set long rows aside. All warps of the block must call it.
 __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
                                           const word_share &share, int level, bool first, tally &found,
                                           tally &unreached) {
@@ -124,8 +124,8 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
     return found;
 }
 
-// Look at the pieces of rows that were put off, one warp per piece. For all blocks. Several warps may find a parent of
-// one vertex. The first that sets its bit stores the level. `level` is that of the vertices to be found.
+// Look at the pieces of rows that were put off, one warp per piece. All blocks must call it. Several warps may find a
+// parent of one vertex. The first that sets its bit stores the level. `level` is that of the vertices to be found.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
                                         int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
@@ -156,8 +156,9 @@ __device__ __noinline__ void queue_found(const bfs &search, pull_lists &lists, c
     }
 }
 
-// Find the vertices of the next level. For all blocks. Writes all words of `visited_then`, so it needs no clearing. It
-// is the complete bitmap after this step. With `recount`, adds the unreached vertices and their arcs to the state.
+// Find the vertices of the next level. All blocks must call it. Writes all words of `visited_then`, so it needs no
+// clearing. It is the complete bitmap after this step. With `recount`, adds the unreached vertices and their arcs to
+// the state.
 __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *visited, unsigned *visited_then,
                                            pull_lists &lists, int step, int level, bool first_pulled, bool recount,
                                            step_result &result) {

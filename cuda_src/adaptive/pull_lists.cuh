@@ -26,7 +26,7 @@ struct pull_lists {
     unsigned num_long;
     block_tally unreached;
 
-    // The words at hand of a bitmap of the vertices that this level has found.
+    // Returns the bitmap words in which the block now marks the vertices that this level finds.
     __device__ __forceinline__ unsigned *fresh() {
         extern __shared__ uint4 quads_of_block[];
         return FRESH_APART ? reinterpret_cast<unsigned *>(quads_of_block) : fresh_here;
@@ -72,8 +72,8 @@ struct candidates {
         if (threadIdx.x % 32 == 0) search.open[own.word(at.slot / 32)] = open;
         if (at.current >> threadIdx.x % 32 & 1) search.answer.unreached(own.vertex(at.slot));
     }
-    // Take the next word or words, and read the offsets of their vertices. With none left, `at.current` becomes 0. The
-    // first call expects `at.batch` to be -1.
+    // Take the next word or words, and read the offsets of their vertices. If no words are left, `at.current` becomes
+    // 0. The first call expects `at.batch` to be -1.
     __device__ __forceinline__ void advance() {
         while (at.pending == 0) {
             ++at.batch;

@@ -3,8 +3,8 @@
 // A level has two phases, so that all threads make each access of the chain together: part, arc, look, claim, offsets,
 // place. First each warp takes a run of parts, and lays their arcs side by side. It claims the vertices they lead to,
 // and appends these to the list of its block. Then the block goes through the list, one thread per vertex: it reads the
-// offsets, stores the level, and writes parts for the next step. One atomic of the block reserves the places of first
-// parts, and one more per round those of further parts.
+// offsets, stores the level, and writes parts for the next step. One atomic of the block reserves the places for the
+// first parts of rows. One more atomic per round reserves the places for further parts.
 //
 // If the list is full, a warp stores levels and queues parts by itself. Once all blocks together have found so many
 // edges that the next level is pulled, nothing more is queued. A LIST step is expected to find that many, so it only
@@ -51,7 +51,8 @@ __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int
     return row;
 }
 
-// Store levels of vertices that found no room on the list, and queue their rows, at most one per lane. For whole warps.
+// Store levels of vertices that found no room on the list, and queue their rows, at most one per lane. All lanes of a
+// warp must call it.
 __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buffers, bool mine, int v, int step,
                                             int level) {
     tally found = {0, 0};
@@ -61,7 +62,7 @@ __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buf
         append_rows(search, row, mine ? row.parts() : 0, step);
 }
 
-// Append claimed vertices to the block's list, or reach them directly if it is full. For whole warps.
+// Append claimed vertices to the block's list, or reach them directly if it is full. All lanes of a warp must call it.
 template <int count>
 __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &buffers, const bool (&mine)[count],
                                              const int (&v)[count], int step, int level) {
@@ -125,9 +126,9 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
 }
 
 // The second phase: store levels of the listed vertices, queue their rows for `step`, and set `result`. `level` is that
-// of the listed vertices. For all blocks: after push_level or list_frontier, or a step later in QUEUE. Places of first
-// parts are reserved before the offsets are known, so that both accesses are in flight together. With `only_lists`, the
-// vertices have their levels already, and are only counted.
+// of the listed vertices. All blocks must call it, after push_level or list_frontier, or one step later in QUEUE.
+// Places of first parts are reserved before the offsets are known, so that both accesses are in flight together. With
+// `only_lists`, the vertices have their levels already, and are only counted.
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
                                               bool only_lists, step_result &result) {
     next_frontier &next = search.state->frontiers[step];
@@ -206,9 +207,9 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
         if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
 }
 
-// The first phase: expand the parts in the queue. For all blocks. Warps are numbered across blocks, so that few parts
-// still use all blocks. Each warp takes a run of parts, whose vertices are mostly neighbours. If parts are `mixed`,
-// they are dealt out one by one, so that no warp gets all parts of a hub.
+// The first phase: expand the parts in the queue. All blocks must call it. Warps are numbered across blocks, so that
+// few parts still use all blocks. Each warp takes a run of parts, whose vertices are mostly neighbours. If parts are
+// `mixed`, they are dealt out one by one, so that no warp gets all parts of a hub.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, int step, int level, unsigned queued, bool mixed,
                                            bool only_lists) {
@@ -229,7 +230,8 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
     }
 }
 
-// List a frontier that pulling has found: its vertices are in `visited`, but not in `visited_before`. For all blocks.
+// List a frontier that pulling has found: its vertices are in `visited`, but not in `visited_before`. All blocks must
+// call it.
 __device__ __noinline__ void list_frontier(const bfs &search, const unsigned *visited,
                                             const unsigned *visited_before, push_buffers &buffers, int step,
                                             int level) {

@@ -46,7 +46,8 @@ __device__ __forceinline__ unsigned load_window(const int *column_indices, offse
     return ((1u << window.length) - 1) << first;
 }
 
-// Visit the rows of the lanes with `mine`, one after the other. All lanes of the warp call visit(row, place) together.
+// Visit the rows of all lanes whose `mine` is true, one after the other. For each row, all lanes of the warp call
+// visit(row, place) together.
 template <class Row, class Visit>
 __device__ __forceinline__ void visit_rows(bool mine, const Row &row, unsigned place, Visit visit) {
 #pragma unroll 1
@@ -57,7 +58,8 @@ __device__ __forceinline__ void visit_rows(bool mine, const Row &row, unsigned p
     }
 }
 
-// Write the parts of each lane's row to consecutive places. All lanes share the work on long rows. For whole warps.
+// Write the parts of each lane's row to consecutive places. All lanes share the work on long rows. All lanes of a warp
+// must call it.
 template <class Row>
 __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Row &mine, unsigned parts) {
     const unsigned few = 4;  // the most parts that a lane writes itself
@@ -71,8 +73,9 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Ro
     });
 }
 
-// Rows in shared memory that all warps of a block will cut into parts, because a few warps may have found all of them.
-// A row is kept as one part, so its length must fit part::length. `slots` has the place of its first part.
+// Rows that are kept in shared memory, so that all warps of a block share the work of cutting them into parts. A few
+// warps may have found all of them. A row is kept as one part, so its length must fit part::length. `slots` has the
+// place of its first part.
 template <unsigned room>
 struct rows_aside {
     part rows[room];
@@ -84,7 +87,7 @@ struct rows_aside {
         rows[place] = part{(offset_t)begin, (int)length};
         slots[place] = slot;
     }
-    // Write the parts of all rows. For all warps of the block, after a barrier of the block.
+    // Write the parts of all rows. All warps of the block must call it, after a barrier of the block.
     template <class Row>
     __device__ __forceinline__ void write(part *queue) const {
 #pragma unroll 1
@@ -108,7 +111,7 @@ struct arc_run {
         end = sum_before(mine.length, total) + mine.length;
         origin = mine.begin - (edge_t)(end - mine.length);
     }
-    // Returns the offset of the nth arc of the run; n may differ by lane. For whole warps.
+    // Returns the offset of the nth arc of the run; n may differ by lane. All lanes of a warp must call it.
     __device__ __forceinline__ edge_t nth(unsigned n) const {
         unsigned owner = 0;
 #pragma unroll

@@ -1,5 +1,6 @@
-// What the regimes share: the data of a search, what is known of a frontier, and what blocks add to the next frontier.
-// adaptive.md, in the repository, has the units of all fields, and tables of who writes and reads them.
+// Data that all regimes share: the arrays of a search, the facts about a frontier, and the counts that blocks add to
+// the next frontier. adaptive.md, in the repository, has the units of all fields, and tables of who writes and reads
+// them.
 #pragma once
 
 #include "answer.cuh"
@@ -25,8 +26,8 @@ enum { cluster, push, pull, block };
 // expansion begins with column indices. The row of a hub is many parts, so that no thread waits for it.
 typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut as in global memory
 
-// What all blocks know of a frontier after the barrier that follows the step that found it. Members before `must_pull`
-// are the sums that counted_barrier::wait fills.
+// The facts about a frontier that all blocks know after the barrier at the end of the step that found it. Members
+// before `must_pull` are the sums that counted_barrier::wait fills.
 struct frontier {
     tally found;      // after RUN_LEVELS: the edges of the frontier, and its level in place of vertices
     unsigned queued;  // parts
@@ -44,8 +45,8 @@ struct next_frontier {
     unsigned queued_units;  // see edge_limit
 };
 
-// What outlives a step, in global memory. Of three frontiers, a step reads one, adds to the second, and empties the
-// third. So one barrier per step suffices.
+// State in global memory that outlives a step. Of three frontiers, a step reads one, adds to the second, and empties
+// the third. So one barrier per step suffices.
 struct search_state {
     in_turn<next_frontier, 3> frontiers;
     int failed;       // a block has waited too long for the others
@@ -53,7 +54,7 @@ struct search_state {
     in_turn<tally, 3> unreached;  // unreached vertices and arcs that lead to them, counted by a PULL after a LIST
 };
 
-// The host's limits and prices for decisions.
+// The limits and prices by which the kernel decides on steps. The host sets them.
 struct thresholds {
     unsigned small, tiny;  // the most parts of a level that the cluster expands, and that one of its blocks expands
     unsigned listed;       // vertices: a step that is expected to find more may be LIST
@@ -90,7 +91,7 @@ struct bfs {
     __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }  // of a bitmap
 };
 
-// Queue rows for a step in global memory, at most one per lane. For whole warps.
+// Queue rows for a step in global memory, at most one per lane. All lanes of a warp must call it.
 __device__ __forceinline__ void append_rows(const bfs &search, const queue_row &mine, unsigned parts, int step) {
     next_frontier &next = search.state->frontiers[step];
     const unsigned slot = reserve_together(parts, [&](unsigned total) { return next.barrier.reserve(total); });

@@ -1,6 +1,5 @@
-// Graphs with short rows, as roads and lattices (SHORT_ROWS). Two accesses in the chain of a cluster's level become
-// shorter: offsets are not read, because the id of a vertex gives the place of its arcs; and claims do not go to the L2
-// cache.
+// Records for graphs with short rows, such as roads and lattices (SHORT_ROWS). They shorten a level of a cluster in two
+// ways. Offsets are not read, because the id of a vertex gives the place of its arcs. Claims do not go to the L2 cache.
 //
 // Behind the column indices, each vertex has a record of four entries, and a second one if any row has more than four
 // arcs (short_rows.cu). An entry holds the id of a neighbour and the number of its records. Rows and records are in one
@@ -47,7 +46,7 @@ struct cluster_bitmap {
         extern __shared__ uint4 quads_of_block[];
         return quads_of_block;
     }
-    // No look: one in shared memory takes as long as a claim.
+    // Does not look, because a look in shared memory takes as long as a claim.
     __device__ __forceinline__ unsigned look(int) const { return 0; }
     __device__ __forceinline__ unsigned claim(bool mine, int v) const {
         const unsigned quad = (unsigned)v / 128, region = quad >> quads_shift;
@@ -56,7 +55,7 @@ struct cluster_bitmap {
         return mine ? atomicOr(in_block(&words[v / 32 % 4], region % CLUSTER_SIZE), 1u << v % 32) : ALL_LANES;
     }
 
-    // Call visit(quad, first word) for all quads of this block. For all threads of the block.
+    // Call visit(quad, first word) for all quads of this block. All threads of the block must call it.
     template <class Visit>
     __device__ __forceinline__ void visit_quads(Visit visit) const {
         const unsigned regions = ((search.words() - 1) / 4 >> quads_shift) + 1;
@@ -68,7 +67,8 @@ struct cluster_bitmap {
             if (first < search.words()) visit(quads()[i], first);
         }
     }
-    // Load the bitmap into shared memory, or clear it there if `empty`. The caller meets at the cluster's barrier next.
+    // Load the bitmap into shared memory, or clear it there if `empty`. The caller must then pass a barrier of the
+    // cluster.
     __device__ __noinline__ void load(bool empty) const {
         const unsigned words = search.words();
         visit_quads([&](uint4 &quad, unsigned first) {
@@ -81,8 +81,8 @@ struct cluster_bitmap {
                 quad = uint4{word(first), word(first + 1), word(first + 2), word(first + 3)};
         });
     }
-    // Store the bitmap to global memory, with the bits that belong to no vertex set. The caller has met at the
-    // cluster's barrier since the last claim.
+    // Store the bitmap to global memory, with the bits that belong to no vertex set. The caller must have passed a
+    // barrier of the cluster since the last claim.
     __device__ __noinline__ void store() const {
         const unsigned words = search.words();
         visit_quads([&](const uint4 &quad, unsigned first) {

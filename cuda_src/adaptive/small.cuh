@@ -12,8 +12,9 @@
 
 static_assert(TINY_LEVELS >= 1, "so that others have read what one block has left before it goes on alone again");
 
-// Copy the frontier of the cluster into the queue of the first block, and empty the queues of the others. Returns the
-// number of parts. If these are more than `most`, nothing is moved. For all threads of the first block.
+// Copy the frontier of the cluster into the queue of the first block, and empty the queues of the other blocks. Returns
+// the number of parts. If there are more than `most` parts, nothing is moved. All threads of the first block must call
+// it.
 __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const unsigned size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
@@ -33,8 +34,8 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
     return total;
 }
 
-// Run levels while they are tiny, at most to own.last. For the first block of a cluster. Writes to all its blocks the
-// level at which it stopped, and the number of parts: ~0u if a row was spilled, so that the cluster stops.
+// Run levels while they are tiny, at most to own.last. The first block of a cluster calls it. Writes to all its blocks
+// the level at which it stopped, and the number of parts: ~0u if a row was spilled, so that the cluster stops.
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                 level_record *records, int step, unsigned level) {
     const unsigned most = search.when.tiny;
@@ -58,8 +59,8 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, layers::block);
 }
 
-// Count the parts of a level exactly. Returns whether it is likely to find far too much for the cluster. For all blocks
-// of a cluster. Not inlined, because that would cost registers in all levels.
+// Count the parts of a level exactly. Returns whether it is likely to find far too much for the cluster. All blocks of
+// a cluster must call it. Not inlined, because that would cost registers in all levels.
 __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &own, unsigned level) {
     const unsigned lane = threadIdx.x % 32, size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     const unsigned parts = warp_sum(size), before = own.total;
@@ -67,10 +68,10 @@ __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &o
     return outgrows((float)parts, (float)before, (float)search.when.small);
 }
 
-// Run levels until there is a pause. For all blocks of a cluster. Returns the first level that has not been expanded.
-// The last warp of a block counts the parts of a level while the block expands it, which costs no time. So a level that
-// is not small may be expanded, unless growth foretold it. Warps without arcs go straight to the barrier, because their
-// instructions would delay the others.
+// Run levels until there is a pause. All blocks of a cluster must call it. Returns the first level that has not been
+// expanded. The last warp of a block counts the parts of a level while the block expands it, which costs no time. So a
+// level that is not small may be expanded, unless growth foretold it. Warps without arcs go straight to the barrier,
+// because their instructions would delay the others.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
@@ -105,9 +106,9 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
     return level;
 }
 
-// Run levels while they are small. For all blocks of one cluster. Begins with the source or, if `source` is negative,
-// with the queue in global memory. Reports the first level that has not been expanded in place of found vertices. Its
-// frontier goes to the queue in global memory, unless it must be pulled.
+// Run levels while they are small. All blocks of one cluster must call it. Begins with the source or, if `source` is
+// negative, with the queue in global memory. Reports the first level that has not been expanded in place of found
+// vertices. Its frontier goes to the queue in global memory, unless it must be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const edge_share &share, step_result &result) {

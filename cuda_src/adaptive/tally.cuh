@@ -3,7 +3,7 @@
 
 #include "warp.cuh"
 
-// Vertices, and the sum of their degrees.
+// A number of vertices, and the sum of their degrees.
 struct tally {
     edge_t edges;
     unsigned vertices;
@@ -18,9 +18,9 @@ struct tally {
 struct block_tally {
     tally sum;
 
-    // For one thread, before a barrier of the block.
+    // Clear the sum. One thread calls it, before a barrier of the block.
     __device__ __forceinline__ void reset() { sum = {0, 0}; }
-    // Add each lane's tally. A warp adds nothing if it found no vertices. For whole warps.
+    // Add each lane's tally. A warp adds nothing if it found no vertices. All lanes of a warp must call it.
     __device__ __forceinline__ void add(const tally &found) {
         const tally of_warp = {warp_sum(found.edges), warp_sum(found.vertices)};
         if (threadIdx.x % 32 == 0 && of_warp.vertices > 0) {
@@ -28,7 +28,7 @@ struct block_tally {
             atomicAdd(&sum.vertices, of_warp.vertices);
         }
     }
-    // Add the sum to a tally in global memory. For one thread, after a barrier of the block.
+    // Add the sum to a tally in global memory. One thread calls it, after a barrier of the block.
     __device__ __forceinline__ void add_to(tally &all) const {
         atomicAdd(&all.edges, sum.edges);
         atomicAdd(&all.vertices, sum.vertices);

@@ -16,8 +16,8 @@ __device__ __forceinline__ size_t tile_at(int row, int column, int pitch) {
 }
 
 // Lowers the tile by paths through its vertex k. The threads whose element row y is row k write that row to
-// shared memory. The threads that hold column k write that column; i is k % VECTOR. Two alternating buffers
-// make one barrier per k enough.
+// shared memory. The threads that hold column k write that column; i is k % VECTOR. Two buffers alternate, so
+// one barrier per k suffices.
 __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int first_k) {
     __shared__ __align__(16) int rows[2][TILE_SIZE];
     __shared__ int columns[2][TILE_SIZE];
@@ -72,8 +72,8 @@ __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivo
 // Returns the index of the i-th tile of a row or column, skipping the pivot.
 __device__ __forceinline__ int other(int i, int pivot) { return i + (i >= pivot); }
 
-// The first half of the blocks takes the other tiles of the pivot's row. The second half takes those of its
-// column.
+// The first half of the blocks takes the other tiles of the pivot's row. The second half takes the other
+// tiles of the pivot's column.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_cross(int *matrix, int *via, int pitch, int pivot) {
     const int others = gridDim.x / 2;
     if (blockIdx.x < others)

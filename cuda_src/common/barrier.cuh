@@ -46,8 +46,8 @@ __device__ __forceinline__ unsigned arrival(unsigned rank, unsigned blocks) {
     return rank == 0 ? BARRIER_PHASE - (blocks - 1) : 1u;
 }
 
-// Arrive. For all threads of the block. The host must set the barrier to 0 before its first use, and after a wait that
-// gave up.
+// Arrive. All threads of the block must call it. The host must set the barrier to 0 before its first use, and after a
+// wait that gave up.
 __device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
     __syncthreads();
     if (threadIdx.x == 0) add_release(&barrier->arrived, arrival(blockIdx.x, gridDim.x));
@@ -64,8 +64,8 @@ __device__ __forceinline__ bool wait_at_barrier(const grid_barrier *barrier, uns
     return true;
 }
 
-// Arrive and wait. For all threads of all blocks. Returns, alike for all threads of a block, whether all blocks
-// arrived.
+// Arrive and wait. All threads of all blocks must call it. Returns, alike for all threads of a block, whether all
+// blocks arrived.
 __device__ __forceinline__ bool wait_for_all_blocks(grid_barrier *barrier, unsigned max_polls) {
     unsigned phase = 0;
     if (threadIdx.x == 0) phase = barrier_phase(barrier);

@@ -3,7 +3,7 @@
 
 #include "warp.cuh"
 
-// Returns the sum over this lane and the lanes before it. For all lanes of a warp.
+// Returns the sum over this lane and the lanes before it. All lanes of a warp must call it.
 template <class T>
 __device__ __forceinline__ T inclusive_sum(const warp_lanes &warp, T value) {
 #pragma unroll
@@ -14,7 +14,8 @@ __device__ __forceinline__ T inclusive_sum(const warp_lanes &warp, T value) {
     return value;
 }
 
-// Returns the sum over the lanes before this one. `total` becomes the sum over all lanes. For all lanes of a warp.
+// Returns the sum over the lanes before this one. `total` becomes the sum over all lanes. All lanes of a warp must call
+// it.
 template <class T>
 __device__ __forceinline__ T exclusive_sum(const warp_lanes &warp, T value, T &total) {
     const T sum = inclusive_sum(warp, value);
@@ -28,7 +29,7 @@ __device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
 }
 
 // Reserve `mine` places for each lane with one addition per warp. The first lane calls reserve(total), which returns
-// the warp's first place. Returns the first place of this lane. For whole warps.
+// the warp's first place. Returns the first place of this lane. All lanes of a warp must call it.
 template <class Reserve>
 __device__ __forceinline__ unsigned reserve_together(unsigned mine, Reserve reserve) {
     unsigned total, first = 0;
@@ -38,7 +39,7 @@ __device__ __forceinline__ unsigned reserve_together(unsigned mine, Reserve rese
 }
 
 // Reserve up to 15 places for each lane with one addition per warp. Returns the first place of this lane. Counting
-// lanes for each of the four bits of `parts` is faster than a prefix sum. For whole warps.
+// lanes for each of the four bits of `parts` is faster than a prefix sum. All lanes of a warp must call it.
 __device__ __forceinline__ unsigned reserve_few(unsigned &size, unsigned parts) {
     const unsigned lane = threadIdx.x % 32, below = (1u << lane) - 1;
     unsigned before = 0, total = 0;
@@ -53,8 +54,8 @@ __device__ __forceinline__ unsigned reserve_few(unsigned &size, unsigned parts) 
     return __shfl_sync(ALL_LANES, first, 0) + before;
 }
 
-// Returns the sum over the threads before this one. `total` becomes the sum over the block. For all threads of a block.
-// Ends with a barrier of the block, so that the next call may reuse the shared memory.
+// Returns the sum over the threads before this one. `total` becomes the sum over the block. All threads of a block must
+// call it. Ends with a barrier of the block, so that the next call may reuse the shared memory.
 __device__ __forceinline__ int exclusive_sum_of_block(int value, int &total) {
     __shared__ int warp_sums[MAX_WARPS];
     const warp_lanes warp = this_warp();

@@ -14,7 +14,7 @@ __device__ __forceinline__ unsigned long long globaltimer() {
     return now;
 }
 
-// Note the beginning of a level. For one thread. Timed runs pass a null pointer, so they only test it.
+// Note the beginning of a level. One thread calls it. Timed runs pass a null pointer, so they only test it.
 __device__ __forceinline__ void note_level(level_record *records, int level, int frontier_size, int layer) {
     if (records != nullptr) records[level] = level_record{globaltimer(), frontier_size, layer};
 }

@@ -18,9 +18,9 @@ __device__ __forceinline__ bool append(const vertex_queue &queue, int vertex) {
     return true;
 }
 
-// Move the entries of a block's queue to a global queue, with one atomic there. For all threads of the block. The call
-// has a barrier at its beginning and end, so it moves all entries appended before it, and none appended after it.
-// Entries for which the global queue has no room are counted in its size.
+// Move the entries of a block's queue to a global queue, with one atomic there. All threads of the block must call it.
+// The call has a barrier at its beginning and end, so it moves all entries appended before it, and none appended after
+// it. Entries for which the global queue has no room are counted in its size.
 __device__ __forceinline__ void flush(const vertex_queue &block_queue, const vertex_queue &global_queue) {
     __shared__ unsigned offset;
     __syncthreads();

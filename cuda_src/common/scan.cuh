@@ -26,7 +26,7 @@
 #define PADDED(i) ((i) + (i) / 32 + (i) / 1024)
 
 // Scan a tile of PADDED(TILE_SIZE) words in shared memory, with element i at PADDED(i). Returns the sum of all
-// elements. For all threads of the block. Begins and ends with a barrier.
+// elements. All threads of the block must call it. Begins and ends with a barrier.
 __device__ __forceinline__ SCAN_TYPE scan_tile(SCAN_TYPE *tile) {
     // Neighbouring nodes of one depth of the tree are `stride` elements apart. Each thread takes pairs of them.
     for (int stride = 1; stride < TILE_SIZE; stride *= 2) {

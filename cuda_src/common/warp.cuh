@@ -21,7 +21,7 @@ struct warp_lanes {
 
 __device__ __forceinline__ warp_lanes this_warp() { return warp_lanes(); }
 
-// Returns the least value of all lanes. For all lanes of a warp.
+// Returns the least value of all lanes. All lanes of a warp must call it.
 __device__ __forceinline__ int minimum(const warp_lanes &warp, int value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // no instruction for it
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
@@ -34,7 +34,7 @@ __device__ __forceinline__ int minimum(const warp_lanes &warp, int value) {
 #endif
 }
 
-// Sums over all lanes. For whole warps.
+// Sums over all lanes. All lanes of a warp must call it.
 
 __device__ __forceinline__ unsigned warp_sum(unsigned mine) {
 #if __CUDA_ARCH__ >= 800

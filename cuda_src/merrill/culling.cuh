@@ -12,8 +12,8 @@ constexpr int WARP_TABLE_SIZE = 128;  // entries of a warp's table, a power of t
 // The marks of visited vertices. A vertex has been visited if its bit is set or if it has a level.
 //
 // Races. Threads set bits without atomics, by writing whole bytes. They read bits through caches that other
-// multiprocessors do not update. So a bit may be lost or seen late; then the level decides. Two threads may
-// both find a vertex without a level, store the same level and keep the vertex. That costs only time;
+// multiprocessors do not update. So a bit may be lost or seen late. Then the level decides. Two threads may
+// both find a vertex without a level, store the same level and keep the vertex. That costs only time, and
 // ATOMIC_CLAIM prevents it. No vertex is lost, because only a thread that has found or stored a level sets
 // its bit.
 struct visited_vertices {

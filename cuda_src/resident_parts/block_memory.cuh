@@ -32,7 +32,7 @@ struct partition {
     int hops;
 };
 
-// What blocks tell each other, in global memory.
+// Arrays in global memory by which blocks exchange their results.
 //
 // `at_level` has one copy for even steps and one for odd steps. For each group of 32 places, it holds bits of
 // the vertices reached before the step's first level. Other bits stand for the vertices at that level.
@@ -173,8 +173,8 @@ struct block_state {
     }
 };
 
-// Measures the cycles of a search's phases when COUNTERS is 1. It keeps the most of any block, at the first
-// level of each step.
+// Measures the cycles of a search's phases when COUNTERS is 1. For each step it keeps the highest value of
+// all blocks, and stores it at the first level of the step.
 struct stopwatch {
     unsigned long long *counts;
     int hops;

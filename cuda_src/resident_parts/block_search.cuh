@@ -1,4 +1,4 @@
-// What a block does in a step, which is K levels between two barriers. See resident_parts.cu.
+// The work of a block in a step: K levels between two barriers. See resident_parts.cu.
 #pragma once
 
 #include "block_slots.cuh"

@@ -161,13 +161,13 @@ def test_a_folder_anywhere(own: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("new", "Mine", "--kind", "python"), "'Mine' is no name"),
+        (("new", "Mine", "--kind", "python"), "'Mine' is not a valid name"),
         (("new", "cpu_queue", "--kind", "python"), "there is a variant cpu_queue"),
         (("new", "my_python", "--kind", "python"), "there is a variant my_python"),
         (("new", "x", "--kind", "library", "--device", "gpu"), "for a GPU choose command or python"),
         (("build", "my_python"), "has nothing to build"),
         (("build", "my_comand"), "unknown entry 'my_comand': did you mean my_command?"),
-        (("build", "cpu_queue"), "cpu_queue is a variant of this package, no entry"),
+        (("build", "cpu_queue"), "cpu_queue is a variant of this package, not an entry"),
         (("build", "my_command", "--source", "/"), "is built from the files beside"),
         (("check", "./nowhere/"), "unknown entry"),
     ],

@@ -137,7 +137,7 @@ def test_records_are_made_where_they_pay(device: Device, monkeypatch: pytest.Mon
     ],
 )
 def test_rows_that_cannot_be_records(device: Device, graph: Graph, knobs: dict[str, int], why: str) -> None:
-    with pytest.raises(LaunchError, match=f"SHORT_ROWS=1 does not go {why}"):
+    with pytest.raises(LaunchError, match=f"SHORT_ROWS=1 is not possible {why}"):
         prepared(Adaptive, device, graph, **SHORT, **knobs)
 
 

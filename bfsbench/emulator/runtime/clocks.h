@@ -39,7 +39,7 @@ struct FamilyPlace {
     uint32_t grid, block, first_warp;
 };
 
-// What a thread knows of the progress of other blocks, warps and grids.
+// The knowledge of a thread about the progress of other blocks, warps and grids.
 struct Knowledge {
     struct Lanes {
         uint32_t phase;  // of the block when this was learnt
@@ -59,7 +59,7 @@ struct Instant {
     uint32_t clock, phase;  // counters of the thread and of its block
 };
 
-// Joins the knowledge of several threads. Most of them share one object, which is then joined only once.
+// Joins the knowledge of several threads. Most threads share one Knowledge object, which is joined only once.
 class Gathering {
   public:
     void add(const Known& known);
@@ -109,7 +109,7 @@ class Clocks {
     // over, and advances the thread's clock.
     Known launch();
 
-    // Returns whether a moment is of an earlier era, as are the moments of most accesses.
+    // Returns whether a moment belongs to an earlier era. That is so for most accesses.
     bool before_era(Moment moment) const { return moment < era_; }
     // Returns the number that the next new moment gets.
     Moment next_moment() const { return era_ + instants_.size(); }

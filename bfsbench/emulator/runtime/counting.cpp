@@ -64,8 +64,8 @@ void Counting::forget() {
     ++epoch_;
 }
 
-// Adds a step to the thread's trace. The thread waits until its warp has made the step; go_on() has then been
-// called for it. A note of a phase does not wait.
+// Adds a step to the thread's trace. The thread waits until its warp has made the step and has called go_on()
+// for it. A note of a phase does not wait.
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     leave_thread();
     if (is_note(address)) kind = Kind::note;

@@ -23,8 +23,8 @@ struct ChildLaunch {
     LaunchShape shape;
     std::vector<std::vector<char>> values;  // values of the arguments
 
-    // Used when the emulator watches for races: which accesses the launching thread knew to be over, and its
-    // grid and block.
+    // Used when the emulator watches for races: the accesses that the launching thread knew to be over, its
+    // grid and its block.
     std::shared_ptr<const Knowledge> known;
     unsigned parent, block;
 };

@@ -1,4 +1,4 @@
-// How threads take turns when the emulator counts memory accesses. A thread continues when its warp has made
+// The turns of threads when the emulator counts memory accesses. A thread continues when its warp has made
 // the thread's accesses. All threads share one stack, and a waiting thread's part of it is copied away.
 
 #include "machine.h"

@@ -104,7 +104,8 @@ struct WarpRun {
     unsigned divide(unsigned from, unsigned lanes);
 };
 
-// What to do for a lane when its warp has made a step: make a store of its buffer, let it continue, or both.
+// The actions for a lane after its warp has made a step: write a store from its buffer to memory, let it
+// continue, or both.
 class Turn {
   public:
     Turn(unsigned rank, unsigned stores, unsigned goes_on) : bits_(rank << 2 | stores << 1 | goes_on) {}
@@ -116,7 +117,7 @@ class Turn {
     uint32_t bits_;
 };
 
-// Whether a block lets other blocks run: its turn is over, or it waits for them.
+// Says whether a block lets other blocks run, and why: its turn is over, or it waits for them.
 enum class Leave { no, turn_over, waits };
 
 // Runs the warps of one block in lockstep.
@@ -129,7 +130,7 @@ class Lockstep {
     Counting& counting;
     unsigned multiprocessor = 0;
 
-    // Makes `trace` record the lane of this rank, which runs now.
+    // Makes `trace` record the accesses of the lane with this rank, which runs now.
     void take_up(Trace& trace, unsigned rank, const void* place, const char* stack);
     // Notes the first entry of a lane's trace.
     void note_first(unsigned rank, uint32_t stores) {

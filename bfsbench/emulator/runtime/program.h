@@ -35,7 +35,7 @@ class ProgramDevice {
     void find(const char* kind, const std::string& what, const void* site);
     // Notes that the program has read the error of a refused launch.
     void ask_for_errors() { unasked_.file = nullptr; }
-    // Notes where the program made an allocation.
+    // Records the call site that allocated the memory at `place`.
     void remember(void* place, const void* site);
     // Writes findings and counts to a file. Returns whether there is any finding.
     bool report(int status, const char* path);

@@ -16,7 +16,7 @@ namespace emu {
 
 class Lockstep;
 
-// Which memory has changed in this launch. A lane needs this before it loads.
+// Records which memory has changed in this launch. A lane needs this before it loads.
 struct Changes {
     static constexpr size_t kWord = 4, kSlots = 1 << 12;
     uint64_t stored[kSlots] = {};  // a bit per word, by hash: the word may have been stored to in this launch
@@ -65,7 +65,7 @@ class Entry {
   public:
     Entry() = default;
     Entry(unsigned op, const void* address) : bits_(uint64_t{op} << kOpAt | reinterpret_cast<uint64_t>(address)) {}
-    // Returns the entry at an address. This entry must not have one.
+    // Returns this entry with an address added. The entry must not have an address yet.
     Entry at(const void* address) const { return Entry(bits_ | reinterpret_cast<uint64_t>(address)); }
     uint64_t bits() const { return bits_; }
     static unsigned op_of(uint64_t bits) { return static_cast<unsigned>(bits >> kOpAt); }

@@ -276,7 +276,7 @@ void Watch::forget_findings() {
     known_.clear();
 }
 
-// Returns whether this fault was found before between these two instructions, and counts it in that case.
+// Returns whether this fault was found before between these two instructions. If so, counts it again.
 bool Watch::is_known(Fault fault, const Past& now, const Past* other) {
     uint64_t others = other ? other->site() + uint64_t{1} : 0;
     uint64_t key = (static_cast<uint64_t>(fault) << 16 | now.site()) << 17 | others;

@@ -23,7 +23,7 @@ enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, los
 // The owner of the memory. For `array`, the region is named by the array's type, and offsets are indices.
 enum class Space : int { buffer, block, module, nowhere, array };
 
-// Python reads these structs, member by member.
+// watch.py has a copy of the layout of these structs, and reads their members.
 struct Actor {
     const void* site;
     int act, scope;
@@ -152,7 +152,7 @@ inline void check_host_access(const char* address, size_t bytes, Act act, const 
 // The Watch of the launch that runs on this core, or null.
 extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 
-// How many basic blocks the launch may still enter; 0 if nothing watches.
+// Number of basic blocks that the launch may still enter. It is 0 if the emulator does not watch.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
 // Inlined, so that no registers are saved. It handles reads of the buffer or variable that their instruction

@@ -96,7 +96,7 @@ class Worker {
 // The worker of this thread of the operating system.
 extern __thread Worker* worker __attribute__((tls_model("initial-exec")));
 
-// Makes a thread the running one. Null says that none runs.
+// Makes a thread the running one. Null means that no thread runs.
 void set_current(Fiber* fiber);
 
 // Reports an error and ends the current thread. It also ends the launch, unless the watch continues after

@@ -1,4 +1,4 @@
-"""Searches of packages from PyPI: each function builds its package's graph and returns the search."""
+"""Searches of packages from PyPI. Each function builds the package's graph and returns its search."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,8 @@ Search = Callable[[int, npt.NDArray[np.int32]], Any]
 
 
 def scipy(graph: GraphArrays) -> Search:
-    """``breadth_first_order`` over a matrix with 1 for every arc; it takes offsets of 32 bits only."""
+    """Search with ``breadth_first_order`` over a matrix with 1 for every arc. SciPy takes only offsets of 32
+    bits."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -27,7 +28,7 @@ def scipy(graph: GraphArrays) -> Search:
 
 
 def igraph(graph: GraphArrays) -> Search:
-    """``Graph.bfs``, which gives parents."""
+    """Search with ``Graph.bfs``, which returns parents."""
     from igraph import Graph
 
     made = Graph(n=graph.num_vertices, edges=_arcs(graph, np.int32), directed=True)
@@ -40,7 +41,7 @@ def igraph(graph: GraphArrays) -> Search:
 
 
 def networkit(graph: GraphArrays) -> Search:
-    """``distance.BFS``, which gives distances as floating-point numbers."""
+    """Search with ``distance.BFS``, which returns distances as floating-point numbers."""
     import networkit as nk
 
     made = nk.Graph(graph.num_vertices, directed=True)
@@ -55,7 +56,8 @@ def networkit(graph: GraphArrays) -> Search:
 
 
 def graphblas(graph: GraphArrays) -> Search:
-    """Levels by products of the frontier with the matrix, over the semiring any_pair, in SuiteSparse."""
+    """Search with SuiteSparse: each level is a product of the frontier with the matrix, over the semiring
+    any_pair."""
     from graphblas import Matrix, Vector, dtypes, semiring
 
     size = graph.num_vertices
@@ -77,7 +79,7 @@ def graphblas(graph: GraphArrays) -> Search:
 
 
 def rustworkx(graph: GraphArrays) -> Search:
-    """``digraph_bfs_layers``, which gives the vertices of each level."""
+    """Search with ``digraph_bfs_layers``, which returns the vertices of each level."""
     import rustworkx as rx
 
     made = rx.PyDiGraph()
@@ -99,10 +101,11 @@ def rustworkx(graph: GraphArrays) -> Search:
 
 
 def _arcs(graph: GraphArrays, dtype: type) -> npt.NDArray[Any]:
-    """The arcs, [E, 2]."""
+    """Returns the arcs as an array [E, 2] of tails and heads."""
     return np.stack([graph.edge_sources, graph.column_indices], axis=1).astype(dtype)
 
 
 def _whole(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-    """Distances as levels: unreached vertices have the largest floating-point number."""
+    """Returns distances as levels. NetworKit gives unreached vertices the largest floating-point number, and
+    their level is -1."""
     return np.where(distances < np.iinfo(np.int32).max, distances, -1).astype(np.int32)

@@ -9,7 +9,8 @@ Search = Callable[[int, Any], None]
 
 
 def cugraph(graph: GraphArrays) -> Search:
-    """``pylibcugraph.bfs``, which gives distances and their vertices; offsets and columns are of one type."""
+    """Search with ``pylibcugraph.bfs``, which returns vertices and their distances. It takes offsets and
+    columns of one integer type."""
     import cupy
     import pylibcugraph
 

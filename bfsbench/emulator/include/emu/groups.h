@@ -20,8 +20,8 @@ class thread_block {
 
 inline thread_block this_thread_block() { return {}; }
 
-// Lanes of one warp, as a mask. Tiles and coalesced groups differ only in their lanes. Ranks, and bits of
-// ballots, count within the group.
+// Lanes of one warp, as a mask. Tiles and coalesced groups differ only in their lanes. Ranks and the bits of
+// ballots count only the lanes of the group.
 class lane_group {
   public:
     EMU_OWN void sync(emu::CallSite from = EMU_HERE) const {

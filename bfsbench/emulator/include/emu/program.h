@@ -106,7 +106,7 @@ class DynamicSharedAtFileScope {
     template <class Index> T& operator[](Index index) const { return dynamic_shared<T>()[index]; }
 };
 
-// How the program was built. All its object files must have one mode.
+// The way in which the program was built. All its object files must have one mode.
 enum class Mode : int { plain, watched, counting };
 struct EMU_API Program {
     // Sets the mode of the program. `python` is the interpreter that prints findings and counts at the end.

@@ -79,7 +79,7 @@ enum class Act : unsigned char { read, write, update };
 // the device. Volatile accesses have a value of their own, and count for the device.
 enum class Scope : unsigned char { none, block, device, by_volatile };
 
-// Which other accesses an atomic access orders: none, later ones, earlier ones, or both.
+// The other accesses that an atomic access orders: none, later accesses, earlier accesses, or both.
 enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 
 // Announces an access of the current thread to memory. `site` is the instruction. May interrupt the thread.

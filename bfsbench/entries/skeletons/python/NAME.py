@@ -1,15 +1,17 @@
-"""A search in Python: ``prepare`` is called once a graph, and what it gives once a search."""
+"""A search in Python. ``prepare`` is called once per graph, and the function that it returns is called once
+per search."""
 
 import numpy as np
 
 
 def prepare(graph):
-    """``graph`` has num_vertices, num_edges, directed; and as arrays row_offsets, column_indices,
-    column_offsets, row_indices."""
+    """Prepare a graph. Returns the search. ``graph`` has num_vertices, num_edges and directed, and the NumPy
+    arrays row_offsets, column_indices, column_offsets and row_indices."""
     offsets, neighbours = graph.row_offsets, graph.column_indices
 
     def search(source, answer):
-        """Fill ``answer``, int32[V], with levels, -1 where not reached; or return such an array."""
+        """Fill ``answer``, int32[V], with levels, or -1 for vertices that are not reached. The function may
+        instead return an array of levels."""
         answer[:] = -1
         answer[source] = level = 0
         frontier = np.array([source])

@@ -1,16 +1,18 @@
-"""A search over arrays on a GPU: ``prepare`` is called once a graph, and what it gives once a search."""
+"""A search on a GPU. ``prepare`` is called once per graph, and the function that it returns is called once
+per search."""
 
 import cupy
 
 
 def prepare(graph):
-    """``graph`` has num_vertices, num_edges, directed; and as CuPy arrays row_offsets, column_indices,
-    column_offsets, row_indices."""
+    """Prepare a graph. Returns the search. ``graph`` has num_vertices, num_edges and directed, and the CuPy
+    arrays row_offsets, column_indices, column_offsets and row_indices."""
     targets = graph.column_indices
     sources = cupy.searchsorted(graph.row_offsets, cupy.arange(graph.num_edges), side="right") - 1
 
     def search(source, answer):
-        """Fill ``answer``, int32[V], with levels, -1 where not reached; or return such an array."""
+        """Fill ``answer``, int32[V], with levels, or -1 for vertices that are not reached. The function may
+        instead return an array of levels."""
         answer.fill(-1)
         answer[source] = level = 0
         while True:
