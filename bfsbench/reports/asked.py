@@ -184,7 +184,8 @@ def _side(operand: Operand | None, name: str) -> Side:
 def _selected(
     a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
 ) -> tuple[Side, Side]:
-    """Returns the two sides with the selected rows only. Raises UsageError for a name that neither side has."""
+    """Returns the two sides with the selected rows only. Raises UsageError for a name that neither side
+    has."""
     import pandas as pd
 
     from bfsbench.reports import select

@@ -172,7 +172,8 @@ def _note_on_sources(family: Family) -> str:
 
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
-    """Returns the columns of times and figures that text shows. There are fewer of them over several sources."""
+    """Returns the columns of times and figures that text shows. There are fewer of them over several
+    sources."""
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if _is_emulated(kind):
         return ["points", "failed", *totals]

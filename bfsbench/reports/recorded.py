@@ -20,7 +20,8 @@ FILE = paths.BUNDLED / "h200.csv"
 
 @dataclass(frozen=True)
 class Recorded:
-    """Times in ms by graph checksum and variant. All are from the sources of the rows that they stand beside."""
+    """Times in ms by graph checksum and variant. All are from the sources of the rows that they stand
+    beside."""
 
     times: dict[tuple[str, str], float]
     note: str

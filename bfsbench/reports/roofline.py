@@ -3,8 +3,8 @@
 Each of three ceilings gives a lower bound on the time of a search:
 
 - latency: Every level is a chain of three dependent loads: an offset, a neighbour, and the neighbour's level.
-  A level ends with a launch and a read-back, with a barrier between blocks, or inside a block. An end inside a
-  block is taken as free.
+  A level ends with a launch and a read-back, with a barrier between blocks, or inside a block. An end inside
+  a block is taken as free.
 - random access: Every edge that is read needs the state of its other end, at a random address.
 - bandwidth: The algorithm has to move a number of bytes.
 

@@ -1,4 +1,5 @@
-"""Makes result rows comparable: filters them, groups them by configuration, and combines them over sources."""
+"""Makes result rows comparable: filters them, groups them by configuration, and combines them over
+sources."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ threshold of 5 % the verdict is
 - same, if the whole interval is between 1 / 1.05 and 1.05;
 - undecided otherwise, because the repeats spread too far or are too few.
 
-If both sides measured identical code, by its hash, a point is never slower or faster. The verdict is then that
-the machine differs.
+If both sides measured identical code, by its hash, a point is never slower or faster. The verdict is then
+that the machine differs.
 
 Slower and faster need further evidence, for two reasons. First, one process takes all repeats of a row within
 a second, and times of another process on another day differ. This run-to-run noise is estimated from all

@@ -1,4 +1,5 @@
-"""Computes how much evidence a verdict needs: an interval for a ratio of times, and a correction for many points.
+"""Computes how much evidence a verdict needs: an interval for a ratio of times, and a correction for many
+points.
 
 The interval belongs to the rank sum test of Mann and Whitney (Hodges and Lehmann 1963; Bauer 1972). It
 contains the factors by which one sample can be scaled so that the test finds no difference. It assumes no
@@ -8,10 +9,10 @@ causes nor hides a difference on the other side.
 
 Unchanged code can look slower or faster for two reasons. First, times of two processes differ by more than
 the repeats within one process. This run-to-run noise is estimated from sides that have several runs. If no
-side has several, it is estimated from the ratios themselves, within bounds, as if no code had changed. Second,
-some of 500 points differ by chance. Benjamini and Hochberg (1995) bound the share of these points among all
-that are called slower or faster. Their method sorts the p-values. The k-th smallest of m p-values suffices if
-it is at most k / m of the allowed rate.
+side has several, it is estimated from the ratios themselves, within bounds, as if no code had changed.
+Second, some of 500 points differ by chance. Benjamini and Hochberg (1995) bound the share of these points
+among all that are called slower or faster. Their method sorts the p-values. The k-th smallest of m p-values
+suffices if it is at most k / m of the allowed rate.
 """
 
 import math

@@ -406,7 +406,8 @@ def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
 
 
 def _samples(side: Side, rows: Iterable[Row]) -> list[list[float]]:
-    """Returns the timed repeats of each run of a point, in ms. Raises InputError if a sample is not a time."""
+    """Returns the timed repeats of each run of a point, in ms. Raises InputError if a sample is not a
+    time."""
     found: list[list[float]] = []
     for row in rows:
         if row["status"] != "ok":
@@ -438,7 +439,8 @@ def _method(row: Row) -> dict[str, str]:
 
 
 def _circumstances(row: Row) -> dict[str, str]:
-    """Returns the properties of a row that may differ on purpose, and that may explain a difference of times."""
+    """Returns the properties of a row that may differ on purpose, and that may explain a difference of
+    times."""
     names = ("driver", "cuda", "host_cpu", "python", "throttle")
     return {name: row[name] for name in names if name not in _method(row)}
 

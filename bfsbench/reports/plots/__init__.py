@@ -9,9 +9,9 @@
 ``save(draw(...), Path("pictures"), "svg")`` writes pictures to files.
 
 Each kind of picture is a function in a module of this package. The function takes ``TimedRows``, and its own
-options as keyword arguments. It yields pictures. A column ``series`` of the rows may name the line or bar that
-a row belongs to. Without that column, each variant is a series. Graphs and series keep the order of their
-first rows, unless a picture sorts them by time. Times of emulated kernels get pictures of their own.
+options as keyword arguments. It yields pictures. A column ``series`` of the rows may name the line or bar
+that a row belongs to. Without that column, each variant is a series. Graphs and series keep the order of
+their first rows, unless a picture sorts them by time. Times of emulated kernels get pictures of their own.
 """
 
 from __future__ import annotations

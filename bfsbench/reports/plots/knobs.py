@@ -96,7 +96,8 @@ def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
 
 
 def _panel(axis: Axes, sweep: _Sweep, measured: TimedRows) -> None:
-    """Draws one panel. The values stand at equal distances, because most of them are powers of two or words."""
+    """Draws one panel. The values stand at equal distances, because most of them are powers of two or
+    words."""
     values = sorted(set(sweep.times["value"]), key=value_order)
     best = fastest(sweep.times, ("title", "value"))
     for index, graph in enumerate(measured.graphs):
