@@ -84,7 +84,7 @@ def _marked(request: GraphName, scale: float) -> GraphName:
     shrink it."""
     if scale >= 1:
         return request
-    share = float(f"{request.marks.shrink * scale:g}")  # as its name has it
+    share = float(f"{request.marks.shrink * scale:g}")  # rounded as in the graph's name
     shrunk = replace(request, marks=Marks(share, request.marks.stands_for))
     return request if request.spec is not None and shrunk.spec == request.spec else shrunk
 
@@ -124,8 +124,8 @@ def unlike(full_name: str, num_vertices: int) -> str:
 
 
 def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
-    """Returns the graph of the experiment that a row's graph is or replaces. Returns None if there is
-    none."""
+    """Returns the graph of the experiment that a row's graph equals or stands in for. Returns None if there
+    is none."""
     name, _, direction = full_name.rpartition(":")
     plain, marks = split_marks(name)
     return _use_of(experiment, f"{plain}:{direction}", marks.stands_for)

@@ -127,8 +127,11 @@ _MOST_NAMED = 5
 
 
 def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[str, str]:
-    """Returns the series by its title, with its number of settings, if it was tuned with too few settings for
-    a verdict."""
+    """Returns a text about a series that was tuned with too few settings for a verdict, by the series' title.
+
+    The text has the number of settings measured and the number needed. The result is empty for a series with
+    enough settings.
+    """
     due = settings_due(outcome.experiment, series) if claim.quantity == "time" else 0
     have = outcome.num_settings(series, graph)
     return {series.title: f"{series.title} ({have} of {due})"} if have < due else {}
@@ -140,8 +143,10 @@ def _listed(names: list[str]) -> str:
 
 
 def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> list[str]:
-    """Returns remarks on CPU programs that a verdict rests on: that a faster one is known, or that no other
-    one is."""
+    """Returns remarks on the CPU programs that a verdict rests on.
+
+    A remark says that a faster CPU program is known, that none is faster, or that no other one was measured.
+    """
     times, remarks = outcome.host_times(graph), []
     for series in compared:
         if series.variant in times:

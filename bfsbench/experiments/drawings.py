@@ -82,7 +82,7 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
 
 
 class Plot(Chart, frozen=True, kw_only=True, tag=""):
-    """A drawing that shows a picture of :mod:`bfsbench.reports.plots` with an equal name."""
+    """A drawing that shows the pictures of the plot with its name; see :mod:`bfsbench.reports.plots`."""
 
     def options(self) -> dict[str, Any]:
         """Returns the drawing's own keys, as arguments of the plot's function."""
@@ -328,7 +328,7 @@ def _printed_text(variant: str, column: str, printed: list[Printed]) -> str:
 
 
 class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
-    """A quadratic algorithm that is made faster by a factor, beside n log n, with measured times of
+    """Curves of a quadratic algorithm, accelerated by a factor, and of n log n, beside the measured times of
     ``series``."""
 
     acceleration: Factor = 1000.0
@@ -343,7 +343,10 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
 
 
 def _growth_table(outcome: Outcome, drawing: Growth) -> Table:
-    """Returns a table of both model curves and the measured times, at the sizes of the graphs."""
+    """Returns a table of the two growth curves and the measured times, at the sizes of the graphs.
+
+    The curves are those of an accelerated quadratic algorithm and of n log n.
+    """
     series = outcome.series_of(drawing)
     best = [outcome.best(one)["search_ms"] for one in series]
     lines: list[tuple[Cell, ...]] = []
@@ -368,8 +371,11 @@ def crossing(acceleration: float) -> int:
 
 
 def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
-    """Returns a picture of both model curves and their crossing, beside the measured times over the number of
-    vertices."""
+    """Returns a picture of the two growth curves and their crossing, beside measured times over the number of
+    vertices.
+
+    The curves are those of an accelerated quadratic algorithm and of n log n.
+    """
     heading = title + outcome.heading
     figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))
     n = np.logspace(1, 7, 200)

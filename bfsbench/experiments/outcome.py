@@ -59,7 +59,8 @@ class Outcome:
 
     @cached_property
     def uses(self) -> dict[str, GraphUse]:
-        """The experiment's graph that each measured graph is or replaces, by full names."""
+        """The graph of the experiment for each measured graph, by the measured graph's full name. A measured
+        graph may be a stand-in."""
         names = dict.fromkeys([*self.rows["graph"], *self.loaded])
         found = {name: use_of(self.experiment, name) for name in names}
         return {name: use for name, use in found.items() if use is not None}
@@ -149,12 +150,11 @@ class Outcome:
         return sum((Counter(parse_counters(text)) for text in levels["counts"]), Counter())
 
     def drawn(self, chart: Chart) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Returns the rows and the level profiles of a drawing's series and of the series that these are
-        compared with.
+        """Returns the result rows and the level profiles for a drawing.
 
-        The series have the drawing's order. Graphs are named by their titles. Two more columns are ``series``
-        and ``x``, the graph's place on a given axis. A row that belongs to several series occurs once for
-        each.
+        They belong to the series that the drawing shows and to the series that it compares them with. The
+        series have the drawing's order. Graphs are named by their titles. Two more columns are ``series`` and
+        ``x``, the graph's place on a given axis. A row that belongs to several series occurs once for each.
         """
         shown = self.series_of(chart)
         have = {series.title for series in shown}

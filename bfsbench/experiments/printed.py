@@ -58,8 +58,8 @@ class Printed(TomlTable, frozen=True, kw_only=True):
     ) -> Table:
         """Returns a table of the paper's numbers beside the measured ones.
 
-        ``here`` is a remark on the measured numbers. ``facts`` are the rows for programs, and ``drawing`` is
-        the table for people.
+        ``facts`` are the rows of the table, and ``drawing`` is its layout for people. ``here`` is a remark on
+        the measured numbers.
         """
         notes = [f"Paper | here{here}; the paper's numbers are of {self.source}."]
         notes += [self.note] if self.note else []

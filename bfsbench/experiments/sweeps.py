@@ -42,7 +42,7 @@ class Experience:
         try:
             rows = read_rows(path)
         except InputError:
-            return  # another kind of file, or of another schema: skip it
+            return  # not a result file, or one of another schema
         for row in rows:
             if row["status"] == "ok" and row["wall_ms_samples"]:
                 samples = [float(sample) for sample in row["wall_ms_samples"].split(";")]

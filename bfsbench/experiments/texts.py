@@ -74,9 +74,7 @@ class Rows:
         self._read = read
         self.what = what
         """The name of these rows in messages."""
-        self._kept: dict[
-            Hashable, Any
-        ] = {}  # selections and best configurations, as templates ask repeatedly
+        self._kept: dict[Hashable, Any] = {}  # results that templates ask for repeatedly
 
     def of(self, **wanted: str | int | Sequence[str | int]) -> Rows:
         """Returns the rows with these values of columns or knobs.
@@ -351,7 +349,7 @@ def _sandbox(folder: Path) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    del sandbox.globals["lipsum"]  # text without end
+    del sandbox.globals["lipsum"]  # it could make endless text
     return sandbox
 
 

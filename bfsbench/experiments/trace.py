@@ -1,9 +1,9 @@
 """Follows searches of small graphs in detail: PMPP's kernels thread by thread, and a net routed through a
 maze.
 
-The emulator runs the threads one after the other. If several threads can give a vertex its level, the first
-of them does. Under another schedule another thread may do it, but the levels are equal. The route through a
-maze is a path of a breadth-first tree, followed back from the last cell.
+The emulator runs threads one after the other. If several threads can give a vertex its level, the first
+thread that runs does so. Under another schedule it may be another thread, but the level is equal. The route
+through a maze is a path of a breadth-first tree, followed back from the last cell.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -98,8 +98,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Commit:
-    """The copying of one block's private frontier to the global frontier, in the privatised kernel (Fig.
-    15.15)."""
+    """How one block of the privatised kernel (Fig. 15.15) moves its private frontier to the global
+    frontier."""
 
     block: int
     private: tuple[int, ...]
@@ -138,8 +138,10 @@ def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
 
 
 def commits(graph: Graph, source: int, block_size: int) -> list[list[Commit]]:
-    """Returns the commits of the privatised kernel, one list per launch. Each list has one commit per block,
-    in the order of the blocks."""
+    """Returns how each block of the privatised kernel moves its private frontier to the global frontier.
+
+    There is one list per launch, with one element per block, in the order of the blocks.
+    """
     with CpuDevice(workers=1, watched=True) as device:
         search = _prepared(device, graph, "push_private", block_size)
         return [list(_commits(search, accesses)) for accesses in _launches(device, search, source)]

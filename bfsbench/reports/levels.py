@@ -24,7 +24,7 @@ def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
     families append, then ``file``. Columns of numbers are float64, with NaN where a cell is empty. All other
     columns are text. Raises InputError where ``read_results`` does.
     """
-    from bfsbench.rows.reading import read_tables  # which imports NumPy
+    from bfsbench.rows.reading import read_tables  # imported here because it imports NumPy
 
     files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
     beside = [file.with_name(file.name.removesuffix(".csv") + LEVELS_SUFFIX) for file in files]

@@ -106,10 +106,11 @@ class TimedRows:
         return fastest(self.configurations, by)
 
     def compared(self, baseline: str = "") -> pd.DataFrame:
-        """Returns the best configuration of every series on every graph.
+        """Returns the best configuration of every series on every graph, among configurations that are
+        comparable.
 
-        Only configurations with times from all sources that count on the graph are considered. All have
-        equally many repeats; see ``rows.comparable``.
+        A comparable configuration has times from all sources that are compared on the graph. All have equally
+        many repeats; see ``rows.comparable``.
         """
         whole = comparable(self.rows, self.family, also=("title", "label"), baseline=baseline)
         return fastest(whole, ("title", "label"))
@@ -124,7 +125,7 @@ class TimedRows:
         return f"{wrapped(title)}\n{self.searched(title)}"
 
     def searched(self, title: str) -> str:
-        """Returns the sources that count on a graph, as text."""
+        """Returns the sources of a graph whose times are compared, as text."""
         return in_words(self._sources.get(title, []), self.family, self._names.get(title, {}))
 
     def source(self, title: str, source: Any) -> str:
@@ -138,7 +139,8 @@ class TimedRows:
 
     @cached_property
     def _sources(self) -> dict[str, list[int]]:
-        """The sources that count on each graph, by titles of graphs; see ``rows.comparable``."""
+        """The sources of each graph whose times are compared, by titles of graphs; see
+        ``rows.comparable``."""
         titles = self.rows[[*GRAPH, "title"]].drop_duplicates()
         searched = counting_sources(self.rows).merge(titles)[["title", "source"]].dropna()
         groups = searched.groupby("title")["source"]
@@ -186,11 +188,10 @@ def _labels(rows: pd.DataFrame) -> pd.Series[str]:
 
 
 def told_apart(measured: TimedRows) -> Iterator[tuple[str, list[str], TimedRows]]:
-    """Yields each variant that was timed with several knob settings on a graph, the labels of its settings,
-    and the rows.
+    """Finds the variants that were timed with several knob settings on a graph.
 
-    In the rows, each setting becomes a series, which is named by the knobs that differ. Rows of other
-    variants on these graphs are kept.
+    Yields each variant's label, the labels of its settings, and rows in which each setting is a series. A
+    setting's label has the knobs that differ. Rows of other variants on these graphs are kept.
     """
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]
@@ -211,8 +212,11 @@ def settings_of(knobs: pd.Series[str]) -> pd.Series[str]:
 
 
 def search_names(levels: pd.DataFrame) -> pd.Series[str]:
-    """Returns the name of each row's search: its series, with the grid, block and knobs that the series has
-    several values of."""
+    """Returns the name of each row's search.
+
+    It is the label of the series. The grid, the block or the knobs follow if the series has several values of
+    them.
+    """
     names = levels["label"]
     for _, rows in levels.groupby("label"):
         more = settings_of(rows["knobs"])

@@ -26,9 +26,9 @@ _FACTS = ("variant", "program", "clock", "covers", "prepare_ms", "compile_ms", "
 
 
 def with_footnotes(tables: Iterable[Table], rows: pd.DataFrame) -> list[Table]:
-    """Returns the tables, each with a note for every entry (another author's program) that it shows.
+    """Returns the tables, with a note added for each program of other authors (entry) that a table shows.
 
-    The tables were made from ``rows``.
+    ``rows`` are the rows that the tables were made from.
     """
     entries = _entries(rows)
     return [replace(table, notes=(*table.notes, *_of(table, entries))) for table in tables]
@@ -104,8 +104,11 @@ def _covered(covers: str) -> str:
 
 
 def _span(values: Iterable[object], unit: str, *, only_most: bool) -> str:
-    """Returns the least and the largest of the numbers as text, or only the largest. The text is empty if
-    there are no numbers."""
+    """Returns the range of the numbers as text, such as ``2 to 5 ms``. With ``only_most``, the text has only
+    the largest.
+
+    The text is empty if there are no numbers.
+    """
     numbers = sorted(_numbers(values))
     if not numbers:
         return ""

@@ -111,7 +111,8 @@ def _ranking(kind: Kind) -> Table:
 
 
 def matrices(rows: pd.DataFrame) -> list[Table]:
-    """Returns a matrix of searches by graphs for each part of the rows that ``rankings`` ranks.
+    """Returns matrices of searches by graphs: one of warm times and one of cold times for each family of
+    variants.
 
     A cell is the search's time divided by the best time of the graph. The last column is the geometric mean
     over the graphs of the search.
@@ -185,10 +186,11 @@ def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
 
 
 def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Returns each search's mean ratios to the times of one search, over the graphs that both have.
+    """Returns each search's mean ratios to the times of the search ``first``. Only graphs that both searches
+    have count.
 
-    ``times_first`` is the geometric mean for the fastest repeats, and ``median_times_first`` for the median
-    repeats.
+    ``times_first`` is the geometric mean for the fastest repeats, and ``median_times_first`` is the geometric
+    mean for the median repeats.
     """
     import numpy as np
 

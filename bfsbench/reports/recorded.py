@@ -20,8 +20,7 @@ FILE = paths.BUNDLED / "h200.csv"
 
 @dataclass(frozen=True)
 class Recorded:
-    """Times in ms by graph checksum and variant. All are from the sources of the rows that they stand
-    beside."""
+    """Recorded times in ms, by graph checksum and variant, with a note on their origin."""
 
     times: dict[tuple[str, str], float]
     note: str

@@ -124,8 +124,8 @@ def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _where(condition: pd.Series[bool], rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows for which the condition is true. Returns the given frame without a copy if all are,
-    since copies are expensive."""
+    """Returns the rows that satisfy the condition. If all do, it returns the frame without a copy, because
+    copies are expensive."""
     return rows if condition.all() else rows[condition]
 
 
@@ -253,7 +253,7 @@ def configurations(
 
 
 def _complete(rows: pd.DataFrame) -> pd.DataFrame:
-    """Drops the rows of configurations that failed from some source."""
+    """Drops the rows of each configuration that was run from some source and has no time from it."""
     failed = rows["status"] != "ok"
     if not failed.any():
         return rows
@@ -325,8 +325,8 @@ def _baseline(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
 def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Returns the best configuration for each combination of values of the columns ``by``.
 
-    Only configurations with the most sources compete. Otherwise one that failed from some sources might win
-    by the rest.
+    Only configurations with the most sources compete. Otherwise a configuration that failed from some sources
+    might win by its times from other sources.
     """
     ranked = frame.sort_values(["sources", "search_ms"], ascending=[False, True], kind="stable")
     return ranked.drop_duplicates(list(by))
@@ -335,12 +335,12 @@ def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def comparable(
     rows: pd.DataFrame, family: Family | None = None, *, also: Sequence[str] = (), baseline: str = ""
 ) -> pd.DataFrame:
-    """Returns the ``configurations`` that have a time from every source that counts on their graph.
+    """Returns the ``configurations`` on each graph whose times can be compared.
 
-    A median over some sources must not be compared with a median over others. Nor may a search that failed
-    from some sources win by the rest. So only one set of sources counts on each graph: the set that allows
-    most comparisons. It is chosen from the sets of sources that searches were run from, with or without
-    success.
+    A median over some sources must not be compared with a median over other sources. So one set of sources is
+    chosen for each graph. It is the set that allows most comparisons, among the sets of sources that searches
+    were run from, with or without success. Only configurations with times from all these sources are
+    returned.
 
     Rows from other sources are left out. All rows of a graph have equally many repeats (see
     ``equal_repeats``).
@@ -353,8 +353,10 @@ def comparable(
 
 
 def counting_sources(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns each graph with the sources that count on it, one per row. ``comparable`` says which sources
-    count."""
+    """Returns the sources of each graph whose times are compared, one graph and source per row.
+
+    ``comparable`` says how these sources are chosen.
+    """
     import pandas as pd
 
     runs = with_device(rows)[[*GRAPH, "variant", "device", "source"]].drop_duplicates()
@@ -368,11 +370,11 @@ def counting_sources(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, int]:
-    """Returns how many comparisons a set of sources allows, and the number of sources, which decides between
+    """Returns how many comparisons a set of sources allows, and its number of sources, which decides between
     equals.
 
-    The first number is the number of searches run from all these sources, less one, times the number of
-    sources.
+    A search can be compared if it was run from all these sources. The number of comparisons is the number of
+    sources times the number of these searches less one.
     """
     searches = sum(sources <= other for other in sets)
     return (searches - 1) * len(sources), len(sources)
@@ -389,9 +391,9 @@ def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:
 
 
 def short_names(graphs: Iterable[str]) -> dict[str, str]:
-    """Returns short names of graphs: without options and parameters, as far as short names still differ.
+    """Returns short names of graphs by their full names.
 
-    The keys are the full names.
+    Options and parameters are left out, unless two short names would then be equal.
     """
     found = {}
     graphs = list(dict.fromkeys(graphs))
@@ -421,7 +423,7 @@ def names_of_sources(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, 
 def in_words(sources: Sequence[int], family: Family, names: Mapping[int, str]) -> str:
     """Returns the sources in words, such as ``source 7`` or ``64 sources``.
 
-    Without sources, it returns what one run of the family is, such as ``all pairs``.
+    Without sources, it returns the family's words for one run, such as ``all pairs``.
     """
     if not sources:
         return family.one

@@ -111,7 +111,7 @@ def filled(text: str, width: int = WIDTH) -> str:
 def in_columns(
     lines: Sequence[Sequence[str]], sides: Sequence[str], width: int = WIDTH, *, wrap: bool = True
 ) -> str:
-    """Returns lines of cells as text in columns that are two spaces apart. The first line is the head.
+    """Returns lines of cells as text in columns that are two spaces apart. The first line holds the headings.
 
     ``sides`` is ``left`` or ``right`` for each column. If the text is wider than ``width``, the longest cells
     are wrapped at spaces, then after commas and colons. ``wrap`` set to False prevents this. If the text is
@@ -133,7 +133,7 @@ def in_columns(
 def _ruled(
     lines: Sequence[Sequence[str]], sides: Sequence[str], widths: Sequence[int], places: Sequence[int]
 ) -> str:
-    """Returns some of the columns as text, with a rule under the head."""
+    """Returns some of the columns as text, under a line of headings with a rule below."""
     from tabulate import tabulate
 
     head, *body = [[line[place] for place in places] for line in lines]
@@ -143,8 +143,10 @@ def _ruled(
 
 
 def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
-    """Returns the columns of each part: the first column, and as many others as there is room for, but at
-    least one."""
+    """Splits columns into parts that fit the width. Returns the indices of the columns of each part.
+
+    Each part has the first column and at least one other column.
+    """
     parts: list[list[int]] = [[0]]
     for place in range(1, len(widths)):
         wanted = _total([widths[one] for one in (*parts[-1], place)])
@@ -239,9 +241,9 @@ def render(
 ) -> str:
     """Returns all tables as one text in one of FORMATS, ending with a newline.
 
-    Text is at most ``width`` columns wide, as far as possible. ``colour`` adds terminal colours to its heat
-    maps. CSV holds only one table. Raises UsageError if there are several tables for CSV. The message then
-    names the option ``narrow``, which selects one.
+    Text is at most ``width`` columns wide, as far as possible. ``colour`` adds terminal colours to heat maps.
+    CSV holds only one table, so several tables raise UsageError. ``narrow`` is the option that the error's
+    message suggests for selecting one table.
     """
     if style != "json":
         tables = [_printable(table) for table in tables]
@@ -367,7 +369,8 @@ def _lines(notes: Iterable[str], width: int) -> list[str]:
 
 
 def _columns(table: Table, colour: bool, width: int) -> str:
-    """Returns the cells as text in columns under a head with a rule. Cells of a heat map are not wrapped."""
+    """Returns the cells as text in columns, under a line of headings with a rule below. Cells of a heat map
+    are not wrapped."""
     lines = [[header(column) for column in table.columns], *_cells(table, colour)]
     return in_columns(lines, _alignment(table), width, wrap=not table.heat)
 
@@ -405,7 +408,8 @@ def _called(name: str, column: Sequence[Cell]) -> Sequence[Cell]:
 
 
 def _digits(cells: Iterable[Cell]) -> int:
-    """Returns how many digits after the point show three significant digits of the smallest number.
+    """Returns the number of digits after the point that shows three significant digits of the smallest
+    number.
 
     It is one less if the largest number would otherwise get more than five significant digits.
     """

@@ -154,7 +154,7 @@ def _check(
                 others = {} if axes.knobs else _in_turn(variant, number, seed)
                 try:
                     _run(variant, axes, graph, dict(knobs), others, seed, report)
-                except (UsageError, LaunchError):  # other knobs, which the graph does not suit
+                except (UsageError, LaunchError):  # the other knobs do not suit the graph
                     _run(variant, axes, graph, dict(knobs), {}, seed, report)
     if not report.runs:
         named = ", ".join(name.locator for name in graphs)
@@ -193,7 +193,7 @@ def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[GraphName], see
 def _in_turn(variant: type[Variant], graph: int, seed: int) -> Mapping[str, KnobValue]:
     """Returns the knob values that a run takes from the variant's ``check_knobs``.
 
-    Every second run takes one setting, each run the next one. All other runs take none.
+    Every second run takes one of these settings, in turn. All other runs take none.
     """
     settings = variant.check_knobs
     if not settings or (graph + seed) % 2:
@@ -223,8 +223,8 @@ def _run(
 ) -> None:
     """Runs a variant once, and adds the findings to the report.
 
-    ``others`` are knob values besides the given ones. Raises UsageError or LaunchError if the graph does not
-    suit them.
+    ``others`` are knob values besides the given ones. Raises UsageError or LaunchError if ``others`` do not
+    suit the graph.
     """
     family = find_family(variant.family)
     source = _source(graph, seed) if family.from_sources else None

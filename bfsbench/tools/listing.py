@@ -47,7 +47,7 @@ def variants() -> Table:
 
 
 def variants_in_brief() -> Table:
-    """Returns a table of every variant that takes one line each."""
+    """Returns a table of all variants, with one line for each."""
     table = variants()
     return replace(table, drawings=(table.columns_of("name", "family", "aliases", "summary"),))
 
@@ -199,7 +199,7 @@ def _by(column: str, table: Table, shown: tuple[str, ...]) -> Iterator[Table]:
 
 
 def datasets_in_brief() -> Table:
-    """Returns a table of every graph in the catalogue that takes one line each.
+    """Returns a table of all graphs in the catalogue, with one line for each.
 
     Raises UsageError if the user's catalogue is malformed.
     """

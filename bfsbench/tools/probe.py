@@ -130,7 +130,7 @@ def kernel(device: Device, name: str) -> Kernel:
 
 
 def expect(what: str, found: int, expected: int) -> None:
-    """Raises ProbeError unless both numbers are equal."""
+    """Raises ProbeError unless ``found`` equals ``expected``. The message begins with ``what``."""
     if found != expected:
         raise ProbeError(f"{what}: {found} instead of {expected}; figures of this device cannot be trusted")
 
@@ -289,8 +289,8 @@ def _random_reads(device: Device, bits: int) -> Trial:
 
 
 def _random_bit_tests(device: Device, bits: int) -> Trial:
-    index_bits = bits - 5  # of words of 32 bits
-    ones = index_bits << (index_bits - 1)  # in all numbers below 2^index_bits
+    index_bits = bits - 5  # a word has 32 bits
+    ones = index_bits << (index_bits - 1)  # bits that are 1 in all numbers below 2^index_bits
     return _reading(device, "random_bit_tests", _numbered(device, index_bits), bits, ones)
 
 

@@ -83,7 +83,7 @@ def construct(scale: int, seed: int, device: Device | None) -> Constructed:
     listed, held = len(edges.sources), [edges]
     kept = edges if device is None else (device.upload(edges.sources), device.upload(edges.targets))
     del edges
-    if device is not None:  # then the host's list is not needed twice
+    if device is not None:  # the device has the list, so the host's copy is freed
         graph, construction_s = timed(lambda: build_graph(held.pop(), name, _RECIPE))
     else:
         graph, construction_s = timed(lambda: build_graph(held[0], name, _RECIPE))
@@ -122,8 +122,8 @@ class TreeSearch(Protocol):
 
 
 class DeviceTrees:
-    """A search by kernels. If it finds only levels, a further kernel finds the parents, and its time counts
-    as well."""
+    """A search by kernels. If it finds only levels, a further kernel finds the parents, and its time is
+    included."""
 
     def __init__(self, search: KernelVariant, check: TreeCheck) -> None:
         if search.level_places is not None:
@@ -151,8 +151,8 @@ class DeviceTrees:
 
 
 class HostTrees:
-    """A search by a native program. If it finds only levels, the time of finding the parents counts as
-    well."""
+    """A search by a native program or by another author's program. If it finds only levels, the time of
+    finding the parents is added."""
 
     def __init__(self, search: HostVariant, edges: EdgeList) -> None:
         self._search = search
@@ -177,7 +177,7 @@ class HostTrees:
     def check(self, source: int) -> Tree:
         check_parents(self._search.graph, source, self._levels, self._parents)
         reached = self._levels != UNREACHED
-        edges = int(np.count_nonzero(reached[self._edges.sources]))  # then the other end is reached, too
+        edges = int(np.count_nonzero(reached[self._edges.sources]))  # then both ends are reached
         return Tree(edges, int(np.count_nonzero(reached)), int(self._levels.max()))
 
 

@@ -31,10 +31,10 @@ _MOST_EXACT = 2500
 
 @dataclass(frozen=True)
 class LogRatio:
-    """The natural logarithm of the ratio of the second sample's times to the first's: the best estimate and
-    its bounds.
+    """The natural logarithm of a ratio of times, second sample / first sample.
 
-    Exchanging the samples exchanges the bounds and changes all signs, exactly.
+    ``middle`` is the best estimate. ``low`` and ``high`` are its bounds. Exchanging the samples swaps the
+    bounds and changes all signs, exactly.
     """
 
     middle: float
@@ -53,11 +53,11 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> LogRatio
 
 @lru_cache
 def _cut(first: int, second: int) -> int:
-    """Returns the number k for which the k-th sorted ratio from either end bounds the interval. Returns 0 if
-    there are too few ratios.
+    """Returns the rank k of the sorted ratios that bound the interval: the k-th smallest and the k-th
+    largest.
 
-    Suppose that the samples do not differ. Fewer than k pairs then favour one sample with a probability of at
-    most ``_TAIL``. k is the largest such number.
+    k is 0 if there are too few ratios. For samples that do not differ, fewer than k pairs favour one sample
+    with a probability of at most ``_TAIL``. k is the largest number with this property.
     """
     pairs = first * second
     if pairs > _MOST_EXACT:
@@ -196,10 +196,10 @@ def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: fl
 
 
 def detected(points: Sequence[Evidence], noise: float, threshold: float) -> dict[int, float]:
-    """Returns the power of the test: the least change of one point that it detects with a probability of 0.9.
+    """Returns the least change of one point's time that the test detects with a probability of 0.9.
 
-    The result has a change for each number of runs in RUNS, with equally many runs on either side. A change
-    is a share of the point's time.
+    There is one result for each number of runs in RUNS, which both sides are assumed to have. A change is a
+    share of the point's time.
     """
     known = [point.standard_error * math.sqrt(min(point.runs)) for point in points]
     spread = float(np.median([error for error in known if math.isfinite(error)] or [math.inf]))

@@ -55,8 +55,8 @@ class Side:
 def read_side(operand: str) -> Side:
     """Returns the rows of ``FILE``, of all result files in ``FOLDER``, or of ``FILE@REVISION`` as git has it.
 
-    Raises InputError if the rows cannot be read, or a cell is not the number or the knobs that its column
-    needs. Raises UsageError if git cannot be run.
+    Raises InputError if the rows cannot be read, or if a cell has a malformed number or knob. Raises
+    UsageError if git cannot be run.
     """
     name, at, revision = operand.rpartition("@")
     if at and name and revision and not Path(operand).exists():
@@ -69,7 +69,7 @@ def of_frame(rows: pd.DataFrame, name: str) -> Side:
     """Returns the rows of a data frame as a side, with cells as text like in result files.
 
     The frame comes from a sweep or from ``read_results``. Raises UsageError if it lacks columns of result
-    rows. Raises InputError for cells that are not the numbers or knobs that their columns need.
+    rows. Raises InputError if a cell has a malformed number or knob.
     """
     missing = [column for column in AXES if column not in rows]
     if missing:
@@ -80,10 +80,7 @@ def of_frame(rows: pd.DataFrame, name: str) -> Side:
 
 
 def _checked(name: str, rows: list[Row]) -> list[Row]:
-    """Returns the rows after checking their cells.
-
-    Raises InputError if a cell is not the number or the knobs that its column needs.
-    """
+    """Returns the rows unchanged. Raises InputError if a cell has a malformed number or knob."""
     for column in NUMERIC:
         for text in {row.get(column, "") for row in rows}:
             try:
@@ -105,7 +102,7 @@ def _text(value: object) -> str:
         return ";".join(map(str, value))
     if isinstance(value, str):
         return value
-    number = float(value) if isinstance(value, SupportsFloat) else math.nan  # pandas.NA is no number
+    number = float(value) if isinstance(value, SupportsFloat) else math.nan  # pandas.NA is not a number
     if math.isnan(number):
         return ""
     return str(int(number)) if number.is_integer() else str(number)
@@ -298,7 +295,7 @@ def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
 def _point_of(row: Row) -> tuple[str, ...]:
     """Returns the values of AXES that identify a row's point.
 
-    A variant may have got knobs after the row was taken. These knobs then count with their defaults.
+    A variant may have more knobs now than when the row was taken. Its new knobs then have their defaults.
     """
     knobs = _all_knobs(row["variant"], row["knobs"])
     return tuple(knobs if name == "knobs" else value for name, value in zip(AXES, axes_of(row), strict=True))
@@ -330,7 +327,7 @@ def _of_latest_code(rows: list[Row]) -> list[Row]:
 def _is_same_code(first: list[Row], second: list[Row]) -> bool:
     """Returns whether all rows measured identical code.
 
-    A row without a hash of its code counts by its commit, if the commit had no uncommitted changes.
+    A row without a hash of its code is compared by its commit, if the commit had no uncommitted changes.
     """
     codes = {row["code"] or _clean_commit(row) for row in (*first, *second)}
     return len(codes) == 1 and "" not in codes
@@ -374,7 +371,8 @@ def _compared(
 ) -> Compared:
     """Returns a point with its verdict.
 
-    ``enough`` is the largest p-value that suffices for a verdict among ``num_points`` points.
+    ``enough`` is the largest p-value that suffices for a verdict among ``num_points`` points. ``noises`` has
+    the run-to-run noise of each backend.
     """
     first, second, evidence, noise = pair.first, pair.second, pair.evidence, noises[pair.backend]
     times = min(first, default=None), min(second, default=None)

@@ -90,10 +90,10 @@ def _figures(
     for page, labels in pages([label for label in order if label in present], _SERIES):
         figure, (axis,) = panels(heading, 1, across=1, size=(7.2, 4.6))
         for label in labels:
-            colour, marker = look(order.index(label))  # the same in all pictures
+            colour, marker = look(order.index(label))  # a series has one look in all pictures
             lines = placed[placed["label"] == label].sort_values("x").groupby("family", sort=False)
             for nth, (_, line) in enumerate(lines):
-                name = "_" * (nth > 0) + label  # once in the legend
+                name = "_" * (nth > 0) + label  # the legend lists a series once
                 axis.plot(line["x"], line["search_ms"], color=colour, marker=marker, ms=5, label=name)
         axis.set_ylabel(quantity)
         _scale(axis, limits, log_x=log_x, log_y=log_y)

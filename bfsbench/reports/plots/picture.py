@@ -81,8 +81,8 @@ STYLE: dict[str, Any] = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "svg.hashsalt": "bfsbench",
-    "pdf.fonttype": 42,  # whole fonts, which publishers ask for
-    "text.parse_math": False,  # a $ in a name is no formula
+    "pdf.fonttype": 42,  # embed whole fonts, as publishers require
+    "text.parse_math": False,  # a $ in a name does not begin a formula
 }
 """matplotlib's settings while pictures are drawn and encoded."""
 
@@ -109,7 +109,7 @@ class Picture:
         self.figure.set_dpi(DOTS_PER_INCH)
         canvases = {"png": FigureCanvasAgg, "svg": FigureCanvasSVG, "pdf": FigureCanvasPdf}
         canvas: Any = canvases[style](self.figure)
-        with styles.context(STYLE):  # not by Figure.savefig, which draws everything twice
+        with styles.context(STYLE):  # Figure.savefig would draw everything twice
             if style == "svg":
                 canvas.print_svg(data, metadata={"Date": None, "Title": self.title})
             elif style == "pdf":
@@ -193,7 +193,7 @@ def lined_panels(
     figure, axes = panels(title, len(titles), across=_ACROSS, size=size, labels=labels, sharey=True)
     for axis, text in zip(axes, titles, strict=True):
         axis.set_title(text)
-    axes[0].set_yticks(range(len(labels)), labels)  # of all panels: they share the axis
+    axes[0].set_yticks(range(len(labels)), labels)  # the panels share this axis
     axes[0].set_ylim(len(labels) - 0.5, -0.5)
     return figure, axes
 

@@ -38,7 +38,7 @@ def spreads(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     off, with a note.
     """
     best = measured.compared()
-    best = best[best["spread"] < math.inf]  # which no sample of zero has
+    best = best[best["spread"] < math.inf]  # infinite if a sample is 0
     if best.empty:
         raise NothingToDrawError("the spread needs points with a time: all of these failed")
     order = ranking(best)

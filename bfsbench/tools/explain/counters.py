@@ -45,14 +45,14 @@ def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
         if isinstance(program, KernelVariant):
             gathered.follow(program)
         program.prepare()
-        device.counts()  # counts of the preparation
+        device.counts()  # drop the counts of the preparation
         run = find_family(variant.family).problem(graph, point.source).run(program)
         run.reset()
         device.waits = 0
         run.solve()
         waits = device.waits
         device.synchronize()
-        gathered.take(gathered.level)  # launches since the last mark, before those of the check
+        gathered.take(gathered.level)  # the search's last launches, before the check launches kernels
         run.check()
     lines, sources = _by_line(gathered.counts)
     return Counters(lines, _launches(gathered.launches), waits, sources, point, graph.checksum)

@@ -1,8 +1,8 @@
 """Grades students' solutions: passed, or the kind of fault. Finding the place of the fault is left to the
 student.
 
-The emulator counts the costs of a kernel exactly, whatever the machine. They are sums over the memory
-accesses of one search from one source. Threads and blocks then run in their order.
+The emulator counts the cost of a kernel exactly, whatever the machine. A cost is a sum over the memory
+accesses of one search from one source. The emulator runs threads and blocks in the order of their indices.
 """
 
 import subprocess
@@ -188,7 +188,7 @@ def table(folder: Path) -> Table:
     """
     names = list(exercises())
     with CpuDevice():
-        pass  # what all hand-ins share is compiled now, outside their limits
+        pass  # compiles the shared parts now, outside the time limits
     rows: list[tuple[Cell, ...]] = []
     for student in sorted(path for path in folder.iterdir() if path.is_dir()):
         grades = [_word(next(student.rglob(f"{name}.cu"), None)) for name in names]
