@@ -125,7 +125,7 @@ class TimedRows:
         return f"{wrapped(title)}\n{self.searched(title)}"
 
     def searched(self, title: str) -> str:
-        """Returns the sources of a graph whose times are compared, as text."""
+        """Returns the sources from which a graph's searches are compared, as text."""
         return in_words(self._sources.get(title, []), self.family, self._names.get(title, {}))
 
     def source(self, title: str, source: Any) -> str:
@@ -139,7 +139,7 @@ class TimedRows:
 
     @cached_property
     def _sources(self) -> dict[str, list[int]]:
-        """The sources of each graph whose times are compared, by titles of graphs; see
+        """The sources from which each graph's searches are compared, by titles of graphs; see
         ``rows.comparable``."""
         titles = self.rows[[*GRAPH, "title"]].drop_duplicates()
         searched = counting_sources(self.rows).merge(titles)[["title", "source"]].dropna()

@@ -196,10 +196,10 @@ def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: fl
 
 
 def detected(points: Sequence[Evidence], noise: float, threshold: float) -> dict[int, float]:
-    """Returns the least change of one point's time that the test detects with a probability of 0.9.
+    """Returns the least change of a point's time that the test detects with a probability of 0.9, as a share
+    of the time.
 
-    There is one result for each number of runs in RUNS, which both sides are assumed to have. A change is a
-    share of the point's time.
+    The keys are the numbers of runs in RUNS. Each side is assumed to have that many runs.
     """
     known = [point.standard_error * math.sqrt(min(point.runs)) for point in points]
     spread = float(np.median([error for error in known if math.isfinite(error)] or [math.inf]))

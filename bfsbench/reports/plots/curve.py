@@ -51,7 +51,7 @@ def curves(
     """Yields pictures of the best time of every series, with graphs placed along one of ``AXES``.
 
     A line joins the points of a series whose graphs' names differ only in numbers. ``x`` chooses the axis. By
-    default there is one picture for each axis along which three or more of these graphs differ. Raises
+    default there is one picture for each axis along which at least three of the joined graphs differ. Raises
     UsageError for an unknown axis.
     """
     if x and x not in AXES:
@@ -77,8 +77,10 @@ def curves(
 
 
 def _tells(places: pd.Series[float]) -> bool:
-    """Returns whether a line through these places is worth drawing: at least three places that differ
-    clearly."""
+    """Returns whether a line through graphs at these places is worth drawing.
+
+    There must be at least three places, and they must differ clearly.
+    """
     return bool(places.nunique() >= _LEAST_POINTS and places.max() >= _LEAST_RANGE * places.min())
 
 

@@ -111,8 +111,8 @@ class _Gathered:
         self.take(level)
 
     def take(self, level: int) -> None:
-        """Assigns the counts since the last call to this level, unless a kernel has recorded another level
-        for them."""
+        """Assigns the counts since the last call to ``level``, except counts for which a kernel recorded
+        another level."""
         counts, launches = self._device.counts()
         self.level = level
         self.counts += [(level if of.phase is None else of.phase, of) for of in counts]

@@ -267,8 +267,10 @@ def by_line(counted: Counted, level: int | None = None) -> pd.DataFrame:
 
 
 def level_table(counted: Counters | ProgramCounters) -> Table:
-    """Returns the table of ``by_level``. Text shows only the levels with the most executions if there are
-    many."""
+    """Returns a table of the counters of each level and kernel; see ``by_level``.
+
+    If there are many levels, text shows only the levels with the most executions.
+    """
     frame = by_level(counted)
     notes = []
     shown = frame
