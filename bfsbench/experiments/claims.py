@@ -127,10 +127,10 @@ _MOST_NAMED = 5
 
 
 def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[str, str]:
-    """Returns a text about a series that was tuned with too few settings for a verdict, by the series' title.
+    """Returns a remark if a series was tuned with too few settings for a verdict.
 
-    The text has the number of settings measured and the number needed. The result is empty for a series with
-    enough settings.
+    The remark has the number of settings measured and the number needed. Its key is the series' title. The
+    result is empty if there were enough settings.
     """
     due = settings_due(outcome.experiment, series) if claim.quantity == "time" else 0
     have = outcome.num_settings(series, graph)

@@ -129,9 +129,9 @@ def _labelled(experiment: Experiment, label: str) -> Sweep | None:
 
 
 def _of_preset(variant: type[Variant], sweep: Sweep) -> dict[str, frozenset[str]]:
-    """Returns the values of knobs that a sweep takes from its preset.
+    """Returns the knob values that a sweep takes from its preset.
 
-    It returns none if the sweep tunes, or if the preset depends on the graph.
+    The result is empty if the sweep tunes, or if the preset depends on the graph.
     """
     if sweep.preset == "auto" or sweep.tunes:
         return {}

@@ -123,10 +123,10 @@ as text, from the thread's index and the frontier entries that it has read."""
 
 
 def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
-    """Returns all launches of a search, and its levels.
+    """Returns all launches of a search, and the levels of the vertices.
 
-    In a variant without a frontier queue, the last launch finds nothing. Blocks have one thread each, so that
-    every thread has an item.
+    In a variant without a frontier queue, the last launch finds no vertex. Blocks have one thread each, so
+    that no thread is left without work.
     """
     with CpuDevice(workers=1, watched=True) as device:
         search = _prepared(device, graph, variant, 1)

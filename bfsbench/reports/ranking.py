@@ -186,11 +186,10 @@ def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
 
 
 def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Returns each search's mean ratios to the times of the search ``first``. Only graphs that both searches
-    have count.
+    """Returns the mean ratios of each search's times to the times of the search ``first``.
 
-    ``times_first`` is the geometric mean for the fastest repeats, and ``median_times_first`` is the geometric
-    mean for the median repeats.
+    Graphs that lack a time of either search are left out. ``times_first`` is the geometric mean for the
+    fastest repeats, and ``median_times_first`` is the geometric mean for the median repeats.
     """
     import numpy as np
 

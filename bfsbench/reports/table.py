@@ -175,8 +175,10 @@ def _least(lines: Sequence[Sequence[str]], split: Splitter) -> list[int]:
 
 
 def _fitted(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Returns the widths of the columns after the largest ones are reduced until all fit. No width falls
-    below its least."""
+    """Reduces the widest columns until all columns fit. Returns the widths.
+
+    ``least`` is the smallest width of each column.
+    """
     fitted = list(widths)
     while _total(fitted) > width:
         pliable = [place for place, room in enumerate(fitted) if room > least[place]]
@@ -386,7 +388,7 @@ def _alignment(table: Table) -> list[str]:
 def _cells(table: Table, colour: bool = False) -> list[list[str]]:
     """Returns every cell as text.
 
-    Fractions of one column have equally many digits. In a heat map, all fractions have.
+    All fractions in a column, or in a whole heat map, have equally many digits.
     """
     if not table.heat:
         named = zip(table.columns, zip(*table.rows, strict=True), strict=bool(table.rows))
@@ -408,10 +410,10 @@ def _called(name: str, column: Sequence[Cell]) -> Sequence[Cell]:
 
 
 def _digits(cells: Iterable[Cell]) -> int:
-    """Returns the number of digits after the point that shows three significant digits of the smallest
-    number.
+    """Returns the number of digits after the point for a column of numbers.
 
-    It is one less if the largest number would otherwise get more than five significant digits.
+    It shows three significant digits of the smallest number. It is one less if the largest number would get
+    more than five significant digits.
     """
     sizes = [abs(cell) for cell in cells if isinstance(cell, float) and cell] or [1.0]
     least, most = (2 - math.floor(math.log10(size)) for size in (min(sizes), max(sizes)))

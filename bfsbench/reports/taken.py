@@ -55,9 +55,10 @@ def line_of(
 
 
 def _mixed(rows: pd.DataFrame) -> list[str]:
-    """Returns texts that name the searches whose rows measured different code with equal knob values.
+    """Finds searches whose rows measured different code although their knob values are equal. Returns texts
+    that name these searches.
 
-    Rows without a hash of their code are told apart by their commit.
+    For rows without a hash of their code, the commit is compared instead.
     """
     said = rows.assign(code=rows["code"].where(rows["code"] != "", rows["commit"]))
     found: dict[str, dict[str, None]] = {}

@@ -252,7 +252,7 @@ class Comparison:
 
 
 def compare(a: Side, b: Side, threshold: float) -> Comparison:
-    """Compares every point of side B with the equal point of side A.
+    """Compares two sides at every point that both have.
 
     ``threshold`` is the relative difference up to which times count as the same, such as 0.05 for 5 %. Raises
     InputError if a sample is not a time.
