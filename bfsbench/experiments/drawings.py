@@ -82,7 +82,7 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
 
 
 class Plot(Chart, frozen=True, kw_only=True, tag=""):
-    """A drawing that shows the pictures of the plot with its name; see :mod:`bfsbench.reports.plots`."""
+    """A drawing whose ``kind`` is a kind of picture in :mod:`bfsbench.reports.plots`."""
 
     def options(self) -> dict[str, Any]:
         """Returns the drawing's own keys, as arguments of the plot's function."""

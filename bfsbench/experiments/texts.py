@@ -412,8 +412,9 @@ def fill_in(template: Path, folder: Path) -> str:
 def command_of(file: Path) -> str:
     """Returns the command that wrote a result file, in Markdown. The text is empty if the command is unknown.
 
-    It is the last command in the record beside the file. Without a record, it is the file's line in
-    ``commands.csv`` in its folder. The column ``points`` there says which rows the command measures.
+    It is the last command in the record beside the file. Without a record, the command is read from the
+    file's line in ``commands.csv`` in its folder. The column ``points`` there says which rows the command
+    measures.
     """
     if runs := read_runs(file):
         return f"`{runs[-1]['command']}`"

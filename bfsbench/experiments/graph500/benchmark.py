@@ -396,8 +396,8 @@ def run(asked: Asked, path: Path, advance: Callable[[], None]) -> Graph500Outcom
 
 
 def _bring(search: Variant) -> float:
-    """Copies the arrays that a search by kernels reads to the device. Returns the time in s. It is 0 for
-    other searches."""
+    """Copies the graph's arrays to the device if the search runs kernels. Returns the time in s, which is 0
+    for other searches."""
     if not isinstance(search, KernelVariant):
         return 0.0
     return bring(search.graph, (*search.layout, *(("COO",) if search.leaves_tree else ())))

@@ -391,9 +391,10 @@ def _compared(
 
 
 def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
-    """Returns the verdict by the rule of the package's docstring.
+    """Returns the verdict on a point by the rule in the package's docstring.
 
-    The code compares logarithms, so that 1 / (1 + t) becomes -log1p(t).
+    ``certain`` says whether there is enough evidence for slower or faster. The limits are the logarithms of 1
+    + ``threshold`` and of its inverse.
     """
     most = math.log1p(threshold)
     if certain and ratio.low > most:

@@ -53,9 +53,10 @@ def atomics(accesses: Iterable[Access], graph: Collection[int], levels: int) -> 
 
 
 def sectors(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
-    """Returns the number of sectors of the graph's arrays that warps read.
+    """Returns the number of memory sectors of the graph's arrays that warps read.
 
-    The k-th reads of a source line by the lanes of a warp are one load. A load fetches each sector once.
+    The k-th read of a source line by each lane of a warp belongs to one load. A load fetches each sector
+    once.
     """
     turns: Counter[tuple[object, ...]] = Counter()
     fetched = set()
