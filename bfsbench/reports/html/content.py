@@ -208,7 +208,7 @@ def searches(measured: TimedRows) -> dict[str, Any]:
 def _against(first: Sequence[SearchCell], cells: Sequence[SearchCell]) -> float | None:
     """Returns the geometric mean of the ratios of one search's times to the times of the first search.
 
-    Only graphs where both searches are compared count. Returns None if there are none.
+    Graphs where one of the two searches is not compared are left out. Returns None if no graph remains.
     """
     found = [
         mine["ratio"] / its["ratio"]
