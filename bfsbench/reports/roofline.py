@@ -162,14 +162,19 @@ def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -
     fastest search.
 
     ``rows`` are result rows from ``read_results``, and ``levels`` are level profiles from ``read_levels``.
-    Only kernels on a real device count.
+    Only rows of kernels on a real device are used. Raises InputError if rows were taken on another device
+    than the ceilings.
 
-    The columns are ``graph``, ``source``, ``variant``, ``search_ms``, ``edges`` (edges read), ``edges_from``
-    (COUNTED, MODELLED or empty), ``levels``, ``bytes``, ``gedges_s``, ``gb_s``, a lower bound ``NAME_ms`` for
-    each of BOUNDS, ``bound`` (the name of the largest bound) and ``share`` (the largest bound /
-    ``search_ms``). Where edges are unknown, numbers that depend on them are NaN and ``bound`` is empty.
+    The columns are:
 
-    Raises InputError if rows were taken on another device than the ceilings.
+    - ``graph``, ``source``, ``variant`` and ``search_ms``;
+    - ``edges``: the edges read. ``edges_from`` is COUNTED, MODELLED or empty;
+    - ``levels``, ``bytes``, ``gedges_s`` and ``gb_s``;
+    - ``NAME_ms``: a lower bound for each NAME in BOUNDS;
+    - ``bound``: the name of the largest lower bound;
+    - ``share``: the largest lower bound / ``search_ms``.
+
+    Where edges are unknown, numbers that depend on them are NaN, and ``bound`` is empty.
     """
     import pandas as pd
 

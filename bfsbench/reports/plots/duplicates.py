@@ -31,8 +31,8 @@ def duplicates(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields one picture for each graph and source, with two panels over the levels.
 
     The first panel shows the entries of each frontier, duplicates included, beside its distinct vertices. The
-    second panel shows the duplicates that were kept, and those that the search found and dropped. Each search
-    has a colour. Its fastest grid and block are shown.
+    second panel shows the number of duplicates kept, and the number of duplicates that the search found and
+    dropped. Each search has a colour. Its fastest grid and block are shown.
     """
     levels = of_fastest_launch(_with_counters(profiled(measured)))
     heading = (title or "Duplicates") + measured.heading
