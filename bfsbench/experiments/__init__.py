@@ -1,8 +1,9 @@
-"""The papers' tables and figures, each a declarative file in this folder, and the code that reproduces them.
+"""Reproduces the papers' tables and figures. Each one is a declarative file in this folder.
 
-:mod:`declaration` is the files' format, :mod:`choice` picks the graphs, :mod:`sweeps` makes points of them;
-:mod:`outcome` groups the rows by the experiment's graphs and series, from which :mod:`tables`, :mod:`claims`
-and the :mod:`drawings` are made. Printed numbers are in ``papers``.
+:mod:`declaration` defines the files' format, :mod:`choice` picks the graphs, and :mod:`sweeps` makes points
+of them. :mod:`outcome` groups the measured rows by the experiment's graphs and series. :mod:`tables`,
+:mod:`claims` and :mod:`drawings` are made from it. The folder ``papers`` holds the numbers that the papers
+print.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ _HERE = Path(__file__).parent
 
 
 def bundled() -> list[str]:
-    """Names of the bundled experiments, in alphabetical order."""
+    """Returns the names of the bundled experiments, in alphabetical order."""
     return sorted(path.stem for path in _HERE.glob("*.toml"))
 
 
 def find(text: str) -> Experiment:
-    """The experiment of that name, or in a file that ends in ``.toml``. All names in it are looked up, so
-    that mistakes are found before anything is measured. Raises UsageError, with similar names, for an unknown
-    one, InputError naming the file.
+    """Returns the experiment with this name, or the experiment in a file if ``text`` ends in ``.toml``.
+
+    All names in the experiment are looked up, so that mistakes are found before anything is measured. Raises
+    UsageError, with similar names, for an unknown experiment. Raises InputError, with the file's name, for
+    mistakes in the file.
     """
     from bfsbench.experiments.declaration import read_experiment
 
@@ -38,7 +41,7 @@ def find(text: str) -> Experiment:
 
 
 def _checked(experiment: Experiment) -> Experiment:
-    """The same experiment. Raises InputError for unknown names in it."""
+    """Returns the experiment unchanged. Raises InputError if it contains unknown names."""
     from bfsbench.experiments.printed import printed_tables
     from bfsbench.experiments.series import every_series, rivals, series_called
 

@@ -1,5 +1,8 @@
-"""Which graphs an experiment is carried out on: the papers' own, shrunk ones, or stand-ins; the latter two
-are marked."""
+"""Chooses the graphs that an experiment is carried out on: the paper's own graphs, shrunk graphs, or
+stand-ins.
+
+Names of shrunk graphs and stand-ins are marked.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +28,18 @@ class Choice:
 
     @property
     def full_name(self) -> str:
-        """Its name in rows, marks included."""
+        """The name in rows of the graph that is searched, marks included."""
         return self.request.full_name
 
 
 def choose(
     uses: Iterable[GraphUse], scale: float = 1.0, stand_ins: bool = False
 ) -> tuple[list[Choice], list[str]]:
-    """The graph to search for each graph of the experiment, and the names of missing ones without a stand-in.
+    """Returns the graph to search for each graph of the experiment, and the names of missing graphs without a
+    stand-in.
 
-    ``scale`` below 1 shrinks all of them to about that share of their vertices. Raises UsageError for an
-    unknown graph or stand-in.
+    A ``scale`` below 1 shrinks all graphs to about that share of their vertices. ``stand_ins`` allows
+    stand-ins for missing graphs. Raises UsageError for an unknown graph or stand-in.
     """
     chosen, missing = [], []
     for use in uses:
@@ -50,7 +54,7 @@ def choose(
 
 
 def require_all(missing: list[str], stand_ins: bool) -> None:
-    """Raises UsageError with the command that fetches the missing graphs."""
+    """Raises UsageError if graphs are missing. The message has the command that fetches them."""
     if not missing:
         return
     which = f"{len(missing)} graphs are" if len(missing) > 1 else "a graph is"
@@ -59,14 +63,15 @@ def require_all(missing: list[str], stand_ins: bool) -> None:
 
 
 def is_here(request: GraphName) -> bool:
-    """Whether the graph is available without fetching anything."""
+    """Returns whether the graph is available without fetching anything."""
     if request.dataset is None or not request.needs_file:
         return True
     return files.held(request.dataset) is not None
 
 
 def _stand_in(use: GraphUse, missing: GraphName) -> GraphName:
-    """The first available stand-in, marked; the missing graph itself if there is none."""
+    """Returns the first available stand-in, marked as one. Returns the missing graph itself if there is
+    none."""
     for text in use.stand_ins:
         request = resolve(text)
         if is_here(request) and missing.dataset is not None:
@@ -75,16 +80,17 @@ def _stand_in(use: GraphUse, missing: GraphName) -> GraphName:
 
 
 def _marked(request: GraphName, scale: float) -> GraphName:
-    """The shrunk graph; unchanged where its generator cannot shrink it."""
+    """Returns the graph shrunk to a share of its vertices and marked. It is unchanged if its generator cannot
+    shrink it."""
     if scale >= 1:
         return request
-    share = float(f"{request.marks.shrink * scale:g}")  # as its name has it
+    share = float(f"{request.marks.shrink * scale:g}")  # rounded as in the graph's name
     shrunk = replace(request, marks=Marks(share, request.marks.stands_for))
     return request if request.spec is not None and shrunk.spec == request.spec else shrunk
 
 
 def title_of(experiment: Experiment, full_name: str) -> str:
-    """The title of a row's graph: the paper's name, and the actual graph where it differs."""
+    """Returns the title of a row's graph: the paper's name for it, and the actual graph if that differs."""
     plain, marks = split_marks(full_name.rpartition(":")[0])
     direction = full_name.rpartition(":")[2]
     use = _use_of(experiment, f"{plain}:{direction}", marks.stands_for)
@@ -95,13 +101,15 @@ def title_of(experiment: Experiment, full_name: str) -> str:
 
 
 _MOST_TIMES = 2
-"""A stand-in has at most this many times the vertices of the original, or its part of them."""
+"""A stand-in that counts has at most this many times the vertices of the original, and at least this part of
+them."""
 
 
 def unlike(full_name: str, num_vertices: int) -> str:
-    """Why rows of a stand-in do not count in verdicts: its class or size is another than the original's.
+    """Returns why rows of a stand-in do not count in verdicts: its class or its size differs from the
+    original's.
 
-    Empty for a stand-in that counts, and for a graph that is no stand-in.
+    The text is empty for a stand-in that counts, and for a graph that is not a stand-in.
     """
     plain, marks = split_marks(full_name.rpartition(":")[0])
     original = resolve(marks.stands_for).dataset if marks.stands_for else None
@@ -116,7 +124,8 @@ def unlike(full_name: str, num_vertices: int) -> str:
 
 
 def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
-    """The graph of the experiment that a row's graph is, or replaces."""
+    """Returns the graph of the experiment that a row's graph equals or stands in for. Returns None if there
+    is none."""
     name, _, direction = full_name.rpartition(":")
     plain, marks = split_marks(name)
     return _use_of(experiment, f"{plain}:{direction}", marks.stands_for)

@@ -1,4 +1,4 @@
-"""The paper's claims, checked against the rows."""
+"""Checks the paper's claims against the measured rows."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class ClaimCheck:
     """The graph's title, with its marks."""
     verdict: Verdict
     evidence: str
-    """The numbers behind the verdict, or what is missing."""
+    """The numbers behind the verdict, or what is missing for a verdict."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A quantity of one series on one graph: time in ms, or a count."""
+    """A quantity of one series on one graph: a time in ms, or a count."""
 
     title: str
     least: float
     typical: float
-    """Time of the median sample; equals ``least`` for counts."""
+    """The time of the median sample. For counts it equals ``least``."""
     unit: str
 
     def __str__(self) -> str:
@@ -57,7 +57,8 @@ class Amount:
 
 
 def findings(outcome: Outcome) -> list[ClaimCheck]:
-    """Findings on all claims of the experiment and all their graphs; emulated kernels are left out."""
+    """Returns the verdicts on all claims of the experiment, one for each claim and graph. Rows of emulated
+    kernels do not count."""
     measured = replace(outcome, rows=outcome.rows[outcome.rows["backend"] != "cpu"])
     return [
         found for claim in outcome.experiment.claims for found in _of_claim(outcome.graphs, measured, claim)
@@ -65,7 +66,7 @@ def findings(outcome: Outcome) -> list[ClaimCheck]:
 
 
 def verdict_of(found: list[ClaimCheck]) -> Verdict:
-    """The verdict on a claim as a whole: reproduced if it is reproduced on every graph."""
+    """Returns the verdict on a claim as a whole, which is the worst verdict on any graph."""
     return next(verdict for verdict in WORST_FIRST if verdict in {finding.verdict for finding in found})
 
 
@@ -90,10 +91,11 @@ def _of_claim(graphs: list[str], outcome: Outcome, claim: Claim) -> Iterator[Cla
 def _judged(
     outcome: Outcome, claim: Claim, graph: str, series: Series, against: list[Series]
 ) -> tuple[Verdict, str]:
-    """The verdict on one graph: the worst over the rivals that have a value there, with what makes it weak.
+    """Returns the verdict on one graph, with its evidence and the doubts about it.
 
-    A claim is not reproduced only if ``series`` has been tuned enough, and reproduced only if all rivals have
-    a value and have been tuned enough.
+    The verdict is the worst one over the rivals, the series that the claim compares with. It is "not
+    reproduced" only if ``series`` has been tuned enough. It is "reproduced" only if all rivals were measured
+    and have been tuned enough.
     """
     ours = _amount(outcome, claim.quantity, series, graph)
     if ours is None:
@@ -125,8 +127,11 @@ _MOST_NAMED = 5
 
 
 def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[str, str]:
-    """The series by its title, with its numbers, if it has been tuned with too few settings for a verdict
-    against it."""
+    """Returns a remark if a series was tuned with too few settings for a verdict.
+
+    The remark has the number of settings measured and the number needed. Its key is the series' title. The
+    result is empty if there were enough settings.
+    """
     due = settings_due(outcome.experiment, series) if claim.quantity == "time" else 0
     have = outcome.num_settings(series, graph)
     return {series.title: f"{series.title} ({have} of {due})"} if have < due else {}
@@ -138,7 +143,10 @@ def _listed(names: list[str]) -> str:
 
 
 def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> list[str]:
-    """Remarks on programs of the CPU that a verdict rests on: a faster one, or that none is known."""
+    """Returns remarks on the CPU programs that a verdict rests on.
+
+    A remark says that a faster CPU program is known, that none is faster, or that no other one was measured.
+    """
     times, remarks = outcome.host_times(graph), []
     for series in compared:
         if series.variant in times:
@@ -158,7 +166,8 @@ def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> l
 
 
 def _amount(outcome: Outcome, quantity: str, series: Series, graph: str) -> Amount | None:
-    """The best time of a series, or its count summed over the levels of one search."""
+    """Returns the best time of a series on a graph, or its counter summed over the levels. Returns None if it
+    was not measured."""
     if quantity == "time":
         best = outcome.best(series)
         if graph not in best.index:
@@ -170,10 +179,11 @@ def _amount(outcome: Outcome, quantity: str, series: Series, graph: str) -> Amou
 
 
 def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, str]:
-    """Place of the verdict in WORST_FIRST, factor, and evidence.
+    """Returns the verdict's index in WORST_FIRST, the factor between the two amounts, and the evidence as
+    text.
 
-    The factor is of fastest samples. The verdict is undecided when the median sample of one of the two would
-    give another one.
+    The factor is computed from the fastest samples. The verdict is undecided if the median sample of one
+    series would give another verdict.
     """
     small, large = (ours, theirs) if claim.relation in ("faster", "fewer") else (theirs, ours)
     factor = _ratio(large.least, small.least)
@@ -187,14 +197,15 @@ def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, s
 
 
 def _in_words(factor: float, relation: Relation) -> str:
-    """The factor as text, in the direction in which it exceeds 1; empty where one amount is 0."""
+    """Returns the factor as text, in the direction in which it exceeds 1. The text is empty if one amount is
+    0."""
     if factor < 1:
         factor, relation = _ratio(1, factor), _OPPOSITE[relation]
     return "" if math.isinf(factor) else f": {factor:.3g} times {relation}"
 
 
 def _ratio(large: float, small: float) -> float:
-    """The ratio, where 0 / 0 is 1 and x / 0 is infinite."""
+    """Returns large / small, where 0 / 0 is 1 and x / 0 is infinite."""
     if small == 0:
         return 1.0 if large == 0 else math.inf
     return large / small

@@ -1,4 +1,4 @@
-"""The content of an experiment file: graphs, sweeps, drawings, and the paper's claims."""
+"""Defines the content of an experiment file: graphs, sweeps, drawings, and the paper's claims."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,14 +17,14 @@ class GraphUse(TomlTable, frozen=True, kw_only=True):
     """A graph of the experiment."""
 
     name: str
-    """The graph, as in ``run --dataset``."""
+    """The graph's name, as in ``run --dataset``."""
     label: str = ""
-    """The paper's name for it; by default ``name``."""
+    """The paper's name for the graph, by default ``name``."""
     stand_ins: list[str] = msgspec.field(default_factory=list)
-    """Graphs of the same class to search where this one is missing and ``--stand-ins`` is given; the first
-    available one is taken."""
+    """Graphs of the same class that replace this graph if it is missing and ``--stand-ins`` is given. The
+    first available one is taken."""
     x: float | None = None
-    """Its place on the horizontal axis of a curve whose ``x`` is ``given``."""
+    """The graph's place on the horizontal axis of a curve whose ``x`` is ``given``."""
 
     @property
     def title(self) -> str:
@@ -35,26 +35,29 @@ class Sweep(TomlTable, frozen=True, kw_only=True):
     """The axes of a sweep, as in the options of ``run``."""
 
     variants: list[str]
-    """Names or aliases; ``all`` for every one but entries, ``papers`` for the kernels of papers, ``entries``
-    for the programs of others that are installed."""
+    """Names or aliases of variants. ``all`` stands for all variants except entries, ``papers`` for the
+    kernels of papers, and ``entries`` for the installed programs of other authors."""
     graphs: list[str] = msgspec.field(default_factory=list)
-    """Labels of graphs; all of the experiment's by default."""
+    """Labels of graphs, by default all graphs of the experiment."""
     grid: str = "auto"
     block: str = "auto"
     knobs: dict[str, str | int | float] = msgspec.field(default_factory=dict)
     preset: str = PRESETS[0]
     tune: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Points per variant and graph for tuning block and knobs, one axis at a time; 0: every combination is
-    measured. ``grid``, ``block`` and ``knobs`` are the values to choose from."""
+    """Number of points per variant and graph for tuning the block and the knobs, one axis at a time.
+    ``grid``, ``block`` and ``knobs`` are the values to choose from. Without ``tune`` and ``tune_per_knob``,
+    every combination is measured."""
     tune_per_knob: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Points per knob for tuning a variant on one source of a graph. The fastest setting is then measured
-    from all sources. The authors' form and our change of it are tuned one after the other."""
+    """Number of points per knob for tuning a variant on one source of a graph. The fastest setting is then
+    measured from all sources. The authors' form of a variant and the project's changed form are tuned one
+    after the other."""
     label: str = ""
-    """Names the series of these rows in drawings, claims and printed tables; it has one variant then."""
+    """The name of the series of these rows in drawings, claims and printed tables. A sweep with a label has
+    one variant."""
 
     @property
     def tunes(self) -> bool:
-        """Whether it looks for the fastest setting."""
+        """Whether the sweep looks for the fastest setting."""
         return bool(self.tune or self.tune_per_knob)
 
 
@@ -62,74 +65,80 @@ Relation = Literal["faster", "slower", "fewer", "more"]
 
 
 class Claim(TomlTable, frozen=True, kw_only=True):
-    """A statement of the paper: on every graph named, ``series`` is faster (or slower) than each of
-    ``versus``, by a factor of at least ``by`` and, where given, at most ``at_most``. Counters of level
-    profiles are ``fewer`` or ``more``."""
+    """A statement of the paper that compares series on graphs.
+
+    On every graph in ``graphs``, ``series`` is faster (or slower) than each series in ``versus``. The factor
+    is at least ``by`` and, if given, at most ``at_most``. A claim about counters of level profiles says
+    ``fewer`` or ``more`` instead.
+    """
 
     text: str
     """The claim in words."""
     series: str
     versus: list[str]
-    """Series; ``others`` stands for every other kernel of the experiment, or where ``series`` has knobs for
-    the same variant with other values of these. For ``papers`` and ``entries`` see ``Sweep.variants``."""
+    """Names of series. ``others`` stands for every other kernel of the experiment. If ``series`` has knob
+    values, ``others`` stands for its variant with other values of these knobs. ``Sweep.variants`` explains
+    ``papers`` and ``entries``."""
     relation: Relation = "faster"
     quantity: str = "time"
-    """``time``, or a counter (``bfsbench list counters``), summed over the levels."""
+    """``time``, or a counter (see ``bfsbench list counters``), which is summed over the levels."""
     graphs: list[str] = msgspec.field(default_factory=list)
     by: Factor = 1.0
     at_most: Factor | None = None
     changed: bool = False
-    """Whether ``versus`` includes our changes of the authors' searches (``Knob.changed``)."""
+    """Whether ``versus`` includes the forms of the authors' searches that this project has changed
+    (``Knob.changed``)."""
 
 
 class Experiment(TomlTable, frozen=True, kw_only=True):
-    """One table or figure of a paper, or one of the user's own."""
+    """One table or figure of a paper, or an experiment of the user's own."""
 
     file: str
-    """The path it was read from; not a key of the file."""
+    """The path of the file that the experiment was read from. It is not a key of the file."""
     title: str
     paper: str
     figure: str = ""
     note: str = ""
-    """Notes for readers: choices made here, questions the paper leaves open."""
+    """Notes for readers, on choices made here and on questions that the paper leaves open."""
     family: str = DEFAULT
     graphs: list[GraphUse]
     source: str = ""
-    """Source vertices as ``run --source`` takes them, or ``recommended``: the one that the graph's paper
-    searches from; by default ``sources`` are chosen by ``seed``."""
+    """Source vertices as ``run --source`` takes them, or ``recommended`` for the source that the graph's
+    paper uses. By default ``sources`` vertices are chosen by ``seed``."""
     sources: Annotated[int, msgspec.Meta(ge=1)] = 1
     seed: int = 0
     profile: bool = False
     """Whether level profiles are taken as well."""
     all_rows: bool = False
-    """Whether a search is as fast as in any result file at hand, of the same graph, source and device: then
-    searches are tuned alike, whichever experiment has tuned them."""
+    """Whether the time of a search is its best time in all result files at hand, for the same graph, source
+    and device. All searches then have equal tuning, no matter which experiment tuned them."""
     graph_by_graph: bool = False
-    """Whether each graph is loaded, measured and released before the next one: first the sweeps that do not
-    tune on every graph, then those that do."""
+    """Whether each graph is loaded, measured and released before the next one. Sweeps that do not tune run
+    first on every graph. Sweeps that tune follow."""
     sweeps: list[Sweep] = msgspec.field(default_factory=list)
     drawings: list[Drawing] = msgspec.field(default_factory=list)
     printed: list[str] = msgspec.field(default_factory=list)
-    """Tables of printed numbers: names, without ``.toml``, of files in a folder ``papers`` or beside this."""
+    """Tables of printed numbers. Each is the name, without ``.toml``, of a file beside this file or in a
+    folder ``papers`` beside it."""
     claims: list[Claim] = msgspec.field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """The file's name without ``.toml``."""
+        """The name of the experiment's file without ``.toml``."""
         return Path(self.file).stem
 
     @property
     def needs_graphs(self) -> bool:
-        """Whether a drawing shows the graphs themselves."""
+        """Whether some drawing shows the graphs themselves."""
         return any(drawing.needs_graphs for drawing in self.drawings)
 
     def graph(self, label: str) -> GraphUse:
-        """The graph of that label or name."""
+        """Returns the graph with this label or name."""
         return next(use for use in self.graphs if label in (use.title, use.name))
 
 
 def read_experiment(path: Path) -> Experiment:
-    """The experiment of one file. Raises InputError naming the file and the key at fault."""
+    """Reads the experiment in a file. Raises InputError, with the file and the key at fault."""
     table = read_toml(path)
     for key in ("name", "file"):
         if key in table:
@@ -140,7 +149,11 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def _check(path: Path, experiment: Experiment) -> None:
-    """Checks beyond types: the family exists, labels that are used exist and are unique."""
+    """Checks an experiment beyond the types of its values.
+
+    The family must exist, labels must be unique, and every label that is used must exist. Raises InputError
+    otherwise.
+    """
     families = all_families()
     if experiment.family not in families:
         there = ", ".join(families)

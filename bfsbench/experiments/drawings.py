@@ -1,6 +1,7 @@
-"""The kinds of drawings: their keys in an experiment's file, and the tables and pictures made of them.
+"""Defines the kinds of drawings: their keys in an experiment's file, and the tables and pictures made of
+them.
 
-A new kind is a subclass of :class:`Chart` with a ``tag`` and a member of ``Drawing``.
+A new kind is a subclass of :class:`Chart` with a ``tag``, and a member of ``Drawing``.
 """
 
 import math
@@ -31,53 +32,60 @@ _COMMON = frozenset(("title", "graphs", "series"))
 
 
 class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
-    """A drawing: its keys in a file, and the tables and pictures made of an outcome. Subclasses have a
-    ``tag``."""
+    """A drawing of an experiment: its keys in the experiment's file, and the tables and pictures that it
+    makes of an outcome.
+
+    A subclass that users may choose has a ``tag``.
+    """
 
     needs_graphs: ClassVar[bool] = False
-    """Whether it shows the graphs themselves; they are then loaded even where nothing is measured."""
+    """Whether the drawing shows the graphs themselves. The graphs are then loaded even if nothing is
+    measured."""
     shows_times: ClassVar[bool] = False
-    """Whether the table of best times holds the same numbers."""
+    """Whether the table of best times belongs to the drawing."""
 
     title: str = ""
-    """The experiment's title by default."""
+    """The drawing's title, by default the title of the experiment."""
     graphs: list[str] = msgspec.field(default_factory=list)
-    """Labels of graphs; all by default."""
+    """Labels of the graphs to show, by default all."""
     series: list[str] = msgspec.field(default_factory=list)
-    """Labels of sweeps or variants, optionally with knob values: ``virtual_warp W_SZ=4``; all by default."""
+    """Series to show, by default all. Each is a sweep's label or a variant, optionally with knob values:
+    ``virtual_warp W_SZ=4``."""
 
     @classmethod
     def kind(cls) -> str:
-        """The drawing's ``kind`` in a file; empty for shared base classes."""
+        """Returns the drawing's ``kind`` in a file. The text is empty for base classes."""
         return str(cls.__struct_config__.tag)
 
     @property
     def compared(self) -> list[str]:
-        """Series that the others are compared with."""
+        """Names of the series that the shown series are compared with."""
         return []
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
-        """Tables of graphs or declarations, which need no rows."""
+        """Yields the drawing's tables of graphs or of declarations, which need no rows."""
         yield from ()
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Tables made from rows of one kind, measured or emulated, besides their best times."""
+        """Yields the drawing's tables of rows, except the best times. The rows are all measured or all
+        emulated."""
         yield from ()
 
     def texts(self, outcome: Outcome) -> dict[str, str]:
-        """Text drawings, by titles."""
+        """Returns drawings made of characters, by their titles."""
         return {}
 
     def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
-        """Its pictures; none where there are no rows for them. Raises UsageError without matplotlib."""
+        """Yields the drawing's pictures. There are none without rows for them. Raises UsageError if
+        matplotlib is missing."""
         yield from ()
 
 
 class Plot(Chart, frozen=True, kw_only=True, tag=""):
-    """A drawing that is a picture of :mod:`bfsbench.reports.plots`, of the same name."""
+    """A drawing whose ``kind`` is a kind of picture in :mod:`bfsbench.reports.plots`."""
 
     def options(self) -> dict[str, Any]:
-        """Its own keys, as arguments of the plot's function."""
+        """Returns the drawing's own keys, as arguments of the plot's function."""
         names = (field.name for field in msgspec.structs.fields(self))
         return {name: getattr(self, name) for name in names if name not in _COMMON}
 
@@ -92,13 +100,14 @@ class Plot(Chart, frozen=True, kw_only=True, tag=""):
 
 
 class Bars(Plot, frozen=True, kw_only=True, tag="bars"):
-    """The best time of every series, a group a graph."""
+    """Bars of the best time of every series, grouped by graph."""
 
     shows_times: ClassVar[bool] = True
 
 
 class Curve(Plot, frozen=True, kw_only=True, tag="curve"):
-    """Best time of every series over the graphs, ordered by their size or by their ``x``."""
+    """A curve of the best time of every series over the graphs, which are ordered by size or by their
+    ``x``."""
 
     shows_times: ClassVar[bool] = True
 
@@ -109,7 +118,7 @@ class Curve(Plot, frozen=True, kw_only=True, tag="curve"):
 
 
 class SpeedUp(Plot, frozen=True, kw_only=True, tag="speedup"):
-    """Time of ``baseline`` / time of each series, a group a graph."""
+    """The speed-up of each series over ``baseline``, grouped by graph."""
 
     shows_times: ClassVar[bool] = True
 
@@ -124,7 +133,7 @@ class SpeedUp(Plot, frozen=True, kw_only=True, tag="speedup"):
 
 
 class Ablation(Plot, frozen=True, kw_only=True, tag="ablation"):
-    """Speed-up over ``baseline`` as parts are added, in the order of ``series``."""
+    """Bars of the speed-up over ``baseline`` as parts are added to a search, in the order of ``series``."""
 
     shows_times: ClassVar[bool] = True
 
@@ -138,11 +147,11 @@ class Ablation(Plot, frozen=True, kw_only=True, tag="ablation"):
 
 
 class Spread(Plot, frozen=True, kw_only=True, tag="spread"):
-    """Fastest, median and slowest sample of every series."""
+    """The fastest, median and slowest sample of every series."""
 
 
 class HeatMap(Plot, frozen=True, kw_only=True, tag="heatmap"):
-    """Time over grid x block, a map a graph and series."""
+    """Maps of the time over grid and block, with one map per graph and series."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
         if not outcome.emulated:
@@ -150,14 +159,14 @@ class HeatMap(Plot, frozen=True, kw_only=True, tag="heatmap"):
 
 
 class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
-    """Frontier size and time a level, the kernel or layer that ran it marked."""
+    """The frontier size and the time of each level, with a mark for the kernel or layer that ran it."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
         yield _level_table(outcome, self)
 
 
 def _level_table(outcome: Outcome, drawing: Profile) -> Table:
-    """How many levels each kernel or layer ran, and what they cost."""
+    """Returns a table of how many levels each kernel or layer ran, and how long they took."""
     lines: list[tuple[Cell, ...]] = []
     for name in outcome.graphs_of(drawing):
         for series in outcome.series_of(drawing):
@@ -170,14 +179,15 @@ def _level_table(outcome: Outcome, drawing: Profile) -> Table:
 
 
 class KnobSweep(Plot, frozen=True, kw_only=True, tag="knobs"):
-    """Best time of each series against each value of the knobs that it sweeps."""
+    """The best time of each series over the values of each knob that the series sweeps."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
         yield _knob_table(outcome, self)
 
 
 def _knob_table(outcome: Outcome, drawing: KnobSweep) -> Table:
-    """Best time of each series at each value of the knobs that have several; the minimum is marked."""
+    """Returns a table of the best time of each series at each value of its varied knobs. The least time is
+    marked."""
     lines: list[tuple[Cell, ...]] = []
     for series in outcome.series_of(drawing):
         found = configurations(series.select(outcome.rows))
@@ -201,7 +211,7 @@ _STATISTICS = (
 
 
 class Datasets(Chart, frozen=True, kw_only=True, tag="datasets"):
-    """The graphs' statistics beside the printed ones."""
+    """The statistics of the graphs, beside the statistics that the paper prints."""
 
     needs_graphs: ClassVar[bool] = True
 
@@ -220,7 +230,10 @@ def _statistics(outcome: Outcome) -> Table:
 
 
 def _beside(outcome: Outcome, printed: Printed) -> Table:
-    """Paper | here, ours with as many digits as are printed, and where these differ."""
+    """Returns a table of printed and measured statistics.
+
+    Measured numbers have as many digits as printed ones. The last column names the statistics that differ.
+    """
     facts: list[tuple[Cell, ...]] = []
     lines: list[tuple[Cell, ...]] = []
     for name in outcome.graphs:
@@ -241,22 +254,23 @@ def _beside(outcome: Outcome, printed: Printed) -> Table:
 
 
 def _as_printed(ours: float, theirs: Value | None) -> str:
-    """Our number with the digits of the printed one."""
+    """Returns a measured number as text, with as many decimal places as the printed number."""
     digits = len(str(theirs).partition(".")[2]) if number(theirs) is not None else 3
     return f"{ours:.{digits}f}"
 
 
 class Duplicates(Plot, frozen=True, kw_only=True, tag="duplicates"):
-    """Entries of the frontier a level, duplicates included, against distinct vertices."""
+    """The entries of the frontier at each level, duplicates included, beside the distinct vertices."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
         yield _duplicate_table(outcome, self)
 
 
 def _duplicate_table(outcome: Outcome, drawing: Duplicates) -> Table:
-    """Entries of every frontier, duplicates included, by level and series; beside the distinct vertices.
+    """Returns a table of the frontier's entries by level and series, duplicates included, beside its distinct
+    vertices.
 
-    What a level's kernels queue is the next level's frontier.
+    The entries that the kernels of one level queue are the frontier of the next level.
     """
     series = outcome.series_of(drawing)
     lines: list[tuple[Cell, ...]] = []
@@ -282,7 +296,7 @@ _DECLARED = ("work", "space", "parallel_unit", "synchronisation", "frontier", "l
 
 
 class Complexity(Chart, frozen=True, kw_only=True, tag="complexity"):
-    """Declarations of the variants side by side; ``series`` says which."""
+    """The declarations of the variants side by side, such as work and space."""
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
         printed = printed_tables(outcome.experiment, "text")
@@ -290,7 +304,10 @@ class Complexity(Chart, frozen=True, kw_only=True, tag="complexity"):
 
 
 def _complexity_table(family: str, printed: list[Printed]) -> Table:
-    """The declarations of every variant of a family, with the paper's statement where there is one."""
+    """Returns a table of the declarations of every variant of a family.
+
+    Statements of the paper stand beside them in brackets.
+    """
     lines: list[tuple[Cell, ...]] = []
     for variant in (variant for variant in all_variants().values() if variant.family == family):
         lines.append((variant.name, *(_with_printed(variant, column, printed) for column in _DECLARED)))
@@ -311,7 +328,8 @@ def _printed_text(variant: str, column: str, printed: list[Printed]) -> str:
 
 
 class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
-    """An accelerated quadratic algorithm against n log n, with measured times of ``series`` over V."""
+    """Curves of a quadratic algorithm, accelerated by a factor, and of n log n, beside the measured times of
+    ``series``."""
 
     acceleration: Factor = 1000.0
 
@@ -325,7 +343,10 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
 
 
 def _growth_table(outcome: Outcome, drawing: Growth) -> Table:
-    """The two model curves at the sizes of the graphs, and our times."""
+    """Returns a table of the two growth curves and the measured times, at the sizes of the graphs.
+
+    The curves are those of an accelerated quadratic algorithm and of n log n.
+    """
     series = outcome.series_of(drawing)
     best = [outcome.best(one)["search_ms"] for one in series]
     lines: list[tuple[Cell, ...]] = []
@@ -342,7 +363,7 @@ def _growth_table(outcome: Outcome, drawing: Growth) -> Table:
 
 
 def crossing(acceleration: float) -> int:
-    """The smallest n > 1 at which n^2 / acceleration exceeds n log2 n."""
+    """Returns the smallest n > 1 at which n^2 / acceleration exceeds n log2 n, to within 0.1 %."""
     n = 2
     while n <= acceleration * math.log2(n):
         n += max(1, n // 1000)
@@ -350,7 +371,11 @@ def crossing(acceleration: float) -> int:
 
 
 def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
-    """The two model curves with the place where they cross; and times over the number of vertices."""
+    """Returns a picture of the two growth curves and their crossing, beside measured times over the number of
+    vertices.
+
+    The curves are those of an accelerated quadratic algorithm and of n log n.
+    """
     heading = title + outcome.heading
     figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))
     n = np.logspace(1, 7, 200)
@@ -377,7 +402,7 @@ def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
 
 
 class Trace(Chart, frozen=True, kw_only=True, tag="trace"):
-    """Small graphs: matrices, levels, and which threads of which kernels do what."""
+    """Small graphs in detail: their matrices and levels, and the work of each thread of some kernels."""
 
     needs_graphs: ClassVar[bool] = True
 
@@ -388,7 +413,7 @@ class Trace(Chart, frozen=True, kw_only=True, tag="trace"):
 
 
 class Maze(Chart, frozen=True, kw_only=True, tag="maze"):
-    """A maze of the generator ``maze``, routed from its first to its last cell by ``series``."""
+    """A maze from the generator ``maze``, with a route from its first to its last cell."""
 
     needs_graphs: ClassVar[bool] = True
 
@@ -405,7 +430,7 @@ class Maze(Chart, frozen=True, kw_only=True, tag="maze"):
 
 
 def _maze_table(outcome: Outcome, drawing: Maze) -> Table:
-    """The routes found."""
+    """Returns a table of the mazes and the lengths of their routes."""
     lines: list[tuple[Cell, ...]] = []
     for name in outcome.graphs_of(drawing):
         route = routed(outcome.loaded[name])
@@ -417,7 +442,8 @@ def _maze_table(outcome: Outcome, drawing: Maze) -> Table:
 
 
 def _maze(outcome: Outcome, graph: str, title: str) -> Picture:
-    """Blocked cells black, reached ones coloured by their level, the route drawn through them."""
+    """Returns a picture of a maze: blocked cells in black, reached cells coloured by level, and the route
+    through them."""
     route = routed(outcome.loaded[graph])
     about = (outcome.title(graph), f"{len(route.path) - 1} steps" if route.path else "no route")
     figure, (axis,) = panels(title, 1, across=1, size=(6.4, 5.7), about=about)
@@ -453,4 +479,4 @@ Drawing = (
     | Trace
     | Maze
 )
-"""One drawing of ``[[drawings]]``, chosen by its ``kind``."""
+"""The kinds of drawings in ``[[drawings]]``, chosen by the key ``kind``."""

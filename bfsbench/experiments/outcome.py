@@ -1,5 +1,7 @@
-"""The outcome of an experiment: result rows grouped by its graphs and series. All tables and plots are made
-from this alone, so that they can be made again from the rows on any machine.
+"""Defines the outcome of an experiment: result rows grouped by the experiment's graphs and series.
+
+All tables and plots of an experiment are made from its outcome alone. So they can be made again from the rows
+on any machine.
 """
 
 from __future__ import annotations
@@ -32,10 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Rows of one experiment.
+    """The result rows of one experiment.
 
-    ``rows``: as :func:`bfsbench.rows.results.read_results` gives them; ``levels``: of the level profiles,
-    as :func:`bfsbench.reports.levels.read_levels` does; ``loaded``: graphs by their full names, for drawings
+    ``rows`` are from :func:`bfsbench.rows.results.read_results`. ``levels`` are level profiles from
+    :func:`bfsbench.reports.levels.read_levels`. ``loaded`` holds graphs by their full names, for drawings
     that show the graphs themselves.
     """
 
@@ -44,30 +46,32 @@ class Outcome:
     levels: pd.DataFrame
     known: pd.DataFrame
     """Rows of other result files, of every variant, that were taken on the same graphs, sources and devices.
-    They have the names of the experiment's graphs."""
+    Their graphs are named as in ``rows``."""
     loaded: Mapping[str, Graph] = field(default_factory=dict)
     heading: str = ""
-    """Suffix of every title where the rows are of emulated kernels."""
+    """Suffix of every title, which says if the rows are of emulated kernels."""
 
     @cached_property
     def graphs(self) -> list[str]:
-        """Full names of the graphs, in the experiment's order."""
+        """The full names of the graphs, in the experiment's order."""
         order = [use.title for use in self.experiment.graphs]
         return sorted(self.uses, key=lambda name: order.index(self.uses[name].title))
 
     @cached_property
     def uses(self) -> dict[str, GraphUse]:
-        """The experiment's graph that each graph is or replaces, by full names."""
+        """The graph of the experiment for each measured graph, by the measured graph's full name. A measured
+        graph may be a stand-in."""
         names = dict.fromkeys([*self.rows["graph"], *self.loaded])
         found = {name: use_of(self.experiment, name) for name in names}
         return {name: use for name, use in found.items() if use is not None}
 
     def title(self, graph: str) -> str:
-        """The title of a graph: the paper's name for it, marked where it is shrunk or a stand-in."""
+        """Returns the title of a graph: the paper's name for it, with a mark if it is shrunk or a
+        stand-in."""
         return title_of(self.experiment, graph)
 
     def graphs_of(self, chart: Chart) -> list[str]:
-        """The graphs that a drawing shows."""
+        """Returns the full names of the graphs that a drawing shows."""
         return [
             name
             for name in self.graphs
@@ -75,14 +79,15 @@ class Outcome:
         ]
 
     def series_of(self, chart: Chart) -> list[Series]:
-        """The series that a drawing shows."""
+        """Returns the series that a drawing shows."""
         if chart.series:
             return [series_called(self.experiment, text) for text in chart.series]
         return self.series
 
     @cached_property
     def series(self) -> list[Series]:
-        """All series of the experiment, and the programs of others that its rows are of."""
+        """All series of the experiment. If it measures the programs of other authors, each program with rows
+        is a series."""
         found = every_series(self.experiment)
         if _has_entries(self.experiment):
             have = {series.variant for series in found}
@@ -91,21 +96,22 @@ class Outcome:
 
     @cached_property
     def programs(self) -> list[str]:
-        """The programs of others that have rows."""
+        """The names of other authors' programs that have rows."""
         return [*dict.fromkeys(self.rows.loc[self.rows["program"] != "", "variant"])]
 
     def num_settings(self, series: Series, graph: str) -> int:
-        """With how many settings a series was measured on a graph."""
+        """Returns the number of settings with which a series was measured on a graph."""
         rows = series.select(self.rows[self.rows["graph"] == graph])
         return len(rows[["grid", "block", "knobs"]].drop_duplicates())
 
     def vertices(self, graph: str) -> int:
-        """The number of vertices of a graph; 0 without rows."""
+        """Returns the number of vertices of a graph, or 0 if the graph has no rows."""
         counts = self.rows.loc[self.rows["graph"] == graph, "num_vertices"]
         return 0 if counts.empty else int(counts.iloc[0])
 
     def host_times(self, graph: str) -> dict[str, float]:
-        """The best time in ms of each program of the CPU on a graph, in the rows and in those known."""
+        """Returns the best time in ms of each CPU program on a graph. Rows of other result files count as
+        well."""
         times: dict[str, float] = {}
         for rows in (self.rows, self.known):
             found = rows[(rows["graph"] == graph) & (rows["backend"] == "host") & (rows["status"] == "ok")]
@@ -114,8 +120,10 @@ class Outcome:
         return times
 
     def best(self, series: Series) -> pd.DataFrame:
-        """The fastest configuration of a series on each graph, indexed by graph: columns of
-        :func:`bfsbench.reports.rows.configurations`, times in ms."""
+        """Returns the fastest configuration of a series on each graph, indexed by graph. Times are in ms.
+
+        The columns are the columns of :func:`bfsbench.reports.rows.configurations`.
+        """
         if series.title not in self._best:
             timed = configurations(series.select(self.rows), find_family(self.experiment.family))
             found = fastest(timed, ["graph"])
@@ -124,26 +132,29 @@ class Outcome:
 
     @cached_property
     def _best(self) -> dict[str, pd.DataFrame]:
-        """The best configurations, by the titles of series."""
+        """The best configurations found so far, by the titles of series."""
         return {}
 
     def levels_of(self, series: Series, graph: str) -> pd.DataFrame:
-        """The level profiles of a series on a graph, measured or emulated like the rows."""
+        """Returns the level profiles of a series on a graph. They are measured or emulated as the rows
+        are."""
         levels = self.levels[self.levels["backend"].isin({*self.rows["backend"]})]
         return series.select(levels[levels["graph"] == graph])
 
     def counter_sums(self, series: Series, graph: str) -> Counter[str] | None:
-        """The counters of a series on a graph, summed over levels; None without a profile."""
+        """Returns the counters of a series on a graph, summed over levels. Returns None without a level
+        profile."""
         levels = self.levels_of(series, graph)
         if levels.empty:
             return None
         return sum((Counter(parse_counters(text)) for text in levels["counts"]), Counter())
 
     def drawn(self, chart: Chart) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Rows and level profiles of the series of a drawing and those it compares with, in its order.
+        """Returns the result rows and the level profiles for a drawing.
 
-        Graphs are called by their titles; two more columns are ``series`` and ``x``, the graph's place on a
-        given axis. Rows that belong to several series are there once for each.
+        They belong to the series that the drawing shows and to the series that it compares them with. The
+        series have the drawing's order. Graphs are named by their titles. Two more columns are ``series`` and
+        ``x``, the graph's place on a given axis. A row that belongs to several series occurs once for each.
         """
         shown = self.series_of(chart)
         have = {series.title for series in shown}
@@ -161,8 +172,8 @@ class Outcome:
         return tables[0], tables[1]
 
     def by_kind(self) -> list[Outcome]:
-        """The outcome with measured rows only, and with emulated ones only, where there are any: no table or
-        plot mixes their times."""
+        """Splits the outcome by kinds of rows, such as measured and emulated, so that no table or plot mixes
+        their times."""
         return [
             replace(self, rows=kind.rows, heading=kind.heading)
             for kind in kinds(self.rows)
@@ -185,11 +196,11 @@ def read_outcome(
     loaded: Mapping[str, Graph],
     folder: Path | None = None,
 ) -> Outcome:
-    """The rows of these result files, and of level profiles beside them, that belong to the experiment.
+    """Returns the rows of result files, and of the level profiles beside them, that belong to the experiment.
 
-    Rows of other graphs and of variants that the experiment does not have are left out. For
-    ``Experiment.all_rows``, those of all result files in ``folder`` are added that were taken on the same
-    graphs, sources and devices. Raises InputError.
+    Rows of other graphs and other variants are left out. If the experiment sets ``all_rows``, rows of all
+    result files in ``folder`` are added. They must be taken on the same graphs, sources and devices. Raises
+    InputError if a file cannot be read.
     """
     rows, levels = read_results(files), read_levels(files)
     ours = {name for name in set(rows["graph"]) if use_of(experiment, name) is not None}
@@ -212,14 +223,14 @@ _PLACE = ["graph_checksum", "source", "device"]
 
 
 def known_rows(folder: Path) -> pd.DataFrame:
-    """The rows of all result files in a folder and its subfolders; files of another kind are left out."""
+    """Returns the rows of all result files in a folder and its subfolders. Other files are left out."""
     paths = (path.resolve() for path in folder.rglob("*.csv") if not path.name.endswith(OTHER_SUFFIXES))
     return _read_known(tuple((path, path.stat().st_mtime_ns) for path in sorted(paths)))
 
 
 @lru_cache(maxsize=1)
 def _read_known(files: tuple[tuple[Path, int], ...]) -> pd.DataFrame:
-    """The rows of these files, which are read again if the time of one has changed."""
+    """Returns the rows of these files. A result is kept until the time of a file changes."""
     found = []
     for path, _ in files:
         with suppress(InputError):
@@ -228,8 +239,11 @@ def _read_known(files: tuple[tuple[Path, int], ...]) -> pd.DataFrame:
 
 
 def _needs_known(experiment: Experiment) -> bool:
-    """Whether rows of other files count: where searches are tuned alike, and where a claim names a program of
-    the CPU, beside which a faster one may be known."""
+    """Returns whether rows of other result files count.
+
+    They count if all searches get equal tuning. They also count if a claim names a CPU program, because a
+    faster CPU program may be known.
+    """
     hosts = {variant.name for variant in all_variants().values() if variant.host}
     named = [name for claim in experiment.claims for name in (claim.series, *claim.versus)]
     named = [name for name in named if name not in (*GROUPS, "others")]
@@ -237,8 +251,10 @@ def _needs_known(experiment: Experiment) -> bool:
 
 
 def _same_points(rows: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """The known measured rows of the graphs, sources and devices of ``rows``, under the graphs' names there.
-    Rows with cold caches are left out."""
+    """Returns the known rows that were measured on the graphs, sources and devices of ``rows``.
+
+    Their graphs are renamed as in ``rows``. Rows with cold caches are left out.
+    """
     usual = (known["backend"] != "cpu") & ~known["method"].str.contains(r"\bcold\b")
     rows, known = with_device(rows), with_device(known[usual])
     places = rows[[*_PLACE, "graph"]].drop_duplicates().rename(columns={"graph": "ours"})

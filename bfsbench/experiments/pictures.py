@@ -1,4 +1,4 @@
-"""All pictures of an experiment, as files."""
+"""Makes all pictures of an experiment, and writes them to files."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,16 +9,17 @@ from bfsbench.reports.plots import Picture, save
 
 
 def pictures(outcome: Outcome) -> Iterator[Picture]:
-    """The pictures of all drawings; those for which there are no rows are left out.
-
-    Raises UsageError when matplotlib is missing.
-    """
+    """Yields the pictures of all drawings. A drawing without rows has none. Raises UsageError if matplotlib
+    is missing."""
     for drawing in outcome.experiment.drawings:
         yield from drawing.pictures(outcome, drawing.title or outcome.experiment.title)
 
 
 def write_pictures(outcome: Outcome, folder: Path) -> list[Path]:
-    """All pictures in all formats, called NAME-PICTURE.png and so on. Raises UsageError."""
+    """Writes all pictures of an experiment as PNG and SVG files called NAME-PICTURE. Returns their paths.
+
+    Raises UsageError if a file cannot be written, or matplotlib is missing.
+    """
     made: dict[str, Picture] = {}
     for picture in pictures(outcome):
         name = f"{outcome.experiment.name}-{picture.name}"

@@ -1,4 +1,4 @@
-"""Numbers as the papers print them, for comparison."""
+"""Reads the numbers that the papers print, for comparison with measured ones."""
 
 from __future__ import annotations
 
@@ -16,32 +16,35 @@ if TYPE_CHECKING:
 
 Quantity = Literal["time", "statistics", "text", "counts"]
 Value = int | str
-"""A number with its printed digits (``5.20``), or the text in its place: ``out-of-time``."""
+"""A number with its printed digits (``5.20``), or the text that is printed instead of a number:
+``out-of-time``."""
 
 
 class Printed(TomlTable, frozen=True, kw_only=True):
-    """One table of a paper."""
+    """One table of printed numbers from a paper."""
 
     paper: str
     place: str
-    """Table or figure."""
+    """The number of the table or figure in the paper."""
     machine: str
-    """Device and host that the numbers were taken on, as far as the paper gives them."""
+    """The device and the host that the numbers were taken on, as far as the paper names them."""
     quantity: Quantity
-    """Meanings of the columns: series and ratios of series (``cpu_queue / luo``); names of statistics
-    (:func:`bfsbench.graphs.statistics.describe`); words; or names of counters."""
+    """What the columns mean. For ``time`` they are series and ratios of series (``cpu_queue / luo``). For
+    ``statistics`` they are names of statistics (:func:`bfsbench.graphs.statistics.describe`). For ``text``
+    they hold words, and for ``counts`` the rows are names of counters."""
     unit: Literal["ms", "us", ""] = ""
     columns: list[str]
     headings: tuple[str, ...] = ()
-    """The paper's headings; by default the columns' names."""
+    """The paper's headings of the columns, by default the columns' names."""
     scale: dict[str, int] = msgspec.field(default_factory=dict)
-    """By column: the factor of a printed number, such as 1000000."""
+    """The factor of a column's printed numbers, such as 1000000."""
     rows: dict[str, list[Value]]
-    """Printed values by the graph's label, or by another key of the table's rows."""
+    """The printed values, by the graph's label or by another key of the table's rows."""
     note: str = ""
 
     def value(self, row: str, column: str) -> Value | None:
-        """The printed value; None where the table has no such row."""
+        """Returns the printed value in a row and a column. Returns None if the table has no row of that
+        name."""
         values = self.rows.get(row)
         return None if values is None else values[self.columns.index(column)]
 
@@ -53,7 +56,11 @@ class Printed(TomlTable, frozen=True, kw_only=True):
         drawing: Table,
         here: str = "",
     ) -> Table:
-        """A table of the paper's numbers and ours; ``here`` is said of ours."""
+        """Returns a table of the paper's numbers beside the measured ones.
+
+        ``facts`` are the rows of the table, and ``drawing`` is its layout for people. ``here`` is a remark on
+        the measured numbers.
+        """
         notes = [f"Paper | here{here}; the paper's numbers are of {self.source}."]
         notes += [self.note] if self.note else []
         title = f"{self.paper}, {self.place}, and here"
@@ -66,12 +73,12 @@ class Printed(TomlTable, frozen=True, kw_only=True):
 
     @property
     def source(self) -> str:
-        """Paper, table and machine in a line."""
+        """The paper, the table and the machine in one line."""
         return f"{self.paper}, {self.place}" + (f" ({self.machine})" if self.machine else "")
 
 
 def number(value: Value | None) -> float | None:
-    """The printed number; None where there is text, or nothing."""
+    """Returns the printed number. Returns None if text or nothing is printed instead."""
     try:
         return None if value is None else float(value)
     except ValueError:
@@ -79,8 +86,9 @@ def number(value: Value | None) -> float | None:
 
 
 def printed_tables(experiment: Experiment, quantity: Quantity | None = None) -> list[Printed]:
-    """The tables that an experiment names, or those of one quantity. Raises InputError, also for a missing
-    one.
+    """Returns the printed tables that an experiment names, or only the tables of one quantity.
+
+    Raises InputError if a table is missing or malformed.
     """
     folder = Path(experiment.file).parent
     tables = []
@@ -94,7 +102,7 @@ def printed_tables(experiment: Experiment, quantity: Quantity | None = None) -> 
 
 
 def read_printed(path: Path) -> Printed:
-    """One file of printed numbers. Raises InputError naming the file and the key or row at fault."""
+    """Reads one file of printed numbers. Raises InputError, with the file and the key or row at fault."""
     printed = converted(path, read_toml(path, parse_float=str), Printed)
     for name, values in printed.rows.items():
         if len(values) != len(printed.columns):

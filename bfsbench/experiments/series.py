@@ -1,4 +1,4 @@
-"""Series: the rows of an experiment behind one bar, line or column."""
+"""Defines series: the rows of an experiment behind one bar, line or column."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Series:
     title: str
     variant: str
     knobs: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Allowed values of knobs, as in rows; other knobs may have any."""
+    """Allowed values of knobs, as in rows. Other knobs may have any value."""
     changed: bool = False
-    """Whether it is our change of the authors' search."""
+    """Whether the series is a form of the authors' search that this project has changed."""
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """The rows that belong to the series."""
+        """Returns the rows that belong to the series."""
         rows = rows[rows["variant"] == self.variant]
         return rows[rows["knobs"].map(self._agrees).astype(bool)]
 
@@ -42,7 +42,7 @@ class Series:
 
 
 OWN = ("this project",)
-"""The origin of our own searches."""
+"""The origin of the project's own searches."""
 ENTRIES = "entries"
 GROUPS: Mapping[str, Callable[[type[Variant]], bool]] = {
     "all": lambda variant: not issubclass(variant, EntryVariant),
@@ -53,9 +53,9 @@ GROUPS: Mapping[str, Callable[[type[Variant]], bool]] = {
 
 
 def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
-    """The variants a sweep names, those of GROUPS included.
+    """Returns the variants that a sweep names. Words in GROUPS stand for several variants.
 
-    Raises UsageError for an unknown one and one of another family.
+    Raises UsageError for an unknown variant, and for a variant of another family.
     """
     every = [variant for variant in all_variants().values() if variant.family == experiment.family]
     found = [
@@ -70,8 +70,11 @@ def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
 
 
 def every_series(experiment: Experiment) -> list[Series]:
-    """All series of an experiment in the order of its sweeps: a sweep's label, or its variants, each as its
-    authors wrote it and as we have changed it."""
+    """Returns all series of an experiment, in the order of its sweeps.
+
+    A sweep with a label is one series. Otherwise each variant is a series as its authors wrote it, and
+    another for each change that this project made to it.
+    """
     found: dict[str, Series] = {}
     for sweep in experiment.sweeps:
         titles = [sweep.label] if sweep.label else _forms(variants_of(experiment, sweep))
@@ -80,8 +83,10 @@ def every_series(experiment: Experiment) -> list[Series]:
 
 
 def series_called(experiment: Experiment, text: str) -> Series:
-    """The series that a drawing, claim or printed table names: a sweep's label or a variant, and then
-    ``KNOB=VALUE`` for each knob to narrow it to. Raises UsageError for anything else.
+    """Returns the series that a drawing, claim or printed table names.
+
+    ``text`` is a sweep's label or a variant, optionally followed by ``KNOB=VALUE`` for each knob to restrict.
+    Raises UsageError for anything else.
     """
     sweep, given = _labelled(experiment, text), {}
     if sweep is None:
@@ -101,7 +106,8 @@ def series_called(experiment: Experiment, text: str) -> Series:
 
 
 def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
-    """The allowed values of the knobs by which we have changed a search: those of its authors."""
+    """Returns the values that a variant's authors used, for each knob by which this project has changed their
+    search."""
     return {
         knob.name: frozenset(str(value) for value in knob.choices if value not in knob.changed)
         for knob in variant.knobs
@@ -110,7 +116,8 @@ def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
 
 
 def _forms(variants: Iterable[type[Variant]]) -> Iterator[str]:
-    """The names of the series of some variants."""
+    """Yields the names of the series of these variants: one for each variant, and one for each of its changed
+    knob values."""
     for variant in variants:
         yield variant.name
         for knob in variant.knobs:
@@ -122,7 +129,10 @@ def _labelled(experiment: Experiment, label: str) -> Sweep | None:
 
 
 def _of_preset(variant: type[Variant], sweep: Sweep) -> dict[str, frozenset[str]]:
-    """Values of the knobs that a sweep neither names nor tunes, as far as they do not depend on the graph."""
+    """Returns the knob values that a sweep takes from its preset.
+
+    The result is empty if the sweep tunes, or if the preset depends on the graph.
+    """
     if sweep.preset == "auto" or sweep.tunes:
         return {}
     values = variant.knob_values(variant.preset(sweep.preset, {}))
@@ -141,7 +151,7 @@ def _allowed(variant: type[Variant], given: Mapping[str, str | int | float]) -> 
 
 
 def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]:
-    """The series that a claim about ``series`` compares with; see Claim.versus."""
+    """Returns the series that a claim about ``series`` compares with; see ``Claim.versus``."""
     found: list[Series] = []
     for text in claim.versus:
         others = [other for other in every_series(experiment) if other.variant != series.variant]
@@ -157,7 +167,8 @@ def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]
 
 
 def _other_values(experiment: Experiment, series: Series) -> Series:
-    """The same variant with all other values of the knobs that the experiment sweeps."""
+    """Returns a series of the variant of ``series``, with all other values of its knobs that the experiment
+    sweeps."""
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     for sweep in experiment.sweeps:
         for variant in variants_of(experiment, sweep):

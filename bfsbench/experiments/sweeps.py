@@ -1,4 +1,4 @@
-"""From an experiment's sweeps to the work of a sweep, and an estimate of its time from earlier rows."""
+"""Turns an experiment's sweeps into work to measure, and estimates its time from earlier rows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ from bfsbench.variants import find_family
 from bfsbench.variants.base import Variant
 
 UNKNOWN_S = {**dict.fromkeys(GPU_BACKENDS, 0.5), "host": 0.5, "cpu": 2.0}
-"""Seconds assumed for a point of each backend without earlier rows."""
+"""Seconds assumed for a point without earlier rows, by backend."""
 
 RULE = ", ".join(f"{seconds:g} s on {backend}" for backend, seconds in UNKNOWN_S.items())
 
@@ -42,7 +42,7 @@ class Experience:
         try:
             rows = read_rows(path)
         except InputError:
-            return  # another kind of file, or of another schema: skip it
+            return  # not a result file, or one of another schema
         for row in rows:
             if row["status"] == "ok" and row["wall_ms_samples"]:
                 samples = [float(sample) for sample in row["wall_ms_samples"].split(";")]
@@ -51,7 +51,10 @@ class Experience:
                 self._seconds.setdefault(key, []).append(spent_ms / 1e3)
 
     def seconds(self, points: Sequence[Point]) -> tuple[float, int]:
-        """The expected time of the points, and how many of them were estimated by RULE."""
+        """Returns the expected time of the points in s, and how many of the points have no earlier rows.
+
+        For these points, the time of ``UNKNOWN_S`` is assumed.
+        """
         known = [self._known(point) for point in points]
         guessed = [point.backend for point, seconds in zip(points, known, strict=True) if seconds is None]
         return sum(filter(None, known)) + sum(UNKNOWN_S[backend] for backend in guessed), len(guessed)
@@ -62,7 +65,7 @@ class Experience:
 
 
 def _itself(full_name: str) -> str:
-    """The graph's name without a stand-in's mark."""
+    """Returns a graph's full name without a stand-in's mark."""
     name, _, direction = row_name(full_name).rpartition(":")
     plain, marks = split_marks(name)
     return f"{plain}{Marks(marks.shrink).suffix}:{direction}"
@@ -72,8 +75,11 @@ RECOMMENDED = "recommended"
 
 
 def reduced_to(experiment: Experiment, searches: Sequence[str], tune: int | None) -> Experiment:
-    """The experiment with these searches only, all if none is named, and with at most ``tune`` points for
-    tuning. Raises UsageError for a search that it does not have."""
+    """Returns the experiment with only these searches, or with all if none is named.
+
+    Each tuning has at most ``tune`` points per graph or per knob. 0 leaves out the sweeps that tune. Raises
+    UsageError for a search that the experiment does not have.
+    """
     named = Sweep(variants=[*searches]) if searches else None
     wanted = variants_of(experiment, named) if named else None
     kept: list[Sweep] = []
@@ -96,8 +102,12 @@ def reduced_to(experiment: Experiment, searches: Sequence[str], tune: int | None
 
 
 def works_of(experiment: Experiment, choices: Sequence[Choice]) -> list[Several]:
-    """The work of an experiment in the parts that are carried out one after the other: one part, or for
-    ``graph_by_graph`` one for each graph without and then one with its tuning. Raises as ``work_of``."""
+    """Returns the work of an experiment, as a list of parts that are carried out one after the other.
+
+    Usually there is one part. With ``graph_by_graph`` there is first a part for each graph without its
+    tuning, then a part for each graph with only its tuning. Raises UsageError or InputError as ``work_of``
+    does.
+    """
     if not experiment.sweeps:
         return []
     if not experiment.graph_by_graph:
@@ -109,9 +119,9 @@ def works_of(experiment: Experiment, choices: Sequence[Choice]) -> list[Several]
 
 
 def work_of(experiment: Experiment, choices: Sequence[Choice], sweeps: Sequence[Sweep]) -> Several:
-    """These sweeps on the graphs chosen, ordered so that graphs change least often.
+    """Returns the work of these sweeps on the chosen graphs, ordered so that graphs change least often.
 
-    Raises UsageError for an unknown variant or a malformed axis, InputError for invalid sources.
+    Raises UsageError for an unknown variant or a malformed axis. Raises InputError for invalid sources.
     """
     works = []
     for choice in choices:
@@ -123,7 +133,7 @@ def work_of(experiment: Experiment, choices: Sequence[Choice], sweeps: Sequence[
 
 
 def _works_of(sweep: Sweep, graph: GraphName, axes: Axes, sources: SourceChoice) -> list[Work]:
-    """A crossing or, where the sweep tunes, a tuning of each variant."""
+    """Returns the work of a sweep on one graph: all combinations of its axes, or a tuning of each variant."""
     if sweep.tune_per_knob:
         each = sweep.tune_per_knob
         forms = [form for variant in axes.variants for form in forms_of(variant, axes)]
@@ -139,7 +149,8 @@ def _works_of(sweep: Sweep, graph: GraphName, axes: Axes, sources: SourceChoice)
 
 
 def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
-    """The axes of one variant: of its authors' form, and of our change of it where there is one."""
+    """Returns the axes of one variant's forms: the form of its authors, and a form for each knob by which
+    this project has changed it."""
     known = {knob.name: knob for knob in variant.knobs}
     given = {name: values for name, values in axes.knobs.items() if name in known}
     forms: list[dict[str, list[KnobValue]]] = [
@@ -150,20 +161,20 @@ def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
 
 
 def knobs_of(axes: Axes) -> int:
-    """How many knobs a tuning of one variant chooses values of; at least 1."""
+    """Returns the number of knobs for which a tuning of one variant chooses values, but at least 1."""
     (variant,) = axes.variants
     return max(1, sum(len(axes.knobs.get(knob.name, ("some", "other"))) > 1 for knob in variant.knobs))
 
 
 LEAST_PER_KNOB = 20
-"""Settings per knob that a search must have had before a verdict goes against it."""
+"""Number of settings per knob that a search must have had before a verdict goes against it."""
 
 
 def settings_due(experiment: Experiment, series: Series) -> int:
-    """How many settings a series must have been measured with before a verdict goes against it.
+    """Returns how many settings a series must have been measured with before a verdict goes against it.
 
-    That is LEAST_PER_KNOB for each knob, or all settings of a smaller space; 0 where the experiment does not
-    tune the series.
+    The number is LEAST_PER_KNOB for each knob, or all settings of a smaller space. It is 0 if the experiment
+    does not tune the series.
     """
     if series.title in {sweep.label for sweep in experiment.sweeps if not sweep.tunes}:
         return 0
@@ -178,7 +189,7 @@ def settings_due(experiment: Experiment, series: Series) -> int:
 
 
 def axes_of(experiment: Experiment, sweep: Sweep) -> Axes:
-    """The axes of a sweep. Raises UsageError for an unknown variant or a malformed axis."""
+    """Returns the axes of a sweep. Raises UsageError for an unknown variant or a malformed axis."""
     return Axes(
         variants_of(experiment, sweep),
         axis_language.grids(sweep.grid),
@@ -189,7 +200,8 @@ def axes_of(experiment: Experiment, sweep: Sweep) -> Axes:
 
 
 def sources_of(experiment: Experiment, choice: Choice) -> SourceChoice:
-    """The sources of one graph: those of the experiment, or what its generator recommends."""
+    """Returns the sources of one graph: the experiment's sources, or the source that the graph's generator
+    recommends."""
     family = find_family(experiment.family)
     if not family.from_sources:
         return SourceChoice.of(family, None, None, experiment.seed)
@@ -203,7 +215,8 @@ def sources_of(experiment: Experiment, choice: Choice) -> SourceChoice:
 
 
 def given_sources(experiment: Experiment) -> list[int]:
-    """The vertices of ``source``. Raises InputError for anything else."""
+    """Returns the vertices that the experiment's ``source`` lists. Raises InputError if it is not a list of
+    vertices."""
     try:
         return [int(value) for value in axis_language.expand(experiment.source)]
     except ValueError:

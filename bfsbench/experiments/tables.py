@@ -1,4 +1,4 @@
-"""Text tables of an experiment's outcome, the paper's numbers beside ours."""
+"""Makes tables of an experiment's outcome, with the paper's numbers beside the measured ones."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -13,11 +13,11 @@ from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
 
 MS = {"ms": 1.0, "us": 1e3, "": 1.0}
-"""Each printed unit, as its number per millisecond."""
+"""The number of each printed unit in a millisecond."""
 
 
 def tables(outcome: Outcome) -> list[Table]:
-    """All tables of an experiment: heading, times, drawings that have a table, claims, failures and
+    """Returns all tables of an experiment: heading, times, tables of drawings, claims, failures and
     provenance."""
     experiment = outcome.experiment
     made = [heading(outcome)]
@@ -39,7 +39,7 @@ def tables(outcome: Outcome) -> list[Table]:
 
 
 def texts(outcome: Outcome) -> dict[str, str]:
-    """Drawings made of characters, by titles."""
+    """Returns the drawings made of characters, by their titles."""
     return {
         title: text
         for drawing in outcome.experiment.drawings
@@ -48,7 +48,7 @@ def texts(outcome: Outcome) -> dict[str, str]:
 
 
 def heading(outcome: Outcome) -> Table:
-    """The experiment, and the graph that was searched for each of its graphs."""
+    """Returns a table of the experiment's graphs, with the graph that was searched for each."""
     experiment = outcome.experiment
     notes = [f"{experiment.paper}, {experiment.figure}." if experiment.figure else f"{experiment.paper}."]
     notes += [experiment.note] if experiment.note else []
@@ -68,7 +68,10 @@ def heading(outcome: Outcome) -> Table:
 
 
 def times_beside(outcome: Outcome) -> list[Table]:
-    """For each table of times that the paper prints: graph by series, printed | ours."""
+    """Returns a table for each table of times that the paper prints.
+
+    The rows are graphs and the columns are series. A cell has the form printed | measured.
+    """
     return [_beside(outcome, printed) for printed in printed_tables(outcome.experiment, "time")]
 
 
@@ -89,10 +92,11 @@ def _beside(outcome: Outcome, printed: Printed) -> Table:
 
 
 def ours_for(outcome: Outcome, graph: str, column: str, unit: float = 1.0) -> tuple[float | None, str]:
-    """Our number for a printed column, with the configuration that gave it.
+    """Returns the measured number for a printed column, with the configuration that gave it.
 
-    That is the best time of a series in ms x ``unit``, a ratio of two (``cpu_queue / luo``), or the value of
-    a knob at the best time (``virtual_warp W_SZ``).
+    The column names a series, for its best time in ms x ``unit``. It may also name the ratio of two series
+    (``cpu_queue / luo``), or a knob, for its value at the best time (``virtual_warp W_SZ``). The number is
+    None if nothing was measured.
     """
     if " / " in column:
         slow, fast = (ours_for(outcome, graph, part)[0] for part in column.split(" / "))
@@ -114,13 +118,16 @@ def _configuration(grid: str, block: object, knobs: str) -> str:
 
 
 def significant(value: float) -> str:
-    """Three significant digits, without an exponent."""
+    """Returns a number as text with three significant digits and without an exponent."""
     digits = f"{Decimal(f'{value:.3g}'):f}"
     return f"{float(digits):,.0f}" if abs(value) >= 100 else digits
 
 
 def best_times(outcome: Outcome) -> list[Table]:
-    """Best time of every series on every graph, where a drawing asks for times."""
+    """Returns a table of the best time of every series on every graph.
+
+    It returns no table if the experiment has drawings and none of them shows times.
+    """
     drawings = outcome.experiment.drawings
     if drawings and not any(drawing.shows_times for drawing in drawings):
         return []
@@ -140,7 +147,7 @@ def best_times(outcome: Outcome) -> list[Table]:
 
 
 def _matrix(graphs: list[str], times: dict[tuple[str, str], float]) -> Table:
-    """A matrix of graphs and series; the longer of the two are the rows."""
+    """Returns a matrix of graphs and series. The more numerous of the two are the rows."""
     series = list(dict.fromkeys(title for _, title in times))
     if len(graphs) >= len(series):
         lines = [(graph, *(times.get((graph, one)) for one in series)) for graph in graphs]
@@ -150,7 +157,7 @@ def _matrix(graphs: list[str], times: dict[tuple[str, str], float]) -> Table:
 
 
 def claims(outcome: Outcome) -> Table:
-    """Each claim with a verdict as a whole and on each graph."""
+    """Returns a table of all claims, each with a verdict as a whole and on each graph."""
     found = findings(outcome)
     facts: list[tuple[Cell, ...]] = [
         (finding.claim.text, finding.graph, finding.verdict, finding.evidence) for finding in found
@@ -164,7 +171,7 @@ def claims(outcome: Outcome) -> Table:
 
 
 def verdicts(outcome: Outcome) -> Table:
-    """One line for each claim: the verdict, and on how many graphs it is which."""
+    """Returns a table with one line per claim: its verdict, and the number of graphs with each verdict."""
     found = findings(outcome)
     lines: list[tuple[Cell, ...]] = []
     for claim in outcome.experiment.claims:

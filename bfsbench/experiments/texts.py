@@ -1,15 +1,17 @@
-"""Text whose numbers come from rows: Markdown templates, filled in from result files.
+"""Fills in Markdown templates with numbers from result rows.
 
-A template is a Jinja2 file. It opens result files with ``rows`` and quotes numbers of them::
+A template is a Jinja2 file. It opens result files with ``rows`` and quotes numbers from them::
 
     {% set all = rows("h200/all-variants.csv") %}
     On FLA `luo` takes {{ all.of(graph="USA-road-d.FLA", variant="luo").ms | number }} ms.
 
-``compared`` quotes a comparison of two files, ``claims`` the verdicts on an experiment's claims,
-``predicted`` how far to trust predicted times, ``kind_of`` the family of a graph, ``table`` any other CSV
-file. Missing rows are an error, so a text cannot quote numbers that were not measured. Below each table
-stands of which commits and days its rows are; rows of one search by different code are an error unless
-``mixed`` gives the reason above the table.
+Templates have further functions. ``compared`` quotes a comparison of two files. ``claims`` quotes the
+verdicts on an experiment's claims. ``predicted`` says how well predicted times agree with measured ones.
+``kind_of`` gives the family of a graph. ``table`` reads any other CSV file.
+
+Missing rows are an error, so that a text cannot quote numbers that were not measured. A line below each table
+says at which commits and on which days its rows were taken. If rows of one search measured different code,
+that is an error unless ``mixed`` gives the reason above the table.
 """
 
 from __future__ import annotations
@@ -54,33 +56,31 @@ _MISTAKES = (
     *(BfsbenchError, TypeError, ValueError, ArithmeticError),
     *(LookupError, AttributeError, RecursionError),
 )
-"""What a mistake in a template may raise, besides Jinja2's own errors."""
+"""Errors that a mistake in a template may raise, besides Jinja2's own errors."""
 _COMMIT = 7
 _OF_COMPARISONS = ("points", "count", "noise", "threshold", "num_same_code", "is_worse", "detects")
 """Members of a comparison that templates may read."""
 
 
 Read = list["pd.DataFrame"]
-"""The rows whose numbers a template has read, in order; a list for all rows of one text."""
+"""The rows whose numbers a template has read, in order. One list holds the rows of the whole text."""
 
 
 class Rows:
-    """Rows of result files, for templates. ``of`` filters them; the other members are values for texts."""
+    """Rows of result files, for templates. ``of`` selects rows; the other members return values for texts."""
 
     def __init__(self, frame: pd.DataFrame, what: str, read: Read) -> None:
         self._frame = frame
         self._read = read
         self.what = what
         """The name of these rows in messages."""
-        self._kept: dict[
-            Hashable, Any
-        ] = {}  # selections and best configurations, as templates ask repeatedly
+        self._kept: dict[Hashable, Any] = {}  # results that templates ask for repeatedly
 
     def of(self, **wanted: str | int | Sequence[str | int]) -> Rows:
-        """The rows with these values of columns; of ``graph``, ``variant``, ``backend`` and knobs by name.
+        """Returns the rows with these values of columns or knobs.
 
-        A graph may be named without its direction, a variant by an alias; ``K1=4`` selects a knob's value. A
-        list means any of its values. Raises InputError where there are no such rows.
+        A graph may be named without its direction, and a variant by an alias. ``K1=4`` selects a knob's
+        value. A list selects any of its values. Raises InputError if there are no rows with these values.
         """
         if (known := repr(wanted)) in self._kept:
             return cast(Rows, self._kept[known])
@@ -101,20 +101,20 @@ class Rows:
         return cast(Rows, self._kept[known])
 
     def required(self) -> Rows:
-        """These rows. Raises InputError if there are none."""
+        """Returns these rows. Raises InputError if there are none."""
         if self._frame.empty:
             raise InputError(f"no rows of {self.what}")
         return self
 
     def without(self, **unwanted: str | Sequence[str]) -> Rows:
-        """The rows with other values of these columns."""
+        """Returns the rows whose columns do not have these values. Raises InputError if there are none."""
         frame = self._frame
         for name, values in unwanted.items():
             frame = frame[~frame[name].isin([values] if isinstance(values, str) else [*values])]
         return Rows(frame, f"{self.what} without {unwanted}", self._read).required()
 
     def without_knob(self, **unwanted: str | int) -> Rows:
-        """The rows whose knobs do not have these values."""
+        """Returns the rows whose knobs do not have these values. Raises InputError if there are none."""
         frame = self._frame
         for name, value in unwanted.items():
             frame = frame[frame["knobs"].map(_knob(name)) != str(value)]
@@ -136,19 +136,20 @@ class Rows:
 
     @property
     def best(self) -> dict[str, Any]:
-        """The fastest configuration as :func:`bfsbench.reports.rows.configurations` describes it."""
+        """The fastest configuration, with the columns of :func:`bfsbench.reports.rows.configurations`."""
         return {str(name): value for name, value in self._best().iloc[0].items()}
 
     @property
     def best_each(self) -> dict[str, float]:
-        """The time in ms of each variant at its fastest configuration, the fastest first; of those that have
-        times from all sources (see :func:`bfsbench.reports.rows.comparable`)."""
+        """The time in ms of each variant at its fastest configuration, the fastest variant first. Only
+        variants with times from all sources are included; see :func:`bfsbench.reports.rows.comparable`."""
         best = self._best(comparable).drop_duplicates("variant")
         return {str(name): float(ms) for name, ms in zip(best["variant"], best["search_ms"], strict=True)}
 
     @property
     def typical_each(self) -> dict[str, float]:
-        """As ``best_each``, of the same configurations, but the median over sources of the median repeat."""
+        """The median over sources of the median repeat, in ms, of each variant. The configurations and their
+        order are the ones of ``best_each``."""
         best = self._best(comparable).drop_duplicates("variant")
         return {str(name): float(ms) for name, ms in zip(best["variant"], best["median_ms"], strict=True)}
 
@@ -159,19 +160,20 @@ class Rows:
 
     @property
     def typical_ms(self) -> float:
-        """The median over sources of the median repeat, of the configuration of ``ms``."""
+        """The median over sources of the median repeat, in ms, for the configuration of ``ms``."""
         return float(self._best()["median_ms"].iloc[0])
 
     @property
     def first_each(self) -> dict[str, float]:
-        """The time in ms of the first row of each variant; in a tuning, that of its defaults."""
+        """The time in ms of the first row of each variant. In a tuning, the first row has the default
+        settings."""
         first = self._frame[self._frame["status"] == "ok"].drop_duplicates("variant")
         self._read.append(first)
         return {str(name): float(ms) for name, ms in zip(first["variant"], first["search_ms"], strict=True)}
 
     @property
     def first(self) -> Rows:
-        """The rows with the knobs and block of the first row."""
+        """The rows with the knob values and the block of the first row."""
         same = (
             self._frame[["knobs", "block"]].astype(str) == self._frame[["knobs", "block"]].iloc[0].astype(str)
         ).all(axis=1)
@@ -179,7 +181,7 @@ class Rows:
 
     @property
     def ranking(self) -> list[dict[str, Any]]:
-        """The table ``ranking`` over all graphs, a row for each search, the best first."""
+        """The ranking of searches over all graphs, one record for each search, the best first."""
         self._read.append(self._frame)
         table = rankings(self._frame)[0]
         records = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
@@ -187,12 +189,13 @@ class Rows:
 
     @property
     def footnotes(self) -> list[str]:
-        """A line for each program of others: whose clock, what it covers, what it took beside."""
+        """One line for each program of other authors: whose clock timed it, what the clock covers, and what
+        else the program took."""
         return footnotes_of(self._frame)
 
     @property
     def graphs(self) -> list[str]:
-        """Full names, in the order of the rows."""
+        """The full names of the graphs, in the order of the rows."""
         return [*dict.fromkeys(self._frame["graph"])]
 
     @property
@@ -205,22 +208,24 @@ class Rows:
 
     @property
     def failed(self) -> Rows:
-        """The rows without a time, possibly none."""
+        """The rows without a time. There may be none."""
         return Rows(self._frame[self._frame["status"] != "ok"], f"{self.what} that failed", self._read)
 
     def column(self, name: str) -> list[Any]:
-        """The distinct values of a column, in the order of the rows."""
+        """Returns the distinct values of a column, in the order of the rows."""
         return [*dict.fromkeys(self._frame[name])]
 
     def values(self, name: str) -> list[float]:
-        """The numbers in a column, one for each row that has one."""
+        """Returns the numbers in a column, one for each row that has a number there."""
         self._read.append(self._frame)
         return [float(value) for value in self._frame[name].dropna()]
 
     def superseded_by(self, newer: Rows) -> str:
-        """Says that these rows wait for a GPU, with the commit of newer rows and the ratio of their times.
+        """Returns a sentence that these rows wait for a new measurement on a GPU.
 
-        Empty unless ``newer`` measured other code later. Times are compared on equal graphs and sources.
+        It names the commit of the newer rows, and the ratio of their times to the times of these rows. Only
+        equal graphs and sources are compared. The text is empty unless ``newer`` measured other code, at a
+        later time.
         """
         ours, theirs = self._frame, newer._frame
         later = theirs["taken_at"].min() > ours["taken_at"].max()
@@ -241,7 +246,7 @@ class Rows:
 
 
 def _text(value: Any) -> str:
-    """A cell as in the file: whole numbers without a decimal point."""
+    """Returns a cell as text like in the file: whole numbers have no decimal point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -250,20 +255,25 @@ def _knob(name: str) -> Callable[[str], str | None]:
 
 
 def number(value: float) -> str:
-    """Three significant digits, without an exponent: ``0.0527``, ``2.19``, ``1,090``."""
+    """Returns a number as text with three significant digits and without an exponent, such as ``0.0527`` or
+    ``1,090``."""
     rounded = float(f"{value:.3g}")
     return f"{value:,.0f}" if abs(rounded) >= 100 else f"{Decimal(f'{value:.3g}'):f}"
 
 
 def span(values: Iterable[float]) -> str:
-    """``25 to 36``: the least and the largest of some numbers, or one number if both round to it."""
+    """Returns the least and the largest of some numbers as text, such as ``25 to 36``. Returns one number if
+    both round to it."""
     ordered = sorted(values)
     ends = [number(ordered[0]), number(ordered[-1])]
     return " to ".join(dict.fromkeys(ends))
 
 
 def _below(folder: Path, name: str) -> Path:
-    """A file or folder of the rows. Raises InputError for one elsewhere: templates may be other people's."""
+    """Returns the path of a file or folder below ``folder``.
+
+    Raises InputError for a path elsewhere, because templates may come from other people.
+    """
     for part in (name, name.partition("@")[0]):
         if not (folder / part).resolve().is_relative_to(folder.resolve()):
             raise InputError(f"{name} is not in {folder}")
@@ -271,13 +281,17 @@ def _below(folder: Path, name: str) -> Path:
 
 
 def compared(folder: Path, a: str, b: str, threshold: float = 0.05) -> Comparison:
-    """Two result files compared as :func:`bfsbench.reports.comparison.points.compare` does it."""
+    """Returns a comparison of two result files in ``folder``; see
+    :func:`bfsbench.reports.comparison.points.compare`."""
     return compare(read_side(str(_below(folder, a))), read_side(str(_below(folder, b))), threshold)
 
 
 def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
-    """How many of an experiment's claims are reproduced, undecided and not reproduced in these files, beside
-    the rows of all other files in the folder."""
+    """Returns how many of an experiment's claims are reproduced, undecided and not reproduced in these result
+    files.
+
+    Rows of other result files in ``folder`` may count as well.
+    """
     experiment = find(name)
     found = findings(read_outcome(experiment, [_below(folder, file) for file in files], {}, folder))
     verdicts = [verdict_of([one for one in found if one.claim is claim]) for claim in experiment.claims]
@@ -285,7 +299,11 @@ def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
 
 
 def predicted(path: Path) -> dict[str, dict[str, Any]]:
-    """How well a table of predictions and the variants' means predict, as ``reports.predictions.Trust``."""
+    """Returns how well the predictions in a CSV file agree with the measured times, and how well the
+    variants' means do.
+
+    The keys are ``model`` and ``mean``. The values have the members of ``reports.predictions.Trust``.
+    """
     import pandas as pd
 
     lines = pd.DataFrame(table(path))
@@ -293,8 +311,10 @@ def predicted(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def table(path: Path) -> list[dict[str, Any]]:
-    """The lines of a CSV file that holds no result rows, by its columns; numbers are numbers. Raises
-    InputError."""
+    """Returns the lines of a CSV file that does not hold result rows, with values by column.
+
+    Numbers in the file become numbers. Raises InputError if the file cannot be read.
+    """
     import pandas as pd
 
     try:
@@ -305,8 +325,11 @@ def table(path: Path) -> list[dict[str, Any]]:
 
 
 def _sandbox(folder: Path) -> jinja2.Environment:
-    """Templates may be other people's. They reach members of plain values and of rows, and nothing that reads
-    or writes files or evaluates code, as data frames, numbers of numpy and paths do."""
+    """Returns a Jinja2 environment that is safe for templates of other people.
+
+    Templates reach the members of plain values and of rows. They do not reach data frames, NumPy numbers or
+    paths, whose members read or write files or evaluate code.
+    """
     import jinja2.sandbox
 
     plain = (str, int, float, list, tuple, dict, Rows, Compared)
@@ -326,13 +349,15 @@ def _sandbox(folder: Path) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    del sandbox.globals["lipsum"]  # text without end
+    del sandbox.globals["lipsum"]  # it could make endless text
     return sandbox
 
 
 def fill_in(template: Path, folder: Path) -> str:
-    """Fill in a template from the result files below ``folder``. Raises InputError, naming the template's
-    line, for missing rows and for mistakes in the template; ToolchainError where Jinja2 is not installed.
+    """Fills in a template with numbers from the result files below ``folder``. Returns the text.
+
+    Raises InputError, with the template's line, for missing rows and for mistakes in the template. Raises
+    ToolchainError if Jinja2 is not installed.
     """
     try:
         import jinja2
@@ -385,10 +410,11 @@ def fill_in(template: Path, folder: Path) -> str:
 
 
 def command_of(file: Path) -> str:
-    """The command that wrote a result file, in Markdown; empty if it is not known.
+    """Returns the command that wrote a result file, in Markdown. The text is empty if the command is unknown.
 
-    It is the last one in the record beside the file, else that of the file's line in ``commands.csv`` in its
-    folder, whose column ``points`` says which rows the command measures.
+    It is the last command in the record beside the file. Without a record, the command is read from the
+    file's line in ``commands.csv`` in its folder. The column ``points`` there says which rows the command
+    measures.
     """
     if runs := read_runs(file):
         return f"`{runs[-1]['command']}`"
@@ -401,11 +427,11 @@ def command_of(file: Path) -> str:
 
 
 def _with_origins(parts: Iterable[str], read: Read, reasons: list[str]) -> str:
-    """The text, with a line below each table that says of which commits and days its rows are, and by which
-    command; a command stands once in a text.
+    """Returns the text with a line below each table that says where its rows come from.
 
-    ``parts`` are evaluated one by one, and what is read meanwhile belongs to the table of that place;
-    ``reasons`` hold why its rows may be of different code. Raises InputError for others that are.
+    The line has the commits, the days and the command. A command stands only once in a text. ``parts`` are
+    evaluated one by one, and rows that are read during a table belong to it. ``reasons`` say why rows of a
+    table may have measured different code. Raises InputError if they did and there is no reason.
     """
     made: list[str] = []
     commands: dict[str, str] = {}
@@ -433,7 +459,8 @@ def _with_origins(parts: Iterable[str], read: Read, reasons: list[str]) -> str:
 
 
 def _line(error: BaseException, template: str) -> int:
-    """The line of the template that an error came from: the last frame of the traceback in it."""
+    """Returns the line of the template that an error came from: the last traceback frame in the template.
+    Returns 0 if there is none."""
     trace, line = error.__traceback__, 0
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == template:

@@ -1,8 +1,9 @@
-"""Small graphs followed in detail: PMPP's kernels thread by thread, and a net routed through a maze.
+"""Follows searches of small graphs in detail: PMPP's kernels thread by thread, and a net routed through a
+maze.
 
-The emulator runs the threads one after the other. Where several threads can give a vertex its level, the
-first to run does. Other schedules have other winners, but the same levels. The route through a maze is a path
-of a breadth-first tree, followed back from one terminal.
+The emulator runs threads one after the other. If several threads can give a vertex its level, the first
+thread that runs does so. Under another schedule it may be another thread, but the level is equal. The route
+through a maze is a path of a breadth-first tree, followed back from the last cell.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,8 +31,11 @@ WALL, PATH, TERMINAL, REACHED, UNREACHED = "█", "●", "◆", "·", " "
 
 @dataclass(frozen=True)
 class Route:
-    """A routed maze. ``open``: bool[rows, columns]; ``levels``: int32[rows, columns], -1 where unreached;
-    ``path``: cells (row, column) from the first terminal to the last, empty where no way leads there."""
+    """A routed maze of ``rows`` x ``columns`` cells.
+
+    ``open`` is bool[rows, columns]. ``levels`` is int32[rows, columns], with -1 for unreached cells. ``path``
+    holds the cells (row, column) from the first terminal to the last. It is empty if there is no way.
+    """
 
     open: npt.NDArray[np.bool_]
     levels: npt.NDArray[np.int32]
@@ -39,7 +43,7 @@ class Route:
 
     @property
     def text(self) -> str:
-        """A character a cell."""
+        """The maze as text, with one character per cell."""
         cells = np.where(self.open, np.where(self.levels >= 0, REACHED, UNREACHED), WALL)
         for row, column in self.path:
             cells[row, column] = PATH
@@ -48,9 +52,9 @@ class Route:
 
 
 def routed(graph: Graph) -> Route:
-    """Search a maze from its first cell and read the path to its last one back from the parents.
+    """Searches a maze from its first cell. Returns the path to its last cell, read back from the parents.
 
-    Raises UsageError when the graph is no generated maze.
+    Raises UsageError if the graph is not a generated maze.
     """
     rows, columns, blocked, seed = _parameters(graph)
     levels = reference_levels(graph, 0)
@@ -72,18 +76,18 @@ def _parameters(graph: Graph) -> tuple[int, int, float, int]:
 
 @dataclass(frozen=True)
 class Thread:
-    """One thread of one launch that has work."""
+    """One thread of a launch that has work."""
 
     index: int
     item: str
-    """Index of its vertex, edge or entry of the frontier."""
+    """The vertex, edge or frontier entry that the thread works on, as text."""
     writes: tuple[int, ...]
-    """Vertices that it gives a level; empty where it finds no unreached one."""
+    """Vertices that the thread gives a level. It is empty if the thread finds no unreached vertex."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One launch, which expands a level's frontier."""
+    """One launch, which expands the frontier of one level."""
 
     level: int
     threads: int
@@ -94,13 +98,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Commit:
-    """How one block of the privatised kernel moves its frontier to the global one (Fig. 15.15)."""
+    """How one block of the privatised kernel (Fig. 15.15) moves its private frontier to the global
+    frontier."""
 
     block: int
     private: tuple[int, ...]
-    """Vertices queued in its shared memory."""
+    """Vertices queued in the block's shared memory."""
     start: int
-    """Their place in the global frontier, reserved by one atomic addition."""
+    """The place of these vertices in the global frontier, which one atomic addition reserves."""
 
 
 def _edge(graph: Graph, index: int, read: list[int]) -> str:
@@ -113,13 +118,16 @@ ITEMS: dict[str, Callable[[Graph, int, list[int]], str]] = {
     "edge_frontier_numbers": _edge,
     "push_frontier": lambda graph, index, read: f"entry {index}: vertex {read[0]}",
 }
-"""The traced variants (Figs. 15.6, 15.8, 15.10 and 15.12), and the item of a thread, by its index and by what
-it has read from the frontier."""
+"""The traced variants (Figs. 15.6, 15.8, 15.10 and 15.12). Each has a function that returns a thread's item
+as text, from the thread's index and the frontier entries that it has read."""
 
 
 def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
-    """All launches of a search, and the levels. Without a frontier queue the last launch finds nothing.
-    Blocks have one thread each, so that no thread is without an item."""
+    """Returns all launches of a search, and the levels of the vertices.
+
+    In a variant without a frontier queue, the last launch finds no vertex. Blocks have one thread each, so
+    that no thread is left without work.
+    """
     with CpuDevice(workers=1, watched=True) as device:
         search = _prepared(device, graph, variant, 1)
         steps = [
@@ -130,7 +138,10 @@ def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
 
 
 def commits(graph: Graph, source: int, block_size: int) -> list[list[Commit]]:
-    """What each block of each launch of the privatised kernel commits, in the order of their indices."""
+    """Returns how each block of the privatised kernel moves its private frontier to the global frontier.
+
+    There is one list per launch, with one element per block, in the order of the blocks.
+    """
     with CpuDevice(workers=1, watched=True) as device:
         search = _prepared(device, graph, "push_private", block_size)
         return [list(_commits(search, accesses)) for accesses in _launches(device, search, source)]
@@ -145,7 +156,7 @@ def _prepared(device: CpuDevice, graph: Graph, name: str, block: int) -> KernelV
 
 
 def _launches(device: CpuDevice, search: KernelVariant, source: int) -> Iterator[list[Access]]:
-    """The accesses of each launch of a search."""
+    """Runs a search. Yields the memory accesses of each launch."""
     search.reset(source)
     with device.traced() as accesses:
         search.traverse(source)
@@ -154,7 +165,7 @@ def _launches(device: CpuDevice, search: KernelVariant, source: int) -> Iterator
 
 
 def _of(accesses: Iterable[Access], *buffers: object) -> Iterator[Access]:
-    """The accesses to some buffers of a search."""
+    """Returns the accesses that go to these buffers of a search."""
     addresses = {buffer.pointer.value for buffer in buffers if isinstance(buffer, Buffer | Signal)}
     return (access for access in accesses if access.buffer in addresses)
 

@@ -1,6 +1,6 @@
-"""PMPP's example as tables, and counters of searches beside the numbers that the papers print.
+"""Makes tables of PMPP's example graph, and tables of counters beside the numbers that papers print.
 
-The example's tables are its matrix, three formats, levels from each root, threads, blocks and grids.
+The tables of the example are its matrix, three formats, levels from each root, threads, blocks and grids.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 
 def counters_beside(outcome: Outcome, printed: list[Printed]) -> list[Table]:
-    """For each table of counts that the paper prints: counter by series, printed | ours, a line a graph."""
+    """Returns a table for each table of counts that the paper prints.
+
+    There is one line for each graph and counter, and one column per series. A cell has the form printed |
+    measured.
+    """
     return [_table(outcome, table) for table in printed]
 
 
@@ -49,11 +53,12 @@ def _table(outcome: Outcome, printed: Printed) -> Table:
 
 
 BLOCK_SIZE = 2
-"""Threads a block of the drawn privatised kernel; small, so that several blocks commit."""
+"""Threads per block of the privatised kernel in the tables. The number is small, so that several blocks copy
+their vertices."""
 
 
 def trace_tables(outcome: Outcome, drawing: Trace) -> Iterator[Table]:
-    """All tables of the drawing for each of its graphs."""
+    """Yields all tables of the drawing, for each of its graphs."""
     for name in outcome.graphs_of(drawing):
         graph, title = outcome.loaded[name], outcome.title(name)
         yield _adjacency(graph, title)
@@ -129,7 +134,10 @@ def _commits(graph: Graph, title: str, source: int) -> Table:
 
 
 def _grids(outcome: Outcome, graph: str) -> Table:
-    """Grids launched per search: consecutive levels in one layer of one launch are one grid."""
+    """Returns a table of the grids launched per search.
+
+    Consecutive levels in one layer of one launch count as one grid.
+    """
     lines: list[tuple[Cell, ...]] = []
     for series in every_series(outcome.experiment):
         profiled = series.select(outcome.levels[outcome.levels["graph"] == graph])

@@ -1,4 +1,4 @@
-"""Result files as tables, on the command line and in a notebook::
+"""Makes tables of result files, for the command line and for notebooks::
 
     from bfsbench.rows.results import read_results
     from bfsbench.reports import select, tables
@@ -7,8 +7,9 @@
     for table in tables(rows, ["best"]):
         display(table.title, table.frame())
 
-Each table is a function of this package from rows (as ``read_results`` gives them) to a list of ``Table``;
-:mod:`bfsbench.reports.table` makes text of them. Times of emulated kernels get tables of their own.
+A function of this package makes each table: it takes rows from ``read_results``, and returns a list of
+``Table``. :mod:`bfsbench.reports.table` turns tables into text. Times of emulated kernels get tables of their
+own.
 """
 
 from __future__ import annotations
@@ -41,27 +42,27 @@ TABLES: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
     "failures": failed_points,
     "provenance": origins,
 }
-"""All tables by name, in the order they are shown."""
+"""The functions that make each table, by the table's name, in the order in which the tables are shown."""
 
 
 NOT_IN_TABLES = (
     *("wall_ms", "wall_ms_samples", "reset_ms", "parents_ms"),
     *("source_checksum", "gpu_bus_id"),
 )
-"""Columns of result files that no table needs; they are not read when tables are made of many rows."""
+"""Columns of result files that no table needs. They are not read when tables are made of many rows."""
 
 NOT_ON_PAGES = ("wall_ms_samples", "parents_ms", "source_checksum", "gpu_bus_id")
-"""Columns that an HTML page does not need."""
+"""Columns of result files that an HTML page does not need."""
 
 
 def tables(
     rows: pd.DataFrame, names: Iterable[str] | None = None, levels: pd.DataFrame | None = None
 ) -> list[Table]:
-    """The tables of these names made from rows of result files, and from the level profiles beside them.
+    """Returns the tables of these names, made of result rows and of the level profiles beside them.
 
-    None means all but levels and the matrix, with a ranking where there are several graphs, heat maps drawn
-    only for the fastest search on each graph, and without those of emulated kernels, whose times do not
-    depend on the launch as on a GPU.
+    By default all tables are made except the levels and the matrix. The ranking is then made only if there
+    are several graphs. Heat maps are drawn only for the fastest search on each graph. There are no heat maps
+    of emulated kernels, because their times do not depend on the launch as on a GPU.
     """
     rows = as_read(rows)
     makers = TABLES | {
@@ -80,7 +81,8 @@ def tables(
 
 
 def summary(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:
-    """What a sweep ends with: of each graph the best of each search, in short, and the failures if any."""
+    """Returns the tables that end a sweep: the best time of each search on each graph, in short, and the
+    failures if there are any."""
     rows = as_read(rows)
     made = with_footnotes(best_times(rows, levels, brief=True), rows)
     return made if (rows["status"] == "ok").all() else [*made, *failed_points(rows)]

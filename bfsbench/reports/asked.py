@@ -1,7 +1,4 @@
-"""What ``bfsbench report`` makes, from Python.
-
-What ``bfsbench compare`` does, from Python and for the command.
-"""
+"""Provides ``bfsbench report`` and ``bfsbench compare`` as Python functions."""
 
 from __future__ import annotations
 
@@ -31,18 +28,20 @@ def report(
     backends: Iterable[str] = (),
     out: Path | str | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """The tables of result files, of folders of them, or of rows, as DataFrames by their names.
+    """Returns the tables of result files, of folders of result files, or of rows, as data frames by their
+    names.
 
-    ``rows`` of a sweep or of :func:`read_results` have no level profiles; files have those beside them.
-    ``tables`` chooses some (``bfsbench report --help`` names them), by default those that the command prints.
-    ``graphs``, ``variants`` and ``backends`` choose rows.
+    ``rows`` from a sweep or from :func:`read_results` have no level profiles. For files, the level profiles
+    beside them are read. ``tables`` names the tables, which ``bfsbench report --help`` lists. By default the
+    tables that the command prints are made. ``graphs``, ``variants`` and ``backends`` select rows.
 
-    ``out`` writes a file as well, whose name says what: ``.html`` a page, ``.md``, ``.tex``, ``.csv``,
-    ``.json`` and ``.txt`` the tables, ``.png`` and ``.svg`` a picture of the kinds in ``plots``, by default
-    the bars; several go beside each other, as ``x-NAME.png``.
+    ``out`` writes a file as well. The suffix of its name decides what it holds: ``.html`` a page; ``.md``,
+    ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture. ``plots``
+    names the kinds of pictures, by default bars. Several pictures are written beside each other, as
+    ``x-NAME.png``.
 
-    Raises UsageError for unknown names and files that cannot be written, InputError for files that cannot be
-    read and where there are no rows.
+    Raises UsageError for unknown names, and for files that cannot be written. Raises InputError for files
+    that cannot be read, and if there are no rows.
     """
     from bfsbench.reports import TABLES, select, tables as make_tables
     from bfsbench.reports.rows import as_read
@@ -70,8 +69,11 @@ def picture_file(
     style: str,
     width: float | None = None,
 ) -> list[Path]:
-    """Write the one picture of these kinds, by default the bars, to ``path``; several beside each other, with
-    their names behind that of the file. Returns the files. Raises NothingToDrawError, UsageError."""
+    """Writes pictures of these kinds, by default bars, to ``path``. Returns the paths of the files.
+
+    If there are several pictures, each has its name behind the name of the file. Raises NothingToDrawError if
+    the rows have no data for a kind. Raises UsageError if a file cannot be written.
+    """
     from bfsbench.reports.plots import draw, saved
     from bfsbench.support.machine import usable_cores
 
@@ -84,7 +86,8 @@ def picture_file(
 
 
 def _read(rows: pd.DataFrame | Path | str | Sequence[Path | str]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Rows, and the level profiles beside them."""
+    """Returns the result rows, and the level profiles beside result files. A data frame has no level
+    profiles."""
     import pandas as pd
 
     from bfsbench.reports.levels import read_levels
@@ -120,7 +123,8 @@ def _write(
 
 
 Operand: TypeAlias = "pd.DataFrame | os.PathLike[str] | str"
-"""Rows, a result file or a folder of them, or ``FILE@REVISION``: the file as git has it at that revision."""
+"""Rows, a result file, a folder of result files, or ``FILE@REVISION``: the file as git has it at that
+revision."""
 
 
 def compare(
@@ -134,12 +138,15 @@ def compare(
     variants: Sequence[str] = (),
     backends: Sequence[str] = (),
 ) -> Comparison:
-    """Compare the times of ``b`` with those of ``a``, point by point; see :mod:`bfsbench.reports.comparison`.
+    """Compares the times of ``b`` with the times of ``a``, point by point; see
+    :mod:`bfsbench.reports.comparison`.
 
     ``commits`` compares the rows of ``a`` that were taken at two commits instead. Differences up to
-    ``threshold`` per cent are the same. Raises UsageError where no point is on both sides, where devices,
-    graphs or methods differ unless ``allow_different``, and for operands that do not go together; InputError
-    for files that cannot be read.
+    ``threshold`` per cent count as the same. ``graphs``, ``variants`` and ``backends`` select rows.
+
+    Raises UsageError if no point is on both sides, and for operands that do not go together. It is also
+    raised if devices, graphs or methods differ, unless ``allow_different`` is true. Raises InputError for
+    files that cannot be read.
     """
     from bfsbench.reports.comparison.points import compare as compare_sides
 
@@ -177,7 +184,8 @@ def _side(operand: Operand | None, name: str) -> Side:
 def _selected(
     a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
 ) -> tuple[Side, Side]:
-    """The sides with the selected rows only; each name must occur on one of them."""
+    """Returns the two sides with the selected rows only. Raises UsageError for a name that neither side
+    has."""
     import pandas as pd
 
     from bfsbench.reports import select

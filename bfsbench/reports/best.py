@@ -1,4 +1,4 @@
-"""The best time of every variant on every graph, and the configuration that gave it."""
+"""Makes tables of the best time of every variant on every graph, with the configuration that gave it."""
 
 from __future__ import annotations
 
@@ -45,17 +45,18 @@ COUNTS = ("points", "failed")
 RECORDED = "h200_ms"
 _GRAPH = ["graph", "graph_checksum"]
 _LONG = 40
-"""Lines of all searches and graphs together beyond which a brief table shows only the best of each graph."""
+"""Number of lines of all searches and graphs above which a brief table shows only the best searches of each
+graph."""
 _FEW = 5
-"""How many of each graph it shows then."""
+"""Number of searches of each graph that a shortened brief table shows."""
 
 
 def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief: bool = False) -> list[Table]:
-    """One table of measured times and one of emulated ones, as far as there are rows.
+    """Returns a table of measured times and a table of emulated times, as far as there are rows.
 
-    With ``levels``, the level profiles beside the rows, there are columns for what the steps of a run add up
-    to. ``brief`` draws what a sweep ends with: times and their ratio to the best. Emulated times are never
-    drawn, only counts and the times of our GPU.
+    ``levels`` are the level profiles beside the rows. With them, there are columns for sums over the steps of
+    a run. ``brief`` shows only what the end of a sweep shows: times and their ratios to the best. Text never
+    shows emulated times, only counts and times of the project's GPU.
     """
     tables = []
     for kind in kinds(rows):
@@ -70,7 +71,10 @@ def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief:
 
 
 def _best(kind: Kind, levels: pd.DataFrame | None, known: Recorded) -> pd.DataFrame:
-    """The fastest configuration of each variant, by graph and time; ``known`` are times of our GPU."""
+    """Returns the fastest configuration of each variant, sorted by graph and time.
+
+    ``known`` are times that the searches took on the project's GPU.
+    """
     frame = fastest(kind.configurations(), SETTING).sort_values([*_GRAPH, "search_ms"])
     frame = frame.merge(_times_best(kind), how="left", on=[*SETTING])
     frame = frame.assign(**_counts(frame, kind.rows))
@@ -87,8 +91,11 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Recorded) -> pd.DataFr
 
 
 def _times_best(kind: Kind) -> pd.DataFrame:
-    """``times_best`` of each search that compares with others of its graph (see ``comparable``): its time
-    over the best; NaN for emulated kernels."""
+    """Returns ``times_best`` of each search: its time divided by the best time of the graph.
+
+    Searches that lack a time from some source are left out; see ``comparable``. The values are NaN for
+    emulated kernels.
+    """
     whole = fastest(comparable(kind.rows, kind.family), SETTING)
     least = whole.groupby(_GRAPH)["search_ms"].transform("min")
     meant = math.nan if _is_emulated(kind) else whole["search_ms"] / least.where(least > 0)
@@ -96,17 +103,19 @@ def _times_best(kind: Kind) -> pd.DataFrame:
 
 
 _POINT = ("graph", "variant", "backend", *SHAPE)
-"""Columns that identify the profile of a configuration."""
+"""Columns that identify the level profile of a configuration."""
 
 
 def _is_emulated(kind: Kind) -> bool:
-    """Whether the times mean nothing."""
+    """Returns whether the times are of emulated kernels, which say nothing about speed."""
     return kind.suffix.endswith(EMULATED)
 
 
 def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """The sums over the steps of each configuration, the median over its sources; NaN where a step of a run
-    does not have the number."""
+    """Returns sums over the steps of a run for each configuration, as the median over its sources.
+
+    A sum is NaN if some step lacks the number.
+    """
     of_run = steps.groupby([*_POINT, "source"], dropna=False)
     complete = of_run[names].count().eq(of_run.size(), axis=0)
     runs = of_run[names].sum().where(complete).reset_index()
@@ -115,7 +124,7 @@ def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
 
 
 def _counts(frame: pd.DataFrame, rows: pd.DataFrame) -> dict[str, list[int]]:
-    """How many points of each variant on each graph have a time, and how many have none."""
+    """Returns how many points of each variant on each graph have a time, and how many have none."""
     by = [*_GRAPH, "variant", "backend"]
     keys = list(zip(*(frame[name] for name in by), strict=True))
     ok = rows["status"] == "ok"
@@ -137,7 +146,7 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
 
 
 def _meanings(drawings: Iterable[Table], kind: Kind, known: Recorded) -> Iterator[str]:
-    """What columns mean that the drawings have."""
+    """Yields explanations of the columns that the drawings have."""
     drawn = {column for table in drawings for column in table.columns}
     told = [text for column, text in _MEANINGS.items() if column in drawn]
     if told:
@@ -163,7 +172,8 @@ def _note_on_sources(family: Family) -> str:
 
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
-    """Columns of times and figures in text; over several sources fewer of them."""
+    """Returns the columns of times and figures that text shows. There are fewer of them over several
+    sources."""
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if _is_emulated(kind):
         return ["points", "failed", *totals]
@@ -179,7 +189,7 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
 
 
 def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
-    """One table per graph, variants sorted by time; columns without information are left out."""
+    """Returns one table per graph, with variants sorted by time. Columns without information are left out."""
     frame = frame.assign(knobs=_told_knobs(frame))
     if _is_emulated(kind) and RECORDED in frame:
         frame = frame.sort_values([*_GRAPH, RECORDED], kind="stable")
@@ -207,7 +217,7 @@ def _says_something(column: pd.Series[Any]) -> bool:
 
 
 def _told_knobs(frame: pd.DataFrame) -> list[str]:
-    """The knobs of each row, without those at the default of a known variant."""
+    """Returns the knobs of each row as text, without knobs at the default of their variant."""
     usual = {
         name: {f"{knob.name}={knob.default}" for knob in variant.knobs}
         for name, variant in all_variants().items()

@@ -1,4 +1,4 @@
-"""Time over grid size x block size for every variant and graph, as in Springer's Fig. 8."""
+"""Makes tables of times over grid and block for every variant and graph, as in Springer's Fig. 8."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws al
 
 
 def heat_maps(rows: pd.DataFrame, *, brief: bool = False) -> list[Table]:
-    """One table of measured times and one of emulated ones, a row per cell; drawn as matrices.
+    """Returns a table of measured times and a table of emulated times, with one row per grid and block. Text
+    shows them as matrices.
 
-    ``brief`` draws only those of the fastest variant on each graph.
+    With ``brief``, text shows only the fastest variant of each graph.
     """
     tables = []
     for kind in kinds(rows[rows["block"].notna()]):
@@ -52,14 +53,14 @@ def _notes(cells: pd.DataFrame, num_drawn: int, brief: bool) -> Iterator[str]:
 
 
 def _leading(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cells of the fastest variant on each graph, among those with several cells."""
+    """Returns the cells of the fastest variant on each graph, among the variants with several cells."""
     several = cells[cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("size") > 1]
     best = several.sort_values("search_ms", kind="stable").drop_duplicates(["graph", "graph_checksum"])
     return cells.merge(best[list(SETTING)], on=list(SETTING))
 
 
 def grid_order(grid: str) -> float:
-    """Sorts ``auto`` before every number of blocks."""
+    """Returns a key that sorts grids by size. The grid ``auto`` comes first."""
     return 0 if grid == "auto" else float(grid) if grid.isdecimal() else math.inf
 
 
@@ -77,7 +78,10 @@ def _drawings(cells: pd.DataFrame, kind: Kind) -> Iterator[Table]:
 
 
 def _matrix(title: str, group: pd.DataFrame, failed: pd.DataFrame) -> Table:
-    """Grids down, blocks across; ``fail`` where nothing ran, blank where nothing was tried."""
+    """Returns a table with grids as rows and blocks as columns.
+
+    A cell holds the time, ``fail`` where no run succeeded, or nothing where nothing was tried.
+    """
     cells: dict[tuple[str, float], Cell] = dict.fromkeys(
         zip(failed["grid"], failed["block"], strict=True), "fail"
     )

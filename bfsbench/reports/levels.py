@@ -1,4 +1,5 @@
-"""Level profiles that lie beside result files: the cost of the levels of several searches, side by side."""
+"""Reads the level profiles beside result files, and makes tables that show the levels of several searches
+side by side."""
 
 from __future__ import annotations
 
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 
 
 def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
-    """The level profiles of result files, or of all in a folder, in one table; empty when there are none.
+    """Returns the level profiles beside result files, or beside all result files of a folder, in one table.
 
-    Columns as in ``PROFILE_COLUMNS`` and those that families append, ``file`` the last; those that hold
-    numbers are float64 (NaN where empty), the rest text. Raises InputError as ``read_results`` does.
+    The table is empty if there are no profiles. Its columns are ``PROFILE_COLUMNS``, then the columns that
+    families append, then ``file``. Columns of numbers are float64, with NaN where a cell is empty. All other
+    columns are text. Raises InputError where ``read_results`` does.
     """
-    from bfsbench.rows.reading import read_tables  # which imports NumPy
+    from bfsbench.rows.reading import read_tables  # imported here because it imports NumPy
 
     files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
     beside = [file.with_name(file.name.removesuffix(".csv") + LEVELS_SUFFIX) for file in files]
@@ -35,10 +37,11 @@ _NOTHING = "No level profile belongs to these rows: 'bfsbench run --profile' mak
 
 
 def level_tables(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:
-    """One table of measured level profiles and one of emulated ones, a row for each level of each search.
+    """Returns a table of measured level profiles and a table of emulated ones, with one row per level of each
+    search.
 
-    ``levels`` as :func:`bfsbench.reports.levels.read_levels` gives them. In text: a table for each graph and
-    source, with levels as rows and searches as columns.
+    ``levels`` are level profiles from :func:`bfsbench.reports.levels.read_levels`. As text, there is one
+    table per graph and source, with levels as rows and searches as columns.
     """
     made = []
     for kind in kinds(rows):

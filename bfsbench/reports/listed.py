@@ -1,4 +1,4 @@
-"""Tables of the points that have no time, with the reason, and of the graphs that were searched."""
+"""Makes tables of the points that have no time, with the reasons, and of the graphs that were searched."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHORT = 12
-"""Characters of a checksum that are shown."""
+"""Number of characters of a checksum that are shown."""
 
 
 def graph_counts(rows: pd.DataFrame) -> list[Table]:
-    """Counts, average degree and checksum of every graph; two rows when two files mean different graphs."""
+    """Returns a table of every graph's vertices, arcs, average degree and checksum.
+
+    If two files use one name for different graphs, there are two rows.
+    """
     known = rows[rows["num_vertices"].notna()]
     frame = known.drop_duplicates(["graph", "graph_checksum"]).sort_values(["graph", "graph_checksum"])
     shown = frame[["graph"]].assign(
@@ -30,7 +33,8 @@ def graph_counts(rows: pd.DataFrame) -> list[Table]:
 
 
 def failed_points(rows: pd.DataFrame) -> list[Table]:
-    """Failed points counted by graph, variant, backend, status and reason, the commonest first."""
+    """Returns a table of the failed points, counted by graph, variant, backend, status and reason. The
+    commonest come first."""
     failed = rows[rows["status"] != "ok"]
     by = ["status", "graph", "variant", "backend", "reason"]
     groups = failed.groupby(by, as_index=False).size().rename(columns={"size": "points"})

@@ -1,4 +1,4 @@
-"""The data of pictures: rows of one kind, grouped by graph and by series."""
+"""Provides the data of pictures: comparable rows, grouped by graph and by series."""
 
 from __future__ import annotations
 
@@ -33,18 +33,20 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.base import Family
 
 _SHORT = 8
-"""Characters of a checksum that distinguish two graphs of one name."""
+"""Number of characters of a checksum that distinguish two graphs with one name."""
 
 
 class NothingToDrawError(UsageError):
-    """The rows have no data for this kind of picture; the message says what it needs."""
+    """Raised if rows have no data for a kind of picture. The message says what the kind needs."""
 
 
 @dataclass(frozen=True)
 class TimedRows:
-    """Rows as ``read_results`` gives them with two columns more: ``label``, the name of their series (with
-    the device where rows come from several), and ``title``, that of their graph. ``levels`` are those of
-    their level profiles, with the same columns."""
+    """Comparable result rows of one family, with two more columns.
+
+    ``label`` is the name of a row's series, with the device if the rows come from several devices. ``title``
+    is the name of the row's graph. ``levels`` are the level profiles of these rows, with both columns.
+    """
 
     rows: pd.DataFrame
     levels: pd.DataFrame | None
@@ -52,13 +54,13 @@ class TimedRows:
     quantity: str
     """The axis label of ``search_ms``, with its unit."""
     suffix: str
-    """Suffix of the names of pictures whose times are emulated."""
+    """Suffix of the names of pictures, which tells cold, emulated and other families' rows apart."""
     heading: str
-    """Suffix of their titles."""
+    """Suffix of the titles of pictures."""
 
     @classmethod
     def of(cls, kind: Kind, levels: pd.DataFrame | None) -> TimedRows:
-        """Rows of one kind, and those of the level profiles that belong to them."""
+        """Returns the rows of ``kind`` with labels and titles, and the level profiles that belong to them."""
         rows = kind.rows.assign(title=_titles(kind.rows), label=_labels(kind.rows))
         if levels is not None:
             keys = [*AXES, "gpu"]
@@ -69,7 +71,7 @@ class TimedRows:
 
     @cached_property
     def graphs(self) -> list[str]:
-        """Titles of the graphs, in the order in which they appear."""
+        """Titles of the graphs, in the order in which they appear in the rows."""
         return list(dict.fromkeys(self.rows["title"]))
 
     @property
@@ -80,12 +82,12 @@ class TimedRows:
 
     @cached_property
     def labels(self) -> list[str]:
-        """Names of the series, in the order in which they appear."""
+        """Names of the series, in the order in which they appear in the rows."""
         return list(dict.fromkeys(self.rows["label"]))
 
     @cached_property
     def configurations(self) -> pd.DataFrame:
-        """The configurations, combined over sources (see ``rows.configurations``)."""
+        """The configurations, combined over sources; see ``rows.configurations``."""
         return configurations(self.rows, self.family, also=("title", "label"))
 
     @property
@@ -99,40 +101,46 @@ class TimedRows:
         return self.family.baseline
 
     def best(self, by: Sequence[str] = ("title", "label")) -> pd.DataFrame:
-        """The best configuration of every series on every graph, or for each value of ``by``."""
+        """Returns the best configuration of every series on every graph, or for each combination of values of
+        ``by``."""
         return fastest(self.configurations, by)
 
     def compared(self, baseline: str = "") -> pd.DataFrame:
-        """The best configuration of every series on every graph, of those with times from all sources that
-        count there, and equally many repeats."""
+        """Returns the best configuration of every series on every graph, among configurations that are
+        comparable.
+
+        A comparable configuration has times from all sources that are compared on the graph. All have equally
+        many repeats; see ``rows.comparable``.
+        """
         whole = comparable(self.rows, self.family, also=("title", "label"), baseline=baseline)
         return fastest(whole, ("title", "label"))
 
     def among(self, frame: pd.DataFrame) -> list[str]:
-        """Titles of the graphs that ``frame`` has rows of."""
+        """Returns the titles of the graphs that have rows in ``frame``."""
         present = set(frame["title"])
         return [graph for graph in self.graphs if graph in present]
 
     def above(self, title: str) -> str:
-        """The title of a graph's panel."""
+        """Returns the text above a graph's panel: the graph's title and its sources."""
         return f"{wrapped(title)}\n{self.searched(title)}"
 
     def searched(self, title: str) -> str:
-        """The sources that count on a graph, as text."""
+        """Returns the sources from which a graph's searches are compared, as text."""
         return in_words(self._sources.get(title, []), self.family, self._names.get(title, {}))
 
     def source(self, title: str, source: Any) -> str:
-        """One of a graph's sources, a whole number, as text."""
+        """Returns one of a graph's sources as text, with its name if it has one."""
         return called(int(source), self._names.get(title, {}))
 
     @cached_property
     def _names(self) -> dict[Hashable, dict[int, str]]:
-        """See ``names_of_sources``, by titles."""
+        """The names of the sources, by titles of graphs; see ``names_of_sources``."""
         return names_of_sources(self.rows, "title")
 
     @cached_property
     def _sources(self) -> dict[str, list[int]]:
-        """The sources that count on each graph (see ``comparable``), by titles."""
+        """The sources from which each graph's searches are compared, by titles of graphs; see
+        ``rows.comparable``."""
         titles = self.rows[[*GRAPH, "title"]].drop_duplicates()
         searched = counting_sources(self.rows).merge(titles)[["title", "source"]].dropna()
         groups = searched.groupby("title")["source"]
@@ -140,7 +148,8 @@ class TimedRows:
 
 
 def ranking(best: pd.DataFrame) -> list[str]:
-    """Series by the geometric mean of their best times relative to the best of each graph."""
+    """Returns the labels of the series, sorted by the geometric mean of their ratios to the best time of each
+    graph."""
     import numpy as np
 
     means = ratios(best).map(np.log).groupby(best["label"]).mean()
@@ -148,13 +157,14 @@ def ranking(best: pd.DataFrame) -> list[str]:
 
 
 def ratios(best: pd.DataFrame) -> pd.Series[float]:
-    """Each time / the best of its graph; NaN where that is 0."""
+    """Returns each time divided by the best time of its graph. The ratio is NaN if the best time is 0."""
     least = best.groupby("title")["search_ms"].transform("min")
     return best["search_ms"] / least.where(least > 0)
 
 
 def _titles(rows: pd.DataFrame) -> pd.Series[str]:
-    """Names of graphs, with a piece of the checksum where one name stands for two."""
+    """Returns the title of each row's graph: its name, with a part of the checksum if two graphs have one
+    name."""
     graphs = rows[["graph", "graph_checksum"]].drop_duplicates()
     ambiguous = rows["graph"].isin(graphs["graph"][graphs["graph"].duplicated()])
     if not ambiguous.any():
@@ -164,7 +174,10 @@ def _titles(rows: pd.DataFrame) -> pd.Series[str]:
 
 
 def _labels(rows: pd.DataFrame) -> pd.Series[str]:
-    """Names of series, with the device where rows of a backend come from several; alike hosts are one."""
+    """Returns the label of each row's series, with the device if rows of a backend come from several devices.
+
+    Hosts with equal CPUs count as one device.
+    """
     series = rows["series"] if "series" in rows else rows["variant"]
     device = rows["gpu"].where(rows["gpu"] != "", rows["host_cpu"])
     used = rows[["backend"]].assign(device=device).drop_duplicates()
@@ -175,8 +188,11 @@ def _labels(rows: pd.DataFrame) -> pd.Series[str]:
 
 
 def told_apart(measured: TimedRows) -> Iterator[tuple[str, list[str], TimedRows]]:
-    """The variants that were timed with several settings of their knobs on a graph. Each setting becomes a
-    series, named by the knobs that differ. The rows of other variants on these graphs are kept."""
+    """Finds the variants that were timed with several knob settings on a graph.
+
+    Yields each variant's label, the labels of its settings, and rows in which each setting is a series. A
+    setting's label has the knobs that differ. Rows of other variants on these graphs are kept.
+    """
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]
         settings = rows.groupby("title")["knobs"].transform("nunique")
@@ -189,14 +205,18 @@ def told_apart(measured: TimedRows) -> Iterator[tuple[str, list[str], TimedRows]
 
 
 def settings_of(knobs: pd.Series[str]) -> pd.Series[str]:
-    """The values of those knobs that differ among the settings."""
+    """Returns each setting as text, with only the knobs that differ among the settings."""
     settings = knobs.map(knob_values)
     varied = [name for name, values in values_of_knobs(settings).items() if len(values) > 1]
     return settings.map(lambda found: " ".join(f"{k}={found[k]}" for k in varied if k in found))
 
 
 def search_names(levels: pd.DataFrame) -> pd.Series[str]:
-    """Names that distinguish searches: their series, and grid, block and knobs where a series has several."""
+    """Returns the name of each row's search.
+
+    It is the label of the series. The grid, the block or the knobs follow if the series has several values of
+    them.
+    """
     names = levels["label"]
     for _, rows in levels.groupby("label"):
         more = settings_of(rows["knobs"])
@@ -208,7 +228,8 @@ def search_names(levels: pd.DataFrame) -> pd.Series[str]:
 
 
 def values_of_knobs(settings: Iterable[Mapping[str, str]]) -> Mapping[str, list[str]]:
-    """The values that each knob has among these settings: numbers in order, before words."""
+    """Returns the values that each knob has among these settings. Numbers are sorted by size and come before
+    words."""
     found: dict[str, set[str]] = {}
     for setting in settings:
         for name, value in setting.items():
@@ -217,7 +238,7 @@ def values_of_knobs(settings: Iterable[Mapping[str, str]]) -> Mapping[str, list[
 
 
 def value_order(value: str) -> tuple[bool, float, str]:
-    """A key that sorts a knob's values: numbers by size, then words."""
+    """Returns a key that sorts a knob's values: numbers by size, then words."""
     try:
         return False, float(value), value
     except ValueError:
@@ -225,8 +246,10 @@ def value_order(value: str) -> tuple[bool, float, str]:
 
 
 def wrapped(text: str, width: int = 34) -> str:
-    """A name in lines of at most ``width`` letters, broken behind ``:`` and ``,`` if need be, but a remark in
-    brackets only where it is too long for a line of its own."""
+    """Returns a name broken into lines of at most ``width`` letters, after ``:`` and ``,``.
+
+    A remark in brackets is broken only if it is too long for a line of its own.
+    """
     lines = [""]
     for part in re.findall(r"(?<!\S)\([^()]*\)[:,\s]*|[^:,\s]+[:,\s]*", text):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:

@@ -1,4 +1,4 @@
-"""How far predicted times are to be trusted, by a table of predicted and measured times."""
+"""Measures how well predicted times agree with measured ones, from a table of both."""
 
 from __future__ import annotations
 
@@ -9,30 +9,37 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEAR = 2.0
-"""Factor within which ``share_near`` counts predictions."""
+"""The factor up to which ``share_near`` counts a prediction as near."""
 
 
 @dataclass(frozen=True)
 class Trust:
-    """How well times are predicted. A factor is the ratio of predicted and measured time, or its inverse: the
-    larger one."""
+    """How well predicted times agree with measured ones.
+
+    The factor of a prediction is predicted / measured time, or measured / predicted time, whichever is
+    larger.
+    """
 
     searches: int
     rank: float
     """Spearman's rank correlation over all searches."""
     rank_by_graph: dict[str, float]
+    """Spearman's rank correlation over the searches of each graph."""
     bias: float
     """Geometric mean of predicted / measured times."""
     factor: float
     """Median factor."""
     share_near: float
-    """Share of the searches with a factor of at most NEAR."""
+    """Share of the searches whose factor is at most NEAR."""
     factor_by_graph: dict[str, float]
-    """Median factor on each graph when the bias over all other graphs is taken out."""
+    """Median factor on each graph, after predictions are divided by the bias over all other graphs."""
 
 
 def trust(table: pd.DataFrame, column: str = "predicted_ms") -> Trust:
-    """Hold the times in a column against ``measured_ms``. ``table`` has ``graph`` and ``variant``, too."""
+    """Compares the predicted times in a column with the measured times in ``measured_ms``.
+
+    ``table`` also needs the columns ``graph`` and ``variant``, and has one line per search.
+    """
     import numpy as np
     import pandas as pd
 
@@ -52,8 +59,10 @@ def trust(table: pd.DataFrame, column: str = "predicted_ms") -> Trust:
 
 
 def baseline(table: pd.DataFrame) -> Trust:
-    """How well each search is predicted by its variant alone: by the geometric mean of the variant's measured
-    times in the other lines."""
+    """Returns how well a search is predicted by its variant alone.
+
+    Its predicted time is the geometric mean of the variant's measured times in the other lines of the table.
+    """
     import numpy as np
 
     log = np.log(table["measured_ms"])

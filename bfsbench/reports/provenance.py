@@ -1,7 +1,7 @@
-"""Where and when the rows were taken, and warnings about comparing them.
+"""Says where and when rows were taken, warns about comparing them, and explains the times of other authors'
+programs.
 
-Of the times of other programs, a reader learns whose clock measured them, what it covers, and what else it
-took.
+The explanations say whose clock measured these times, what the clock covers, and what else the program took.
 """
 
 from __future__ import annotations
@@ -26,18 +26,22 @@ _FACTS = ("variant", "program", "clock", "covers", "prepare_ms", "compile_ms", "
 
 
 def with_footnotes(tables: Iterable[Table], rows: pd.DataFrame) -> list[Table]:
-    """Tables made from rows, with a note for each entry in them."""
+    """Returns the tables, with a note added for each program of other authors (entry) that a table shows.
+
+    ``rows`` are the rows that the tables were made from.
+    """
     entries = _entries(rows)
     return [replace(table, notes=(*table.notes, *_of(table, entries))) for table in tables]
 
 
 def footnotes_of(rows: pd.DataFrame) -> list[str]:
-    """A line for each entry that rows with a time are of."""
+    """Returns one line for each entry (another author's program) that has a time in ``rows``."""
     return footnotes(_entries(rows).drop_duplicates().to_dict("records"))  # type: ignore[arg-type]
 
 
 def footnotes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A line for each entry that rows with a time are of; their numbers may be text."""
+    """Returns one line for each entry (another author's program) in rows that have a time. Numbers in the
+    rows may be text."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["program"]:
@@ -46,7 +50,8 @@ def footnotes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _entries(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of entries that have a time, and of their columns what notes are made of."""
+    """Returns the rows of entries (other authors' programs) that have a time, with the columns that notes are
+    made of."""
     if "program" not in rows:
         return rows.iloc[:0]
     named = rows["program"].notna() & (rows["program"] != "")
@@ -54,7 +59,8 @@ def _entries(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of(table: Table, entries: pd.DataFrame) -> list[str]:
-    """The notes on the entries that a table names in a cell or above a column."""
+    """Returns the notes on the entries (other authors' programs) that a table names in a cell or above a
+    column."""
     if entries.empty:
         return []
     named = {cell for row in table.rows for cell in row if isinstance(cell, str)} | {*table.columns}
@@ -80,12 +86,16 @@ def _footnote(variant: str, rows: list[Mapping[str, Any]]) -> str:
 
 
 def _defined(rows: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
-    """The values of a column, without preparation of rows that lack ``compile_ms``: it meant another time."""
+    """Returns the values of a column.
+
+    Values of ``prepare_ms`` are left out where ``compile_ms`` is empty, because ``prepare_ms`` then meant
+    another time.
+    """
     return [row[name] for row in rows if name != "prepare_ms" or [*_numbers([row["compile_ms"]])]]
 
 
 def _covered(covers: str) -> str:
-    """``initialisation=yes transfers=no`` in words."""
+    """Returns in words what a time covers, from text such as ``initialisation=yes transfers=no``."""
     parts = dict(part.split("=", 1) for part in covers.split() if "=" in part)
     yes, no = (
         " and ".join(name for name, said in parts.items() if said == wanted) for wanted in ("yes", "no")
@@ -94,7 +104,11 @@ def _covered(covers: str) -> str:
 
 
 def _span(values: Iterable[object], unit: str, *, only_most: bool) -> str:
-    """The least and the largest of the numbers; empty if there are none."""
+    """Returns the range of the numbers as text, such as ``2 to 5 ms``. With ``only_most``, the text has only
+    the largest.
+
+    The text is empty if there are no numbers.
+    """
     numbers = sorted(_numbers(values))
     if not numbers:
         return ""
@@ -116,12 +130,13 @@ _ORIGIN = (
     *("python", "version", "commit", "schema"),
 )
 _ORIGINS_ACROSS = 3
-"""Origins side by side in text."""
+"""Number of origins side by side when the table is text."""
 _NOT_THROTTLED = ("", "none")
 
 
 def origins(rows: pd.DataFrame) -> list[Table]:
-    """One row per origin: devices, versions, number of rows, their clocks and the time they were taken."""
+    """Returns a table with one row per origin: devices, versions, number of rows, clock rates, and the first
+    and last time of a row."""
     summed = ["status", "sm_clock_mhz", "memory_clock_mhz", "taken_at"]
     taken = compact(rows[[*_ORIGIN, *summed]], _ORIGIN).assign(throttled=_throttled(rows))
     frame = taken.groupby(list(_ORIGIN), as_index=False, sort=False, observed=True).agg(
@@ -140,7 +155,8 @@ def origins(rows: pd.DataFrame) -> list[Table]:
 
 
 def _upright(table: Table, start: int) -> Table:
-    """Facts down, some of the origins across. A fact that none of them has is left out."""
+    """Returns a table with facts as rows and some of the origins as columns. It omits a fact that none of
+    them has."""
     origins = table.rows[start : start + _ORIGINS_ACROSS]
     facts: list[tuple[Cell, ...]] = []
     for column, values in zip(table.columns, zip(*origins, strict=True), strict=True):
@@ -159,7 +175,7 @@ def _throttled(rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def warnings(rows: pd.DataFrame) -> list[str]:
-    """Warnings about comparing times of these rows; emulated ones are left out."""
+    """Returns warnings about comparing the times of these rows. Rows of emulated kernels do not count."""
     rows = rows[rows["backend"] != "cpu"]
     found = []
     gpus = set(rows["gpu"]) - {""}
@@ -183,7 +199,8 @@ def warnings(rows: pd.DataFrame) -> list[str]:
 
 
 def _about_samples(rows: pd.DataFrame) -> list[str]:
-    """A line for each kind of warning in the rows: how many have it, and the first of them."""
+    """Returns a line for each kind of warning in the rows: how many rows have it, and the first of the
+    warnings."""
     found: dict[str, list[str]] = {}
     warned = rows[rows["warnings"] != ""]
     for graph, variant, texts in zip(warned["graph"], warned["variant"], warned["warnings"], strict=True):
@@ -199,6 +216,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def origin_numbers(rows: pd.DataFrame) -> pd.Series[int]:
-    """For each row the number of its origin, from 1, in the order of ``origins``."""
+    """Returns the number of each row's origin. Numbers start at 1 and follow the order of the table of
+    origins."""
     found = compact(rows[list(_ORIGIN)], _ORIGIN).groupby(list(_ORIGIN), sort=False, observed=True)
     return found.ngroup() + 1

@@ -1,4 +1,5 @@
-"""How far each search is from the best of every graph: over all graphs, and over each family of them."""
+"""Ranks searches by how far each one is from the best time of every graph, over all graphs and over each
+family of graphs."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 SEARCH = ("variant", "backend", "device")
 ALL = "all"
-"""Stands for every family of graphs."""
+"""The value in the column ``family`` that stands for all graphs."""
 
 _COLUMNS = (
     "graphs",
@@ -61,11 +62,12 @@ _NOTE_ON_FAMILIES = "Empty: no time on some graph of the family."
 
 
 def ratios(kind: Kind) -> pd.DataFrame:
-    """The best configuration of each search on each graph, with the columns of ``configurations`` and
-    ``times_best``, its time over the best of that graph, and ``family``, that of the graph.
+    """Returns the best configuration of each search on each graph, with its ratio to the best time of the
+    graph.
 
-    A search is a variant on a device. Searches and graphs that compare nothing are left out: see
-    ``rows.comparable``, and graphs with one search.
+    A search is a variant on a device. The columns are the columns of ``configurations``, ``times_best`` (the
+    ratio) and ``family`` (the graph's family). Graphs with only one search are left out. Searches that lack a
+    time from some source are left out as well; see ``rows.comparable``.
     """
     from bfsbench.graphs.load import kind_of_graph
 
@@ -78,13 +80,16 @@ def ratios(kind: Kind) -> pd.DataFrame:
 
 
 def rankings(rows: pd.DataFrame) -> list[Table]:
-    """One table of warm times and one of cold ones for each family of variants, as far as there are rows.
+    """Returns one ranking of warm times and one of cold times for each family of variants that has rows.
 
-    A row for each search and family of graphs, ALL first; searches with all graphs come before others.
-    ``times_best`` is the geometric mean of the ratios, ``times_first`` that of the time over the time of the
-    search that is first over all graphs, ``best_percent`` the share of the graphs on which the search is the
-    fastest, ``worst_times_best`` its largest ratio, on ``worst_graph``; ``failed_graphs`` are those that it
-    was run on without all times. Emulated kernels are not ranked.
+    A table has one row for each search and family of graphs. The family ALL comes first. Searches with times
+    on all graphs come before other searches.
+
+    ``times_best`` is the geometric mean of the ratios to the best times. ``times_first`` is the geometric
+    mean of the ratios to the times of the first search. ``best_percent`` is the share of graphs on which the
+    search is the fastest. ``worst_times_best`` is its largest ratio, and ``worst_graph`` is the graph of that
+    ratio. ``failed_graphs`` counts the graphs that it was run on without all times. Emulated kernels are not
+    ranked.
     """
     measured = [kind for kind in kinds(rows) if not kind.suffix.endswith(EMULATED)]
     if not measured:
@@ -106,8 +111,12 @@ def _ranking(kind: Kind) -> Table:
 
 
 def matrices(rows: pd.DataFrame) -> list[Table]:
-    """The matrix of searches by graphs for each kind of rows that ``rankings`` ranks: the time over the best
-    of the graph, and its geometric mean over the graphs of the search."""
+    """Returns matrices of searches by graphs: one of warm times and one of cold times for each family of
+    variants.
+
+    A cell is the search's time divided by the best time of the graph. The last column is the geometric mean
+    over the graphs of the search.
+    """
     return [_matrix(kind) for kind in kinds(rows) if not kind.suffix.endswith(EMULATED)]
 
 
@@ -134,13 +143,13 @@ def _why_empty(kind: Kind) -> str:
 
 
 def _tried(kind: Kind) -> pd.DataFrame:
-    """Each search and graph of these rows, with or without a time."""
+    """Returns each search and graph of these rows, with or without a time."""
     tried = with_device(kind.rows)[[*GRAPH, *SEARCH]].drop_duplicates()
     return tried[tried["device"] != ""]
 
 
 def _ranked(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the table: of each family of graphs the searches, the best first."""
+    """Returns the rows of a ranking: the searches of each family of graphs, the best first."""
     import pandas as pd
 
     tried = tried.merge(found[[*GRAPH, "family"]].drop_duplicates())
@@ -154,7 +163,8 @@ def _ranked(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
-    """A row a search, those on most graphs first, then by their mean ratio."""
+    """Returns one row per search. Searches on most graphs come first, then searches with the least mean
+    ratio."""
     import numpy as np
 
     found = found.sort_values("times_best", ascending=False, kind="stable")
@@ -176,8 +186,11 @@ def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
 
 
 def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """``times_first`` and ``median_times_first`` of each search: the mean ratios to one search, over the
-    graphs of both, of the fastest and of the median repeats."""
+    """Returns the mean ratios of each search's times to the times of the search ``first``.
+
+    Graphs that lack a time of either search are left out. ``times_first`` is the geometric mean for the
+    fastest repeats, and ``median_times_first`` is the geometric mean for the median repeats.
+    """
     import numpy as np
 
     both = found.merge(first[[*GRAPH, "search_ms", "median_ms"]], on=list(GRAPH), suffixes=("", "_first"))
@@ -207,8 +220,10 @@ def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str
 
 
 def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:
-    """What people read first: one line a search, apart for those that lack graphs; ``names`` of graphs are
-    short."""
+    """Yields the tables that people read first, with one line per search.
+
+    Searches that lack graphs have a table of their own. ``names`` are short names of graphs.
+    """
     overall = frame[frame["family"] == ALL].astype({"best_percent": "int64"})
     where = ["device"] if overall.groupby("backend")["device"].nunique().max() > 1 else []
     overall = overall.assign(worst_graph=overall["worst_graph"].map(names))
@@ -230,7 +245,7 @@ def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator
 
 
 def _by_family(frame: pd.DataFrame, found: pd.DataFrame) -> Iterator[Table]:
-    """The mean ratios, a column for each family of graphs, where there are several."""
+    """Yields a table of the mean ratios with one column for each family of graphs, if there are several."""
     some = frame[frame["family"] != ALL]
     if some["family"].nunique() < 2:
         return

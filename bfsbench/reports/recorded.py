@@ -1,4 +1,5 @@
-"""Times that travel with the package: what searches took on our GPU, beside those of who has no such GPU."""
+"""Reads times that are part of the package: what searches took on the project's GPU, for readers who have no
+GPU of that model."""
 
 from __future__ import annotations
 
@@ -19,13 +20,14 @@ FILE = paths.BUNDLED / "h200.csv"
 
 @dataclass(frozen=True)
 class Recorded:
-    """Times in ms by graph checksum and variant, of searches from the sources asked about."""
+    """Recorded times in ms, by graph checksum and variant, with a note on their origin."""
 
     times: dict[tuple[str, str], float]
     note: str
 
     def of(self, frame: pd.DataFrame) -> list[float]:
-        """For each row, of kernels elsewhere, what the search took; NaN where that is not known."""
+        """Returns the recorded time in ms for each row of ``frame``. It is NaN for host programs, and where
+        no time is known."""
         asked = zip(frame["graph_checksum"], frame["variant"], frame["backend"], strict=True)
         return [
             math.nan if where == "host" else self.times.get((graph, variant), math.nan)
@@ -34,8 +36,11 @@ class Recorded:
 
 
 def recorded(kind: Kind) -> Recorded:
-    """What the searches of these rows took on our GPU: of each graph that was searched there from the same
-    sources the best time of each variant. Rows of such a GPU need none."""
+    """Returns the times that the searches in these rows took on the project's GPU.
+
+    For each graph and variant it is the best time. Only graphs that were searched there from equal sources
+    have times. If the rows themselves come from a GPU of that model, there are none.
+    """
     rows = _rows()
     if (kind.rows["gpu"] == rows["gpu"].iloc[0]).any():
         return Recorded({}, "")
@@ -57,7 +62,7 @@ def recorded(kind: Kind) -> Recorded:
 
 
 def _sources(rows: pd.DataFrame) -> dict[str, set[float]]:
-    """The sources of each graph, by its checksum."""
+    """Returns the sources of each graph, by the graph's checksum."""
     searched = rows[["graph_checksum", "source"]].drop_duplicates()
     found: dict[str, set[float]] = {}
     for checksum, source in zip(searched["graph_checksum"], searched["source"], strict=True):

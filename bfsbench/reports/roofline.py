@@ -1,22 +1,24 @@
-"""Searches compared with the ceilings of their device (Williams, Waterman and Patterson, Roofline, 2009).
+"""Compares searches with the ceilings of their device (Williams, Waterman and Patterson, Roofline, 2009).
 
 Each of three ceilings gives a lower bound on the time of a search:
 
-- latency: every level is a chain of three dependent loads (offset, neighbour, its level) and ends, with a
-  launch and a read-back, or with a barrier between blocks, or inside a block, which is taken as free;
-- random access: every edge that is read needs the state of its other end, at a random address;
-- bandwidth: the bytes that the algorithm has to move.
+- latency: Every level is a chain of three dependent loads: an offset, a neighbour, and the neighbour's level.
+  A level ends with a launch and a read-back, with a barrier between blocks, or inside a block. An end inside
+  a block is taken as free.
+- random access: Every edge that is read needs the state of its other end, at a random address.
+- bandwidth: The algorithm has to move a number of bytes.
 
-The largest of these bounds divided by the time measured is the share of the ceiling. It refers to the
+The share of the ceiling is the largest of these bounds divided by the measured time. It refers to the
 algorithm's own work, so an algorithm that does needless work may come close to 100 %.
 
-Sources of the numbers. Edges are counted, level by level, where there is a level profile of the search (``run
---profile``), and otherwise modelled from the result row: the edges of the vertices reached, or all edges in
-every level, as the variant declares in ``edge_reads``. Anything else is left empty. Bytes follow from edges,
-vertices and levels by what the variant declares as its ``traffic``. They are the bytes that the algorithm
-uses, not the whole sectors that the memory system moves, and caches are ignored. So the share says how far a
-search is from its limit, not where its bytes came from. A graph whose numbering keeps neighbours together can
-take less time than random accesses.
+Edges are counted level by level if there is a level profile of the search (``run --profile``). Otherwise they
+are modelled from the result row: the edges of the vertices reached, or all edges in every level, as the
+variant declares in ``edge_reads``. If neither is possible, they are left empty.
+
+Bytes are computed from edges, vertices and levels with the numbers that the variant declares as its
+``traffic``. They are the bytes that the algorithm uses, not the whole sectors that the memory system moves.
+Caches are ignored. So the share says how far a search is from its limit, not where its bytes came from. A
+graph whose numbering keeps neighbours together can take less time than random accesses.
 """
 
 from __future__ import annotations
@@ -41,12 +43,14 @@ BOUNDS = ("latency", "random", "bandwidth")
 COUNTED, MODELLED = "counted", "modelled"
 
 _SEARCH = ["graph", "source", "variant", "backend", "knobs", "gpu"]
-"""What must agree for a level profile to be of the same work; grid and block do not change it."""
+"""Columns that must agree before a level profile counts for a row. Grid and block may differ, because they do
+not change the work."""
 _CHAIN = 3
-"""Dependent loads of a level: offset, neighbour, its level."""
+"""Number of dependent loads of a level: an offset, a neighbour, and the neighbour's level."""
 _WORD = 4
 _LARGE = 1 << 40
-"""A working set larger than any, which selects the largest one measured."""
+"""A working set in bytes that is larger than any measured one. It selects the ceiling of the largest working
+set."""
 
 COLUMNS = (
     *("graph", "source", "variant", "search_ms", "edges", "edges_from", "levels", "bytes"),
@@ -63,15 +67,15 @@ class Work:
     """The work of one search, over all levels."""
 
     edges: float | None
-    """Adjacency entries read; None where unknown."""
+    """Adjacency entries read. None where the number is unknown."""
     edges_from: str
-    """COUNTED or MODELLED; empty where unknown."""
+    """COUNTED or MODELLED. Empty where the edges are unknown."""
     launched_levels: int
-    """Levels that end with a launch and a read-back."""
+    """Number of levels that end with a launch and a read-back."""
     barrier_levels: int
-    """Levels that end with a barrier between blocks."""
+    """Number of levels that end with a barrier between blocks."""
     block_levels: int
-    """Levels that end inside a block or cluster."""
+    """Number of levels that end inside a block or a cluster of blocks."""
 
     @property
     def levels(self) -> int:
@@ -79,7 +83,7 @@ class Work:
 
 
 def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
-    """The work by the level profile of one search, one row per level."""
+    """Returns the work of one search, counted from its level profile with one row per level."""
     edges = levels["edges_inspected"]
     kernels = levels["kernel"]
     in_block = int(kernels.isin(variant.block_layers).sum())
@@ -96,7 +100,10 @@ def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
 
 
 def modelled_work(variant: type[KernelVariant], row: Row) -> Work:
-    """The work by a result row. Levels that may have run in different layers are taken as the cheapest."""
+    """Returns the work of one search, modelled from its result row.
+
+    If levels may have run in different layers of the variant, the cheapest layer is assumed.
+    """
     num_levels = int(row["depth"]) + 1
     reads = set(variant.edge_reads.values())
     edges = None
@@ -112,7 +119,11 @@ def modelled_work(variant: type[KernelVariant], row: Row) -> Work:
 
 
 def bytes_moved(variant: type[KernelVariant], work: Work, row: Row) -> float | None:
-    """Bytes by the variant's traffic, and 4 bytes per vertex to initialise the levels."""
+    """Returns the bytes that a search moves: the variant's declared traffic, and 4 bytes per vertex to
+    initialise the levels.
+
+    Returns None where the edges are unknown.
+    """
     if work.edges is None:
         return None
     traffic, num_vertices = variant.traffic, row["num_vertices"]
@@ -126,7 +137,10 @@ def bytes_moved(variant: type[KernelVariant], work: Work, row: Row) -> float | N
 
 
 def floors(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceilings) -> dict[str, float | None]:
-    """The least time in ms by each of BOUNDS; None where the edges are not known."""
+    """Returns the least time in ms that each of BOUNDS allows.
+
+    A value is None where it depends on edges that are unknown.
+    """
     loads_us = _CHAIN * ceilings.at("dependent_loads", _LARGE) / 1e3
     latency_us = work.launched_levels * ceilings.at("launch_and_read") + work.levels * loads_us
     latency_us += work.barrier_levels * ceilings.at("barrier")
@@ -144,12 +158,23 @@ def floors(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceiling
 
 
 def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> pd.DataFrame:
-    """The fastest search of each variant on each graph from each source, compared with the device's ceilings.
-    ``rows`` as ``read_results`` gives them, ``levels`` as ``read_levels``; those of kernels on a real device
-    are taken. Columns: ``graph``, ``source``, ``variant``, ``search_ms``, ``edges`` (read), ``edges_from``
-    (COUNTED, MODELLED or empty), ``levels``, ``bytes``, ``gedges_s``, ``gb_s``, a ``NAME_ms`` for each of
-    BOUNDS, ``bound`` (the largest of these) and ``share`` (it / ``search_ms``); NaN where the edges are not
-    known, and then ``bound`` is empty. Raises InputError when rows are of another device than the ceilings.
+    """Compares searches with the device's ceilings. Returns one row for each graph, source and variant: its
+    fastest search.
+
+    ``rows`` are result rows from ``read_results``, and ``levels`` are level profiles from ``read_levels``.
+    Only rows of kernels on a real device are used. Raises InputError if rows were taken on another device
+    than the ceilings.
+
+    The columns are:
+
+    - ``graph``, ``source``, ``variant`` and ``search_ms``;
+    - ``edges``: the edges read. ``edges_from`` is COUNTED, MODELLED or empty;
+    - ``levels``, ``bytes``, ``gedges_s`` and ``gb_s``;
+    - ``NAME_ms``: a lower bound for each NAME in BOUNDS;
+    - ``bound``: the name of the largest lower bound;
+    - ``share``: the largest lower bound / ``search_ms``.
+
+    Where edges are unknown, numbers that depend on them are NaN, and ``bound`` is empty.
     """
     import pandas as pd
 
@@ -177,7 +202,7 @@ def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -
 
 
 def _profiles(levels: pd.DataFrame) -> dict[tuple[object, ...], pd.DataFrame]:
-    """The profile of each search, from the first grid and block that it was profiled with."""
+    """Returns the level profile of each search, at the first grid and block that it was profiled with."""
     found: dict[tuple[object, ...], pd.DataFrame] = {}
     for key, profile in levels.groupby([*_SEARCH, "grid", "block"], sort=False):
         found.setdefault(tuple(key)[: len(_SEARCH)], profile)
@@ -198,8 +223,10 @@ def _line(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceilings
 
 
 def roofline(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Table:
-    """The result of ``held_against`` as a table; in text one per graph and source, the highest share
-    first."""
+    """Returns the shares of the ceilings from ``held_against`` as a table.
+
+    As text there is one table per graph and source, with the highest share first.
+    """
     frame = held_against(rows, levels, ceilings)
     frame = frame.sort_values(["graph", "source", "share"], ascending=[True, True, False], kind="stable")
     title = f"Shares of the ceilings of {ceilings.gpu}"

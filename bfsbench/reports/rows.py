@@ -1,4 +1,5 @@
-"""Rows of result files made comparable: filtered, grouped by configuration, combined over sources."""
+"""Makes result rows comparable: filters them, groups them by configuration, and combines them over
+sources."""
 
 from __future__ import annotations
 
@@ -18,26 +19,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GRAPH = ("graph", "graph_checksum")
-"""Columns that tell graphs apart."""
+"""Columns that identify a graph."""
 
 SETTING = (*GRAPH, "variant", "backend", "device", "host_cpu")
-"""Columns that must agree before two times are compared to choose a configuration; hosts may differ."""
+"""Columns that must agree before two times are compared to choose the best configuration. The hosts may
+differ."""
 
 SHAPE = ("grid", "block", "knobs")
-"""What is chosen."""
+"""Columns of a configuration that are chosen for the best time."""
 
 COLD = "_cold"
-"""Suffix of the names of tables and pictures with cold caches."""
+"""Suffix of the names of tables and pictures of runs with cold caches."""
 
 EMULATED = "_emulated"
 """Suffix of the names of tables and pictures of emulated kernels."""
 
 STATISTIC = "the median over sources of the fastest repeat"
-"""What ``search_ms`` is wherever it is combined over sources: tables, pictures, pages and texts say so."""
+"""The meaning of ``search_ms`` wherever it is combined over sources. Tables, pictures, pages and texts quote
+it."""
 TYPICAL = "the median over sources of the median repeat"
-"""What ``median_ms`` is."""
+"""The meaning of ``median_ms``."""
 SPEED_UP = "the median over sources, of fastest repeats"
-"""What ``speedup`` is."""
+"""The meaning of ``speedup``."""
 
 _SEARCH = [*GRAPH, "source", "host", "host_cpu"]
 """Columns that must agree before a speed-up is computed."""
@@ -47,7 +50,8 @@ _TIMED = ("search_ms", "search_ms_median", "search_ms_max", "prepare_ms", "compi
 
 @dataclass(frozen=True)
 class Kind:
-    """Rows whose times may stand in one table."""
+    """Rows of one family whose times may stand in one table: all measured warm, all measured cold, or all
+    emulated."""
 
     family: Family
     suffix: str
@@ -55,28 +59,31 @@ class Kind:
     rows: pd.DataFrame
 
     def configurations(self) -> pd.DataFrame:
-        """See ``configurations``."""
+        """Returns one row per configuration, combined over sources. See the function ``configurations``."""
         return configurations(self.rows, self.family)
 
     @cached_property
     def sources(self) -> dict[Hashable, list[int]]:
-        """See ``sources_of``."""
+        """The source vertices of each graph, by its name and checksum. See ``sources_of``."""
         return sources_of(self.rows)
 
     def searched(self, graph: str, checksum: str) -> str:
-        """From which sources a graph was searched, in words."""
+        """Returns the sources from which a graph was searched, in words."""
         names = self._names.get((graph, checksum), {})
         return in_words(self.sources[graph, checksum], self.family, names)
 
     @cached_property
     def _names(self) -> dict[Hashable, dict[int, str]]:
-        """See ``names_of_sources``, by graph and checksum."""
+        """The names of the sources, by the graph's name and checksum. See ``names_of_sources``."""
         return names_of_sources(self.rows, [*GRAPH])
 
 
 def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
-    """The kinds that occur, by family: measured rows (``cuda``, ``host``) with warm caches, with cold caches,
-    and rows of emulated kernels."""
+    """Splits rows by family, and each family into rows measured with warm caches, with cold caches, and
+    emulated rows.
+
+    Yields the parts that are not empty. Without rows, yields one empty part of the default family.
+    """
     rows = of_latest_code(rows)
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
         family, some = find_family(name), _where(rows["family"] == name, rows)
@@ -93,15 +100,18 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
 
 
 def as_read(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows as ``read_results`` gives them, also those that a sweep returned, whose counts are Int64."""
+    """Returns rows with the column types of ``read_results``.
+
+    A sweep returns counts as Int64, which become float64.
+    """
     counts = [name for name in rows if str(rows[name].dtype) == "Int64"]
     return rows.astype(dict.fromkeys(counts, "float64")) if counts else rows
 
 
 def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without those of a point whose code another row of the point has superseded.
+    """Drops the rows of a point that measured other code than the point's latest row.
 
-    Rows of older files do not say which code they measured; they stay.
+    Rows of older files do not say which code they measured. They are kept.
     """
     known = rows["code"].notna() & (rows["code"] != "")
     if not known.any():
@@ -114,12 +124,13 @@ def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _where(condition: pd.Series[bool], rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that satisfy the mask; the same frame if all do, since copies are expensive."""
+    """Returns the rows that satisfy the condition. If all do, it returns the frame without a copy, because
+    copies are expensive."""
     return rows if condition.all() else rows[condition]
 
 
 def compact(rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """The rows with text in these columns as categories, which are grouped much faster."""
+    """Returns the rows with text columns ``names`` as categories, which are grouped much faster."""
     import pandas as pd
 
     made = {}
@@ -133,10 +144,10 @@ def compact(rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
 def select(
     rows: pd.DataFrame, graphs: Iterable[str] = (), variants: Iterable[str] = (), backends: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """The rows of these graphs, variants and backends; an empty list means all.
+    """Returns the rows of these graphs, variants and backends. An empty list selects all.
 
-    A graph's name without its direction, or without all that stands behind it, stands for every such graph,
-    and a variant may go by an alias. Raises UsageError for a name that no row has.
+    A graph's name may lack its direction, or everything behind any colon. It then selects all graphs that
+    begin so. A variant may be named by an alias. Raises UsageError for a name that no row has.
     """
     have = set(rows["graph"])
     wanted = [_graphs_called(name, have) for name in graphs]
@@ -170,30 +181,39 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def succeeded(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows that have a time, ``block`` as integers, with ``device``."""
+    """Returns the rows that have a time, with ``block`` as integers and an added column ``device``."""
     rows = with_device(rows[(rows["status"] == "ok") & rows["search_ms"].notna()])
     return rows.assign(block=rows["block"].astype("Int64"))
 
 
 def with_device(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with ``device``: the GPU, or the CPU of host programs."""
+    """Returns the rows with an added column ``device``: the GPU, or the CPU for host programs."""
     return rows.assign(device=rows["gpu"].where(rows["gpu"] != "", rows["host_cpu"]))
 
 
 def configurations(
     rows: pd.DataFrame, family: Family | None = None, *, also: Sequence[str] = (), baseline: str = ""
 ) -> pd.DataFrame:
-    """One row per SETTING, SHAPE and columns ``also``: one configuration, combined over all its sources.
+    """Returns one row per configuration, combined over all its sources.
 
-    ``rows`` are of one ``family``, by default that of the first.
-    Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
-    samples), ``median_ms`` (median over sources of the medians), ``spread`` and ``typical`` (medians over
-    sources of slowest / fastest and of median / fastest sample), the figures of the family, ``prepare_ms``
-    (median over sources; NaN in older rows, whose preparation was defined otherwise), ``compile_ms`` and
-    ``speedup`` (median over sources of the time of ``baseline``, a host program, the family's by default, /
-    this time; NaN unless both were taken on one machine). For a point that was measured more than once, its
-    fastest row is taken. A configuration that lacks a source of its search on the graph is left out: a median
-    over the rest would be one over other sources.
+    A configuration is a combination of values of SETTING, SHAPE and the columns ``also``. ``rows`` belong to
+    one ``family``, by default the family of the first row.
+
+    The other columns are:
+
+    - ``sources``: the number of sources;
+    - ``search_ms``: the median over sources of the fastest sample;
+    - ``median_ms``: the median over sources of the median sample;
+    - ``spread``, ``typical``: medians over sources of slowest / fastest and of median / fastest sample;
+    - the figures of the family;
+    - ``prepare_ms``: the median over sources. It is NaN in older rows, whose preparation was defined
+      otherwise;
+    - ``compile_ms``: the largest over sources;
+    - ``speedup``: the median over sources of the time of ``baseline`` / this time. ``baseline`` is a host
+      program, by default the family's. It is NaN unless both times were taken on one machine.
+
+    If a point was measured more than once, its fastest row counts. A configuration without a time from some
+    source of its search on the graph is left out, because its median would be over other sources.
     """
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     key = [*SETTING, *SHAPE, *also]
@@ -233,7 +253,7 @@ def configurations(
 
 
 def _complete(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without those of configurations that have no time from some source that they were run from."""
+    """Drops the rows of each configuration that was run from some source and has no time from it."""
     failed = rows["status"] != "ok"
     if not failed.any():
         return rows
@@ -245,8 +265,11 @@ def _complete(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with as many repeats as that row of their graph which has the fewest: the first ones count.
-    The fastest of more repeats would be a smaller number of the same distribution."""
+    """Returns the rows with equally many repeats on each graph.
+
+    The row with the fewest repeats sets the number for its graph. Of other rows, the first repeats count.
+    Otherwise the fastest of more repeats would tend to be smaller by chance.
+    """
     import pandas as pd
 
     if "search_ms_samples" not in rows:
@@ -276,8 +299,10 @@ def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:
-    """The best configurations of the graphs that were searched from equally many sources, the number that
-    most graphs have: graphs of another sweep do not enter a ranking."""
+    """Returns the best configurations of those graphs that were searched from the usual number of sources.
+
+    The usual number is the one that most graphs have. This keeps graphs of another sweep out of a ranking.
+    """
     if best.empty:
         return best
     counts = best.drop_duplicates(list(GRAPH))["sources"].value_counts()
@@ -290,16 +315,18 @@ def _inverse(figure: Figure) -> str:
 
 
 def _baseline(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
-    """``baseline_ms`` by graph, machine and source: the best time of that CPU program there."""
+    """Returns ``baseline_ms`` for each graph, machine and source: the best time of the CPU program
+    ``variant`` there."""
     known = (rows["variant"] == variant) & (rows["backend"] == "host") & (rows["host"] != "")
     grouped = rows[known].groupby(_SEARCH, as_index=False, dropna=False, observed=True)
     return grouped.agg(baseline_ms=("search_ms", "min"))
 
 
 def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The best of the configurations that agree in the columns ``by``.
+    """Returns the best configuration for each combination of values of the columns ``by``.
 
-    Only those with the most sources compete: one that failed from some sources must not win by the rest.
+    Only configurations with the most sources compete. Otherwise a configuration that failed from some sources
+    might win by its times from other sources.
     """
     ranked = frame.sort_values(["sources", "search_ms"], ascending=[False, True], kind="stable")
     return ranked.drop_duplicates(list(by))
@@ -308,12 +335,15 @@ def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def comparable(
     rows: pd.DataFrame, family: Family | None = None, *, also: Sequence[str] = (), baseline: str = ""
 ) -> pd.DataFrame:
-    """The ``configurations`` that have a time from every source that counts on their graph.
+    """Returns the ``configurations`` on each graph whose times can be compared.
 
-    A median over sources must not be held against one over others, nor may a search that failed from some
-    win by the rest. So one set of sources counts on a graph: of those that searches were run from, with or
-    without success, the one that allows most comparisons. Rows from other sources are left out, and all
-    have equally many repeats (``equal_repeats``).
+    A median over some sources must not be compared with a median over other sources. So one set of sources is
+    chosen for each graph. It is the set that allows most comparisons, among the sets of sources that searches
+    were run from, with or without success. Only configurations with times from all these sources are
+    returned.
+
+    Rows from other sources are left out. All rows of a graph have equally many repeats (see
+    ``equal_repeats``).
     """
     rows = equal_repeats(rows)
     counting = counting_sources(rows)
@@ -323,7 +353,10 @@ def comparable(
 
 
 def counting_sources(rows: pd.DataFrame) -> pd.DataFrame:
-    """The graphs with the sources that count there (see ``comparable``)."""
+    """Returns the sources of each graph whose times are compared, one graph and source per row.
+
+    ``comparable`` says how these sources are chosen.
+    """
     import pandas as pd
 
     runs = with_device(rows)[[*GRAPH, "variant", "device", "source"]].drop_duplicates()
@@ -337,20 +370,31 @@ def counting_sources(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, int]:
-    """From these sources: how many searches beside one, times sources; among equals, more sources."""
+    """Returns how many comparisons a set of sources allows, and its number of sources, which decides between
+    equals.
+
+    A search can be compared if it was run from all these sources. The number of comparisons is the number of
+    sources times the number of these searches less one.
+    """
     searches = sum(sources <= other for other in sets)
     return (searches - 1) * len(sources), len(sources)
 
 
 def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:
-    """The vertices from which each graph (name, checksum) was searched; none of a family without sources."""
+    """Returns the source vertices of each graph, by its name and checksum.
+
+    The list is empty for a family without sources.
+    """
     searched = rows[[*GRAPH, "source"]].drop_duplicates()
     groups = searched.groupby(list(GRAPH))["source"]
     return {key: sorted(map(int, sources.dropna().unique())) for key, sources in groups}
 
 
 def short_names(graphs: Iterable[str]) -> dict[str, str]:
-    """Names of graphs without options and parameters, as far as that still tells them apart."""
+    """Returns short names of graphs by their full names.
+
+    Options and parameters are left out, unless two short names would then be equal.
+    """
     found = {}
     graphs = list(dict.fromkeys(graphs))
     shorter = [
@@ -363,8 +407,10 @@ def short_names(graphs: Iterable[str]) -> dict[str, str]:
 
 
 def names_of_sources(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, dict[int, str]]:
-    """For each value of ``by`` the names that graphs' files give to sources, where their vertices have
-    names."""
+    """Returns the names of source vertices for each value of the columns ``by``.
+
+    Names come from the graphs' files. Graphs whose vertices have no names are left out.
+    """
     if "source_id" not in rows:
         return {}
     named = rows[rows["source_id"].notna() & (rows["source_id"] != "")]
@@ -375,7 +421,10 @@ def names_of_sources(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, 
 
 
 def in_words(sources: Sequence[int], family: Family, names: Mapping[int, str]) -> str:
-    """``source 7`` or ``64 sources``; what one run is where there are none, such as ``all pairs``."""
+    """Returns the sources in words, such as ``source 7`` or ``64 sources``.
+
+    Without sources, it returns the family's words for one run, such as ``all pairs``.
+    """
     if not sources:
         return family.one
     if len(sources) > 1:
@@ -384,5 +433,6 @@ def in_words(sources: Sequence[int], family: Family, names: Mapping[int, str]) -
 
 
 def called(source: int, names: Mapping[int, str]) -> str:
-    """A source by its name, if it has one, with its number behind: ``ann (0)``, ``7``."""
+    """Returns a source as text: its name, if it has one, with the number behind, as in ``ann (0)``; else only
+    the number."""
     return f"{names[source]} ({source})" if source in names else str(source)

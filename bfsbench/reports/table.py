@@ -1,7 +1,7 @@
-"""Tables of commands: data with names for programs, and layouts for people.
+"""Defines the tables that commands print: data with names for programs, and layouts for people.
 
-Tables are written as text, Markdown, LaTeX, CSV or JSON. In a terminal, cells are wrapped, and columns that
-do not fit its width stand in parts below each other.
+Tables are written as text, Markdown, LaTeX, CSV or JSON. In a terminal, cells are wrapped. Columns that do
+not fit into the terminal's width stand in parts below each other.
 """
 
 from __future__ import annotations
@@ -28,28 +28,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Cell = str | int | float | None
-"""None is a missing value: an empty cell, a JSON null."""
+"""The value of a cell. None is a missing value: an empty cell in text, and null in JSON."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table; :mod:`bfsbench.reports.table` turns it into text.
+    """One table of data. :func:`render` turns it into text.
 
-    ``rows`` hold one cell per column. Where one long table suits programs but is hard to read, ``drawings``
-    hold the same data in tables for people (None: the table serves both).
+    ``rows`` hold one cell per column. A long table may suit programs but be hard to read. ``drawings`` then
+    hold its data in tables for people. None means that the table serves both.
     """
 
     name: str
-    """Key of the table in JSON."""
+    """The table's key in JSON."""
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
     notes: tuple[str, ...] = ()
     drawings: tuple[Table, ...] | None = None
     legend: tuple[str, ...] = ()
-    """Notes on what the drawings show, for people who read those."""
+    """Notes for readers of the drawings, on what the drawings show."""
     heat: bool = False
-    """Whether the numbers right of the first column are times, shaded by their ratio to the smallest."""
+    """Whether the numbers right of the first column are times, which are shaded by their ratio to the
+    smallest."""
 
     @classmethod
     def of(
@@ -62,7 +63,7 @@ class Table:
         heat: bool = False,
         legend: Iterable[str] = (),
     ) -> Table:
-        """A table with the columns and rows of a frame; NaN and infinity become None."""
+        """Returns a table with the columns and rows of a data frame. NaN and infinity become None."""
         finite = frame.replace([math.inf, -math.inf], math.nan).astype(object)
         cells = finite.where(finite.notna(), None)
         rows = list(cells.itertuples(index=False, name=None))
@@ -71,49 +72,50 @@ class Table:
         return cls(name, title, columns, rows, tuple(notes), drawn, tuple(legend), heat)
 
     def columns_of(self, *columns: str) -> Table:
-        """The same rows with these columns only, untitled, for ``drawings``."""
+        """Returns a table with these columns of this table and without a title, for ``drawings``."""
         places = [self.columns.index(column) for column in columns]
         return Table("", "", columns, [tuple(row[place] for place in places) for row in self.rows])
 
     def frame(self) -> pd.DataFrame:
-        """The same as a pandas table, for a notebook."""
+        """Returns the table's columns and rows as a pandas data frame, for a notebook."""
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=list(self.columns))
 
 
 WIDTH = 100
-"""Columns that text may take in a file or a pipe."""
+"""Number of columns that text may take in a file or a pipe."""
 LEAST_WIDTH = 40
-"""Columns of a terminal below which nothing is made to fit."""
+"""Least width of text for a terminal. Text does not fit into narrower terminals."""
 
 _GAP = 2
 _BREAK = re.compile(r"(?<=[,:\s])(?![\d\s])")
-"""Where a name may be broken that is too long for its column: ``lattice(rows=60,`` ``columns=60):``."""
+"""The places where a name that is too long for its column may be broken, as in ``lattice(rows=60,``
+``columns=60):``."""
 
 Splitter = Callable[[str], list[str]]
 
 
 def width_of(is_terminal: bool) -> int:
-    """Columns of the terminal, or WIDTH for anything else."""
+    """Returns the number of columns of the terminal. For anything else than a terminal it returns WIDTH."""
     if not is_terminal:
         return WIDTH
     return max(LEAST_WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def filled(text: str, width: int = WIDTH) -> str:
-    """A paragraph broken at spaces."""
+    """Returns a paragraph broken into lines at spaces."""
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def in_columns(
     lines: Sequence[Sequence[str]], sides: Sequence[str], width: int = WIDTH, *, wrap: bool = True
 ) -> str:
-    """Lines of cells, the first of them the head, in columns two spaces apart.
+    """Returns lines of cells as text in columns that are two spaces apart. The first line holds the headings.
 
-    ``sides`` says of each column ``left`` or ``right``. Where that is wider than ``width``, the longest cells
-    are wrapped (unless ``wrap`` is False) at spaces and then after commas and colons. Where it is still
-    too wide, columns go below the others, beside the first column once more.
+    ``sides`` is ``left`` or ``right`` for each column. If the text is wider than ``width``, the longest cells
+    are wrapped at spaces, then after commas and colons. ``wrap`` set to False prevents this. If the text is
+    still too wide, the last columns follow below, beside a copy of the first column.
     """
     widths = _widths(lines)
     if wrap:
@@ -131,7 +133,7 @@ def in_columns(
 def _ruled(
     lines: Sequence[Sequence[str]], sides: Sequence[str], widths: Sequence[int], places: Sequence[int]
 ) -> str:
-    """Some of the columns, with a rule under the head."""
+    """Returns some of the columns as text, under a line of headings with a rule below."""
     from tabulate import tabulate
 
     head, *body = [[line[place] for place in places] for line in lines]
@@ -141,7 +143,10 @@ def _ruled(
 
 
 def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
-    """The columns of each part: the first, and as many others as there is room for, at least one."""
+    """Splits columns into parts that fit the width. Returns the indices of the columns of each part.
+
+    Each part has the first column and at least one other column.
+    """
     parts: list[list[int]] = [[0]]
     for place in range(1, len(widths)):
         wanted = _total([widths[one] for one in (*parts[-1], place)])
@@ -163,14 +168,17 @@ def _widths(lines: Iterable[Iterable[str]]) -> list[int]:
 
 
 def _least(lines: Sequence[Sequence[str]], split: Splitter) -> list[int]:
-    """How narrow each column can be: as its longest piece that is not broken."""
+    """Returns the least width of each column: the length of its longest piece that is not broken."""
     return _widths(
         [[max(map(str.strip, split(cell)), key=len, default="") for cell in line] for line in lines]
     )
 
 
 def _fitted(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """The widths, the largest reduced until all fit, none below its least."""
+    """Reduces the widest columns until all columns fit. Returns the widths.
+
+    ``least`` is the smallest width of each column.
+    """
     fitted = list(widths)
     while _total(fitted) > width:
         pliable = [place for place, room in enumerate(fitted) if room > least[place]]
@@ -181,7 +189,7 @@ def _fitted(widths: Sequence[int], least: Sequence[int], width: int) -> list[int
 
 
 def _wrapped(cell: str, width: int, split: Splitter) -> str:
-    """The cell in lines of this width, as far as its pieces allow."""
+    """Returns the cell broken into lines of this width, as far as its pieces allow."""
     if split is str.split:
         return filled(cell, width)
     lines = [""]
@@ -194,7 +202,7 @@ def _wrapped(cell: str, width: int, split: Splitter) -> str:
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
-"""Of the names of files: which of FORMATS they mean."""
+"""The format in FORMATS that each suffix of a file name means."""
 
 _HEADERS = {
     "gpu": "GPU",
@@ -218,7 +226,7 @@ _HEADERS = {
     "sectors_a_request": "sectors/request",
     "distinct_kib": "distinct KiB",
 }
-"""Headings that are not the column's name with spaces; families define others."""
+"""Headings of columns that differ from the column's name with spaces. Families define further headings."""
 
 _SHADES = ((1.0, "*", "green"), (1.25, "·", "green"), (2.0, "░", "cyan"), (4.0, "▒", "yellow"))
 _DARKEST = ("▓", "red")
@@ -226,17 +234,18 @@ HEAT_LEGEND = "Marks: * best, · up to 1.25, ░ up to 2, ▒ up to 4, ▓ more 
 
 
 def format_of(path: Path) -> str | None:
-    """Which of FORMATS the name of a file means; None when it means none."""
+    """Returns the format in FORMATS that the suffix of a file's name means, or None if it means none."""
     return SUFFIXES.get(path.suffix.lower())
 
 
 def render(
     tables: Sequence[Table], style: str, *, colour: bool = False, narrow: str = "", width: int = WIDTH
 ) -> str:
-    """All tables in one of FORMATS, ending with a newline.
+    """Returns all tables as one text in one of FORMATS, ending with a newline.
 
-    Text fits ``width`` columns as far as it can, and ``colour`` colours its heat maps with terminal escapes.
-    CSV holds one table: raises UsageError for several; ``narrow`` names the option that leaves one.
+    Text is at most ``width`` columns wide, as far as possible. ``colour`` adds terminal colours to heat maps.
+    CSV holds only one table, so several tables raise UsageError. ``narrow`` is the option that the error's
+    message suggests for selecting one table.
     """
     if style != "json":
         tables = [_printable(table) for table in tables]
@@ -255,7 +264,7 @@ def render(
 
 
 def _printable(table: Table) -> Table:
-    """The table with control characters escaped."""
+    """Returns the table with control characters escaped."""
     return replace(
         table,
         title=printable(table.title),
@@ -268,13 +277,13 @@ def _printable(table: Table) -> Table:
 
 
 def header(column: str) -> str:
-    """A column's heading, the unit last."""
+    """Returns a column's heading, with the unit last."""
     return _HEADERS.get(column) or _headings().get(column) or column.replace("_", " ")
 
 
 @cache
 def _headings() -> dict[str, str]:
-    """What people read above the figures of families, and above sums over the steps of a run."""
+    """Returns the headings of the families' figures, and of sums over the steps of a run."""
     families = look().families.values()
     figures = (figure for family in families for figure in family.figures)
     totals = {column.name: column.total for family in families for column in family.profile if column.total}
@@ -319,7 +328,7 @@ _LATEX_HEAD = "% In the preamble: \\usepackage{booktabs}\n"
 
 
 def _latex(table: Table) -> Iterable[str]:
-    """A floating table for each drawing, with the notes of the whole above the first."""
+    """Yields the LaTeX text of a table: the notes, then one floating table for each drawing."""
     from tabulate import tabulate
 
     notes = [f"% {_for_latex(note)}\n" for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
@@ -338,7 +347,7 @@ def _latex(table: Table) -> Iterable[str]:
 
 
 def _for_latex(text: str) -> str:
-    """The text with what means something to LaTeX escaped, as tabulate does it in cells."""
+    """Returns the text with LaTeX's special characters escaped, like tabulate escapes them in cells."""
     from tabulate import LATEX_ESCAPE_RULES
 
     return "".join(LATEX_ESCAPE_RULES.get(one, one) for one in text)
@@ -362,7 +371,8 @@ def _lines(notes: Iterable[str], width: int) -> list[str]:
 
 
 def _columns(table: Table, colour: bool, width: int) -> str:
-    """Cells in columns under a ruled head; those of a heat map are not wrapped."""
+    """Returns the cells as text in columns, under a line of headings with a rule below. Cells of a heat map
+    are not wrapped."""
     lines = [[header(column) for column in table.columns], *_cells(table, colour)]
     return in_columns(lines, _alignment(table), width, wrap=not table.heat)
 
@@ -376,7 +386,10 @@ def _alignment(table: Table) -> list[str]:
 
 
 def _cells(table: Table, colour: bool = False) -> list[list[str]]:
-    """Every cell as text; the fractions of a column, or of a heat map, have the same number of digits."""
+    """Returns every cell as text.
+
+    All fractions in a column, or in a whole heat map, have equally many digits.
+    """
     if not table.heat:
         named = zip(table.columns, zip(*table.rows, strict=True), strict=bool(table.rows))
         columns = [[_cell(cell, _digits(column)) for cell in _called(name, column)] for name, column in named]
@@ -390,15 +403,18 @@ def _cells(table: Table, colour: bool = False) -> list[list[str]]:
 
 
 def _called(name: str, column: Sequence[Cell]) -> Sequence[Cell]:
-    """A column of variants with their aliases; any other column unchanged."""
+    """Returns the cells of a column. Names of variants get their aliases; other columns are unchanged."""
     from bfsbench.variants import with_aliases
 
     return [with_aliases(str(cell)) for cell in column] if name == "variant" else column
 
 
 def _digits(cells: Iterable[Cell]) -> int:
-    """Digits after the point that show three significant ones of the smallest number; but two if the largest
-    would get more than five."""
+    """Returns the number of digits after the point for a column of numbers.
+
+    It shows three significant digits of the smallest number. It is one less if the largest number would get
+    more than five significant digits.
+    """
     sizes = [abs(cell) for cell in cells if isinstance(cell, float) and cell] or [1.0]
     least, most = (2 - math.floor(math.log10(size)) for size in (min(sizes), max(sizes)))
     return min(max(min(least, max(least - 1, most + 2)), 1), 6)
@@ -413,7 +429,7 @@ def _cell(cell: Cell, digits: int) -> str:
 
 
 def _shaded(cell: Cell, digits: int, best: float, colour: bool) -> str:
-    """A time followed by a mark for its ratio to the best."""
+    """Returns a time as text with a mark that shows its ratio to the best time."""
     text = _cell(cell, digits)
     if not isinstance(cell, float):
         return text

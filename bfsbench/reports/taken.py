@@ -1,4 +1,4 @@
-"""Which code the rows of a table measured, and when: a line below it, made of the rows."""
+"""Makes the line below a table that says which code its rows measured, and when."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _COMMIT, _DAY = 7, len("2026-11-21")
 
 
 def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
-    """The files of rows that stand in one table."""
+    """Returns the result files that the rows of one table come from."""
     return [*dict.fromkeys(file for frame in frames if "file" in frame for file in frame["file"].unique())]
 
 
 def line_of(
     frames: Sequence[pd.DataFrame], reason: str | None, commands: Mapping[str, str] | None = None
 ) -> str:
-    """The files, commits and days of rows that stand in one table; empty without rows.
+    """Returns a line with the files, commits and days of the rows of one table. It is empty without rows.
 
-    ``commands`` says by which command a file was written, as far as that is known. ``reason`` says why rows
-    of one search may be of different code; such searches are then named. Raises InputError where there are
-    some and no reason.
+    ``commands`` gives the command that wrote each file, where it is known. ``reason`` says why rows of one
+    search may have measured different code. The line then names these searches. Raises InputError if there
+    are some and ``reason`` is None.
     """
     import pandas as pd
 
@@ -55,7 +55,11 @@ def line_of(
 
 
 def _mixed(rows: pd.DataFrame) -> list[str]:
-    """Searches whose rows, with equal knobs, measured different code; rows without a hash go by commit."""
+    """Finds searches whose rows measured different code although their knob values are equal. Returns texts
+    that name these searches.
+
+    For rows without a hash of their code, the commit is compared instead.
+    """
     said = rows.assign(code=rows["code"].where(rows["code"] != "", rows["commit"]))
     found: dict[str, dict[str, None]] = {}
     for (variant, *_), some in said.groupby(_SEARCH, sort=False, dropna=False):

@@ -1,1 +1,1 @@
-"""What commands show besides sweeps: checks, costs by source line, exercises, ceilings and lists."""
+"""Implements the commands besides sweeps: checks, costs by source line, exercises, ceilings and lists."""

@@ -1,8 +1,9 @@
-"""Variants in the watching emulator: faults of their kernels, found on small graphs without a GPU.
+"""Runs variants in an emulator that watches memory accesses, and finds faults of their kernels without a GPU.
 
-Every combination of graph, knobs and seed is one run. The seed decides the order of threads, the launch, and
-the source. Unless knobs are given, every second run takes some that lead through other parts of the kernels:
-``Variant.check_knobs``. A run ends when it fails; what was found before counts.
+There is one run for each combination of graph, knobs and seed. The seed decides the order of threads, the
+launch, and the source. Unless knobs are given, every second run takes knob values from
+``Variant.check_knobs``, which lead through other parts of the kernels. A run ends when it fails. Faults found
+before that count.
 """
 
 from __future__ import annotations
@@ -34,24 +35,26 @@ GRAPHS = (
     "kronecker(scale=7,edge_factor=8)",
     "dense(nodes=48,density=0.5):symmetrised",
 )
-"""Random arcs, some twice; long and narrow; with hubs and isolated vertices; dense."""
+"""The graphs of a check: random arcs, some of them twice; a long and narrow lattice; hubs and isolated
+vertices; and a dense graph."""
 
 LARGER_GRAPH = "kronecker(scale=11,edge_factor=8)"
-"""With levels of more vertices than a block has threads, and rows of more arcs than a small queue takes. It
-is searched only where no knobs are given."""
+"""A graph that has levels of more vertices than a block has threads, and rows of more arcs than a small queue
+takes. It is searched only if no knobs are given."""
 
 SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)")
-"""For families without a source, whose kernels do V^3 operations and more."""
+"""The graphs of a check for families without a source, whose kernels do V^3 operations and more."""
 
 LAUNCHES = ((4, 64), (None, 32), (1, 128), (3, 96))
-"""Grids and blocks; the seed of a run chooses one. Rounds of 4 and of 16 seeds begin with the next, so that
-under enough seeds each meets every setting of knobs, which change with the seed as well."""
+"""Grids and blocks; the seed of a run chooses a pair. Rounds of 4 and of 16 seeds begin with the next pair.
+So with enough seeds, each pair meets every knob setting, which changes with the seed as well."""
 
 LAUNCHES_BESIDES, LAUNCHES_A_VERTEX = 1000, 16
-"""A search has no end if it makes more launches. A level has at least one vertex, and takes some launches."""
+"""The most launches of a search are a fixed number plus a number per vertex. More launches mean that the
+search does not end. Each level has at least one vertex and takes a few launches."""
 
 ENDING = frozenset({"out of bounds", "use after free", "misaligned access", "endless"})
-"""Faults that end a run, whose error says no more than the finding."""
+"""Faults that end a run. The run's error then adds nothing to the finding."""
 
 FOUND = ("variant", "fault", "kernel", "where", "line", "other_line", "benign", "runs", "of_runs")
 """Columns of :func:`table`."""
@@ -65,18 +68,19 @@ class Report:
     runs: int = 0
     findings: dict[tuple[str, frozenset[Line | None]], Found] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
-    """How many runs ended with each message."""
+    """The number of runs that ended with each message."""
     unmet: set[Line] = field(default_factory=set)
-    """Comments that declare something benign, beside lines that have run, which nothing was found to need."""
+    """Comments that declare a benign fault which no run showed. Only comments beside lines that have run are
+    listed."""
 
     @property
     def undeclared(self) -> list[Found]:
-        """Findings that no comment declares benign."""
+        """The findings that no comment declares benign."""
         return [found for found in self.findings.values() if not found.first.benign]
 
     @property
     def benign(self) -> list[Found]:
-        """Findings that a comment declares benign."""
+        """The findings that a comment declares benign."""
         return [found for found in self.findings.values() if found.first.benign]
 
     @property
@@ -87,15 +91,18 @@ class Report:
 
 @dataclass(frozen=True)
 class Found:
-    """A finding, and the number of runs that made it."""
+    """A finding, and the number of runs in which it occurred."""
 
     first: Finding
     runs: int
     knobs: str = ""
-    """As options, those that the first of these runs has taken from ``Variant.check_knobs``."""
+    """The knob values from ``Variant.check_knobs`` in the first of these runs, as options."""
 
     def shown(self, runs: int) -> Iterator[str]:
-        """The finding, and in how many of all ``runs`` it was made, for a terminal."""
+        """Yields the lines that show the finding in a terminal.
+
+        They say in how many of all ``runs`` it occurred.
+        """
         knobs = f", with {self.knobs}" if self.knobs else ""
         return self.first.shown(f"{self.runs} of {runs} runs{knobs}")
 
@@ -103,11 +110,12 @@ class Found:
 def check(
     variant: type[Variant], axes: Axes, graphs: Sequence[GraphName], seeds: int, begin: Callable[[], None]
 ) -> Report:
-    """Run a variant under every seed on every graph that its family takes; ``begin`` is called for each run.
+    """Runs a variant under every seed on every graph that its family accepts. Returns the findings.
 
-    Grids and blocks are those of ``axes``, or of LAUNCHES where it has none. The runs are in a process of
-    their own; if a kernel ends it, this is the only failure of the report.
-    Raises UsageError for a variant without kernels, an unknown graph, knobs out of range.
+    The grids and blocks come from ``axes``, or from LAUNCHES if ``axes`` has none. ``begin`` is called before
+    each run. The runs take place in a child process. If a kernel ends that process, this is the only failure
+    in the report. Raises UsageError for a variant without kernels, for an unknown graph, and for knobs out of
+    range.
     """
     if not issubclass(variant, KernelProgram):
         raise UsageError(f"variant {variant.name} has no kernels to check")
@@ -146,7 +154,7 @@ def _check(
                 others = {} if axes.knobs else _in_turn(variant, number, seed)
                 try:
                     _run(variant, axes, graph, dict(knobs), others, seed, report)
-                except (UsageError, LaunchError):  # other knobs, which the graph does not suit
+                except (UsageError, LaunchError):  # the other knobs do not suit the graph
                     _run(variant, axes, graph, dict(knobs), {}, seed, report)
     if not report.runs:
         named = ", ".join(name.locator for name in graphs)
@@ -156,7 +164,7 @@ def _check(
 
 
 def table(reports: Iterable[Report]) -> pd.DataFrame:
-    """What was found, a row each: see :func:`bfsbench.api.check`."""
+    """Returns the findings and failures as a data frame, one row each; see :func:`bfsbench.api.check`."""
     import pandas as pd
 
     rows: list[tuple[object, ...]] = []
@@ -172,18 +180,21 @@ def table(reports: Iterable[Report]) -> pd.DataFrame:
 
 
 def usual_graphs(variant: type[Variant], axes: Axes) -> list[GraphName]:
-    """The graphs of a check unless others are asked for, a larger one only where knobs are the default."""
+    """Returns the graphs of a check by default. The larger graph is included only if no knobs are given."""
     graphs = GRAPHS if axes.knobs else (*GRAPHS, LARGER_GRAPH)
     return [*map(resolve, graphs if find_family(variant.family).from_sources else SMALLER_GRAPHS)]
 
 
 def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[GraphName], seeds: int) -> int:
-    """How many runs ``check`` makes, unless the variant's family refuses some of the graphs."""
+    """Returns the number of runs that ``check`` makes, unless the variant's family refuses some graphs."""
     return len(graphs) * len(knob_settings(variant, axes.knobs, {})) * seeds
 
 
 def _in_turn(variant: type[Variant], graph: int, seed: int) -> Mapping[str, KnobValue]:
-    """What every second run of a graph takes from ``check_knobs``: all settings, one after the other."""
+    """Returns the knob values that a run takes from the variant's ``check_knobs``.
+
+    Every second run takes one of these settings, in turn. All other runs take none.
+    """
     settings = variant.check_knobs
     if not settings or (graph + seed) % 2:
         return {}
@@ -210,9 +221,10 @@ def _run(
     seed: int,
     report: Report,
 ) -> None:
-    """``others`` are knobs besides those given.
+    """Runs a variant once, and adds the findings to the report.
 
-    Raises UsageError or LaunchError if the graph does not suit them.
+    ``others`` are knob values besides the given ones. Raises UsageError or LaunchError if ``others`` do not
+    suit the graph.
     """
     family = find_family(variant.family)
     source = _source(graph, seed) if family.from_sources else None
@@ -249,12 +261,13 @@ def _run(
 
 
 def _source(graph: Graph, seed: int) -> int:
-    """A vertex that an arc leaves, if there is one."""
+    """Returns a vertex that at least one arc leaves, if there is one."""
     starts = np.flatnonzero(np.diff(graph.row_offsets))
     return int(starts[seed * 7919 % starts.size]) if starts.size else seed * 7919 % graph.num_vertices
 
 
 def _distinct(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """One finding for each pair of lines: the schedule decides which of the two comes first."""
+    """Yields one finding for each pair of lines, because the schedule decides which of the two lines comes
+    first."""
     seen = {(finding.fault, frozenset(finding.lines)): finding for finding in findings}
     yield from seen.values()

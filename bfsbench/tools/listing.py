@@ -1,4 +1,4 @@
-"""The lists of 'bfsbench list' as tables: variants, their papers, knobs and counters, datasets,
+"""Makes the tables of ``bfsbench list``: variants with their papers, knobs and counters; datasets; and
 generators."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def variants() -> Table:
-    """Every variant with its declaration."""
+    """Returns a table of every variant with its declaration."""
     columns = (
         *("name", "aliases", "family", "summary", "origin"),
         *("layout", "frontier", "parallel_unit", "work", "knobs"),
@@ -47,13 +47,14 @@ def variants() -> Table:
 
 
 def variants_in_brief() -> Table:
-    """Every search in one line."""
+    """Returns a table of all variants, with one line for each."""
     table = variants()
     return replace(table, drawings=(table.columns_of("name", "family", "aliases", "summary"),))
 
 
 def papers() -> Table:
-    """Every figure of a paper that a variant implements, with its kernel file or native program."""
+    """Returns a table of every figure of a paper that a variant implements, with its kernel file or native
+    program."""
     columns = ("paper", "figure", "variant", "file")
     found: list[tuple[str, str, str, str]] = []
     for variant in look().variants.values():
@@ -66,14 +67,16 @@ def papers() -> Table:
 
 
 def _in_order(row: tuple[str, ...]) -> tuple[object, ...]:
-    """Rows sorted by paper, then by number of the figure; those without a number come last."""
+    """Returns a key that sorts rows by paper, then by the number of the figure. Figures without a number come
+    last."""
     paper, figure, *others = row
     number = re.search(r"Fig\. (\d+)(?:\.(\d+))?", figure)
     return paper, not number, [int(part or 0) for part in number.groups()] if number else [], figure, *others
 
 
 def source_of(variant: type[Variant]) -> Path:
-    """The file of a variant's kernels, or of its native program; else the module that declares it."""
+    """Returns the file of a variant's kernels or of its native program, else the module that declares the
+    variant."""
     from bfsbench.entries.variant import EntryVariant
     from bfsbench.support.toolchain import HERE
     from bfsbench.variants.base import KernelProgram
@@ -87,7 +90,8 @@ def source_of(variant: type[Variant]) -> Path:
 
 
 def shown_path(path: Path) -> str:
-    """The path of a file: relative to the project inside it, otherwise absolute."""
+    """Returns the path of a file. It is relative to the project for a file inside it, and unchanged
+    otherwise."""
     for root in (CUDA_SRC.parent, PACKAGE.parent):
         if path.is_relative_to(root):
             return str(path.relative_to(root))
@@ -95,7 +99,7 @@ def shown_path(path: Path) -> str:
 
 
 def variant_tables(variant: type[Variant]) -> list[Table]:
-    """One variant: its docstring and declaration, then its knobs and its counters."""
+    """Returns the tables of one variant: its docstring and declaration, its knobs, and its counters."""
     facts = {
         "aliases": ", ".join(variant.aliases),
         "family": variant.family,
@@ -124,7 +128,7 @@ def variant_tables(variant: type[Variant]) -> list[Table]:
 
 
 def knobs() -> Table:
-    """Every parameter of every search besides grid and block."""
+    """Returns a table of every knob of every variant."""
     columns = ("variant", "name", "option", "default", "legal_values", "set_at", "meaning")
     rows: list[tuple[Cell, ...]] = []
     drawings = []
@@ -147,7 +151,7 @@ def knobs() -> Table:
 
 
 def counters() -> Table:
-    """Every counter that searches have in level profiles."""
+    """Returns a table of every counter that variants write into level profiles."""
     columns = ("variant", "name", "meaning")
     rows: list[tuple[Cell, ...]] = [
         (variant.name, *fact) for variant in look().variants.values() for fact in variant.counters.items()
@@ -159,9 +163,10 @@ def counters() -> Table:
 
 
 def datasets() -> Table:
-    """Every graph of the catalogue: published counts, the papers it appears in, whether it is present.
+    """Returns a table of every graph in the catalogue: published counts, the papers that use it, and whether
+    it is present.
 
-    Raises UsageError when the user's catalogue is malformed.
+    Raises UsageError if the user's catalogue is malformed.
     """
     from bfsbench.graphs.catalogue import Catalogue
     from bfsbench.graphs.store import presence
@@ -186,7 +191,7 @@ def datasets() -> Table:
 
 
 def _by(column: str, table: Table, shown: tuple[str, ...]) -> Iterator[Table]:
-    """A table with these columns for each value of another column."""
+    """Yields a table with the columns ``shown`` for each value of ``column``."""
     place = table.columns.index(column)
     for value in dict.fromkeys(row[place] for row in table.rows):
         members = replace(table, rows=[row for row in table.rows if row[place] == value])
@@ -194,13 +199,17 @@ def _by(column: str, table: Table, shown: tuple[str, ...]) -> Iterator[Table]:
 
 
 def datasets_in_brief() -> Table:
-    """Every graph of the catalogue in one line. Raises UsageError as ``datasets`` does."""
+    """Returns a table of all graphs in the catalogue, with one line for each.
+
+    Raises UsageError if the user's catalogue is malformed.
+    """
     table = datasets()
     return replace(table, drawings=(table.columns_of("name", "num_vertices", "num_edges", "state"),))
 
 
 def generators() -> Table:
-    """Every parameter of every family of generated graphs; a family without any has one row."""
+    """Returns a table of every parameter of every graph generator. A generator without parameters has one
+    row."""
     from bfsbench.graphs.generators import GENERATORS
 
     columns = ("generator", "description", "source", "parameter", "default", "legal_values", "meaning")
@@ -230,7 +239,7 @@ LISTS: dict[str, Callable[[], Table]] = {
     "generators": generators,
     "counters": counters,
 }
-"""All lists by name."""
+"""The functions that make each list, by the list's name."""
 
 BRIEF: tuple[Callable[[], Table], ...] = (variants_in_brief, datasets_in_brief)
-"""The lists shown by default."""
+"""The functions that make the lists shown by default."""

@@ -1,10 +1,10 @@
-"""Measured ceilings of the device, which searches are compared with.
+"""Measures the ceilings of a device, which searches are compared with.
 
-A probe is one operation, timed in some settings by kernels of ``cuda_src/probe.cu``. It is checked once, and
-the best of several runs counts. To add a probe, declare it in ``PROBES``.
+A probe is one operation, timed in some settings by kernels of ``cuda_src/probe.cu``. Its results are checked
+before and after the timed runs, and the best run counts. To add a probe, declare it in ``PROBES``.
 
-The settings of the probes of memory are the log2 of the number of elements, 4 bytes each, or of bits. Their
-arrays hold their own indices, and a pass reads every element once, so the expected sum follows from the size.
+The setting of a memory probe is log2 of the number of elements of 4 bytes, or of bits. Arrays that are summed
+hold their own indices, and a pass reads every element once. So the expected sum follows from the size.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,13 +25,13 @@ CHAINS = 32
 """Chains of operations that a thread of ``add_minima`` keeps in flight."""
 
 _MS_PER_RATE = {"GB/s": 1e6, "G/s": 1e6}
-"""Units of rates, and how much work a millisecond of one unit is."""
+"""Units of rates, and the work per millisecond that each unit means."""
 _PER_MS = {"ns": 1e6, "us": 1e3}
-"""Units of times, and how many a millisecond has."""
+"""Units of times, and the number of each unit in a millisecond."""
 
 
 class ProbeError(BfsbenchError):
-    """A probe's kernels gave a wrong result."""
+    """Raised if a probe's kernels give a wrong result."""
 
 
 @dataclass(frozen=True)
@@ -39,38 +39,38 @@ class Trial:
     """One setting of a probe, ready to be timed."""
 
     setting: str
-    """The setting as text: ``16 MiB``, ``132 x 1024 threads``."""
+    """The setting as text, such as ``16 MiB`` or ``132 x 1024 threads``."""
     work: float
-    """The amount of work of one run: bytes, accesses, barriers."""
+    """The amount of work of one run, in bytes, accesses, barriers or other operations."""
     run: Callable[[], None]
-    """Issues the work; it may also wait for it."""
+    """Issues the work. It may also wait for its end."""
     verify: Callable[[], None]
     """Raises ProbeError unless the results of all runs so far are right."""
     working_set: int | None = None
-    """The working set in bytes, where the speed depends on it."""
+    """The working set in bytes, if the speed depends on it."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One of the device's ceilings."""
+    """One of the device's ceilings, and how it is measured."""
 
     name: str
     meaning: str
     """The meaning of one unit of work."""
     unit: str
-    """The unit: a rate (``GB/s``, ``G/s``) or the time of one operation (``ns``, ``us``)."""
+    """The unit: a rate (``GB/s``, ``G/s``), or the time of one operation (``ns``, ``us``)."""
     trial: Callable[[Device, int], Trial]
     """Prepares a trial on a device in one of the settings."""
     settings: tuple[int, ...]
     small: tuple[int, ...]
-    """Settings for an emulated device, which only tests the kernels."""
+    """Settings for an emulated device, where a probe only tests its kernels."""
 
     @property
     def is_rate(self) -> bool:
         return self.unit in _MS_PER_RATE
 
     def in_unit(self, work: float, milliseconds: float) -> float:
-        """The figure of an amount of work done in a time."""
+        """Returns the rate or time, in the probe's unit, of an amount of work done in some milliseconds."""
         if self.is_rate:
             return work / milliseconds / _MS_PER_RATE[self.unit]
         return milliseconds * _PER_MS[self.unit] / work
@@ -78,7 +78,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Figure:
-    """The result of one trial: ``value`` is the best of the ``samples``, all in the probe's unit."""
+    """The result of one trial. ``value`` is the best of the ``samples``. All are in the probe's unit."""
 
     probe: Probe
     setting: str
@@ -87,7 +87,8 @@ class Figure:
     samples: tuple[float, ...]
 
     def row(self, device: Device) -> dict[str, str]:
-        """The figure as a row of a file of ceilings, with the device, the host and the time."""
+        """Returns the figure as a row of a file of ceilings, with the device, the host and the time of
+        day."""
         return {
             "probe": self.probe.name,
             "setting": self.setting,
@@ -104,7 +105,10 @@ class Figure:
 
 
 def run_probe(probe: Probe, device: Device) -> Iterator[Figure]:
-    """The figures of a probe, one per setting. Raises ProbeError, DeviceError."""
+    """Runs a probe on a device. Yields one figure per setting.
+
+    Raises ProbeError if results are wrong. Raises DeviceError if the device fails.
+    """
     clock = DeviceClock(device)
     for setting in probe.small if device.backend == "cpu" else probe.settings:
         trial = probe.trial(device, setting)
@@ -121,18 +125,18 @@ def run_probe(probe: Probe, device: Device) -> Iterator[Figure]:
 
 
 def kernel(device: Device, name: str) -> Kernel:
-    """A kernel of ``cuda_src/probe.cu``."""
+    """Returns a kernel of ``cuda_src/probe.cu``."""
     return device.module(CUDA_SRC / "probe.cu", {"WIDE_OFFSETS": 0, "CHAINS": CHAINS}).kernel(name)
 
 
 def expect(what: str, found: int, expected: int) -> None:
-    """Raises ProbeError unless both numbers are equal."""
+    """Raises ProbeError unless ``found`` equals ``expected``. The message begins with ``what``."""
     if found != expected:
         raise ProbeError(f"{what}: {found} instead of {expected}; figures of this device cannot be trusted")
 
 
 def bytes_in_words(size: int) -> str:
-    """A power of two: ``16 MiB``."""
+    """Returns a power of two as a size in words, such as ``16 MiB``."""
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= factor:
             return f"{size // factor} {unit}"
@@ -145,7 +149,10 @@ _BOUND = 2**30
 
 
 def _additions(name: str, device: Device, block: int) -> Trial:
-    """Additions and minima, by as many blocks of ``block`` threads as the device holds at once."""
+    """Returns a trial of additions and minima.
+
+    It runs as many blocks of ``block`` threads as the device holds at once.
+    """
     program = kernel(device, name)
     blocks = program.resident_blocks(block)
     rounds = _ROUNDS if device.backend in GPU_BACKENDS else _ROUNDS_EMULATED
@@ -169,7 +176,8 @@ _WARP = 32
 
 
 def _dependent_loads(device: Device, bits: int) -> Trial:
-    """Loads along a random cycle in uint32[2^bits]; each load gives the next address."""
+    """Returns a trial of loads along a random cycle in uint32[2^bits]. Each load gives the address of the
+    next one."""
     order = np.random.default_rng(0).permutation(1 << bits).astype(np.uint32)
     following = np.empty_like(order)
     following[order] = np.roll(order, -1)
@@ -187,7 +195,7 @@ def _dependent_loads(device: Device, bits: int) -> Trial:
 
 
 def _barrier(device: Device, block: int) -> Trial:
-    """A block of ``block`` threads on every multiprocessor."""
+    """Returns a trial of barriers, with one block of ``block`` threads on every multiprocessor."""
     blocks = device.limits.num_multiprocessors
     rounds = _CHAIN_ROUNDS if device.backend in GPU_BACKENDS else _CHAIN_ROUNDS_EMULATED
     state, missed = device.empty(2, np.uint32), device.empty(blocks * block, np.uint32)
@@ -201,7 +209,10 @@ def _barrier(device: Device, block: int) -> Trial:
 
 
 def _launches(read_back: bool, device: Device, count: int) -> Trial:
-    """Launches of a nearly empty kernel, one after the other."""
+    """Returns a trial of launches of a nearly empty kernel, one after the other.
+
+    With ``read_back``, the host reads a number after each launch.
+    """
     launched = device.signal()
     launched.fill(0)
     launch = kernel(device, "count_launch").bind(launched, block=_WARP)
@@ -224,13 +235,14 @@ def _launches(read_back: bool, device: Device, count: int) -> Trial:
 BLOCK = 256
 _ELEMENT = 4
 _PER_VECTOR = 4
-"""Elements that a thread copies at once."""
+"""Number of elements that a thread copies at once."""
 _LEAST_WORK = 28
-"""log2 of the accesses in a run: large, so that the launch is negligible; emulated settings do one pass."""
+"""log2 of the accesses in a run. The number is large, so that the time of the launch is negligible. On an
+emulated device, a run makes one pass."""
 
 
 def _numbered(device: Device, bits: int) -> Buffer:
-    """uint32[2^bits]: 0, 1, 2, ..."""
+    """Returns a device array of uint32[2^bits] that holds 0, 1, 2, and so on."""
     numbers, number = device.empty(1 << bits, np.uint32), kernel(device, "number")
     number.bind(numbers, bits, block=BLOCK)(number.resident_blocks(BLOCK))
     return numbers
@@ -257,7 +269,8 @@ def _copy(device: Device, bits: int) -> Trial:
 
 
 def _reading(device: Device, name: str, numbers: Buffer, bits: int, sum_of_pass: int) -> Trial:
-    """A kernel that sums 2^bits elements of an array, each read once per pass."""
+    """Returns a trial of a kernel that sums 2^bits elements of an array. Each pass reads every element
+    once."""
     function, passes = kernel(device, name), _passes(device, bits)
     blocks = function.resident_blocks(BLOCK)
     sums = device.empty(blocks * BLOCK, np.uint64)
@@ -276,8 +289,8 @@ def _random_reads(device: Device, bits: int) -> Trial:
 
 
 def _random_bit_tests(device: Device, bits: int) -> Trial:
-    index_bits = bits - 5  # of words of 32 bits
-    ones = index_bits << (index_bits - 1)  # in all numbers below 2^index_bits
+    index_bits = bits - 5  # a word has 32 bits
+    ones = index_bits << (index_bits - 1)  # bits that are 1 in all numbers below 2^index_bits
     return _reading(device, "random_bit_tests", _numbered(device, index_bits), bits, ones)
 
 
@@ -333,4 +346,4 @@ _ALL = (
     ),
 )
 PROBES: dict[str, Probe] = {probe.name: probe for probe in _ALL}
-"""All probes by name, in the order they are run."""
+"""All probes by name, in the order in which they run."""

@@ -1,7 +1,7 @@
-"""The benchmark from the list of edges to the report, in this process.
+"""Runs the Graph500 benchmark from the list of edges to the report, in this process.
 
-Kernel 1 makes a graph that can be searched of a list of edges, timed. Kernel 2 is searches that leave
-parents, timed, and the check of each tree. The report has Graph500's statistics of times and rates.
+Kernel 1 builds a graph that can be searched from a list of edges. Kernel 2 runs searches that find parents.
+Both are timed. Each tree is checked. The report has Graph500's statistics of times and rates.
 """
 
 from __future__ import annotations
@@ -44,34 +44,38 @@ from bfsbench.support.errors import DeviceError, UsageError, WrongResultError
 from bfsbench.variants import find
 
 _RECIPE = Recipe(self_loops="drop", duplicates="drop")
-"""Loops and repeated edges lead nowhere new. The list, by which edges are counted, keeps them."""
+"""Loops and repeated edges are dropped from the graph, because they lead to no further vertex. The list of
+edges keeps them, and edges are counted by the list."""
 
 _ARRAYS = {
     "CSR": ("row_offsets", "column_indices"),
     "CSC": ("column_offsets", "row_indices"),
     "COO": ("edge_sources", "column_indices"),
 }
-"""Attributes of a graph on a device, by layout."""
+"""Names of a device graph's arrays, by layout."""
 
 Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
 class Constructed:
-    """A graph and the list that it was made of: on the host or, where it is searched on a device, there."""
+    """A graph, and the list of edges that it was built from. The list is on the device if the graph is
+    searched there, else on the host."""
 
     graph: Graph
     edges: EdgeList | tuple[Buffer, Buffer]
-    """The list, or its tails and heads, int32 of ``listed`` elements each."""
+    """The list of edges on the host, or its tails and heads on the device. Both device arrays are int32 with
+    ``listed`` elements."""
     listed: int
     generation_s: float
     construction_s: float
 
 
 def construct(scale: int, seed: int, device: Device | None) -> Constructed:
-    """Draw the list, and make a graph of it. Its arrays are not on the device yet.
+    """Draws the list of edges and builds a graph from it.
 
-    Raises NotEnoughMemoryError, DeviceOutOfMemoryError.
+    The graph's arrays are not on the device yet. Raises NotEnoughMemoryError if the host's memory is too
+    small, and DeviceOutOfMemoryError if the device's is.
     """
     parameters = {"scale": scale, "edge_factor": EDGE_FACTOR, "seed": seed}
     edges, generation_s = timed(lambda: generate("kronecker", **parameters))
@@ -79,7 +83,7 @@ def construct(scale: int, seed: int, device: Device | None) -> Constructed:
     listed, held = len(edges.sources), [edges]
     kept = edges if device is None else (device.upload(edges.sources), device.upload(edges.targets))
     del edges
-    if device is not None:  # then the host's list is not needed twice
+    if device is not None:  # the device has the list, so the host's copy is freed
         graph, construction_s = timed(lambda: build_graph(held.pop(), name, _RECIPE))
     else:
         graph, construction_s = timed(lambda: build_graph(held[0], name, _RECIPE))
@@ -87,7 +91,7 @@ def construct(scale: int, seed: int, device: Device | None) -> Constructed:
 
 
 def bring(graph: DeviceGraph, layouts: Iterable[str]) -> float:
-    """Have the arrays of these layouts on the device; the time in s."""
+    """Copies the graph's arrays of these layouts to the device. Returns the time in s."""
 
     def upload() -> None:
         for name in dict.fromkeys(array for layout in layouts for array in _ARRAYS.get(layout, ())):
@@ -98,24 +102,28 @@ def bring(graph: DeviceGraph, layouts: Iterable[str]) -> float:
 
 
 def timed(make: Callable[[], Made]) -> tuple[Made, float]:
-    """What ``make`` returns, and how long it took in s."""
+    """Calls ``make``. Returns its result and the time of the call in s."""
     started = time.perf_counter()
     made = make()
     return made, time.perf_counter() - started
 
 
 class TreeSearch(Protocol):
-    """A prepared search whose answer is a tree."""
+    """A prepared search that returns a breadth-first tree."""
 
     def search(self, source: int) -> float:
-        """Search, find parents, and wait; the time of both in ms."""
+        """Searches, finds the parents, and waits for the end. Returns the time of all this in ms."""
 
     def check(self, source: int) -> Tree:
-        """The last tree, checked by the five rules. Raises WrongResultError, DeviceError."""
+        """Checks the last tree by the five rules. Returns its size and depth.
+
+        Raises WrongResultError if the tree is wrong. Raises DeviceError if the device fails.
+        """
 
 
 class DeviceTrees:
-    """A search by kernels. Where it leaves levels, a kernel adds the parents within the time."""
+    """A search by kernels. If it finds only levels, a further kernel finds the parents, and its time is
+    included."""
 
     def __init__(self, search: KernelVariant, check: TreeCheck) -> None:
         if search.level_places is not None:
@@ -143,7 +151,8 @@ class DeviceTrees:
 
 
 class HostTrees:
-    """A native search, or one of another program. Where it leaves levels, finding parents is timed, too."""
+    """A search by a native program or by another author's program. If it finds only levels, the time of
+    finding the parents is added."""
 
     def __init__(self, search: HostVariant, edges: EdgeList) -> None:
         self._search = search
@@ -168,12 +177,12 @@ class HostTrees:
     def check(self, source: int) -> Tree:
         check_parents(self._search.graph, source, self._levels, self._parents)
         reached = self._levels != UNREACHED
-        edges = int(np.count_nonzero(reached[self._edges.sources]))  # then the other end is reached, too
+        edges = int(np.count_nonzero(reached[self._edges.sources]))  # then both ends are reached
         return Tree(edges, int(np.count_nonzero(reached)), int(self._levels.max()))
 
 
 def tree_search(variant: Variant, built: Constructed) -> TreeSearch:
-    """The search of a prepared variant. Raises UsageError for one that finds no parents."""
+    """Returns the search of a prepared variant. Raises UsageError for a variant that finds no parents."""
     if isinstance(variant, KernelVariant) and not isinstance(built.edges, EdgeList):
         check = TreeCheck(
             variant.device, built.graph.num_vertices, *built.edges, built.listed, both_ways=True
@@ -189,10 +198,10 @@ _ORDER = ("min", "firstquartile", "median", "thirdquartile", "max")
 
 @dataclass(frozen=True)
 class Graph500Outcome:
-    """What is reported of a benchmark; times in s.
+    """The reported results of a benchmark. Times are in s.
 
-    ``seconds``, ``edges`` (of the list, within the tree: loops and repeated edges count) and ``validation_s``
-    have an element for each source.
+    ``seconds``, ``edges`` and ``validation_s`` have one element per source. ``edges`` counts the listed edges
+    within the tree, including loops and repeated edges.
     """
 
     scale: int
@@ -204,11 +213,11 @@ class Graph500Outcome:
 
     @property
     def teps(self) -> list[float]:
-        """Traversed edges per second, of each search."""
+        """The traversed edges per second of each search."""
         return [edges / seconds for edges, seconds in zip(self.edges, self.seconds, strict=True)]
 
     def lines(self) -> Iterator[str]:
-        """The report in Graph500's form: a name and a value in each line."""
+        """Yields the report in Graph500's format: one name and value per line."""
         yield f"SCALE: {self.scale}"
         yield f"edgefactor: {EDGE_FACTOR}"
         yield f"NBFS: {len(self.seconds)}"
@@ -226,13 +235,14 @@ class Graph500Outcome:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Minimum, quartiles and maximum, by Graph500's names."""
+    """Returns the minimum, the quartiles and the maximum of the values, by Graph500's names."""
     found = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="averaged_inverted_cdf")
     return dict(zip(_ORDER, found.tolist(), strict=True))
 
 
 def harmonic(rates: Sequence[float]) -> tuple[float, float]:
-    """The harmonic mean, and its standard error as the specification has it (Norris, 1940).
+    """Returns the harmonic mean, and its standard error as Graph500's specification defines it (Norris,
+    1940).
 
     Raises ValueError for fewer than two rates.
     """
@@ -244,28 +254,31 @@ def harmonic(rates: Sequence[float]) -> tuple[float, float]:
 
 
 TREE = "TREE"
-"""Knob of searches that can leave levels or parents; here it is parents unless asked otherwise."""
+"""The knob of searches that find either levels or parents. The benchmark asks for parents by default."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be measured."""
+    """The settings of a benchmark: what to measure."""
 
     scale: int
     variant: type[Variant]
     knobs: Mapping[str, KnobValue]
-    """Values of all knobs."""
+    """The values of all knobs."""
     backend: str
     schedule_seed: int = 0
     seed: int = 1
-    """Of the graph and of the sources."""
+    """The seed of the graph and of the sources."""
 
     @staticmethod
     def of(
         scale: int, variant: str, knobs: Mapping[str, KnobValue], backend: str, schedule_seed: int
     ) -> Asked:
-        """Raises UsageError for an unknown variant or knob, one that cannot run here, and one of another
-        family."""
+        """Returns the checked settings of a benchmark.
+
+        Raises UsageError for an unknown variant or knob, for a variant that cannot run here, and for a
+        variant that is not a breadth-first search.
+        """
         declared = find(variant)
         if not issubclass(declared, SearchVariant):
             raise UsageError(f"variant {declared.name} is no breadth-first search")
@@ -277,7 +290,7 @@ class Asked:
 
 @dataclass
 class _Measured:
-    """What the searches so far have given, an element each."""
+    """The results of the searches so far, one element per search."""
 
     seconds: list[float] = field(default_factory=list)
     edges: list[int] = field(default_factory=list)
@@ -285,14 +298,18 @@ class _Measured:
 
 
 class Benchmark:
-    """A graph that has been constructed, and a search that is ready."""
+    """A constructed graph, and a search that is ready to run."""
 
     def __init__(self, asked: Asked, session: Session) -> None:
-        """Raises UsageError, NotEnoughMemoryError, DeviceError."""
+        """Constructs the graph and prepares the search.
+
+        Raises UsageError for a search that finds no parents. Raises NotEnoughMemoryError or DeviceError if
+        the graph does not fit or the device fails.
+        """
         self._asked = asked
         by_kernels = issubclass(asked.variant, KernelVariant)
         self.built = construct(asked.scale, asked.seed, session.device if by_kernels else None)
-        """The graph, and the list that it was made of."""
+        """The graph, and the list of edges that it was built from."""
         session.use(self.built.graph)
         axes = Axes([asked.variant], [None], [None])
         ((self._grid, self._block),) = launches(asked.variant, asked.knobs, axes)
@@ -305,10 +322,11 @@ class Benchmark:
         self._trees: TreeSearch = tree_search(self._search, self.built)
 
     def run(self, writer: ResultWriter, advance: Callable[[], None]) -> Graph500Outcome:
-        """Search from each source once; rows are written as they are made, a failed one, too.
+        """Searches from each source once. Returns the results.
 
-        One search that is not timed comes first, as in Graph500's own program. Raises WrongResultError,
-        DeviceError.
+        One search that is not timed comes first, as in Graph500's own program. Each row is written when its
+        search ends, also if the search fails. ``advance`` is called after each search. Raises
+        WrongResultError or DeviceError if a search fails.
         """
         sources = choose_sources(self.built.graph, NUM_SOURCES, self._asked.seed)
         found = _Measured()
@@ -339,12 +357,15 @@ class Benchmark:
         return milliseconds, tree, validation_s
 
     def _require_unwritten(self) -> None:
-        """Raises WrongResultError when a kernel has written into the graph."""
+        """Raises WrongResultError if a kernel has written into the graph."""
         if isinstance(self._search, KernelVariant) and (written := self._search.graph.written()):
             raise WrongResultError(f"a kernel wrote into the graph: {', '.join(written)}")
 
     def _row(self, point: Point, milliseconds: float, tree: Tree) -> dict[str, str]:
-        """``prepare_ms`` is the construction, ``mteps_graph500`` counts edges as they are listed."""
+        """Returns the row of one search.
+
+        ``prepare_ms`` is the construction time. ``mteps_graph500`` counts edges by the list of edges.
+        """
         times = {k: v for k, v in sample_columns([milliseconds], [0]).items() if not k.startswith("wall")}
         return {
             **base_row(point, self.built.graph, self._device),
@@ -358,9 +379,10 @@ class Benchmark:
 
 
 def run(asked: Asked, path: Path, advance: Callable[[], None]) -> Graph500Outcome:
-    """Do the benchmark, and write rows to ``path`` as they are made; ``advance`` is called after each search.
+    """Runs the benchmark, and writes rows to ``path`` as they are made. Returns the results.
 
-    Raises UsageError, also where there is such a file, WrongResultError, DeviceError.
+    ``advance`` is called after each search. Raises UsageError if the file exists or the settings do not work.
+    Raises WrongResultError or DeviceError if a search fails.
     """
     with closing(ResultWriter(path, resume=False)) as writer:
         session = Session(None if asked.variant.host else asked.backend, asked.schedule_seed)
@@ -374,7 +396,8 @@ def run(asked: Asked, path: Path, advance: Callable[[], None]) -> Graph500Outcom
 
 
 def _bring(search: Variant) -> float:
-    """Have on the device what a search of kernels reads of the graph; the time in s."""
+    """Copies the graph's arrays to the device if the search runs kernels. Returns the time in s, which is 0
+    for other searches."""
     if not isinstance(search, KernelVariant):
         return 0.0
     return bring(search.graph, (*search.layout, *(("COO",) if search.leaves_tree else ())))

@@ -1,22 +1,23 @@
-"""Two sets of result rows compared, point by point: faster, slower, the same, or undecided.
+"""Compares two sets of result rows, A and B, point by point. Each point gets a verdict.
 
-The rule. A point has all its timed repeats on both sides. All ratios of a repeat of B to a repeat of A are
-sorted. Cutting off the same number at either end leaves an interval that contains the ratio of the two sides'
-times with 95 % confidence (:mod:`bfsbench.reports.comparison.evidence`). With a threshold of 5 % the point is
+The verdict follows from all timed repeats of the point on both sides. All ratios of a repeat of B to a repeat
+of A are sorted. An equal number of ratios is cut off at either end. The rest is an interval that contains the
+ratio of the two sides' times with 95 % confidence (:mod:`bfsbench.reports.comparison.evidence`). With a
+threshold of 5 % the verdict is
 
-- slower, when the whole interval is above 1.05,
-- faster, when the whole interval is below 1 / 1.05,
-- the same, when the whole interval is between those,
-- undecided otherwise: the repeats spread too far, or are too few.
+- slower, if the whole interval is above 1.05;
+- faster, if the whole interval is below 1 / 1.05;
+- same, if the whole interval is between 1 / 1.05 and 1.05;
+- undecided otherwise, because the repeats spread too far or are too few.
 
-Where both sides measured the same code, by its hash, a point is neither slower nor faster: the machine
-differs.
+If both sides measured identical code, by its hash, a point is never slower or faster. The verdict is then
+that the machine differs.
 
-Slower and faster need more than that. Repeats of a row were taken by one process within a second; times of
-another process, on another day, differ. This run-to-run noise is estimated from all points that are compared.
-And of many points some differ by chance, so more points require stronger evidence: of those called slower or
-faster, at most 5 % are expected to be so by chance (:mod:`bfsbench.reports.comparison.evidence`). Points that
-lack such evidence are undecided, with the number of repeats and runs that are likely to decide them.
+Slower and faster need further evidence, for two reasons. First, one process takes all repeats of a row within
+a second, and times of another process on another day differ. This run-to-run noise is estimated from all
+compared points. Second, some of many points differ by chance, so more points require stronger evidence. At
+most 5 % of the points called slower or faster are expected to be called so by chance. Points that lack this
+evidence are undecided. Their result says how many repeats and runs are likely to decide them.
 
 Rows of one point within a side are combined, so a side that was measured in several runs has less noise.
 """

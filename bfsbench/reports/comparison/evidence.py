@@ -1,17 +1,18 @@
-"""How much evidence a verdict needs: the interval of a ratio of times, and a correction for many points.
+"""Computes how much evidence a verdict needs: an interval for a ratio of times, and a correction for many
+points.
 
-The interval belongs to the rank sum test of Mann and Whitney (Hodges and Lehmann 1963; Bauer 1972): it
-contains the factors by which one sample can be scaled such that the test finds no difference. It assumes no
-particular distribution of the times, only that both samples have the same one up to the factor. Where repeats
-are few, an outlier widens it on its own side only: it can leave a point undecided, but neither cause nor hide
-a difference on the other side.
+The interval belongs to the rank sum test of Mann and Whitney (Hodges and Lehmann 1963; Bauer 1972). It
+contains the factors by which one sample can be scaled so that the test finds no difference. It assumes no
+particular distribution of the times, only that the two distributions are equal up to a factor. If repeats are
+few, an outlier widens the interval only on the outlier's side. It can leave a point undecided, but it neither
+causes nor hides a difference on the other side.
 
-Two things make unchanged code look slower or faster. Times differ between processes by more than the repeats
-within one process show. This run-to-run noise is estimated from the runs of a side that has several; where
-neither has, from the ratios themselves, within bounds, as if no code had changed. And of 500 points some
-differ by chance. Benjamini and Hochberg (1995) bound the share of such points among all that are called
-slower or faster: the p-values are sorted, and the k-th smallest of m suffices if it is at most k / m of the
-rate allowed.
+Unchanged code can look slower or faster for two reasons. First, times of two processes differ by more than
+the repeats within one process. This run-to-run noise is estimated from sides that have several runs. If no
+side has several, it is estimated from the ratios themselves, within bounds, as if no code had changed.
+Second, some of 500 points differ by chance. Benjamini and Hochberg (1995) bound the share of these points
+among all that are called slower or faster. Their method sorts the p-values. The k-th smallest of m p-values
+suffices if it is at most k / m of the allowed rate.
 """
 
 import math
@@ -25,14 +26,15 @@ import numpy as np
 CONFIDENCE = 0.95
 _TAIL = (1 - CONFIDENCE) / 2
 _MOST_EXACT = 2500
-"""Pairs of repeats above which the rank sum's distribution is taken to be normal."""
+"""Number of pairs of repeats above which the rank sum's distribution is taken to be normal."""
 
 
 @dataclass(frozen=True)
 class LogRatio:
-    """Natural logarithm of the ratio of the second sample's times to the first's: best estimate and bounds.
+    """The natural logarithm of a ratio of times, second sample / first sample.
 
-    Exchanging the samples exchanges the bounds and changes all signs, exactly.
+    ``middle`` is the best estimate. ``low`` and ``high`` are its bounds. Exchanging the samples swaps the
+    bounds and changes all signs, exactly.
     """
 
     middle: float
@@ -41,7 +43,8 @@ class LogRatio:
 
 
 def compare_samples(first: Sequence[float], second: Sequence[float]) -> LogRatio:
-    """The ratio of two samples of positive times. Its bounds are infinite where there are too few."""
+    """Returns the ratio of two samples of positive times, with bounds. The bounds are infinite if there are
+    too few times."""
     ratios = np.sort(np.subtract.outer(np.log(second), np.log(first)).ravel())
     cut = _cut(len(first), len(second))
     low, high = (float(ratios[cut - 1]), float(ratios[-cut])) if cut else (-math.inf, math.inf)
@@ -50,9 +53,11 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> LogRatio
 
 @lru_cache
 def _cut(first: int, second: int) -> int:
-    """Which of the sorted ratios, counted from either end, bounds the interval; 0 when none does. The largest
-    k for which, without a difference, fewer than k pairs favour one sample with a probability of at most
-    _TAIL.
+    """Returns the rank k of the sorted ratios that bound the interval: the k-th smallest and the k-th
+    largest.
+
+    k is 0 if there are too few ratios. For samples that do not differ, fewer than k pairs favour one sample
+    with a probability of at most ``_TAIL``. k is the largest number with this property.
     """
     pairs = first * second
     if pairs > _MOST_EXACT:
@@ -63,9 +68,11 @@ def _cut(first: int, second: int) -> int:
 
 
 def _rank_sum_probabilities(first: int, second: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """float64[first * second + 1]: the probability that in k pairs the second sample's value is the smaller
-    one. A recursion over the largest of all values: if it is the first sample's, all values of the second are
-    below it; if it is the second's, it is below none.
+    """Returns the distribution of the rank sum statistic, as float64[first * second + 1].
+
+    Element k is the probability that the second sample has the smaller value in exactly k pairs. The
+    recursion removes the largest of all values. If it belongs to the first sample, all values of the second
+    are below it. Otherwise it is below no value of the first.
     """
     probabilities: dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
     for n in range(first + 1):
@@ -81,58 +88,64 @@ def _rank_sum_probabilities(first: int, second: int) -> np.ndarray[tuple[int], n
 
 
 FALSE_RATE = 0.05
-"""Share of the points called slower or faster that may be so by chance."""
+"""The share of points called slower or faster that may be called so by chance."""
 LEAST_NOISE, USUAL_NOISE, MOST_NOISE, MOST_NOISE_ON_HOST = 0.01, 0.03, 0.15, 0.3
-"""The run-to-run noise: its bounds, and the value assumed without data. Two runs of unchanged code on a GPU
-in a virtual machine differed by 3 % and by 9 % on different days, most where a search returns to the host at
-each level. Ratios that vary by more than the upper bound are treated as changes. Programs of the CPU share
-caches and memory with other processes."""
+"""Bounds of the run-to-run noise, and the value assumed without data. Two runs of unchanged code on a GPU in
+a virtual machine differed by 3 % and by 9 % on different days. They differed most where a search returns to
+the host at each level. Ratios that vary by more than the upper bound are treated as changes. CPU programs
+share caches and memory with other processes, so their upper bound is higher."""
 ENOUGH_POINTS = 20
-"""Fewest points, or runs beyond the first of a point, that the noise is estimated from."""
+"""The fewest points from which the noise is estimated, and the fewest runs beyond the first of each point."""
 RUNS = (1, 3, 5)
-"""Runs on either side that the power of the test is stated for."""
+"""Numbers of runs on either side for which the power of the test is stated."""
 MOST_RUNS = 100
-"""Most runs that are advised."""
+"""The largest number of runs that is advised."""
 
 _NORMAL = NormalDist()
 _HALF_WIDTH = _NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
-"""Half-width of an interval of that confidence, in standard errors."""
+"""Half the width of an interval of CONFIDENCE, in standard errors."""
 _LIKELY = _NORMAL.inv_cdf(0.9)
-"""The runs advised are to decide a point with a probability of 0.9, if its estimates are right."""
+"""The number of runs advised decides a point with a probability of 0.9, if its estimates are right."""
 SHARES = (0.5, 0.9)
-"""Quantiles of the ratios that estimate the noise: a central one, and one of the points that vary most."""
+"""Quantiles of the ratios from which the noise is estimated: the median, and one for the points that vary
+most."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence in a point's own repeats. ``runs`` counts the rows of each side; each run is a separate
-    process."""
+    """The evidence in one point's own repeats.
+
+    ``runs`` counts the rows of each side. Each run is a separate process.
+    """
 
     ratio: LogRatio
     runs: tuple[int, int]
     scatter: float = 0.0
-    """Of the runs of each side: squared deviations of the logarithms of their medians from their mean."""
+    """Sum over both sides of the squared deviations of the runs from their side's mean. A run counts by the
+    logarithm of its median."""
 
     @property
     def share_of_noise(self) -> float:
-        """The variance of the run-to-run noise that remains when sides have several runs."""
+        """The share of the variance of the run-to-run noise that remains when sides have several runs."""
         return sum(1 / runs for runs in self.runs) / 2
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Degrees of freedom of ``scatter``."""
+        """The degrees of freedom of ``scatter``."""
         return sum(runs - 1 for runs in self.runs)
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the ratio's logarithm, from the spread of the repeats; infinite where they are
-        too few."""
+        """The standard error of the ratio's logarithm, from the spread of the repeats. It is infinite if
+        there are too few."""
         return (self.ratio.high - self.ratio.low) / (2 * _HALF_WIDTH)
 
 
 def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> float:
-    """Standard deviation of the logarithm of a ratio where nothing has changed, one run on either side; at
-    most ``most`` where no side has several runs."""
+    """Returns the standard deviation of the logarithm of a ratio of two runs of unchanged code.
+
+    It is at most ``most`` if it is estimated from the ratios, because no side has several runs.
+    """
     freedom = sum(point.degrees_of_freedom for point in points)
     if freedom >= ENOUGH_POINTS:
         of_one_run = math.sqrt(sum(point.scatter for point in points) / freedom)
@@ -145,15 +158,18 @@ def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> fl
 
 
 def p_value(point: Evidence, noise: float, threshold: float) -> float:
-    """The probability of a difference this large if the true ratio lies between 1 + ``threshold`` and its
-    inverse. A two-sided test by the normal distribution."""
+    """Returns the probability of a difference this large if the true ratio lies between 1 + ``threshold`` and
+    its inverse.
+
+    The test is two-sided and uses the normal distribution.
+    """
     error = math.hypot(noise * math.sqrt(point.share_of_noise), point.standard_error)
     beyond = abs(point.ratio.middle) - math.log1p(threshold)
     return 1.0 if math.isinf(error) else min(1.0, 2 * _NORMAL.cdf(-beyond / error))
 
 
 def enough_evidence(p_values: Sequence[float]) -> float:
-    """The largest of these p-values that suffices for a verdict; 0 where none does."""
+    """Returns the largest of the p-values that suffices for a verdict, or 0 if none does."""
     ordered = np.sort(p_values)
     allowed = FALSE_RATE * np.arange(1, len(ordered) + 1) / max(1, len(ordered))
     accepted = ordered[ordered <= allowed]
@@ -161,10 +177,11 @@ def enough_evidence(p_values: Sequence[float]) -> float:
 
 
 def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: float) -> int | None:
-    """Runs of each side, those taken included and with as many repeats each, that are likely to decide an
-    undecided point. The estimate takes the middle of the interval for the true ratio. ``p_needed`` is the
-    p-value that a verdict of slower or faster needs. None where more than MOST_RUNS would be needed, because
-    the ratio is close to the threshold.
+    """Returns the number of runs of each side that are likely to decide an undecided point.
+
+    It includes the runs taken so far, and assumes equally many repeats in each run. It also assumes that the
+    true ratio is the middle of the interval. ``p_needed`` is the p-value that a verdict of slower or faster
+    needs. Returns None if more than MOST_RUNS would be needed, because the ratio is close to the threshold.
     """
     runs = min(point.runs)
     if math.isinf(point.standard_error):
@@ -179,8 +196,11 @@ def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: fl
 
 
 def detected(points: Sequence[Evidence], noise: float, threshold: float) -> dict[int, float]:
-    """The power of the test: for each of RUNS, as many runs on either side, the least change of one of these
-    points that is called slower or faster with a probability of 0.9; a share of its time."""
+    """Returns the least change of a point's time that the test detects with a probability of 0.9, as a share
+    of the time.
+
+    The keys are the numbers of runs in RUNS. Each side is assumed to have that many runs.
+    """
     known = [point.standard_error * math.sqrt(min(point.runs)) for point in points]
     spread = float(np.median([error for error in known if math.isfinite(error)] or [math.inf]))
     z = -_NORMAL.inv_cdf(FALSE_RATE / max(1, len(points)) / 2) + _LIKELY

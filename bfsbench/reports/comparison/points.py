@@ -1,4 +1,5 @@
-"""Points that two sides have in common, whether they may be compared, and the verdicts.
+"""Finds the points that two sides have in common, decides whether they are comparable, and computes the
+verdicts.
 
 A side is the rows of a file, of a folder, of a revision in git, or of a commit.
 """
@@ -52,9 +53,10 @@ class Side:
 
 
 def read_side(operand: str) -> Side:
-    """The rows of ``FILE``, of all result files in ``FOLDER``, or of ``FILE@REVISION`` as git has it.
+    """Returns the rows of ``FILE``, of all result files in ``FOLDER``, or of ``FILE@REVISION`` as git has it.
 
-    Raises InputError, also for cells that are no numbers or knobs; UsageError.
+    Raises InputError if the rows cannot be read, or if a cell has a malformed number or knob. Raises
+    UsageError if git cannot be run.
     """
     name, at, revision = operand.rpartition("@")
     if at and name and revision and not Path(operand).exists():
@@ -64,8 +66,11 @@ def read_side(operand: str) -> Side:
 
 
 def of_frame(rows: pd.DataFrame, name: str) -> Side:
-    """The rows of a sweep or of ``read_results`` as text, as files have them. Raises UsageError,
-    and InputError for cells that are no numbers or knobs."""
+    """Returns the rows of a data frame as a side, with cells as text like in result files.
+
+    The frame comes from a sweep or from ``read_results``. Raises UsageError if it lacks columns of result
+    rows. Raises InputError if a cell has a malformed number or knob.
+    """
     missing = [column for column in AXES if column not in rows]
     if missing:
         raise UsageError(f"side {name} has no result rows: it lacks {', '.join(missing)}")
@@ -75,7 +80,7 @@ def of_frame(rows: pd.DataFrame, name: str) -> Side:
 
 
 def _checked(name: str, rows: list[Row]) -> list[Row]:
-    """The rows; raises InputError for a cell that is no number where it should be, and for knobs."""
+    """Returns the rows unchanged. Raises InputError if a cell has a malformed number or knob."""
     for column in NUMERIC:
         for text in {row.get(column, "") for row in rows}:
             try:
@@ -91,26 +96,31 @@ def _checked(name: str, rows: list[Row]) -> list[Row]:
 
 
 def _text(value: object) -> str:
-    """A cell as files have it: whole numbers without a decimal point, samples between semicolons."""
+    """Returns a cell as text like in result files: whole numbers have no decimal point, and semicolons
+    separate samples."""
     if isinstance(value, list):
         return ";".join(map(str, value))
     if isinstance(value, str):
         return value
-    number = float(value) if isinstance(value, SupportsFloat) else math.nan  # pandas.NA is no number
+    number = float(value) if isinstance(value, SupportsFloat) else math.nan  # pandas.NA is not a number
     if math.isnan(number):
         return ""
     return str(int(number)) if number.is_integer() else str(number)
 
 
 def of_commits(side: Side, first: str, second: str) -> tuple[Side, Side]:
-    """The rows of a side that were taken at either of two commits. Raises UsageError."""
+    """Splits a side into the rows taken at the commit ``first`` and the rows taken at ``second``.
+
+    Raises UsageError if a commit is unknown or ambiguous.
+    """
     found = (_commit_called(commit, side) for commit in (first, second))
     a, b = (Side(name, [row for row in side.rows if row["commit"] == name]) for name in found)
     return a, b
 
 
 def _commit_called(wanted: str, side: Side) -> str:
-    """The commit in a side's rows that equals or begins with ``wanted``."""
+    """Returns the commit in a side's rows that equals ``wanted`` or begins with it. Raises UsageError unless
+    there is exactly one."""
     counts = Counter(row["commit"] for row in side.rows)
     if wanted in counts:
         return wanted
@@ -124,7 +134,10 @@ def _commit_called(wanted: str, side: Side) -> str:
 
 
 def _rows_in_git(operand: str, path: Path, revision: str) -> list[Row]:
-    """The rows of a file as they were at a revision of the repository that its folder belongs to."""
+    """Returns the rows of a file at a revision of the git repository that its folder belongs to.
+
+    Raises InputError if git has no such file or revision. Raises UsageError if git cannot be run.
+    """
     if not path.parent.is_dir():
         raise InputError(f"cannot read {operand}: there is no folder {path.parent}")
     command = ["git", "-C", str(path.parent), "show", "--end-of-options", f"{revision}:./{path.name}"]
@@ -144,9 +157,9 @@ EMULATED = "cpu"
 
 SLOWER, FASTER, SAME, UNDECIDED = "slower", "faster", "same", "undecided"
 MACHINE = "machine differs"
-"""The verdict on a point that would be slower or faster, but whose code is the same on both sides."""
+"""The verdict on a point that would be slower or faster, but whose code is identical on both sides."""
 LOST, GAINED, FAILED = "lost", "gained", "failed"
-"""Verdicts on points without a time on side B, on side A, on both."""
+"""Verdicts on points without a time: on side B, on side A, and on both sides."""
 VERDICTS = (SLOWER, LOST, FASTER, GAINED, MACHINE, SAME, UNDECIDED, FAILED)
 WORSE = (SLOWER, LOST)
 
@@ -158,20 +171,21 @@ Facts = Callable[[Row], Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Compared:
-    """A point that both sides have; times in ms, the fastest repeat of each side."""
+    """A point that both sides have, with its verdict. Times are in ms, and are the fastest repeat of each
+    side."""
 
     axes: tuple[str, ...]
-    """Values of AXES."""
+    """The point's values of AXES."""
     verdict: str
     a_ms: float | None
     b_ms: float | None
     ratio: LogRatio | None
-    """The ratio of B's times to A's; None where a side has none."""
+    """The ratio of B's times to A's times. None if a side has no times."""
     repeats_needed: int | None = None
-    """For an undecided point: repeats of each side, in all, that are likely to decide it; None where no
-    reasonable number is."""
+    """For an undecided point, the total number of repeats of each side that are likely to decide it. None if
+    too many would be needed."""
     runs_needed: int | None = None
-    """The number of runs to take them in, those taken included."""
+    """The number of runs that the needed repeats are spread over, including the runs taken so far."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +196,7 @@ class _Pair:
     first: list[float]
     second: list[float]
     evidence: Evidence | None
-    """None where a side has no time."""
+    """The evidence in the repeats. None if a side has no times."""
     same_code: bool
 
     @property
@@ -199,25 +213,29 @@ class Comparison:
     threshold: float
     points: list[Compared]
     only_a: list[tuple[str, ...]]
-    """Axes of the points that only side A has."""
+    """The values of AXES of each point that only side A has."""
     only_b: list[tuple[str, ...]]
+    """The values of AXES of each point that only side B has."""
     differences: list[str]
-    """Differences that make points incomparable, a line each."""
+    """Differences that make points incomparable, one line each."""
     warnings: list[str]
-    """Other differences between the sides."""
+    """Other differences between the sides, one line each."""
     num_emulated: int
-    """Rows of emulated kernels, which are left out."""
+    """Number of rows of emulated kernels, which are left out."""
     noise: dict[str, float]
-    """Run-to-run noise by backend: the standard deviation of the times of unchanged code, as a share of
-    them."""
+    """The run-to-run noise by backend: the standard deviation of the times of unchanged code, as a share of
+    these times."""
     detects: dict[str, dict[int, float]]
     """The power of the test by backend; see :func:`bfsbench.reports.comparison.evidence.detected`."""
     num_same_code: int
-    """Number of points for which both sides measured the same code."""
+    """Number of points for which both sides measured identical code."""
 
     def frame(self) -> pd.DataFrame:
-        """The points, a row each: AXES, ``verdict``, ``a_ms`` and ``b_ms``, the fastest repeat of each side,
-        and ``repeats_needed`` to decide what is undecided."""
+        """Returns the points as a data frame, one row each.
+
+        The columns are AXES, ``verdict``, ``a_ms`` and ``b_ms`` (the fastest repeat of each side), and
+        ``repeats_needed`` (the repeats that are likely to decide an undecided point).
+        """
         import pandas as pd
 
         lines = [(*one.axes, one.verdict, one.a_ms, one.b_ms, one.repeats_needed) for one in self.points]
@@ -234,10 +252,10 @@ class Comparison:
 
 
 def compare(a: Side, b: Side, threshold: float) -> Comparison:
-    """Compare every point of side B with the same of side A.
+    """Compares two sides at every point that both have.
 
-    ``threshold`` is the relative difference up to which times count as the same: 0.05 for 5 %.
-    Raises InputError for samples that are not times.
+    ``threshold`` is the relative difference up to which times count as the same, such as 0.05 for 5 %. Raises
+    InputError if a sample is not a time.
     """
     rows_a, rows_b = (_by_point(side) for side in (a, b))
     common = [axes for axes in rows_a if axes in rows_b]
@@ -263,8 +281,10 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
 
 
 def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
-    """The rows of each point that was not emulated; where they measured several codes, those of the
-    latest."""
+    """Returns the rows of each point that was not emulated.
+
+    If the rows of a point measured different code, only the rows of the latest code are returned.
+    """
     points: dict[tuple[str, ...], list[Row]] = {}
     for row in side.rows:
         if row["backend"] != EMULATED:
@@ -273,15 +293,20 @@ def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
 
 
 def _point_of(row: Row) -> tuple[str, ...]:
-    """The identity of a row's point. Knobs that its variant has got since the row was taken count as if they
-    had been there, with their defaults."""
+    """Returns the values of AXES that identify a row's point.
+
+    A variant may have more knobs now than when the row was taken. Its new knobs then have their defaults.
+    """
     knobs = _all_knobs(row["variant"], row["knobs"])
     return tuple(knobs if name == "knobs" else value for name, value in zip(AXES, axes_of(row), strict=True))
 
 
 @cache
 def _all_knobs(variant: str, text: str) -> str:
-    """The column ``knobs`` with the defaults of what it lacks; as it is, of a variant not known here."""
+    """Returns the text of the column ``knobs``, with defaults for the knobs that it lacks.
+
+    The text of an unknown variant is returned unchanged.
+    """
     declared = all_variants().get(variant)
     given = knob_values(text)
     if declared is None or not given:
@@ -291,20 +316,25 @@ def _all_knobs(variant: str, text: str) -> str:
 
 
 def _of_latest_code(rows: list[Row]) -> list[Row]:
-    """The rows that measured the same code as the latest row; rows of older files, without a hash, are
-    kept."""
+    """Returns the rows that measured the code of the latest row.
+
+    Rows of older files have no hash of their code. They are kept.
+    """
     latest = max((row for row in rows if row["code"]), key=lambda row: row["taken_at"], default=None)
     return rows if latest is None else [row for row in rows if row["code"] in ("", latest["code"])]
 
 
 def _is_same_code(first: list[Row], second: list[Row]) -> bool:
-    """Whether all rows measured the same code; rows without a hash go by a commit without changes."""
+    """Returns whether all rows measured identical code.
+
+    A row without a hash of its code is compared by its commit, if the commit had no uncommitted changes.
+    """
     codes = {row["code"] or _clean_commit(row) for row in (*first, *second)}
     return len(codes) == 1 and "" not in codes
 
 
 def _clean_commit(row: Row) -> str:
-    """The row's commit; empty if the row names none, or one with uncommitted changes."""
+    """Returns the row's commit. Returns an empty text if the row has none, or had uncommitted changes."""
     return row["commit"] if re.fullmatch("[0-9a-f]{12,40}", row["commit"]) else ""
 
 
@@ -319,27 +349,31 @@ def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: li
 
 
 def _scatter(runs: Sequence[Sequence[float]]) -> float:
-    """Of the runs of one side; see Evidence.scatter."""
+    """Returns the squared deviations of one side's runs from their mean; see ``Evidence.scatter``."""
     medians = [math.log(statistics.median(samples)) for samples in runs]
     return len(medians) * statistics.pvariance(medians)
 
 
 def _noise(pairs: Sequence[_Pair]) -> dict[str, float]:
-    """The run-to-run noise of each backend."""
+    """Returns the run-to-run noise of each backend."""
     most = {"host": MOST_NOISE_ON_HOST}
     backends = dict.fromkeys(pair.backend for pair in pairs)
     return {name: run_to_run_noise(_evidence(pairs, name), most.get(name, MOST_NOISE)) for name in backends}
 
 
 def _evidence(pairs: Sequence[_Pair], backend: str) -> list[Evidence]:
-    """The evidence of a backend's points that have times on both sides."""
+    """Returns the evidence of a backend's points that have times on both sides."""
     return [pair.evidence for pair in pairs if pair.evidence and pair.backend == backend]
 
 
 def _compared(
     pair: _Pair, noises: Mapping[str, float], threshold: float, enough: float, num_points: int
 ) -> Compared:
-    """The verdict on a point; ``enough`` is the p-value that suffices among ``num_points``."""
+    """Returns a point with its verdict.
+
+    ``enough`` is the largest p-value that suffices for a verdict among ``num_points`` points. ``noises`` has
+    the run-to-run noise of each backend.
+    """
     first, second, evidence, noise = pair.first, pair.second, pair.evidence, noises[pair.backend]
     times = min(first, default=None), min(second, default=None)
     if evidence is None:
@@ -357,7 +391,11 @@ def _compared(
 
 
 def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
-    """By the rule of this package's docstring, in logarithms: 1 / (1 + t) is -log1p(t) there."""
+    """Returns the verdict on a point by the rule in the package's docstring.
+
+    ``certain`` says whether there is enough evidence for slower or faster. The limits are the logarithms of 1
+    + ``threshold`` and of its inverse.
+    """
     most = math.log1p(threshold)
     if certain and ratio.low > most:
         return SLOWER
@@ -367,7 +405,8 @@ def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
 
 
 def _samples(side: Side, rows: Iterable[Row]) -> list[list[float]]:
-    """The timed repeats of each run of a point, in ms. Raises InputError for one that is not a time."""
+    """Returns the timed repeats of each run of a point, in ms. Raises InputError if a sample is not a
+    time."""
     found: list[list[float]] = []
     for row in rows:
         if row["status"] != "ok":
@@ -390,7 +429,7 @@ def _number(text: str) -> float:
 
 
 def _method(row: Row) -> dict[str, str]:
-    """Properties that must agree before times of one point are compared."""
+    """Returns the properties of a row that must agree before times of one point are compared."""
     device = ("host_cpu",) if row["backend"] == "host" else ("gpu", "compute_capability")
     facts = {name: row[name] for name in ("schema", "graph_checksum", "method", *device)}
     if row["status"] == "ok":
@@ -399,13 +438,17 @@ def _method(row: Row) -> dict[str, str]:
 
 
 def _circumstances(row: Row) -> dict[str, str]:
-    """Properties that may differ on purpose, and may explain a difference."""
+    """Returns the properties of a row that may differ on purpose, and that may explain a difference of
+    times."""
     names = ("driver", "cuda", "host_cpu", "python", "throttle")
     return {name: row[name] for name in names if name not in _method(row)}
 
 
 def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> list[str]:
-    """A line for each fact that is not the same in all rows of a point: at how many points, which values."""
+    """Returns one line for each property that differs among the rows of a point.
+
+    A line says at how many points the property differs, and lists its values.
+    """
     counts: Counter[str] = Counter()
     values: dict[str, set[str]] = {}
     for pair in pairs:
@@ -424,7 +467,10 @@ def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> 
 
 
 def _listed(name: str, values: Iterable[str]) -> str:
-    """The values as text, a few if there are many; checksums shortened as far as they stay distinct."""
+    """Returns values as text.
+
+    If there are many, only a few are listed. Checksums are shortened.
+    """
     length = _SHORT if name.endswith("checksum") else None
     shown = sorted(value[:length] or "none" for value in values)
     return ", ".join(shown[:_MOST_LISTED]) + (", ..." if len(shown) > _MOST_LISTED else "")

@@ -1,6 +1,7 @@
-"""A comparison as tables: a summary, the points, and the unmatched points.
+"""Shows a comparison as tables: a summary, the points, and the unmatched points.
 
-Two files of counters are compared kernel by kernel. Counters repeat exactly, so no statistics are needed.
+The module also compares two files of counters, kernel by kernel. Counters repeat exactly, so no statistics
+are needed.
 """
 
 import math
@@ -31,21 +32,21 @@ from bfsbench.rows.counters import read_counters
 from bfsbench.support.errors import UsageError, plural
 
 COMPARED = ("executions", "sectors", "distinct_sectors", "conflicts", "collisions")
-"""Counters of which more is worse."""
+"""Counters for which a larger number is worse."""
 MORE, LESS, SAME = "more", "less", "same"
 _OF = [*AXES, "kernel"]
 
 
 @dataclass(frozen=True)
 class CounterComparison:
-    """What came of comparing file ``b`` with file ``a``."""
+    """The result of comparing the counters in file ``b`` with the counters in file ``a``."""
 
     a: Path
     b: Path
     threshold: float
     frame: pd.DataFrame
-    """A row for each kernel of each point that both have, and each of COMPARED: AXES, ``kernel``,
-    ``counter``, ``a``, ``b`` (sums over levels and lines) and ``verdict``."""
+    """A row for each kernel of each point in both files, and each of COMPARED. The columns are AXES,
+    ``kernel``, ``counter``, ``a`` and ``b`` (sums over levels and source lines), and ``verdict``."""
 
     @property
     def is_worse(self) -> bool:
@@ -54,9 +55,10 @@ class CounterComparison:
 
 
 def compare_counters(a: Path, b: Path, threshold: float) -> CounterComparison:
-    """Hold B's counters against A's; ``threshold`` is the share up to which they are the same.
+    """Compares the counters in file ``b`` with the counters in file ``a``.
 
-    Raises UsageError where no kernel is in both or their graphs differ; InputError.
+    ``threshold`` is the share up to which two counters are the same. Raises UsageError if no kernel is in
+    both files, or if their graphs differ. Raises InputError if a file cannot be read.
     """
     first, second = read_counters(a), read_counters(b)
     checksums = [of.groupby("graph")["graph_checksum"].agg(set) for of in (first, second)]
@@ -76,7 +78,7 @@ def compare_counters(a: Path, b: Path, threshold: float) -> CounterComparison:
 
 
 def counters_table(found: CounterComparison) -> Table:
-    """All counters for programs; for people those that differ."""
+    """Returns a table of all compared counters. As text it shows only the counters that differ."""
     counts = found.frame["verdict"].value_counts()
     notes = (
         f"A: {found.a}. B: {found.b}.",
@@ -89,13 +91,14 @@ def counters_table(found: CounterComparison) -> Table:
 
 
 _MOST_SHOWN = 20
-"""Most points of a verdict in text; other formats have all."""
+"""Most points of one verdict that are shown as text. Other formats show all."""
 _DATE = len("2026-11-21")
 _GRAPH, _VARIANT = AXES.index("graph"), AXES.index("variant")
 
 
 def summary(found: Comparison) -> Table:
-    """A line per variant and graph: numbers of verdicts, and the geometric mean of the points' ratios."""
+    """Returns a table with one line per variant and graph: the number of points with each verdict, and the
+    geometric mean of their ratios."""
     groups: dict[tuple[str, str], list[Compared]] = {}
     for point in found.points:
         groups.setdefault((point.axes[_GRAPH], point.axes[_VARIANT]), []).append(point)
@@ -110,7 +113,10 @@ def summary(found: Comparison) -> Table:
 
 
 def geometric_mean(points: Sequence[Compared]) -> float | None:
-    """The geometric mean of the ratio of B's times to A's, over the points that have times on both sides."""
+    """Returns the geometric mean of the ratios of B's times to A's times.
+
+    Only points with times on both sides count. Returns None if there are none.
+    """
     ratios = [point.ratio.middle for point in points if point.ratio]
     return math.exp(sum(ratios) / len(ratios)) if ratios else None
 
@@ -147,14 +153,14 @@ def _notes(found: Comparison) -> Iterator[str]:
 
 
 def _percent(noise: Mapping[str, float]) -> str:
-    """``1.5 %``, or where backends differ ``1.5 % (cuda), 12 % (host)``."""
+    """Returns the noise as text, such as ``1.5 %``, or ``1.5 % (cuda), 12 % (host)`` for several backends."""
     if len(noise) == 1:
         return f"{next(iter(noise.values())) * 100:.2g} %"
     return ", ".join(f"{share * 100:.2g} % ({backend})" for backend, share in noise.items())
 
 
 def _power(found: Comparison) -> Iterator[str]:
-    """The least changes that the test detects."""
+    """Yields lines with the least changes that the test detects."""
     for backend, changes in found.detects.items():
         told = ", ".join(
             f"{100 * change:.2g} % with {runs}" for runs, change in changes.items() if change < 9
@@ -167,7 +173,7 @@ def _power(found: Comparison) -> Iterator[str]:
 
 
 def _advice(found: Comparison) -> Iterator[str]:
-    """Lines on how many repeats would decide the undecided points."""
+    """Yields lines on how many repeats are likely to decide the undecided points."""
     undecided = [point for point in found.points if point.verdict == UNDECIDED]
     needed = sorted((point.repeats_needed, point.runs_needed) for point in undecided if point.repeats_needed)
     if needed:
@@ -185,14 +191,14 @@ def _advice(found: Comparison) -> Iterator[str]:
 
 
 def _origin(side: Side) -> str:
-    """At which commits and when the rows of a side were taken."""
+    """Returns the commits and the days at which the rows of a side were taken."""
     commits = sorted({row["commit"] or "unknown" for row in side.rows})
     days = sorted({row["taken_at"][:_DATE] for row in side.rows})
     return f"commit {', '.join(commits)}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
 
 
 def points(found: Comparison) -> Table:
-    """A line per point that both sides have, the largest changes first."""
+    """Returns a table with one line for each point that both sides have, with the largest changes first."""
     needed = ("repeats_needed", "runs_needed")
     columns = ("verdict", *AXES, "a_ms", "b_ms", "ratio", "ratio_low", "ratio_high", *needed)
     ordered = sorted(found.points, key=lambda point: (VERDICTS.index(point.verdict), -_distance(point)))
@@ -234,7 +240,7 @@ def _ratios(point: Compared) -> tuple[Cell, Cell, Cell]:
 
 
 def _drawing(table: Table, verdict: str) -> Table:
-    """The points of one verdict, without columns that are empty or the same in all."""
+    """Returns a table of the points of one verdict, without the verdict, the backend and empty columns."""
     rows = [row for row in table.rows if row[0] == verdict]
     shown = replace(table, rows=rows[:_MOST_SHOWN])
     filled = [
@@ -247,7 +253,8 @@ def _drawing(table: Table, verdict: str) -> Table:
 
 
 def unmatched(found: Comparison) -> Table:
-    """The points that only one side has; in text, their number by variant and graph."""
+    """Returns a table of the points that only one side has. As text it shows their number by variant and
+    graph."""
     rows: list[tuple[Cell, ...]] = [
         (side, *axes) for side, only in (("A", found.only_a), ("B", found.only_b)) for axes in only
     ]
@@ -263,4 +270,5 @@ TABLES: dict[str, Callable[[Comparison], Table]] = {
     "points": points,
     "unmatched": unmatched,
 }
-"""All tables of a comparison by name, in the order they are shown."""
+"""The functions that make each table of a comparison, by the table's name, in the order in which they are
+shown."""

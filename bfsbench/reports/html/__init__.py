@@ -1,8 +1,8 @@
-"""A report as one self-contained HTML page: styles, scripts and data are in it.
+"""Makes a report as one self-contained HTML page, which any browser opens from disk.
 
-The page is opened from disk by any browser. Its matrix, bars, heat maps, level profiles and tables are made
-by the scripts beside this module from JSON, which :mod:`bfsbench.reports.html.content` describes; a content
-security policy in its head forbids loading anything.
+The page holds its styles, scripts and data. Its scripts draw a matrix, bars, heat maps, level profiles and
+tables from JSON, which :mod:`bfsbench.reports.html.content` describes. A content security policy in the
+page's head forbids loading anything.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ SCRIPTS = (
     *("elements.js", "rows.js", "tables.js", "matrix.js", "bars.js", "heatmaps.js"),
     *("charts.js", "profiles.js", "graph.js", "page.js"),
 )
-"""Scripts in the order of their dependences."""
+"""The scripts of the page, each after the scripts that it depends on."""
 
 
 def page(rows: pd.DataFrame, levels: pd.DataFrame | None = None, title: str = "bfsbench report") -> str:
-    """The page of these rows, as ``read_results`` gives them, and level profiles, as ``read_levels`` does."""
+    """Returns the HTML page of a report.
+
+    ``rows`` are result rows from ``read_results``, and ``levels`` are level profiles from ``read_levels``.
+    """
     return Template(_part("page.html")).substitute(
         title=html.escape(title),
         style=_part("page.css"),
@@ -39,7 +42,10 @@ def page(rows: pd.DataFrame, levels: pd.DataFrame | None = None, title: str = "b
 
 
 def embedded(data: object) -> str:
-    """JSON that may stand in a script element: nothing in it ends the element or opens a comment."""
+    """Returns data as JSON that is safe inside an HTML script element.
+
+    Every ``<`` is escaped, so that no text in the data can end the element or open a comment.
+    """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
 

@@ -1,9 +1,12 @@
-"""The content of an HTML page, as data for its scripts.
+"""Computes the content of a report's HTML page, as data for the page's scripts.
 
-``kinds``: graphs, searches and best times of rows whose times are comparable, for the page's matrix and bars.
-``maps``: times by grid and block of one series on one graph. ``profiles``: columns of the level profile of
-one search. ``tables``: name, title, notes, columns (key, label, whether numbers, whether whole ones) and
-rows. Times are in ms, but for those of levels, which are in microseconds.
+``kinds`` holds graphs, searches and best times, for the page's matrix and bars. Each of its elements holds
+rows whose times are comparable. ``maps`` holds times by grid and block, one map per series and graph.
+``profiles`` holds the columns of level profiles, one profile per search. ``tables`` holds each table's name,
+title, notes, columns and rows. A column has a key, a label, and two flags: whether it holds numbers, and
+whether they are whole.
+
+Times are in ms, except that times of levels are in microseconds.
 """
 
 from __future__ import annotations
@@ -70,7 +73,7 @@ _WORDS = {
 
 
 def heading(column: str) -> str:
-    """A column's name in words, with its unit."""
+    """Returns a column's name in words, with its unit."""
     return _WORDS.get(column) or header(column)
 
 
@@ -87,15 +90,21 @@ _POINT = (
 _SHAPE = ("grid", "block", "knobs", "backend", "reason", "wall_ms", "reset_ms")
 _ORIGIN = ("origin", "taken_at", "file")
 _TIMES = ("search_ms", "search_ms_median", "search_ms_max", "search_ms_samples", "wall_ms", "reset_ms")
-"""Columns that are empty for emulated kernels, as are rates: they say nothing of how fast a kernel is."""
+"""Columns of times. The page leaves them and the rates empty for emulated kernels, whose times do not show
+how fast a kernel is."""
 _COUNTS = ("source", "block", "origin")
-"""Counts beside those of families, which are read as floating-point numbers where some are missing."""
+"""Columns of whole numbers besides the columns of families. They are read as floating-point numbers where
+some are missing."""
 _MOST_POINTS = 20_000
-"""Most rows of the table: about 8 MB, which a browser still sorts at once."""
+"""Most rows in the table of points: about 8 MB, which a browser still sorts at once."""
 
 
 def points(rows: pd.DataFrame) -> Table:
-    """Every row, or the fastest of each search on each graph where there are too many for a page."""
+    """Returns a table of all rows.
+
+    If there are more than ``_MOST_POINTS`` rows, the table holds only the fastest rows of each search on each
+    graph.
+    """
     shown = _leading(rows.assign(origin=origin_numbers(rows)))
     frame = shown[_columns(shown)].replace("", None)
     times = [name for name in frame if name in _TIMES or name in _rates()]
@@ -113,7 +122,7 @@ def points(rows: pd.DataFrame) -> Table:
 
 
 def _columns(rows: pd.DataFrame) -> list[str]:
-    """Columns: the figures of families beside the times, then the others."""
+    """Returns the columns of the table of points, in order: the families' figures stand beside the times."""
     families = all_families().values()
     figures = [figure.name for family in families for figure in family.figures if figure.shown]
     facts = [column.name for family in families for column in family.columns if column.name not in figures]
@@ -122,12 +131,15 @@ def _columns(rows: pd.DataFrame) -> list[str]:
 
 
 def _rates() -> set[str]:
-    """Figures of families that are made of times."""
+    """Returns the names of the columns that families compute from times."""
     return {figure.name for family in all_families().values() for figure in family.figures}
 
 
 def _leading(rows: pd.DataFrame) -> pd.DataFrame:
-    """At most _MOST_POINTS rows, in their order: the fastest, equally many of each search on each graph."""
+    """Returns at most ``_MOST_POINTS`` rows, in their order.
+
+    Each search on each graph keeps its fastest rows. All searches keep about equally many rows.
+    """
     if len(rows) <= _MOST_POINTS:
         return rows
     of_search = ["graph", "graph_checksum", "variant", "backend", "status"]
@@ -144,22 +156,29 @@ def _whole(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 SearchCell = dict[str, Any] | str | None
-"""What is known of a search on a graph; None if it was not run."""
+"""One cell of the matrix: the best time of a search on a graph with its configuration, or a text that says
+why there is none. None means that the search was not run on the graph."""
 
 FAILED = "failed"
-"""SearchCell of a search that was tried and has no time."""
+"""The cell of a search that was run on the graph and has no time."""
 OTHER_SOURCES = "other sources"
-"""SearchCell of a search that has no time from some source that counts on the graph."""
+"""The cell of a search that lacks a time from some source that the other searches have."""
 
 
 def searches(measured: TimedRows) -> dict[str, Any]:
-    """Graphs across and searches down, those with times on most graphs first, then by ``mean``.
+    """Returns the graphs and searches of the page's matrix.
 
-    ``mean`` is the geometric mean of the ratios to the best of each graph, ``typical`` that by medians of
-    repeats, ``best`` on how many graphs the search is the best, ``worst`` its largest ratio, ``prepared`` the
-    median preprocessing in ms: all over the graphs that are ``compared``, on which several searches have a
-    time from all sources. ``against_first`` is the mean of the times over those of the first search on the
-    graphs of both. ``notes`` say what the clocks of other programs cover.
+    The searches with times on most graphs come first. Among equals, the search with the smaller ``mean``
+    comes first.
+
+    A graph is ``compared`` if several searches have times from all its sources. The following values of a
+    search refer to these graphs. ``mean`` is the geometric mean of the ratios of its time to the best time of
+    the graph. ``typical`` is the geometric mean of the ratios of medians of repeats. ``best`` is the number
+    of graphs on which the search is the fastest. ``worst`` is the largest ratio. ``prepared`` is the median
+    preprocessing time in ms.
+
+    ``against_first`` is the geometric mean of the ratios of the search's times to the times of the first
+    search. ``notes`` say what the clocks of other programs cover.
     """
     whole = comparable(measured.rows, measured.family, also=("title", "label"))
     best = of_one_setting(fastest(whole, ("title", "label")))
@@ -187,7 +206,10 @@ def searches(measured: TimedRows) -> dict[str, Any]:
 
 
 def _against(first: Sequence[SearchCell], cells: Sequence[SearchCell]) -> float | None:
-    """The geometric mean of a search's times over those of another, on the graphs where both are compared."""
+    """Returns the geometric mean of the ratios of one search's times to the times of the first search.
+
+    Graphs where one of the two searches is not compared are left out. Returns None if no graph remains.
+    """
     found = [
         mine["ratio"] / its["ratio"]
         for its, mine in zip(first, cells, strict=True)
@@ -197,7 +219,7 @@ def _against(first: Sequence[SearchCell], cells: Sequence[SearchCell]) -> float 
 
 
 def _footnotes(rows: pd.DataFrame) -> tuple[str, ...]:
-    """What a reader must know of the times of other programs."""
+    """Returns notes on the times of other authors' programs: whose clock was used, and what it covers."""
     (table,) = with_footnotes([Table("", "", tuple(rows["variant"].unique()), [])], rows)
     return table.notes
 
@@ -233,8 +255,11 @@ def _search(label: str, measured: TimedRows, compared: pd.DataFrame) -> dict[str
 
 
 def _cells(measured: TimedRows, compared: pd.DataFrame) -> dict[tuple[str, str], SearchCell]:
-    """The best configuration by graph and search, or why there is none. ``ratio`` is None where it is not
-    compared."""
+    """Returns a matrix cell for each graph and search that was run.
+
+    A cell holds the best configuration, or a text that says why there is none. ``ratio`` is None where the
+    search is not compared.
+    """
     import pandas as pd
 
     places = ["title", "label"]
@@ -262,14 +287,15 @@ def _known(value: float) -> float | None:
 
 
 _SHOWN = ("best", "datasets", "failures", "provenance")
-"""Tables in the order of the page; the matrix replaces the ranking, pictures replace heat maps."""
+"""Tables in the order of the page. The page replaces the ranking by the matrix, and the tables of heat maps
+by pictures."""
 _TIMES_content = ("search_ms", "times_best", "median_ms", "spread", "prepare_ms")
 _CHOICE = ("speedup", "grid", "block", "knobs", "sources")
 _WHERE = ("backend", "device")
 
 
 def content(rows: pd.DataFrame, levels: pd.DataFrame | None) -> dict[str, Any]:
-    """All that the page shows."""
+    """Returns the data that the page shows; the module's docstring describes the keys."""
     parts = [TimedRows.of(kind, levels) for kind in kinds(rows)]
     profiles, left_out = first_of([found for part in parts for found in searched(part)])
     return {
@@ -298,8 +324,11 @@ def _tables(rows: pd.DataFrame, levels: pd.DataFrame | None) -> Iterator[Table]:
 
 
 def _best_columns(table: Table) -> tuple[str, ...]:
-    """Columns of the best times that have values; the checksums of graphs are in another table. Of emulated
-    kernels there are counts, and what our GPU took, but no times."""
+    """Returns the columns of a table of best times that have values.
+
+    Checksums of graphs are left out, because another table has them. For emulated kernels there are counts
+    and the times recorded on the project's GPU, but no other times.
+    """
     families = all_families().values()
     figures = [figure for family in families for figure in family.figures]
     first = [figure.name for figure in figures if figure.shown]
@@ -334,7 +363,10 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _in_words(note: str, table: Table) -> str:
-    """A note that explains a column, with the page's heading of that column."""
+    """Replaces a column's short heading at the start of a note by the page's heading of that column.
+
+    Returns any other note unchanged.
+    """
     for column in table.columns:
         if note.startswith(f"{header(column)}: "):
             return note.replace(header(column), heading(column), 1)
@@ -342,7 +374,7 @@ def _in_words(note: str, table: Table) -> str:
 
 
 def _named(table: Table) -> list[tuple[Cell, ...]]:
-    """The rows, with the aliases of variants after their names."""
+    """Returns the table's rows, with the aliases of each variant after its name."""
     if "variant" not in table.columns:
         return table.rows
     place = table.columns.index("variant")

@@ -1,4 +1,4 @@
-"""Heat maps and level profiles of a page."""
+"""Computes the heat maps and level profiles of a report's HTML page, as data for the page's scripts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_LEVELS = 50_000
-"""Most levels of all profiles together: about 3 MB."""
+"""Most levels that all profiles of a page have together: about 3 MB."""
 
 
 def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:
-    """Maps of at least two grids and two blocks: a time with its knobs, ``failed``, or null where nothing was
-    tried."""
+    """Yields the heat maps of series that were timed at two or more grids and two or more blocks.
+
+    A cell holds a time with its knob values, or ``failed`` where no run succeeded. It is None where nothing
+    was tried.
+    """
     cells = measured.best(("title", "label", "grid", "block"))
     tried = measured.rows[["title", "label", "variant", "graph", "backend", "grid", "block"]]
     tried = tried[tried["backend"] != "host"]
@@ -57,15 +60,15 @@ class Searched:
 
     graph: str
     source: str
-    """Its number, and its name where vertices have names."""
+    """The number of the source, with its name where vertices have names."""
     name: str
     fastest: bool
-    """Whether it has the best grid and block among those with its knobs."""
+    """Whether the search has the best grid and block among the searches with equal knob values."""
     levels: pd.DataFrame
 
 
 def searched(measured: TimedRows) -> Iterator[Searched]:
-    """The level profiles that belong to these rows."""
+    """Yields the level profiles of the searches in ``measured``."""
     levels = measured.levels
     if levels is None or levels.empty:
         return
@@ -81,7 +84,10 @@ def searched(measured: TimedRows) -> Iterator[Searched]:
 
 
 def first_of(searches: list[Searched]) -> tuple[list[Searched], list[str]]:
-    """The first searches, with at most _MOST_LEVELS levels together, and a line that says how many."""
+    """Returns the first searches that have at most ``_MOST_LEVELS`` levels together.
+
+    The second result is a list with a line that says how many searches are shown. It is empty if all are.
+    """
     sizes = itertools.accumulate(len(search.levels) for search in searches)
     shown = [search for search, size in zip(searches, sizes, strict=True) if size <= _MOST_LEVELS]
     if len(shown) == len(searches):
@@ -91,7 +97,7 @@ def first_of(searches: list[Searched]) -> tuple[list[Searched], list[str]]:
 
 
 def profile(found: Searched) -> dict[str, Any]:
-    """Columns of the levels of one search, and their origin."""
+    """Returns the columns of one search's level profile, and where the profile was taken."""
     levels = found.levels.sort_values("level")
     first = levels.iloc[0]
     where = first["gpu"] or "emulated"
@@ -109,6 +115,6 @@ def profile(found: Searched) -> dict[str, Any]:
 
 
 def _known(values: pd.Series[Any]) -> list[Any]:
-    """The values as numbers, None where there is none."""
+    """Returns the values as a list, with None for each missing value."""
     known = values.astype(object)
     return known.where(known.notna(), None).tolist()

@@ -1,4 +1,4 @@
-"""Result files as pictures, on the command line and in a notebook::
+"""Draws result files as pictures, for the command line and for notebooks::
 
     from bfsbench.rows.results import read_results
     from bfsbench.reports.plots import draw
@@ -6,12 +6,12 @@
     for picture in draw("bars", read_results(["results/a.csv"])):
         picture.figure
 
-To files: ``save(draw(...), Path("pictures"), "svg")``.
+``save(draw(...), Path("pictures"), "svg")`` writes pictures to files.
 
-Each kind is a function of a module of this package: it takes ``TimedRows`` and its own options by keyword,
-and yields pictures. Rows may have a column ``series`` that says which line or bar a row belongs to; by
-default that is its variant. Graphs and series keep the order in which they first appear, unless what is drawn
-is sorted by time. Times of emulated kernels get pictures of their own.
+Each kind of picture is a function in a module of this package. The function takes ``TimedRows``, and its own
+options as keyword arguments. It yields pictures. A column ``series`` of the rows may name the line or bar
+that a row belongs to. Without that column, each variant is a series. Graphs and series keep the order of
+their first rows, unless a picture sorts them by time. Times of emulated kernels get pictures of their own.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
     "curve": curves,
     "spread": spreads,
 }
-"""All kinds of pictures by name, in the order they are shown."""
+"""The functions that draw each kind of picture, by the kind's name, in the order in which they are listed."""
 
 
 def draw(
@@ -70,11 +70,14 @@ def draw(
     width: float | None = None,
     **options: Any,
 ) -> list[Picture]:
-    """The pictures of one kind made from rows of result files, and from level profiles where it needs them.
+    """Draws all pictures of one kind. Returns them as a list.
 
-    ``rows`` as ``read_results`` gives them, ``levels`` as ``read_levels``; ``width`` in inches is by default
-    what the panels need; ``options`` are those of the kind's function. Raises NothingToDrawError when no
-    picture would have anything in it, UsageError for an unknown kind and when matplotlib is missing.
+    ``rows`` are result rows from ``read_results``. ``levels`` are level profiles from ``read_levels``; only
+    some kinds need them. ``width`` is the width of a picture in inches. By default the panels determine the
+    width. ``options`` are passed to the function of the kind.
+
+    Raises NothingToDrawError if the rows have no data for this kind. Raises UsageError for an unknown kind,
+    and if matplotlib is missing.
     """
     if kind not in PLOTS:
         raise UsageError(f"unknown plot '{kind}': there are {', '.join(PLOTS)}")
@@ -105,7 +108,10 @@ def draw(
 
 
 def matplotlib_style() -> AbstractContextManager[None]:
-    """The settings of all pictures, for as long as they are drawn. Raises UsageError without matplotlib."""
+    """Returns a context manager that applies matplotlib's settings for all pictures.
+
+    Raises UsageError if matplotlib is missing.
+    """
     try:
         from matplotlib import style
     except ImportError:

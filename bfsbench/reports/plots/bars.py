@@ -1,7 +1,7 @@
-"""Bars: the best times of variants, speed-ups, and what each part of a search contributes.
+"""Draws bars: the best times of variants, their speed-ups, and what each part of a search contributes.
 
-Best times stand beside the best of all, a panel per graph, as in Springer's Fig. 7. Speed-ups are over CPU
-programs, or as parts are added, as in BFS-4K's Fig. 14.
+The best times follow Springer's Fig. 7: one panel per graph, with times relative to the best. The bars of
+contributions follow BFS-4K's Fig. 14.
 """
 
 from __future__ import annotations
@@ -34,19 +34,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STATISTIC_INCHES = 0.2
-"""Height of a line that names a statistic below an axis."""
+"""Height in inches of a line that names a statistic below an axis."""
 _OTHERS = 0.55
-"""Opacity of bars that are not the best of their panel."""
+"""Opacity of the bars."""
 
 
 def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
-    """Horizontal bars of ``search_ms`` / the best of the graph, with the time in ms beside each.
+    """Yields pictures with one horizontal bar per search: its ``search_ms`` divided by the best time of the
+    graph.
 
-    A mark stands at ``median_ms`` / the same best time.
+    The time in ms stands beside each bar. A mark shows ``median_ms`` divided by the best ``search_ms``.
 
-    The panels of a picture have one axis, logarithmic where ratios are large, and the same series in the same
-    line: those first that come nearest to the best of the graphs, in the geometric mean; those that failed
-    last."""
+    All panels of a picture share one axis, which is logarithmic where ratios are large. They also list the
+    searches in one order: by the geometric mean of their ratios. Failed searches come last.
+    """
     best = measured.compared()
     if best.empty:
         raise NothingToDrawError("bars need points with a time: all of these failed")
@@ -86,7 +87,7 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str], lo
 
 
 def _legend(backends: set[str], *, emulated: bool) -> list[Artist]:
-    """Legend of the colours used, and of the mark."""
+    """Returns the legend's entries for the colours that are used and for the mark of the median repeat."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -99,13 +100,17 @@ def _legend(backends: set[str], *, emulated: bool) -> list[Artist]:
 
 
 PARALLEL = "cpu_parallel"
-"""The program that uses all cores of the CPU."""
+"""The CPU program that uses all cores."""
 
 
 def speed_ups(measured: TimedRows, *, title: str = "", baselines: Sequence[str] = ()) -> Iterator[Picture]:
-    """Time of each of the ``baselines``, host programs, / best time of the series, on a logarithmic axis,
-    taken on the same machine and from the same sources; one axis for all panels of a picture. Right of the
-    line at 1 the series is faster."""
+    """Yields pictures of the speed-ups of all series over CPU programs, on a logarithmic axis.
+
+    A speed-up is the time of a baseline divided by the best time of the series. Both times were taken on one
+    machine and from equal sources. ``baselines`` names the CPU programs, by default the family's baseline and
+    ``cpu_parallel``. All panels of a picture share one axis. A series right of the line at 1 is faster than
+    the baseline.
+    """
     baselines = baselines or (measured.baseline, PARALLEL)
     found = {name: measured.compared(name).dropna(subset=["speedup"]) for name in baselines}
     found = {name: best[best["variant"] != name] for name, best in found.items()}
@@ -133,7 +138,7 @@ def speed_ups(measured: TimedRows, *, title: str = "", baselines: Sequence[str] 
 def _speed_up_panel(
     axis: Axes, parts: dict[str, pd.DataFrame], shown: list[str], limits: tuple[float, float]
 ) -> None:
-    """Points, with their numbers where there is one baseline."""
+    """Draws one graph's speed-ups as points. Each point has its number if there is only one baseline."""
     for index, (name, part) in enumerate(parts.items()):
         places = [shown.index(label) for label in part["label"]]
         axis.scatter(
@@ -153,16 +158,20 @@ def _speed_up_panel(
 
 _DASHES = ("--", ":", "-.")
 _REFERENCE_INCHES = 0.2
-"""Height of a reference in a legend."""
+"""Height in inches of one reference series in a legend."""
 
 
 def ablation(
     measured: TimedRows, *, title: str = "", baseline: str = "", references: Sequence[str] = ()
 ) -> Iterator[Picture]:
-    """Speed-up of every series over ``baseline``, a host program, as a bar, the series in their order;
-    ``references`` are series drawn as lines. The panels of a picture have one axis. Rows without a column
-    ``series`` give a picture for every variant that was timed with several settings of its knobs, a bar a
-    setting."""
+    """Yields pictures with one bar per series: its speed-up over ``baseline``, a CPU program.
+
+    The series keep their order. ``references`` names series that are drawn as lines across the bars. All
+    panels of a picture share one axis.
+
+    Without a column ``series`` in the rows, there is one picture per variant that was timed with several knob
+    settings. Each setting then has a bar.
+    """
     baseline = baseline or measured.baseline
     heading = (title or "Ablation") + measured.heading
     if "series" in measured.rows:
@@ -187,7 +196,7 @@ def _pictures(
     baseline: str,
     references: Sequence[str],
 ) -> Iterator[Picture]:
-    """Bars of the series ``names``."""
+    """Yields the ablation pictures of the series ``names``, with one bar per series."""
     known = measured.compared(baseline).dropna(subset=["speedup"])
     best, lines = known[known["label"].isin(names)], known[known["label"].isin(references)]
     lines = lines.sort_values("label", key=lambda labels: labels.map(list(references).index))

@@ -1,4 +1,4 @@
-"""Time against the size, degree or density of graphs."""
+"""Draws times against the size, degree or density of graphs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ AXES = {
 """The horizontal axes and their labels. ``given`` is the column ``x`` of the rows."""
 
 _LEAST_POINTS, _LEAST_RANGE = 3, 1.5
-"""Fewest graphs that make a curve, and least ratio of the largest to the smallest."""
+"""The fewest graphs that make a curve, and the least ratio of their largest place on the axis to their
+smallest."""
 _SERIES = 8
 """Most series per picture: the number of colours."""
 
@@ -47,9 +48,12 @@ def curves(
     log_x: bool = True,
     log_y: bool = True,
 ) -> Iterator[Picture]:
-    """Best time of every series over the graphs, placed by one of AXES; points of a series are joined where
-    the names of their graphs differ only in numbers. By default a picture for each axis along which at least
-    three graphs of such names differ."""
+    """Yields pictures of the best time of every series, with graphs placed along one of ``AXES``.
+
+    A line joins the points of a series whose graphs' names differ only in numbers. ``x`` chooses the axis. By
+    default there is one picture for each axis along which at least three of the joined graphs differ. Raises
+    UsageError for an unknown axis.
+    """
     if x and x not in AXES:
         raise UsageError(f"unknown axis '{x}': there are {', '.join(AXES)}")
     best = measured.compared()
@@ -73,7 +77,10 @@ def curves(
 
 
 def _tells(places: pd.Series[float]) -> bool:
-    """Whether a line through graphs of one kind is worth drawing: at least three that differ clearly."""
+    """Returns whether a line through graphs at these places is worth drawing.
+
+    There must be at least three places, and they must differ clearly.
+    """
     return bool(places.nunique() >= _LEAST_POINTS and places.max() >= _LEAST_RANGE * places.min())
 
 
@@ -85,10 +92,10 @@ def _figures(
     for page, labels in pages([label for label in order if label in present], _SERIES):
         figure, (axis,) = panels(heading, 1, across=1, size=(7.2, 4.6))
         for label in labels:
-            colour, marker = look(order.index(label))  # the same in all pictures
+            colour, marker = look(order.index(label))  # a series has one look in all pictures
             lines = placed[placed["label"] == label].sort_values("x").groupby("family", sort=False)
             for nth, (_, line) in enumerate(lines):
-                name = "_" * (nth > 0) + label  # once in the legend
+                name = "_" * (nth > 0) + label  # the legend lists a series once
                 axis.plot(line["x"], line["search_ms"], color=colour, marker=marker, ms=5, label=name)
         axis.set_ylabel(quantity)
         _scale(axis, limits, log_x=log_x, log_y=log_y)
@@ -97,7 +104,7 @@ def _figures(
 
 
 def _scale(axis: Axes, limits: tuple[float, float], *, log_x: bool, log_y: bool) -> None:
-    """The same heights in all pictures."""
+    """Scales the axes of one picture. All pictures use equal limits for times."""
     if log_x:
         plain_log(axis, "x")
     else:
@@ -110,7 +117,7 @@ def _scale(axis: Axes, limits: tuple[float, float], *, log_x: bool, log_y: bool)
 
 
 def _places(rows: pd.DataFrame, x: str) -> pd.Series[float]:
-    """The place of each graph, by its title."""
+    """Returns the place of each graph on the axis ``x``, indexed by the graph's title."""
     graphs = rows.drop_duplicates("title").set_index("title")
     if x == "given":
         return graphs["x"]

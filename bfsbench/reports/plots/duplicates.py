@@ -1,4 +1,4 @@
-"""Duplicates in the frontiers of searches that count them, as in BFS-4K's Figs. 12 and 13."""
+"""Draws the duplicates in the frontiers of searches that count them, as in BFS-4K's Figs. 12 and 13."""
 
 from __future__ import annotations
 
@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _COUNTERS = ("entries", "detected", "missed")
-"""Counters of a level: entries of the next frontier, duplicates dropped, and duplicates among the entries."""
+"""Counters of a level: entries of the next frontier, duplicates dropped, and duplicates that remain among the
+entries."""
 
 
 def duplicates(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
-    """Two panels for each graph and source: entries of each frontier, duplicates included, beside its
-    distinct vertices; and the duplicates that were kept and, of searches that look for them, dropped. A
-    colour a search, at its fastest grid and block."""
+    """Yields one picture for each graph and source, with two panels over the levels.
+
+    The first panel shows the entries of each frontier, duplicates included, beside its distinct vertices. The
+    second panel shows the number of duplicates kept, and the number of duplicates that the search found and
+    dropped. Each search has a colour. Its fastest grid and block are shown.
+    """
     levels = of_fastest_launch(_with_counters(profiled(measured)))
     heading = (title or "Duplicates") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):
@@ -62,7 +66,10 @@ def duplicates(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
 
 
 def _with_counters(levels: pd.DataFrame) -> pd.DataFrame:
-    """The levels of searches that count entries, with a column for each of _COUNTERS."""
+    """Returns the levels of searches that count entries, with a column for each of ``_COUNTERS``.
+
+    Raises NothingToDrawError if no search counts duplicates.
+    """
     counts = levels["counts"].map(knob_values)
     with_counters = levels.assign(
         **{name: [float(found.get(name, 0)) for found in counts] for name in _COUNTERS}

@@ -1,4 +1,5 @@
-"""Time over grid x block, a picture per graph and a panel per variant, as in Springer's Fig. 8."""
+"""Draws times over grid and block, with one picture per graph and one panel per variant, as in Springer's
+Fig. 8."""
 
 from __future__ import annotations
 
@@ -19,16 +20,22 @@ if TYPE_CHECKING:
 _PANELS = 6
 _ACROSS = 3
 _DARKEST, _LEAST_DARKEST = 10.0, 1.25
-"""Largest and smallest ratio to the best at which the colours end; between them they end at the worst."""
+"""The colours end at the worst ratio to the best time, but never above the first and never below the second
+of these numbers."""
 _WHITE_SHARE = 0.45
-"""Part of the logarithmic range of colours from which numbers are white."""
+"""Share of the logarithmic colour range above which numbers are written in white."""
 _TICKS = (1.1, 1.25, 1.5, 2, 3, 5)
 
 
 def heat_maps(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
-    """Times (ms) in cells, with the best knobs of each, coloured by their ratio to the best of the map;
-    failed points hatched, points not tried left blank. A map has two grids and two blocks at least; the knob
-    sweeps show what varied in one of them alone."""
+    """Yields heat maps of times in ms over grid and block.
+
+    A cell shows the time with the best knob values. Its colour shows the ratio to the best time of the map.
+    Cells of failed points are hatched, and cells that were not tried are blank.
+
+    A map needs at least two grids and two blocks. Where only one of the two varied, the pictures of knobs
+    show it instead.
+    """
     kernels = measured.rows[measured.rows["backend"] != "host"]
     cells = measured.best(("title", "label", "grid", "block"))
     cells = cells[cells["backend"] != "host"]
@@ -78,7 +85,7 @@ def _map(
     blocks: Sequence[float],
     darkest: float,
 ) -> AxesImage:
-    """One map; the grids and blocks ``tried`` that have no time are marked as failed."""
+    """Draws one map. A pair (grid, block) in ``tried`` that has no time is marked as failed."""
     import numpy as np
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Rectangle

@@ -1,4 +1,5 @@
-"""Time by the values of knobs: a picture per variant, a panel per knob, a line per graph."""
+"""Draws times by the values of knobs, with one picture per variant, one panel per knob, and one line per
+graph."""
 
 from __future__ import annotations
 
@@ -20,10 +21,13 @@ _ACROSS = 3
 
 
 def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = ()) -> Iterator[Picture]:
-    """Best time of a variant on each graph for each value of a knob, whatever the other knobs, grid and
-    block, as far as a graph was searched with several values; ``knobs`` says which, by default all. Where
-    grids alone or blocks alone varied, that counts as a knob. Series of one variant share a picture, and its
-    panels an axis."""
+    """Yields pictures of the best time of each variant on each graph, for each value of a knob.
+
+    The best time is taken over all values of the other knobs, the grid and the block. Only graphs that were
+    searched with several values are shown. ``knobs`` names the knobs to draw, by default all. The grid or the
+    block counts as a knob if only one of the two varied. All series of one variant share a picture, and all
+    panels of a picture share a time axis.
+    """
     times = measured.configurations
     varied = [
         _Sweep(label, knob, part)
@@ -53,12 +57,12 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
 
 @dataclass(frozen=True, eq=False)
 class _Sweep:
-    """The configurations of a series on those graphs where a knob has several values."""
+    """The configurations of one series, on the graphs where one knob has several values."""
 
     label: str
     knob: str
     times: pd.DataFrame
-    """With a column ``value``."""
+    """The configurations, with a column ``value``: the value of the knob."""
 
     @property
     def variant(self) -> str:
@@ -66,8 +70,10 @@ class _Sweep:
 
 
 def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Every knob that has several values on one graph, and the configurations on such graphs; with them grid
-    and block, as far as no heat map shows both."""
+    """Yields each knob that has several values on some graph, with the configurations on these graphs.
+
+    The grid and the block count as knobs if only one of them varied.
+    """
     settings = times["knobs"].map(knob_values)
     given_values = {
         knob: settings.map(lambda found, knob=knob: found.get(knob)) for knob in values_of_knobs(settings)
@@ -80,7 +86,8 @@ def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
-    """The grid, or the block, of configurations of kernels on graphs where the other one does not vary."""
+    """Yields the grids on graphs where the block did not vary, and the blocks on graphs where the grid did
+    not."""
     kernels = times[times["backend"] != "host"]
     several = kernels.groupby("title")[["grid", "block"]].transform("nunique") > 1
     shown = {"grid": kernels["grid"], "block": kernels["block"].map("{:g}".format)}
@@ -89,7 +96,8 @@ def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
 
 
 def _panel(axis: Axes, sweep: _Sweep, measured: TimedRows) -> None:
-    """Values at equal distances: they are mostly powers of two, or words."""
+    """Draws one panel. The values stand at equal distances, because most of them are powers of two or
+    words."""
     values = sorted(set(sweep.times["value"]), key=value_order)
     best = fastest(sweep.times, ("title", "value"))
     for index, graph in enumerate(measured.graphs):

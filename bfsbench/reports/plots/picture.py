@@ -1,6 +1,7 @@
-"""A figure with its name and title, in the style that all pictures share, and its files.
+"""Provides figures with names and titles, the style that all pictures share, and functions that write
+pictures to files.
 
-Several processes encode the files where there are many.
+Several processes encode the files if there are many pictures.
 """
 
 from __future__ import annotations
@@ -33,39 +34,41 @@ FORMATS = ("png", "svg", "pdf")
 DOTS_PER_INCH = 150
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#B8A900")
-"""Okabe and Ito's palette, distinguishable with red-green colour blindness (Color Universal Design, 2008);
-its yellow is darkened to be seen as a line on white."""
+"""Okabe and Ito's palette, which readers with red-green colour blindness can tell apart (Color Universal
+Design, 2008). Its yellow is darkened so that a line is visible on white."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HOST_COLOUR = "#777777"
-"""Colour of programs on the CPU, beside those on a GPU."""
+"""Colour of CPU programs, which stand beside GPU programs."""
 FAILED_HATCH = "////"
 MARGIN = 1.18
-"""Length of an axis of bars / longest bar: room for its number."""
+"""Length of an axis of bars divided by the longest bar, which leaves room for the bar's number."""
 _OUTLYING = 4.0
-"""A bar is cut off from this ratio to the next shorter one."""
+"""A bar is cut off if it is at least this many times as long as the next shorter one."""
 LINEAR_UP_TO = 20
-"""Largest / smallest value up to which an axis starts at 0; beyond, short bars would vanish."""
+"""Ratio of the largest to the smallest value up to which an axis starts at 0. Above it, short bars would
+vanish."""
 NUMBER_SHARE = 0.2
-"""Of the length of a logarithmic axis that a number right of the last bar or point takes."""
+"""Share of a logarithmic axis that a number right of the last bar or point takes."""
 _STEPS = ((10, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (300, (1.0, 2.0, 5.0)))
-"""Largest / smallest value below which a logarithmic axis has labels at these multiples of powers of 10."""
+"""For each ratio of the largest to the smallest value: the multiples of powers of 10 that a logarithmic axis
+labels below that ratio."""
 
 _LETTERS_AN_INCH = 9.5
-"""Of a title."""
+"""Letters per inch of a title."""
 _LABEL_INCHES = 0.078
-"""Width of a letter beside an axis."""
+"""Width in inches of a letter beside an axis."""
 _HANDLE_INCHES = 0.7
-"""Width of a legend's symbols and gaps."""
+"""Width in inches of a legend's symbols and gaps."""
 _TITLE_INCHES = 0.17
-"""Height of a line over a panel."""
+"""Height in inches of a line above a panel."""
 _LINE_INCHES = 0.2
-"""Height of one label's line beside an axis."""
+"""Height in inches of one label's line beside an axis."""
 _AXIS_INCHES = 0.4
-"""Height of the numbers and the label under an axis."""
+"""Height in inches of the numbers and the label under an axis."""
 _PAGE_INCHES = 9.0
-"""Height of a picture that still fits a screen."""
+"""Height in inches of a picture that still fits a screen."""
 _ACROSS = 3
-"""Panels beside one another."""
+"""Number of panels side by side."""
 
 STYLE: dict[str, Any] = {
     "font.size": 9,
@@ -78,8 +81,8 @@ STYLE: dict[str, Any] = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "svg.hashsalt": "bfsbench",
-    "pdf.fonttype": 42,  # whole fonts, which publishers ask for
-    "text.parse_math": False,  # a $ in a name is no formula
+    "pdf.fonttype": 42,  # embed whole fonts, as publishers require
+    "text.parse_math": False,  # a $ in a name does not begin a formula
 }
 """matplotlib's settings while pictures are drawn and encoded."""
 
@@ -88,14 +91,14 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Picture:
-    """One figure; ``name`` is that of its file without an ending."""
+    """One figure with its title. ``name`` is the name of its file without the suffix."""
 
     name: str
     title: str
     figure: Figure
 
     def encoded(self, style: str) -> bytes:
-        """Returns the figure as one of FORMATS. Equal rows give equal bytes."""
+        """Returns the figure as the bytes of a file in one of FORMATS. Equal rows give equal bytes."""
         from matplotlib import style as styles
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.backends.backend_pdf import FigureCanvasPdf
@@ -106,7 +109,7 @@ class Picture:
         self.figure.set_dpi(DOTS_PER_INCH)
         canvases = {"png": FigureCanvasAgg, "svg": FigureCanvasSVG, "pdf": FigureCanvasPdf}
         canvas: Any = canvases[style](self.figure)
-        with styles.context(STYLE):  # not by Figure.savefig, which draws everything twice
+        with styles.context(STYLE):  # Figure.savefig would draw everything twice
             if style == "svg":
                 canvas.print_svg(data, metadata={"Date": None, "Title": self.title})
             elif style == "pdf":
@@ -119,11 +122,11 @@ class Picture:
 
 
 WIDTH: ContextVar[float | None] = ContextVar("width", default=None)
-"""Inches that pictures are wide; None lets their panels decide."""
+"""Width of pictures in inches. None means that the panels determine the width."""
 
 
 def name_devices(figure: Figure, devices: Sequence[str]) -> None:
-    """Add the devices to the title of a figure that does not name them."""
+    """Adds the names of the devices to a figure's title, unless the title already has them."""
     title = figure.get_suptitle()
     missing = [device for device in devices if device not in title]
     if missing:
@@ -133,7 +136,7 @@ def name_devices(figure: Figure, devices: Sequence[str]) -> None:
 
 
 def mark_emulated(figure: Figure) -> None:
-    """Write across a figure that its times are emulated, so that no copy of it looks like a measurement."""
+    """Writes across a figure that its times are emulated, so that no copy of it looks like a measurement."""
     size = min(24.0, 5 * figure.get_figwidth())
     place: dict[str, Any] = {"ha": "center", "va": "center", "rotation": 20}
     figure.text(0.5, 0.5, "emulated: no measurement", fontsize=size, color="#cc0000", alpha=0.35, **place)
@@ -149,9 +152,11 @@ def panels(
     labels: Sequence[str] = (),
     **shared: Any,
 ) -> tuple[Figure, list[Axes]]:
-    """A titled figure of ``count`` panels, each of ``size`` in inches, at most ``across`` in a row.
+    """Returns a figure with a title, and the list of its ``count`` panels.
 
-    ``about`` stands under the title; ``labels`` are drawn left of the first panels, which get room for them.
+    Each panel measures ``size`` in inches, and at most ``across`` panels stand side by side. The lines of
+    ``about`` stand under the title. ``labels`` are the texts left of the first panels; the figure is widened
+    for them.
     """
     from matplotlib.figure import Figure
 
@@ -178,27 +183,35 @@ def panels(
 def lined_panels(
     title: str, titles: Sequence[str], labels: Sequence[str], below: float = 0.0
 ) -> tuple[Figure, list[Axes]]:
-    """Panels under ``titles`` with a line for each of ``labels``, the first uppermost, to draw bars along;
-    ``below`` is room under each, in inches."""
+    """Returns a figure with one panel per title, and the list of its panels.
+
+    Each panel has one line for each of ``labels``, for a bar. The first label is at the top. ``below`` is
+    extra room under each panel, in inches.
+    """
     above = max(title.count("\n") for title in titles)
     size = (3.6, _LINE_INCHES * len(labels) + _TITLE_INCHES * above + 1.0 + below)
     figure, axes = panels(title, len(titles), across=_ACROSS, size=size, labels=labels, sharey=True)
     for axis, text in zip(axes, titles, strict=True):
         axis.set_title(text)
-    axes[0].set_yticks(range(len(labels)), labels)  # of all panels: they share the axis
+    axes[0].set_yticks(range(len(labels)), labels)  # the panels share this axis
     axes[0].set_ylim(len(labels) - 0.5, -0.5)
     return figure, axes
 
 
 def lined_pages(graphs: Sequence[str], lines: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """As many graphs to a picture as panels of ``lines`` lines find room."""
+    """Splits graphs into pages that fit a screen, for panels with ``lines`` lines.
+
+    Yields the suffix of each page's name, and the graphs on the page.
+    """
     rows = int(_PAGE_INCHES / (_LINE_INCHES * lines + 1.2))
     return pages(graphs, _ACROSS * max(1, rows))
 
 
 def look(place: int) -> tuple[str, str]:
-    """Colour and marker of a line by its index in the legend. Colours get lighter each time they are
-    used again, so that 24 lines have different ones."""
+    """Returns the colour and the marker of a line, given its index in the legend.
+
+    Colours get lighter each time they are used again, so that 24 lines have different colours.
+    """
     rounds, colour = divmod(place, len(COLOURS))
     shade = COLOURS[colour]
     if rounds:
@@ -208,12 +221,15 @@ def look(place: int) -> tuple[str, str]:
 
 
 def file_name(*parts: str) -> str:
-    """Words joined to a name that every file system takes."""
+    """Joins words to a file name that every file system accepts. Returns the name without a suffix."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(part for part in parts if part)).strip("_")
 
 
 def pages(items: Sequence[Item], most: int) -> Iterator[tuple[str, Sequence[Item]]]:
-    """The items in parts of about the same size, each with a suffix for its picture's name."""
+    """Splits items into parts of about equal size, with at most ``most`` items each.
+
+    Yields a suffix for the name of each part's picture, and the items of the part.
+    """
     count = math.ceil(len(items) / most)
     size = math.ceil(len(items) / count) if count else 1
     for page in range(count):
@@ -221,7 +237,8 @@ def pages(items: Sequence[Item], most: int) -> Iterator[tuple[str, Sequence[Item
 
 
 def number(value: float) -> str:
-    """Three significant digits without an exponent, thousands apart."""
+    """Returns a number as text with three significant digits, without an exponent, and with commas between
+    thousands."""
     if value >= 99.95:
         return f"{value:,.0f}"
     digits = 2 - math.floor(math.log10(float(f"{value:.3g}"))) if value else 0
@@ -229,8 +246,10 @@ def number(value: float) -> str:
 
 
 def legend_of_all(figure: Figure) -> None:
-    """Under the panels, every line once, whichever of them have it, in as many columns as find room. The
-    figure grows by the lines of the legend."""
+    """Adds a legend under the panels that lists every line of the figure once.
+
+    The legend has as many columns as fit. The figure grows by the legend's height.
+    """
     found: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -245,7 +264,7 @@ def legend_of_all(figure: Figure) -> None:
 
 
 def legend_below(axes: Axes) -> None:
-    """What a panel's lines are, under the label of its horizontal axis."""
+    """Adds a legend of one panel's lines, under the label of the panel's horizontal axis."""
     from matplotlib.transforms import ScaledTranslation
 
     assert axes.figure is not None
@@ -254,8 +273,10 @@ def legend_below(axes: Axes) -> None:
 
 
 def end_of(values: Iterable[float]) -> float:
-    """The end of an axis on which all but outlying bars stay visible; outliers are less than half of the
-    bars."""
+    """Returns the end of an axis on which all bars stay visible, except for outliers.
+
+    Outliers are always less than half of the bars.
+    """
     known = sorted(values)
     few = len(known) / 2
     while len(known) - 1 > few and known[-1] > _OUTLYING * known[-2]:
@@ -272,7 +293,11 @@ def note(
     offset: int = 3,
     weight: Literal["normal", "bold"] = "normal",
 ) -> None:
-    """A small text on white whose ``side`` is ``offset`` typographic points from the place."""
+    """Writes a small text on white beside a place.
+
+    ``side`` is the side of the text that is next to the place. ``offset`` is their distance in typographic
+    points.
+    """
     away = (offset if side == "left" else -offset, 0)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     drawn = axes.annotate(text, (x, y), away, textcoords="offset points", va="center", ha=side, bbox=box)
@@ -280,8 +305,10 @@ def note(
 
 
 def time_axis(axes: Axes, low: float, high: float) -> None:
-    """The vertical axis of times from ``low`` to ``high``: from 0, or logarithmic where short times would
-    vanish."""
+    """Scales the vertical axis for times from ``low`` to ``high``.
+
+    The axis starts at 0, or is logarithmic where short times would vanish.
+    """
     if low > 0 and high / low > LINEAR_UP_TO:
         plain_log(axes, "y", (low, high))
         axes.set_ylim(low / 1.3, high * 1.3)
@@ -290,8 +317,10 @@ def time_axis(axes: Axes, low: float, high: float) -> None:
 
 
 def bar_axis(axes: Axes, low: float, high: float) -> None:
-    """The horizontal axis of bars that end between ``low`` and ``high``, with room for their numbers: from 0,
-    or logarithmic where short bars would vanish."""
+    """Scales the horizontal axis for bars that end between ``low`` and ``high``, with room for their numbers.
+
+    The axis starts at 0, or is logarithmic where short bars would vanish.
+    """
     if low > 0 and high / low > LINEAR_UP_TO:
         plain_log(axes, "x", (low, high))
         axes.set_xlim(low / 1.6, high * (high / low) ** NUMBER_SHARE)
@@ -300,7 +329,7 @@ def bar_axis(axes: Axes, low: float, high: float) -> None:
 
 
 def level_axis(axes: Axes) -> None:
-    """The horizontal axis of levels: whole numbers."""
+    """Labels the horizontal axis as levels, with whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -308,15 +337,18 @@ def level_axis(axes: Axes) -> None:
 
 
 def log_or_zero(axes: Axes) -> None:
-    """A logarithmic vertical axis of counts that has a place for 0."""
+    """Makes the vertical axis logarithmic, with a place for 0. Its values are counts."""
     axes.set_yscale("symlog", linthresh=1)
     plain(axes.yaxis)
     axes.set_ylim(bottom=-0.1)
 
 
 def plain_log(axes: Axes, which: Literal["x", "y"], limits: Sequence[float] = ()) -> None:
-    """A logarithmic axis labelled with plain numbers, between powers of 10 where there is room for them.
-    ``limits`` are the smallest and largest value of all panels that are compared, by default of this one."""
+    """Makes an axis logarithmic, and labels it with plain numbers.
+
+    Labels between powers of 10 appear where there is room. ``limits`` are the smallest and the largest value
+    of all panels that are compared. By default they are the limits of this panel.
+    """
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set(**{f"{which}scale": "log"})
@@ -329,7 +361,7 @@ def plain_log(axes: Axes, which: Literal["x", "y"], limits: Sequence[float] = ()
 
 
 def plain(axis: Axis) -> None:
-    """Numbers without an exponent."""
+    """Labels an axis with numbers without an exponent."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(_plain))
@@ -342,19 +374,25 @@ def _plain(value: float, _: object) -> str:
 
 
 _ALONE = 8
-"""Pictures that one process encodes in the time that others take to start."""
+"""Number of pictures that one process encodes in the time that other processes take to start."""
 
 
 def save(pictures: Iterable[Picture], folder: Path, style: str) -> list[Path]:
-    """Write pictures to ``folder``, which is made if need be, as files of one of FORMATS named after them.
+    """Writes pictures to ``folder`` in one of FORMATS, and names the files after the pictures. Returns their
+    paths.
 
-    Raises UsageError when that is not possible; a file is written whole or not at all.
+    The folder is made if it does not exist. A file is written whole or not at all. Raises UsageError if a
+    file cannot be written.
     """
     return list(saved(pictures, folder, style))
 
 
 def saved(pictures: Iterable[Picture], folder: Path, style: str, processes: int = 1) -> Iterator[Path]:
-    """As ``save``, a picture at a time, in order; ``processes`` of them encode more than _ALONE pictures."""
+    """Writes pictures to ``folder`` one after the other, and yields the path of each file.
+
+    ``style`` is one of FORMATS. If there are more than ``_ALONE`` pictures, up to ``processes`` processes
+    encode them. Raises UsageError if a file cannot be written.
+    """
     for name, data in _encoded(iter(pictures), style, processes):
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -367,7 +405,10 @@ def saved(pictures: Iterable[Picture], folder: Path, style: str, processes: int 
 
 
 def _encoded(pictures: Iterator[Picture], style: str, processes: int) -> Iterator[tuple[str, bytes]]:
-    """Names and files of pictures; at most two for each process are in memory."""
+    """Yields the name and the encoded file of each picture.
+
+    At most two pictures per process wait in memory.
+    """
     first = list(islice(pictures, _ALONE + 1))
     pictures = chain(first, pictures)
     if processes < 2 or len(first) <= _ALONE:

@@ -1,5 +1,5 @@
-"""Level profiles: vertices, arcs and time of each level, and the kernel or layer that ran it, as in BFS-4K's
-Fig. 7."""
+"""Draws level profiles, as in BFS-4K's Fig. 7: the vertices, arcs and time of each level, and the kernel that
+ran it."""
 
 from __future__ import annotations
 
@@ -25,27 +25,31 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SEARCHES = len(COLOURS)
-"""To a picture."""
+"""Most searches per picture: the number of colours."""
 _QUANTITIES = {
     "frontier_size": "frontier (vertices)",
     "edges_inspected": "inspected (arcs)",
     "time_us": "time (µs)",
 }
-"""A panel each, by columns of level profiles."""
+"""The panels of a picture: columns of level profiles, and their labels."""
 MANY = 100
-"""Number of levels from which markers are small."""
+"""Number of levels from which on markers are small."""
 _NO_PROFILE = "no level profile belongs to these rows: take one with 'bfsbench run --profile'"
 
 
 def profiled(measured: TimedRows) -> pd.DataFrame:
-    """The rows of level profiles. Raises NothingToDrawError when there are none."""
+    """Returns the rows of the level profiles. Raises NothingToDrawError if there are none."""
     if measured.levels is None or measured.levels.empty:
         raise NothingToDrawError(_NO_PROFILE)
     return measured.levels
 
 
 def of_fastest_launch(levels: pd.DataFrame) -> pd.DataFrame:
-    """Of the searches that differ in grid and block alone, those whose levels together took least time."""
+    """Returns the level profiles of each search at its fastest grid and block.
+
+    Searches that differ only in grid and block count as one. The fastest of them has the least total time of
+    all levels.
+    """
     search = ["title", "source", "label", "knobs"]
     launch = [*search, "grid", "block"]
     totals = levels.groupby(launch, dropna=False)["time_us"].sum().reset_index()
@@ -54,9 +58,12 @@ def of_fastest_launch(levels: pd.DataFrame) -> pd.DataFrame:
 
 
 def profiles(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
-    """Three panels one above another: vertices of the frontier, arcs inspected and time of each level. A line
-    is a search, at its fastest grid and block; markers say which kernel or layer ran a level where a search
-    has several. A picture holds searches of one graph from one source."""
+    """Yields pictures with three panels: the vertices of the frontier, the arcs inspected, and the time of
+    each level.
+
+    Each line is a search at its fastest grid and block. If a search has several kernels or layers, markers
+    show which one ran a level. A picture holds the searches of one graph from one source.
+    """
     levels = of_fastest_launch(profiled(measured))
     heading = (title or "Level profile") + measured.heading
     for (graph, source), found in levels.groupby(["title", "source"], sort=False):
@@ -69,7 +76,7 @@ def profiles(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
 
 
 def _figure(heading: str, about: Sequence[str], searches: Sequence[tuple[str, pd.DataFrame]]) -> Figure:
-    """Quantities that no search has are left out."""
+    """Draws one figure. A quantity without values in any search has no panel."""
     known = [name for name in _QUANTITIES if any((rows[name] > 0).any() for _, rows in searches)]
     mixed = (rows["kernel"] for _, rows in searches if rows["kernel"].nunique() > 1)
     kernels = sorted({kernel for names in mixed for kernel in names})
@@ -88,14 +95,14 @@ def _figure(heading: str, about: Sequence[str], searches: Sequence[tuple[str, pd
 
 
 def _marker(kernel: str, kernels: Sequence[str]) -> str:
-    """That of a kernel among those of searches that have several; all others are dots."""
+    """Returns the marker of a kernel if it is one of ``kernels``, else a dot."""
     return MARKERS[kernels.index(kernel) % len(MARKERS)] if kernel in kernels else "."
 
 
 def _line(
     axis: Axes, label: str, rows: pd.DataFrame, column: str, colour: str, kernels: Sequence[str]
 ) -> None:
-    """One quantity of a search over levels; levels without a value leave a gap."""
+    """Draws one quantity of a search over its levels. A level without a value leaves a gap."""
     values = rows[column].where(rows[column] > 0)
     axis.plot(rows["level"], values, color=colour, linewidth=0.9, label=label)
     area = 20 if len(rows) < MANY else 3

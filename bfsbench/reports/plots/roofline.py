@@ -1,4 +1,4 @@
-"""Each search's share of its device's ceiling, a panel per graph."""
+"""Draws each search's share of its device's ceiling, with one panel per graph."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ _MEANINGS = {
     "bandwidth": "bandwidth",
 }
 _HATCH = "////"
-"""Hatching of shares that are based on modelled work."""
+"""Hatching of bars whose share is computed from modelled work."""
 
 
 def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None = None) -> Iterator[Picture]:
-    """Horizontal bars of the share of the ceiling (see ``report.roofline``), in per cent, in the colour of
-    what bounds the search, hatched where the work is modelled; over several sources the median. The ceilings
-    are by default those beside the result files."""
+    """Yields pictures with one horizontal bar per search: its share of the device's ceiling, in per cent.
+
+    The colour shows what bounds the search. A bar is hatched if the work is modelled instead of counted. Over
+    several sources, the median counts. ``ceilings`` are by default read from the files beside the result
+    files. ``bfsbench.reports.roofline`` defines the share.
+    """
     frame = _shares(measured, ceilings)
     if frame.empty:
         raise NothingToDrawError("a roofline needs kernels that were timed on a GPU and edges that are known")
@@ -48,8 +51,10 @@ def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None
 
 
 def _shares(measured: TimedRows, ceilings: Ceilings | None) -> pd.DataFrame:
-    """The searches whose share is known. Raises NothingToDrawError when the ceilings are missing, or of
-    another device."""
+    """Returns the searches whose share of the ceiling is known.
+
+    Raises NothingToDrawError if there are no ceilings, or if they belong to another device.
+    """
     from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
 
     levels = read_levels([]) if measured.levels is None else measured.levels
@@ -63,7 +68,7 @@ def _shares(measured: TimedRows, ceilings: Ceilings | None) -> pd.DataFrame:
 
 
 def _panel(axis: Axes, frame: pd.DataFrame, shown: list[str]) -> None:
-    """The search of the median share stands for those from several sources."""
+    """Draws one graph's bars. Over several sources, the search with the median share is shown."""
     for variant, group in frame.groupby("variant"):
         search = group.sort_values("share").iloc[(len(group) - 1) // 2]
         colour = COLOURS[BOUNDS.index(search["bound"])]
@@ -80,7 +85,7 @@ def _panel(axis: Axes, frame: pd.DataFrame, shown: list[str]) -> None:
 
 
 def _legend(frame: pd.DataFrame) -> list[Patch]:
-    """Legend of the colours and hatching used."""
+    """Returns the legend's entries for the colours and the hatching that are used."""
     from matplotlib.patches import Patch
 
     used = [bound for bound in BOUNDS if bound in set(frame["bound"])]

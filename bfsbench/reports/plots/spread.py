@@ -1,4 +1,4 @@
-"""Fastest, median and slowest sample of every search, a panel a graph."""
+"""Draws the fastest, median and slowest sample of every search, with one panel per graph."""
 
 from __future__ import annotations
 
@@ -26,15 +26,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LEAST_PERCENT = 1.0
-"""Shortest axis, in per cent, where samples hardly differ."""
+"""Length of the shortest axis, in per cent, for samples that hardly differ."""
 
 
 def spreads(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
-    """A line from the fastest sample of the best configuration to the slowest, with a dot at the median, all
-    in per cent above the fastest, on one axis for all panels of a picture; over several sources the medians
-    of these. Lines far longer than all others are cut off and say so."""
+    """Yields pictures with one line per search, from the fastest to the slowest sample of its best
+    configuration.
+
+    A dot marks the median sample. All values are in per cent above the fastest sample. Over several sources
+    they are medians. All panels of a picture share one axis. A line that is far longer than the others is cut
+    off, with a note.
+    """
     best = measured.compared()
-    best = best[best["spread"] < math.inf]  # which no sample of zero has
+    best = best[best["spread"] < math.inf]  # infinite if a sample is 0
     if best.empty:
         raise NothingToDrawError("the spread needs points with a time: all of these failed")
     order = ranking(best)

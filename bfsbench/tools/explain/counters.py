@@ -1,4 +1,5 @@
-"""Count what one search costs: run it on the emulator, and add up by level, kernel and source line."""
+"""Counts the cost of one search: runs it on the emulator, and sums the counts by level, kernel and source
+line."""
 
 from __future__ import annotations
 
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MULTIPROCESSORS = 132
-"""Of the GPU that the project's rows are of."""
+"""Number of multiprocessors of the GPU that the project's rows were measured on."""
 _MOST_THREADS = 70_000
-"""In progress at a time: what is kept of each takes some KiB."""
+"""Most threads that the emulator runs at a time. Each thread takes some KiB of memory."""
 
 
 def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
-    """Run one point on the emulator and count. ``seed`` chooses the order of threads: equal seeds, equal
-    counts.
+    """Runs one point on the emulator. Returns its counters.
 
-    Raises UsageError for a program without kernels; DeviceError, WrongResultError where the search fails.
+    ``seed`` chooses the order of threads. Equal seeds give equal counts. Raises UsageError for a program
+    without kernels. Raises DeviceError or WrongResultError if the search fails.
     """
     variant = find(point.variant)
     if not issubclass(variant, KernelProgram) or point.block is None:
@@ -44,35 +45,41 @@ def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
         if isinstance(program, KernelVariant):
             gathered.follow(program)
         program.prepare()
-        device.counts()  # counts of the preparation
+        device.counts()  # drop the counts of the preparation
         run = find_family(variant.family).problem(graph, point.source).run(program)
         run.reset()
         device.waits = 0
         run.solve()
         waits = device.waits
         device.synchronize()
-        gathered.take(gathered.level)  # launches since the last mark, before those of the check
+        gathered.take(gathered.level)  # the search's last launches, before the check launches kernels
         run.check()
     lines, sources = _by_line(gathered.counts)
     return Counters(lines, _launches(gathered.launches), waits, sources, point, graph.checksum)
 
 
 def of_program(title: str, counts: Iterable[Count], launches: Sequence[PhaseCount]) -> ProgramCounters:
-    """Add up what a program has counted. The host is taken to wait after each launch."""
+    """Returns the counters of a program from its counts and launches.
+
+    The host is assumed to wait after each launch.
+    """
     lines, sources = _by_line((of.launch, of) for of in counts)
     numbered = [(of.launch, of.launch, of) for of in launches]
     return ProgramCounters(lines, _launches(numbered), len(numbered), sources, title)
 
 
 def hardware(block: int) -> Hardware:
-    """A GPU of MULTIPROCESSORS, or of fewer where resident grids, of a small block or two large ones on each,
-    would have too many threads."""
+    """Returns the emulated GPU for blocks of ``block`` threads.
+
+    It has MULTIPROCESSORS multiprocessors, or fewer if the resident blocks would otherwise have too many
+    threads.
+    """
     threads = block if block <= 512 else 2048
     return Hardware(multiprocessors=min(MULTIPROCESSORS, _MOST_THREADS // threads))
 
 
 class _Device(CpuDevice):
-    """Counts how often the host waits for it."""
+    """An emulated device that counts how often the host waits for it."""
 
     waits = 0
 
@@ -82,7 +89,7 @@ class _Device(CpuDevice):
 
 
 class _Gathered:
-    """Counts with their levels."""
+    """Counts that are assigned to the levels of a search."""
 
     def __init__(self, device: CpuDevice) -> None:
         self._device = device
@@ -92,7 +99,8 @@ class _Gathered:
         self.launches: list[tuple[int, int, PhaseCount]] = []
 
     def follow(self, program: KernelVariant) -> None:
-        """Follow the levels of the host loop, and of kernels that run several in a launch."""
+        """Follows the levels of a search, in its host loop and in kernels that run several levels in a
+        launch."""
         program.mark = self._mark
         if program.layers:
             records = self._device.empty(program.num_vertices + 2, LevelRecord)
@@ -103,7 +111,8 @@ class _Gathered:
         self.take(level)
 
     def take(self, level: int) -> None:
-        """Assign the counts since the last call to this level, unless kernels have recorded others."""
+        """Assigns the counts since the last call to ``level``, except counts for which a kernel recorded
+        another level."""
         counts, launches = self._device.counts()
         self.level = level
         self.counts += [(level if of.phase is None else of.phase, of) for of in counts]

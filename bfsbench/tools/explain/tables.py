@@ -1,19 +1,23 @@
-"""Counters as tables: the cost of each level and of each source line, listings, and a predicted time.
+"""Makes tables of counters: the cost of each level and of each source line, source listings, and a predicted
+time.
 
-Listings are also one HTML page, opened from disk, with searches side by side, all levels or one. In a
-terminal they stand one below the other, or side by side where it is wide enough.
+Listings are shown in a terminal, below each other or side by side if it is wide enough. They are also written
+as one HTML page for a browser, which shows searches side by side, for all levels or for one.
 
-The time is a prediction, no measurement. A search takes what the host needs to launch its kernels and to read
-what comes next, and what the kernels need themselves. For each level that is the largest of
+The time is a prediction, not a measurement. It is the time that the host needs to launch kernels and to read
+their results, plus the time that the kernels need. For each level, the kernels' time is the largest of
 
-- latency: the waits of the longest warp, one step after the other. A load of a sector that the warp has not
-  loaded recently, and an atomic, take a dependent load from L2. Other loads, an access to shared memory and a
-  barrier take one from L1. A level of resident blocks ends with a barrier between them;
-- throughput: sectors that warps have not loaded recently at the rate of random reads in the memory that the
-  kernel touches, the others at the rate of reads in L1, atomics at the rate of random atomics;
-- contention: atomics on the busiest word, one after the other, in one of the L2 cache's parts.
+- latency: The time that the longest warp waits, one step after the other. A load of a sector that the warp
+  has not loaded recently takes as long as a dependent load from L2. So does an atomic operation. Other loads,
+  accesses to shared memory and barriers take as long as a dependent load from L1. A level of resident blocks
+  ends with a barrier between them.
+- throughput: The time that memory needs for all sectors. Sectors that warps have not loaded recently move at
+  the rate of random reads in the memory that the kernel touches. Other sectors move at the rate of reads in
+  L1. Atomic operations have the rate of random atomic operations.
+- contention: The time of the atomic operations on the busiest word, one after the other, in one part of the
+  L2 cache.
 
-All constants are ceilings (``bfsbench probe``); none is fitted to searches. docs/emulator.md lists what the
+All constants are ceilings (``bfsbench probe``). None is fitted to searches. docs/emulator.md lists what the
 model leaves out.
 """
 
@@ -40,9 +44,10 @@ if TYPE_CHECKING:
     from bfsbench.rows.ceilings import Ceilings
 
 L2_PARTS = 96
-"""Of an H200's L2 cache, as its driver says; each does its share of random atomics."""
+"""Number of parts of an H200's L2 cache, as its driver says. Each part does an equal share of random atomic
+operations."""
 _IN_L1, _IN_L2 = 16 << 10, 8 << 20
-"""Working sets that lie in these caches, in bytes."""
+"""Working sets in bytes that lie in the L1 cache and in the L2 cache."""
 _READS_IN_L1 = 128 << 10
 _SECTOR = 32
 _LEVEL = ["level", "kernel"]
@@ -50,26 +55,29 @@ _LEVEL = ["level", "kernel"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """A predicted time and what it is made of, in ms."""
+    """A predicted time of a search and its parts, in ms."""
 
     search_ms: float
     launches_ms: float
-    """Of the host: launches, and waiting for what they tell."""
+    """The time of the host: launches, and waiting for their results."""
     latency_ms: float
     throughput_ms: float
     contention_ms: float
-    """Of the kernels, each by itself; what counts is the largest in each level."""
+    """The times ``latency_ms``, ``throughput_ms`` and ``contention_ms`` are of the kernels, each summed over
+    all levels. In each level only the largest counts."""
 
     @property
     def bound(self) -> str:
-        """What most of the time goes into."""
+        """The name of the part that takes the most time."""
         names = ("launches", "latency", "throughput", "contention")
         return max(names, key=lambda name: float(getattr(self, f"{name}_ms")))
 
 
 def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
-    """What a search that was counted would take on the device of the ceilings. Raises InputError where these
-    lack a probe."""
+    """Predicts the time that a search takes on the device of the ceilings, from the search's counters.
+
+    Raises InputError if a needed ceiling was not measured.
+    """
     num_launches = counted.launches["launch"].nunique()
     launch_us = ceilings.at("launch")
     launches_us = num_launches * launch_us + counted.waits * (ceilings.at("launch_and_read") - launch_us)
@@ -89,7 +97,7 @@ def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
 
 
 def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
-    """By level and kernel."""
+    """Returns the latency in microseconds by level and kernel."""
     far, near = (ceilings.at("dependent_loads", size) / 1e3 for size in (_IN_L2, _IN_L1))
     steps = launches["near"] + launches["shared_steps"] + launches["barriers"]
     us = far * (launches["far"] + launches["atomics"]) + near * steps
@@ -113,9 +121,10 @@ def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
 
 
 CONTEXT = 3
-"""Lines shown before and after those that have counters; longer stretches without are left out."""
+"""Number of lines shown before and after lines that have counters. Longer stretches without counters are left
+out."""
 WARM, HOT = 0.05, 0.2
-"""Shares of a search's cost from which a line is coloured."""
+"""Shares of a search's cost above which a line is coloured yellow, and red."""
 
 
 @dataclass(frozen=True)
@@ -124,19 +133,20 @@ class LineCost:
 
     executions: int
     lanes: float
-    """In an execution."""
+    """The mean number of lanes that take part in an execution."""
     sectors: int
     sectors_a_request: float
     distinct_kib: float
     conflicts: int
     collisions: int
     share: float
-    """Share of the search's cost: sectors of global memory, passes through shared memory, and barriers."""
+    """The share of the search's cost: sectors of global memory, passes through shared memory, and
+    barriers."""
 
 
 @dataclass(frozen=True)
 class ListedLine:
-    """A line of a source file; ``cost`` is None where nothing was counted."""
+    """A line of a source file. ``cost`` is None if nothing was counted there."""
 
     number: int
     text: str
@@ -145,7 +155,7 @@ class ListedLine:
 
 @dataclass(frozen=True)
 class Listing:
-    """The parts of one file that have counters; between two parts, lines are left out."""
+    """The parts of one file that have counters. Lines between two parts are left out."""
 
     file: str
     parts: tuple[tuple[ListedLine, ...], ...]
@@ -162,9 +172,9 @@ class Listing:
 
 
 def listings(counted: Counted, level: int | None = None) -> list[Listing]:
-    """Listings of the files that a search executed, the costliest first; for one level, or for all.
+    """Returns listings of the files that a search executed, the costliest first, for one level or for all.
 
-    Raises InputError when a source file cannot be read.
+    Raises InputError if a source file cannot be read.
     """
     costs = _costs(by_line(counted, level))
     found = [
@@ -221,14 +231,15 @@ LEVEL_COLUMNS = (
     *("conflicts", "atomics", "collisions", "barriers", "longest_warp"),
 )
 MOST_LEVELS = 40
-"""Most rows of a table in text; files have all levels."""
+"""Most rows of a table that is shown as text. Files have all levels."""
 
 
 def by_level(counted: Counted) -> pd.DataFrame:
-    """A row for each level and kernel: ``level``, ``kernel`` and LEVEL_COLUMNS.
+    """Returns a row for each level and kernel, with the columns ``level``, ``kernel`` and LEVEL_COLUMNS.
 
-    ``lanes`` is the mean of those that take part in an execution, ``requests`` and ``sectors`` are those of
-    global memory, atomics included; ``longest_warp`` the steps of the warp that made the most.
+    ``lanes`` is the mean number of lanes that take part in an execution. ``requests`` and ``sectors`` count
+    accesses to global memory, including atomic operations. ``longest_warp`` is the number of steps of the
+    warp that made the most.
     """
     lines = counted.lines
     keys = ["level", "kernel"]
@@ -248,7 +259,7 @@ def by_level(counted: Counted) -> pd.DataFrame:
 
 
 def by_line(counted: Counted, level: int | None = None) -> pd.DataFrame:
-    """A row for each ``file`` and ``line``, with COUNTERS added up; of one level, or of all."""
+    """Returns a row for each ``file`` and ``line``, with the sums of COUNTERS over one level, or over all."""
     lines = counted.lines
     if level is not None:
         lines = lines[lines["level"] == level]
@@ -256,7 +267,10 @@ def by_line(counted: Counted, level: int | None = None) -> pd.DataFrame:
 
 
 def level_table(counted: Counters | ProgramCounters) -> Table:
-    """``by_level``; in text the longest levels if there are many."""
+    """Returns a table of the counters of each level and kernel; see ``by_level``.
+
+    If there are many levels, text shows only the levels with the most executions.
+    """
     frame = by_level(counted)
     notes = []
     shown = frame
@@ -277,7 +291,7 @@ TRUST = (
 
 
 def prediction_table(counted: Sequence[Counters], ceilings: Ceilings) -> Table:
-    """Predicted times in ms, a row for each search."""
+    """Returns a table of predicted times in ms, with a row for each search."""
     import pandas as pd
 
     found = [(of.title, predict(of, ceilings)) for of in counted]
@@ -293,7 +307,7 @@ def prediction_table(counted: Sequence[Counters], ceilings: Ceilings) -> Table:
 
 
 def side_by_side(counted: Sequence[Counters]) -> Table:
-    """Totals of several searches, one column each."""
+    """Returns a table of the total counters of several searches, with one column per search."""
     import pandas as pd
 
     rows = []
@@ -329,7 +343,8 @@ _ALL = "all"
 
 
 def write_page(path: Path, counted: Sequence[Counters], device: Ceilings) -> None:
-    """Write the listings of searches on one graph. Raises UsageError where the page cannot be written."""
+    """Writes an HTML page with the listings of searches on one graph. Raises UsageError if it cannot be
+    written."""
     point = counted[0].point
     axes = point.axes()
     source = f", source {axes['source']}" if axes["source"] else ""
@@ -365,7 +380,7 @@ def _search(counted: Counters) -> dict[str, object]:
 
 
 def _page_costs(costs: dict[int, LineCost]) -> dict[str, tuple[float, ...]]:
-    """Costs by line number, as text, for page.html."""
+    """Returns the costs of each line for ``page.html``, by the line's number as text."""
     return {
         str(number): (
             *(cost.executions, round(cost.lanes * cost.executions)),
@@ -386,13 +401,14 @@ _LEAST_SOURCE = 40
 
 
 def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[str]:
-    """The listing of one search, ``width`` columns wide at most, with terminal colours."""
+    """Yields the lines of a search's listing, at most ``width`` columns wide, with terminal colours."""
     for listing in listings(counted, level):
         yield from _file(listing, width)
 
 
 def beside(counted: Sequence[Counters], level: int | None, width: int) -> Iterator[str]:
-    """The listings of several searches: side by side if each gets a readable width, else in turn."""
+    """Yields the lines of several searches' listings: side by side if each gets a readable width, else one
+    after the other."""
     each = (width - 3 * (len(counted) - 1)) // len(counted)
     if each < _numbers_width() + _LEAST_SOURCE:
         for of in counted:
@@ -436,7 +452,7 @@ def _numbers(cost: LineCost) -> str:
 
 
 def _short(number: int) -> str:
-    """A number in at most six characters."""
+    """Returns a number as text of at most six characters."""
     for unit, factor in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= 100 * factor:
             return f"{number / factor:.0f}{unit}"

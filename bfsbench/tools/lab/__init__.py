@@ -1,7 +1,7 @@
-"""The lab: small broken or slow kernels of the papers' figures, to be fixed on any machine.
+"""Provides exercises: small broken or slow kernels of the papers' figures, which students fix on any machine.
 
-Each exercise is an entry of ``exercises.toml`` and a kernel in ``kernels``. A student copies one, changes it,
-and has it graded by 'bfsbench check'.
+Each exercise is an entry of ``exercises.toml`` and a kernel in ``kernels``. A student copies the kernel,
+changes it, and has ``bfsbench check`` grade it.
 """
 
 import difflib
@@ -15,16 +15,16 @@ from bfsbench.support.toml_files import TomlTable, converted, read_toml
 HERE = Path(__file__).parent
 
 GRAPHS = ("uniform(n=600,m=2400,directed=1)", "kronecker(scale=7,edge_factor=8)")
-"""What kernels are checked on unless their exercise names graphs."""
+"""The graphs on which kernels are checked unless their exercise names others."""
 
 
 class Exercise(TomlTable, frozen=True):
     """One kernel with its question."""
 
     name: str
-    """Of the kernel, and of its file without ``.cu``."""
+    """The name of the kernel, and of its file without ``.cu``."""
     origin: str
-    """Paper and figure."""
+    """The paper and the figure that the kernel comes from."""
     host: str
     """The variant whose host loop launches the kernel."""
     question: str
@@ -33,9 +33,9 @@ class Exercise(TomlTable, frozen=True):
     declared: bool = False
     """Whether right solutions have benign races, which a comment may then declare."""
     cost: Literal["", "sectors", "longest", "atomics", "reads"] = ""
-    """What a slow kernel has too much of; see :mod:`bfsbench.tools.lab.grading`."""
+    """The cost that a slow kernel has too much of; see :mod:`bfsbench.tools.lab.grading`."""
     most: int = 0
-    """Of the cost, on the last graph."""
+    """The largest cost that passes, on the last graph."""
 
     @property
     def file(self) -> str:
@@ -48,13 +48,13 @@ class _File(TomlTable, frozen=True):
 
 
 def exercises() -> dict[str, Exercise]:
-    """All exercises by name, in the order of the file."""
+    """Returns all exercises by name, in the order of ``exercises.toml``."""
     path = HERE / "exercises.toml"
     return {one.name: one for one in converted(path, read_toml(path), _File).exercise}
 
 
 def find(name: str) -> Exercise:
-    """The exercise of that name. Raises UsageError with similar names."""
+    """Returns the exercise with this name. Raises UsageError, with similar names, if there is none."""
     known = exercises()
     if name not in known:
         near = difflib.get_close_matches(name.lower(), known, n=3)
@@ -64,7 +64,10 @@ def find(name: str) -> Exercise:
 
 
 def hand_in(path: Path) -> tuple[Exercise, Path] | None:
-    """The exercise, and the kernel, of a file or folder; None for a folder of variants or anything else."""
+    """Returns the exercise that a file or folder solves, and the path of its kernel.
+
+    Returns None for a folder of variants, and for anything else that solves no exercise.
+    """
     if path.is_file():
         exercise = exercises().get(path.stem)
         return (exercise, path) if exercise and path.name == exercise.file else None
@@ -75,7 +78,10 @@ def hand_in(path: Path) -> tuple[Exercise, Path] | None:
 
 
 def hand_out(exercise: Exercise, folder: Path) -> Path:
-    """Copy the kernel of an exercise into a new folder. Raises UsageError if it cannot be written."""
+    """Copies the kernel of an exercise into a new folder. Returns the path of the copy.
+
+    Raises UsageError if the folder exists or cannot be written.
+    """
     try:
         folder.mkdir(parents=True)
         shutil.copyfile(HERE / "kernels" / exercise.file, folder / exercise.file)

@@ -1,7 +1,8 @@
-"""Grades of hand-ins: passed, or the kind of fault. Finding the place of the fault is the exercise.
+"""Grades students' solutions: passed, or the kind of fault. Finding the place of the fault is left to the
+student.
 
-Costs of a kernel are counted exactly in the emulator, whatever the machine. They are sums over the accesses
-to memory of one search from one source, with threads and blocks in their order.
+The emulator counts the cost of a kernel exactly, whatever the machine. A cost is a sum over the memory
+accesses of one search from one source. The emulator runs threads and blocks in the order of their indices.
 """
 
 import subprocess
@@ -25,35 +26,37 @@ from bfsbench.tools.lab import HERE, Exercise, exercises
 from bfsbench.variants import find
 
 SECTOR = 32
-"""Bytes that a GPU reads at least."""
+"""The least number of bytes that a GPU reads at once."""
 WARP = 32
 
 _WORD = 4
 
 Cost = Callable[[Iterable[Access], Collection[int], int], int]
-"""Of accesses, given the addresses of the graph's arrays and of the level array."""
+"""A function that computes a cost from memory accesses, the addresses of the graph's arrays, and the address
+of the level array."""
 
 
 def reads(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
-    """Reads of the graph's arrays."""
+    """Returns the number of reads of the graph's arrays."""
     return sum(1 for _ in _of_graph(accesses, graph))
 
 
 def longest(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
-    """Reads of the graph's arrays by the thread that has most of them in a launch."""
+    """Returns the number of reads of the graph's arrays by the thread that makes the most in a launch."""
     by_thread = Counter((one.launch, one.block, one.thread) for one in _of_graph(accesses, graph))
     return max(by_thread.values(), default=0)
 
 
 def atomics(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
-    """Atomic operations on global memory other than the level array."""
+    """Returns the number of atomic operations on global memory outside the level array."""
     return sum(one.act == "update" and one.buffer not in (None, levels) for one in accesses)
 
 
 def sectors(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
-    """Sectors of the graph's arrays that warps read.
+    """Returns the number of memory sectors of the graph's arrays that warps read.
 
-    The k-th reads of a source line by the lanes of a warp are one load, which fetches each sector once.
+    The k-th read of a source line by each lane of a warp belongs to one load. A load fetches each sector
+    once.
     """
     turns: Counter[tuple[object, ...]] = Counter()
     fetched = set()
@@ -71,7 +74,7 @@ COSTS: dict[str, tuple[Cost, str]] = {
     "atomics": (atomics, "atomic operations on counters in global memory"),
     "sectors": (sectors, "sectors of 32 bytes of the graph"),
 }
-"""By the names in exercises: how each is counted, and what it is called."""
+"""The function that counts each cost, and the cost's name in words."""
 
 
 def _of_graph(accesses: Iterable[Access], graph: Collection[int]) -> Iterable[Access]:
@@ -79,32 +82,33 @@ def _of_graph(accesses: Iterable[Access], graph: Collection[int]) -> Iterable[Ac
 
 
 SEEDS = 3
-"""Schedules that a kernel is run with on each graph."""
+"""Number of schedules that a kernel is run with on each graph."""
 BLOCK = 64
-"""Threads of a block when costs are counted."""
+"""Threads per block when costs are counted."""
 MOST_OF_A_THREAD = 0.5
-"""Reads of the graph by one thread in a launch, as a share of the graph's arcs: right solutions stay below a
-third on every exercise's graph, and a thread that does a whole level alone needs more."""
+"""The most reads of the graph by one thread in a launch, as a share of the graph's arcs. Right solutions stay
+below a third on every exercise's graph. A thread that does a whole level alone needs more."""
 STOPS = "the kernel stops"
 LIMIT_S = 120
-"""Seconds for one hand-in of a class."""
+"""Seconds after which grading one kernel of a class is stopped."""
 _FAILURES = ("divergent barrier", "deadlock")
 """Kinds of failures that end a launch, as the emulator's messages name them."""
 
 
 @dataclass(frozen=True)
 class Grade:
-    """What came of one hand-in."""
+    """The result of grading one kernel."""
 
     exercise: Exercise
     problems: tuple[str, ...]
-    """Kinds of faults, or a cost that is too high; empty when it has passed."""
+    """Kinds of faults, or a cost that is too high. It is empty if the kernel has passed."""
 
 
 def grade(exercise: Exercise, kernel: Path, begin: Callable[[], None] = lambda: None) -> Grade:
-    """Grade a kernel; ``begin`` is called for each of its runs.
+    """Grades a student's kernel. Returns the result.
 
-    Raises ToolchainError, with the compiler's first error, for a kernel that does not compile.
+    ``begin`` is called for each run of the kernel. Raises ToolchainError, with the compiler's first error, if
+    the kernel does not compile.
     """
     variant = _variant(exercise, kernel)
     report = _checked(exercise, variant, begin)
@@ -118,7 +122,8 @@ def grade(exercise: Exercise, kernel: Path, begin: Callable[[], None] = lambda: 
 
 
 def improvement(exercise: Exercise, kernel: Path) -> str:
-    """Returns a line that compares a kernel that has passed with the one handed out, by their counters."""
+    """Returns a line that compares a kernel that has passed with the one handed out, by their costs or
+    faults."""
     handed_out = HERE / "kernels" / exercise.file
     if exercise.cost:
         before, after = (_cost(exercise, path) for path in (handed_out, kernel))
@@ -132,7 +137,7 @@ def improvement(exercise: Exercise, kernel: Path) -> str:
 
 
 def _cost(exercise: Exercise, kernel: Path) -> int:
-    """Returns what the exercise counts, of the search of its last graph from vertex 0."""
+    """Returns the cost that the exercise limits, for a search of its last graph from vertex 0."""
     return in_child(lambda _step: _costs(exercise, _variant(exercise, kernel))[exercise.cost])
 
 
@@ -141,8 +146,11 @@ def _checked(exercise: Exercise, variant: type[KernelVariant], begin: Callable[[
 
 
 def _too_much(exercise: Exercise, variant: type[KernelVariant]) -> Iterator[str]:
-    """What the search of the last graph from vertex 0 has too much of. Work that one thread does alone is
-    too much in every exercise: without it a serial kernel, which cannot race, would pass."""
+    """Yields a text for each cost that is too high in a search of the last graph from vertex 0.
+
+    Work that one thread does alone is limited in every exercise. Otherwise a serial kernel, which cannot
+    race, would pass.
+    """
     limits = {"longest": int(load(exercise.graphs[-1]).num_edges * MOST_OF_A_THREAD)}
     if exercise.cost:
         limits[exercise.cost] = exercise.most
@@ -153,7 +161,7 @@ def _too_much(exercise: Exercise, variant: type[KernelVariant]) -> Iterator[str]
 
 
 def _costs(exercise: Exercise, variant: type[KernelVariant]) -> dict[str, int]:
-    """Returns all COSTS of the search of the last graph from vertex 0."""
+    """Returns all costs of a search of the last graph from vertex 0, by their names."""
     graph = load(exercise.graphs[-1])
     with CpuDevice(0, watched=True) as device:
         on_device = DeviceGraph(device, graph)
@@ -169,18 +177,19 @@ def _costs(exercise: Exercise, variant: type[KernelVariant]) -> dict[str, int]:
 
 
 def runs_of(exercise: Exercise) -> int:
-    """How many runs ``grade`` makes besides counting costs."""
+    """Returns the number of runs that ``grade`` makes, besides the one that counts costs."""
     return len(exercise.graphs) * SEEDS
 
 
 def table(folder: Path) -> Table:
-    """A line per student, who each have a folder with hand-ins below ``folder``, and a column per exercise.
+    """Returns a table of a class: one line per student and one column per exercise.
 
-    Every hand-in is graded in a process of its own, so that none can change the grade of another.
+    Each student has a folder with kernels below ``folder``. Every kernel is graded in a process of its own,
+    so that none can change the grade of another.
     """
     names = list(exercises())
     with CpuDevice():
-        pass  # what all hand-ins share is compiled now, outside their limits
+        pass  # compiles the shared parts now, outside the time limits
     rows: list[tuple[Cell, ...]] = []
     for student in sorted(path for path in folder.iterdir() if path.is_dir()):
         grades = [_word(next(student.rglob(f"{name}.cu"), None)) for name in names]
@@ -200,7 +209,7 @@ def _word(kernel: Path | None) -> str:
 
 
 def _variant(exercise: Exercise, kernel: Path) -> type[KernelVariant]:
-    """The exercise's host loop with the kernel of a hand-in."""
+    """Returns a variant that runs a student's kernel with the exercise's host loop."""
     host = find(exercise.host)
     assert issubclass(host, KernelVariant)
     members = {
@@ -214,7 +223,10 @@ def _variant(exercise: Exercise, kernel: Path) -> type[KernelVariant]:
 
 
 def _faults(report: Report, declared: bool) -> Iterator[str]:
-    """Kinds of faults. A benign race passes only in exercises whose solutions have some."""
+    """Yields the kinds of faults in a report.
+
+    A benign race that a comment declares passes only if ``declared`` is true.
+    """
     for found in report.undeclared if declared else report.findings.values():
         yield found.first.fault
     for message in report.failures:
