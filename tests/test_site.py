@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from bfsbench.cli import COMMANDS
 from bfsbench.experiments.texts import fill_in
 from bfsbench.graphs.load import load
 from bfsbench.programs.families.bfs.search import reference_levels
@@ -163,7 +164,7 @@ def test_the_example_is_swept_like_the_others(mine: Path) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("page", "template"), PAGES.items())
 def test_pages_say_what_the_rows_say(page: str, template: str) -> None:
-    text = fill_in(ROOT / "docs" / "text" / template, ROOT / "results")
+    text = fill_in(ROOT / "docs" / "text" / template, ROOT / "results", COMMANDS)
     assert (ROOT / page).read_text() == text, f"bfsbench text docs/text/{template} --out {page}"
 
 

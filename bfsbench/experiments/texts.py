@@ -7,14 +7,14 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
 
 ``compared`` quotes a comparison of two files, ``claims`` the verdicts on an experiment's claims,
 ``predicted`` how far to trust predicted times, ``kind_of`` the family of a graph, ``table`` any other CSV
-file. Missing rows are an error, so a text cannot quote numbers that were not measured. Below each table
+file. ``commands`` is a dict of the short help of each command. Missing rows are an error, so a text cannot quote numbers that were not measured. Below each table
 stands of which commits and days its rows are; rows of one search by different code are an error unless
 ``mixed`` gives the reason above the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from functools import cache
@@ -330,8 +330,9 @@ def _sandbox(folder: Path) -> jinja2.Environment:
     return sandbox
 
 
-def fill_in(template: Path, folder: Path) -> str:
-    """Fill in a template from the result files below ``folder``. Raises InputError, naming the template's
+def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
+    """Fill in a template from the result files below ``folder``. ``commands`` has the help of each command
+    by its name. Raises InputError, naming the template's
     line, for missing rows and for mistakes in the template; ToolchainError where Jinja2 is not installed.
     """
     try:
@@ -370,6 +371,7 @@ def fill_in(template: Path, folder: Path) -> str:
             predicted=lambda file: predicted(_below(folder, file)),
             kind_of=kind_of_graph,
             table=cache(lambda file: table(_below(folder, file))),
+            commands={**commands},
         )
         text = _with_origins(parts, read, reasons)
     except jinja2.TemplateNotFound:
