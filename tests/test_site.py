@@ -121,6 +121,35 @@ def test_the_tutorial_draws_each_step_of_push_pull_and_queue() -> None:
     assert "(pictures/pmpp-steps.svg)" in (ROOT / "docs" / "tutorial.md").read_text()
 
 
+def test_the_readme_has_every_command() -> None:
+    page = (ROOT / "README.md").read_text()
+    assert re.findall(r"^\| `bfsbench ([a-z]+)` \| \w", page, re.MULTILINE) == [*COMMANDS]
+
+
+LINK = re.compile(r"\]\(([^)\s#:]*)(?:#([^)\s]+))?\)")
+
+
+@pytest.mark.parametrize("folder", [".", "docs", "results"])
+def test_links_of_pages_work_in_a_plain_checkout(folder: str) -> None:
+    pages = sorted((ROOT / folder).glob("*.md"))
+    assert pages
+    broken = []
+    for page in pages:
+        for path, anchor in LINK.findall(
+            re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+        ):
+            target = page.parent / path if path else page
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                broken.append((page.name, path, anchor))
+    assert not broken
+
+
+def anchors(page: Path) -> set[str]:
+    """Returns the anchors that the headings of a page have on GitHub and in the site."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 TABLE_WIDTHS = """() => [...document.querySelectorAll("article table")].map((table) =>
   table.getBoundingClientRect().width - document.querySelector("article").clientWidth)"""
 

@@ -5,11 +5,13 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
     {% set all = rows("h200/all-variants.csv") %}
     On FLA `luo` takes {{ all.of(graph="USA-road-d.FLA", variant="luo").ms | number }} ms.
 
-``compared`` quotes a comparison of two files, ``claims`` the verdicts on an experiment's claims,
-``predicted`` how far to trust predicted times, ``kind_of`` the family of a graph, ``table`` any other CSV
-file. ``commands`` is a dict of the short help of each command. Missing rows are an error, so a text cannot quote numbers that were not measured. Below each table
-stands of which commits and days its rows are; rows of one search by different code are an error unless
-``mixed`` gives the reason above the table.
+``compared`` quotes a comparison of two files, and ``claims`` the verdicts on an experiment's claims.
+``predicted`` says how far to trust predicted times, ``kind_of`` gives the family of a graph, and ``table``
+opens any other CSV file. ``commands`` is a dict with the short help of each command.
+
+Missing rows are an error, so a text cannot quote numbers that were not measured. A line below each table
+names the commits and days of its rows. Rows of one search by different code are an error unless ``mixed``
+gives the reason above the table.
 """
 
 from __future__ import annotations
