@@ -232,11 +232,13 @@ class Rows:
         times = [frame.groupby(place)["search_ms"].min() for frame in (ours, theirs)]
         ratios = (times[1] / times[0]).dropna().groupby("graph").median()
         commits = " and ".join(commit[:_COMMIT] for commit in newer.commits)
-        begun = f"Waiting for rows from a GPU: `{self.variants[0]}` has other code since, of commit {commits}"
+        begun = (
+            f"Waiting for rows from a GPU: the code of `{self.variants[0]}` has changed (commit {commits})."
+        )
         if ratios.empty:
-            return f"{begun}."
+            return begun
         on = f"on {len(ratios)} of these graphs" if len(ratios) > 1 else "on one of these graphs"
-        return f"{begun}. There it takes {span(ratios)} times as long {on} (`{newer.what}`)."
+        return f"{begun} The newer code takes {span(ratios)} times as long {on} (`{newer.what}`)."
 
     def __len__(self) -> int:
         return len(self._frame)
