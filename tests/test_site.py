@@ -126,6 +126,14 @@ def test_the_readme_has_every_command() -> None:
     assert re.findall(r"^\| `bfsbench ([a-z]+)` \| \w", page, re.MULTILINE) == [*COMMANDS]
 
 
+def test_the_first_screen_of_the_readme_has_numbers_in_its_table_and_commands_alone() -> None:
+    first = (ROOT / "README.md").read_text().split("\n## ")[0]
+    assert first.count("```\n") == 4 and "](results/h200/bars.png)" in first
+    assert 4 <= len(re.findall(r"^\| [A-Z]", first, re.MULTILINE)) <= 5
+    prose = re.sub(r"```.*?```|^[|!].*?$", "", first, flags=re.DOTALL | re.MULTILINE)
+    assert not re.search(r"\d", prose.replace("H200", ""))
+
+
 LINK = re.compile(r"\]\(([^)\s#:]*)(?:#([^)\s]+))?\)")
 
 
