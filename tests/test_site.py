@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from bfsbench.cli import COMMANDS
 from bfsbench.experiments.texts import fill_in
 from bfsbench.graphs.load import load
 from bfsbench.programs.families.bfs.search import reference_levels
@@ -120,6 +121,43 @@ def test_the_tutorial_draws_each_step_of_push_pull_and_queue() -> None:
     assert "(pictures/pmpp-steps.svg)" in (ROOT / "docs" / "tutorial.md").read_text()
 
 
+def test_the_readme_has_every_command() -> None:
+    page = (ROOT / "README.md").read_text()
+    assert re.findall(r"^\| `bfsbench ([a-z]+)` \| \w", page, re.MULTILINE) == [*COMMANDS]
+
+
+def test_the_first_screen_of_the_readme_has_numbers_in_its_table_and_commands_alone() -> None:
+    first = (ROOT / "README.md").read_text().split("\n## ")[0]
+    assert first.count("```\n") == 4 and "](results/h200/bars.png)" in first
+    assert 4 <= len(re.findall(r"^\| [A-Z]", first, re.MULTILINE)) <= 5
+    prose = re.sub(r"```.*?```|^[|!].*?$", "", first, flags=re.DOTALL | re.MULTILINE)
+    assert not re.search(r"\d", prose.replace("H200", ""))
+
+
+LINK = re.compile(r"\]\(([^)\s#:]*)(?:#([^)\s]+))?\)")
+
+
+@pytest.mark.parametrize("folder", [".", "docs", "results"])
+def test_links_of_pages_work_in_a_plain_checkout(folder: str) -> None:
+    pages = sorted((ROOT / folder).glob("*.md"))
+    assert pages
+    broken = []
+    for page in pages:
+        for path, anchor in LINK.findall(
+            re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+        ):
+            target = page.parent / path if path else page
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                broken.append((page.name, path, anchor))
+    assert not broken
+
+
+def anchors(page: Path) -> set[str]:
+    """Returns the anchors that the headings of a page have on GitHub and in the site."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 TABLE_WIDTHS = """() => [...document.querySelectorAll("article table")].map((table) =>
   table.getBoundingClientRect().width - document.querySelector("article").clientWidth)"""
 
@@ -163,7 +201,7 @@ def test_the_example_is_swept_like_the_others(mine: Path) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("page", "template"), PAGES.items())
 def test_pages_say_what_the_rows_say(page: str, template: str) -> None:
-    text = fill_in(ROOT / "docs" / "text" / template, ROOT / "results")
+    text = fill_in(ROOT / "docs" / "text" / template, ROOT / "results", COMMANDS)
     assert (ROOT / page).read_text() == text, f"bfsbench text docs/text/{template} --out {page}"
 
 

@@ -29,12 +29,13 @@ def command(template: Path, folder: Path, out: Path | None, check: bool) -> None
     all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error.
     bfsbench/experiments/texts.py describes the functions of templates.
     """
+    from bfsbench.cli import COMMANDS
     from bfsbench.experiments.texts import fill_in
     from bfsbench.support.storage import output
 
     if check and out is None:
         raise click.UsageError("--check needs the --out it is to look at")
-    text = fill_in(template, folder)
+    text = fill_in(template, folder, COMMANDS)
     if out is None:
         click.echo(text, nl=False)
     elif not check:

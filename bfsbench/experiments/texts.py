@@ -7,7 +7,8 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
 
 Templates have further functions. ``compared`` quotes a comparison of two files. ``claims`` quotes the
 verdicts on an experiment's claims. ``predicted`` says how well predicted times agree with measured ones.
-``kind_of`` gives the family of a graph. ``table`` reads any other CSV file.
+``kind_of`` gives the family of a graph. ``table`` reads any other CSV file. ``commands`` is a dict with the
+short help of each command.
 
 Missing rows are an error, so that a text cannot quote numbers that were not measured. A line below each table
 says at which commits and on which days its rows were taken. If rows of one search measured different code,
@@ -16,7 +17,7 @@ that is an error unless ``mixed`` gives the reason above the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from functools import cache
@@ -235,11 +236,13 @@ class Rows:
         times = [frame.groupby(place)["search_ms"].min() for frame in (ours, theirs)]
         ratios = (times[1] / times[0]).dropna().groupby("graph").median()
         commits = " and ".join(commit[:_COMMIT] for commit in newer.commits)
-        begun = f"Waiting for rows from a GPU: `{self.variants[0]}` has other code since, of commit {commits}"
+        begun = (
+            f"Waiting for rows from a GPU: the code of `{self.variants[0]}` has changed (commit {commits})."
+        )
         if ratios.empty:
-            return f"{begun}."
+            return begun
         on = f"on {len(ratios)} of these graphs" if len(ratios) > 1 else "on one of these graphs"
-        return f"{begun}. There it takes {span(ratios)} times as long {on} (`{newer.what}`)."
+        return f"{begun} The newer code takes {span(ratios)} times as long {on} (`{newer.what}`)."
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -353,11 +356,11 @@ def _sandbox(folder: Path) -> jinja2.Environment:
     return sandbox
 
 
-def fill_in(template: Path, folder: Path) -> str:
+def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
     """Fills in a template with numbers from the result files below ``folder``. Returns the text.
 
-    Raises InputError, with the template's line, for missing rows and for mistakes in the template. Raises
-    ToolchainError if Jinja2 is not installed.
+    ``commands`` has the short help of each command by its name. Raises InputError, with the template's line,
+    for missing rows and for mistakes in the template. Raises ToolchainError if Jinja2 is not installed.
     """
     try:
         import jinja2
@@ -395,6 +398,7 @@ def fill_in(template: Path, folder: Path) -> str:
             predicted=lambda file: predicted(_below(folder, file)),
             kind_of=kind_of_graph,
             table=cache(lambda file: table(_below(folder, file))),
+            commands={**commands},
         )
         text = _with_origins(parts, read, reasons)
     except jinja2.TemplateNotFound:

@@ -50,7 +50,7 @@ def line_of(
         origin = f"commit {_listed(some['commit'])}, {_listed(some['day'])}{by.get(file, '')}"
         files.append(f"`{file.split('/')[-1]}` ({origin})")
     taken = "; ".join(files)
-    why = f" {reason} Of different code: {'; '.join(mixed)}." if mixed else ""
+    why = f" {reason} Of different code: {', '.join(mixed)}." if mixed else ""
     return f"Rows: {taken}.{why}"
 
 

@@ -213,8 +213,8 @@ def test_rows_of_older_code_are_marked_as_waiting_for_a_gpu(folder: Path) -> Non
     write(folder / "rows" / "new.csv", [row(3.0, source=0, **newer), row(9.0, source=5, **newer)])
     text = filled(folder, "{{ rows('old.csv').superseded_by(rows('new.csv')) }}").stdout
     assert text == (
-        "Waiting for rows from a GPU: `pull` has other code since, of commit 84caa1a. "
-        "There it takes 0.75 times as long on one of these graphs (`new.csv`)."
+        "Waiting for rows from a GPU: the code of `pull` has changed (commit 84caa1a). "
+        "The newer code takes 0.75 times as long on one of these graphs (`new.csv`)."
     )
     assert filled(folder, "{{ rows('new.csv').superseded_by(rows('old.csv')) }}").stdout == ""
     write(folder / "rows" / "new.csv", [row(3.0, **newer | {"code": "aa"})])
