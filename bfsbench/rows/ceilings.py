@@ -1,4 +1,4 @@
-"""A device's ceilings as a file: one row per figure, with device and date."""
+"""Read and write a device's ceilings as a CSV file, with device and date in each row."""
 
 import csv
 import math
@@ -25,8 +25,10 @@ COLUMNS = (
 
 
 def check_output(path: Path) -> Path:
-    """Check the path of a new file. Raises UsageError when it exists, or has a name that reports would take
-    for a result file."""
+    """Return the path of a new file of ceilings.
+
+    Raises UsageError if the file exists, or if reports would take it for a result file because of its name.
+    """
     if not path.name.endswith(CEILINGS_SUFFIX):
         raise UsageError(f"--out {path}: a file of ceilings needs a name that ends in '{CEILINGS_SUFFIX}'")
     if path.exists():
@@ -47,12 +49,13 @@ class Ceilings:
 
     gpu: str
     figures: Mapping[str, Mapping[int, float]]
-    """Best figures by probe and working set in bytes, 0 where it has no effect."""
+    """The best figures by the name of the probe and by the working set in bytes; 0 if it has no effect."""
 
     def at(self, probe: str, working_set: int = 0) -> float:
-        """The figure for a working set: the nearest, or by the logarithm of the size between two measured.
+        """Return the figure of a probe for a working set in bytes.
 
-        Raises InputError when the probe was not run.
+        Between two measured sizes it is interpolated by the logarithm of the size. Beyond them the nearest
+        figure is returned. Raises InputError if the probe was not run.
         """
         known = sorted(self.figures.get(probe, {}).items())
         if not known:
@@ -69,8 +72,9 @@ class Ceilings:
 
 
 def ceilings_beside(files: Iterable[Path]) -> Path:
-    """The one file of ceilings in the folders of result files. Raises InputError unless there is exactly
-    one."""
+    """Return the file of ceilings in the folders of result files. Raises InputError unless there is exactly
+    one.
+    """
     folders = dict.fromkeys(file.parent for file in files)
     found = sorted(path for folder in folders for path in folder.glob(f"*{CEILINGS_SUFFIX}"))
     if len(found) == 1:
@@ -80,7 +84,7 @@ def ceilings_beside(files: Iterable[Path]) -> Path:
 
 
 def read_ceilings(path: Path) -> Ceilings:
-    """The ceilings in a file. Raises InputError unless it holds those of one real device."""
+    """Return the ceilings in a file. Raises InputError unless they are of one real device."""
     rows = read_rows(path, COLUMNS, "file of ceilings")
     if not rows:
         raise InputError(f"{path} holds no ceilings")

@@ -1,6 +1,6 @@
-"""The columns of result files and of the profiles beside them, those of each family included.
+"""Name the columns of result files and of level profiles, including the columns of each family.
 
-A profile has the cost of each step of one run, a row per step.
+A profile has one row for each step of one run, with the cost of the step.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from bfsbench.programs.families.base import Column
 from bfsbench.variants import all_families
 
 AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
-"""Columns that identify a point (see Point.axes)."""
+"""Columns that identify a point, as ``Point.axes`` returns them."""
 
 OUTCOME = (
     "family",  # of the variant
@@ -68,7 +68,8 @@ PROVENANCE = (
 )
 
 FIRST = ("bfs", "apsp")
-"""Families whose columns every file has. Columns of other families are appended to files with their rows."""
+"""Families whose columns every file has. The columns of other families are appended to files that have their
+rows."""
 
 _HERE = [families_here()[name] for name in FIRST]
 
@@ -79,14 +80,14 @@ COLUMNS = (
     *GRAPH,
     *PROVENANCE,
 )
-"""Of every result file, in this order."""
+"""The columns of every result file, in this order."""
 
 PROFILE_COLUMNS = (
     *AXES,
     *(column.name for family in _HERE for column in family.profile),
     *("gpu", "commit", "taken_at"),
 )
-"""Of every file of profiles."""
+"""The columns of every file of profiles, in this order."""
 
 ADDED = {
     "compile_ms": "",
@@ -95,20 +96,20 @@ ADDED = {
     **{"program": "", "clock": "", "covers": "", "host_mib": "", "device_mib": ""},
     "source_id": "",
 }
-"""Columns that older files lack, and the values that their rows get."""
+"""Columns that older files lack, and the values that the rows of these files get."""
 
 AMOUNTS = (
     *("search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms", "compile_ms"),
     *("preprocess_ms", "parents_ms", "energy_j", "power_w", "host_mib", "device_mib"),
 )
-"""Times and the like: those of NUMERIC, besides COUNTS, that are never negative."""
+"""Columns of NUMERIC that hold times, energy, power or memory, which are never negative."""
 
 NUMERIC = (
     *("source", *AMOUNTS, "samples_discarded"),
     *(column.name for family in _HERE for column in family.columns if column.numeric),
     *("num_vertices", "num_edges", "block", "sm_clock_mhz", "memory_clock_mhz"),
 )
-"""Those of COLUMNS that hold numbers."""
+"""Columns of COLUMNS that hold a number."""
 
 COUNTS = (
     *(
@@ -122,21 +123,24 @@ COUNTS = (
     ),
     *(column.name for family in _HERE for column in family.columns if column.kind == "count"),
 )
-"""Those of NUMERIC that hold whole numbers."""
+"""Columns of NUMERIC that hold whole numbers."""
 
 SAMPLES = ("search_ms_samples", "wall_ms_samples")
-"""Those of COLUMNS that hold several numbers."""
+"""Columns of COLUMNS that hold several numbers."""
 
 PROFILE_NUMERIC = (
     *("source", "block"),
     *(column.name for family in _HERE for column in family.profile if column.numeric),
 )
-"""Those of PROFILE_COLUMNS."""
+"""Columns of PROFILE_COLUMNS that hold a number."""
 
 
 @cache
 def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
-    """What families beside FIRST append to files with these columns: COLUMNS, PROFILE_COLUMNS or others."""
+    """Return the columns that families outside FIRST append to files with ``columns``, by their names.
+
+    Only files with COLUMNS or PROFILE_COLUMNS get any.
+    """
     others = [family for name, family in all_families().items() if name not in FIRST]
     if columns == COLUMNS:
         found = [column for family in others for column in family.columns]
@@ -148,6 +152,8 @@ def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
 
 
 def profile_rows(steps: Sequence[Mapping[str, str]], row: Mapping[str, str]) -> list[dict[str, str]]:
-    """A row for each step that a family's ``Problem.profile`` returns; ``row`` is the result row."""
+    """Return a row for each step that a family's ``Problem.profile`` returned. ``row`` is the point's result
+    row.
+    """
     shared = {name: row.get(name, "") for name in PROFILE_COLUMNS}
     return [{**shared, **step} for step in steps]

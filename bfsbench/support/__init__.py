@@ -1,1 +1,1 @@
-"""What every other package builds on: errors, files, the machine, compilers and compiled helpers."""
+"""Provide what every other package builds on: errors, files, the machine, compilers and compiled helpers."""
