@@ -69,8 +69,9 @@ def _range(item: str) -> list[str]:
 
 
 def _number(text: str, mistake: UsageError) -> Decimal:
-    """Return the number in ``text`` as a Decimal, so that 0.05 added three times is 0.15. Raises
-    ``mistake``.
+    """Return the number in ``text`` as a Decimal, so that 0.05 added three times is 0.15.
+
+    Raises ``mistake``.
     """
     try:
         value = Decimal(text)
@@ -82,15 +83,17 @@ def _number(text: str, mistake: UsageError) -> Decimal:
 
 
 def grids(given: Values) -> list[int | None]:
-    """Return the values of ``--grid``: positive block counts, or None for ``auto``. Raises UsageError for
-    other values.
+    """Return the values of ``--grid``: positive block counts, or None for ``auto``.
+
+    Raises UsageError for other values.
     """
     return _launches("grid", given)
 
 
 def blocks(given: Values) -> list[int | None]:
-    """Return the values of ``--block``: positive thread counts, or None for ``auto``. Raises UsageError for
-    other values.
+    """Return the values of ``--block``: positive thread counts, or None for ``auto``.
+
+    Raises UsageError for other values.
     """
     return _launches("block", given)
 

@@ -51,8 +51,9 @@ def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] 
 
 
 def how_it_ended(code: int | None) -> str:
-    """Return in words how a process ended. A negative exit code is the number of the signal that killed
-    it.
+    """Return in words how a process ended.
+
+    A negative exit code is the number of the signal that killed it.
     """
     if code is not None and code < 0:
         name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")

@@ -47,8 +47,9 @@ def _checksum(number: int, payload: bytes) -> int:
 
 
 class Pipe:
-    """One end of the pipe between a sweep and its worker. Closing this end tells the process at the other
-    end.
+    """One end of the pipe between a sweep and its worker.
+
+    Closing this end tells the process at the other end.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -170,8 +171,9 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
     @classmethod
     def of(cls, error: BfsbenchError) -> Refused:
-        """Return the message for an error. ``kind`` is the error's nearest class in
-        :mod:`bfsbench.support.errors`.
+        """Return the message for an error.
+
+        ``kind`` is the error's nearest class in :mod:`bfsbench.support.errors`.
         """
         kinds = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
         return cls(next(kinds), str(error))

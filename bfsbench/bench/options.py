@@ -101,8 +101,10 @@ class Method:
     Raises UsageError for values out of range, and for options that contradict each other.
     """
 
-    repeats: int = _declared(5, "Timed searches a point.", **_COUNT)
-    timeout: float = _declared(60.0, "Seconds a point may take, compiling included.", metavar="S", above=0)
+    repeats: int = _declared(5, "Timed runs per point.", **_COUNT)
+    timeout: float = _declared(
+        60.0, "Seconds that a point may take, including compilation.", metavar="S", above=0
+    )
     backend: str = _declared(
         BACKENDS[0],
         "Where kernels run; 'cpu' emulates a GPU, and its times do not predict a GPU's.",
@@ -110,65 +112,72 @@ class Method:
         choices=BACKENDS,
     )
     schedule_seed: int = _declared(
-        0, "On the CPU: the order in which threads and blocks run.", _DEVICE, least=0
+        0, "Seed of the order in which threads and blocks run on the CPU.", _DEVICE, least=0
     )
-    warmup: int = _declared(1, "Runs before those that are timed.", metavar="N", **_COUNT)
+    warmup: int = _declared(1, "Untimed runs before the timed runs.", metavar="N", **_COUNT)
     max_noise: float | None = _declared(
         None,
-        "Go on beyond {repeats} until the 95 % confidence interval of the median is this narrow.",
+        "Continue beyond {repeats} until the median's 95 % confidence interval is at most ±PERCENT.",
         _SAMPLES,
         metavar="PERCENT",
         above=0,
     )
     min_time: float = _declared(
         0.0,
-        "Go on beyond {repeats} until the samples of a point add up to this.",
+        "Continue beyond {repeats} until the samples of a point add up to this time.",
         _SAMPLES,
         metavar="S",
         least=0,
     )
     min_samples: int | None = _declared(
-        None, "With these two: at least N samples, {repeats} by default.", _SAMPLES, metavar="N", **_COUNT
+        None,
+        "With {max_noise} or {min_time}: at least N samples, {repeats} by default.",
+        _SAMPLES,
+        metavar="N",
+        **_COUNT,
     )
     max_samples: int | None = _declared(
-        None, f"With these two: at most N samples, {MOST} by default.", _SAMPLES, metavar="N", **_COUNT
+        None,
+        f"With {{max_noise}} or {{min_time}}: at most N samples, {MOST} by default.",
+        _SAMPLES,
+        metavar="N",
+        **_COUNT,
     )
     cold: bool = _declared(False, "Flush the caches before every run.")
     energy: bool = _declared(False, "Also measure the GPU's energy per run, in energy_j.")
     order: str = _declared(
         "sequential",
-        "'interleaved': the points of a graph take turns, a sample each, so that drift affects all equally; "
-        "'shuffled[:SEED]': in another order each turn.",
+        "'interleaved': the points of a graph take turns, with one sample per turn, so that a drift affects "
+        "all points equally. 'shuffled[:SEED]': in another order in each turn.",
         metavar="ORDER",
     )
     profile: bool = _declared(
         False,
-        "Search once more and write what each level cost, and what a variant counts in it, to "
-        "FILE.levels.csv.",
+        "Search once more, and write the cost and the variant's counters of each level to FILE.levels.csv.",
     )
     parents: bool = _declared(False, "Also find the breadth-first tree, or next hops, and check it.")
     cluster: str | None = _declared(
         None,
-        "Spread the points over workers, one a GPU: local[:N], dask://HOST:PORT, or slurm[:FILE], pbs, "
-        "sge, lsf with FILE about their jobs.",
+        "Spread the points over workers, one per GPU: local[:N], dask://HOST:PORT, slurm[:FILE], pbs[:FILE], "
+        "sge[:FILE] or lsf[:FILE]. FILE describes the jobs.",
         _DEVICE,
         metavar="WHERE",
     )
     mixed_devices: bool = _declared(False, "Accept workers with different GPUs or CPUs.", _DEVICE)
     tls: str | None = _declared(
         None,
-        "Certificates of this cluster, see 'bfsbench certificates'.",
+        "Folder of the cluster's certificates, see 'bfsbench certificates'.",
         _DEVICE,
         metavar="FOLDER",
         folder=True,
     )
     insecure: bool = _declared(
         False,
-        "Accept a {cluster} beyond this machine without {tls}: others can then run code as you.",
+        "Accept a {cluster} beyond this machine without {tls}. Other users can then run code as you.",
         _DEVICE,
     )
-    resume: bool = _declared(False, "Continue {out}: measure only what it does not hold yet.", _ROWS)
-    retry_failed: bool = _declared(False, "With {resume}: measure the points that failed again.", _ROWS)
+    resume: bool = _declared(False, "Continue {out}: measure only points that have no row in it yet.", _ROWS)
+    retry_failed: bool = _declared(False, "With {resume}: measure failed points again.", _ROWS)
 
     def __post_init__(self) -> None:
         for name, option in OPTIONS.items():
@@ -228,8 +237,9 @@ class Method:
         return " ".join((*said, *self.turns.words))
 
     def said(self, rule: str) -> str:
-        """Return the text of the column ``method`` for a row. ``rule`` is the word about its sources, as
-        ALTERNATING.
+        """Return the text of the column ``method`` for a row.
+
+        ``rule`` is the word about its sources, as ALTERNATING.
         """
         return f"{self.words} {rule}".strip()
 
@@ -246,8 +256,9 @@ class Turns:
 
     @classmethod
     def of(cls, order: str) -> Turns:
-        """Return the turns that the option ``order`` describes. The seed is 0 by default. Raises
-        UsageError.
+        """Return the turns that the option ``order`` describes.
+
+        The seed is 0 by default. Raises UsageError.
         """
         kind, _, seed = order.partition(":")
         if order in ("sequential", "interleaved"):

@@ -53,8 +53,9 @@ def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
 
 
 def check_source(graph: Graph, source: int) -> int:
-    """Return ``source`` if the graph has this vertex. Otherwise raise UsageError, which names the graph's
-    vertices.
+    """Return ``source`` if the graph has this vertex.
+
+    Otherwise raise UsageError, which names the graph's vertices.
     """
     if not 0 <= source < graph.num_vertices:
         there = f"{graph.full_name} has vertices 0 .. {graph.num_vertices - 1}"
@@ -66,8 +67,9 @@ def check_source(graph: Graph, source: int) -> int:
 
 
 def _listed(given: Iterable[int | str], published: bool) -> tuple[int | str, ...]:
-    """Return the given sources as a tuple. Names are allowed only if ``published``. Raises UsageError for
-    others.
+    """Return the given sources as a tuple.
+
+    Names are allowed only if ``published``. Raises UsageError for others.
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise UsageError(f"sources are given in a list, not as {given!r}")
@@ -170,8 +172,9 @@ class Work(Protocol):
         """Raise UsageError if a device with these limits cannot run the sweep."""
 
     def ask(self, setting: Setting) -> Questions:
-        """Return the points to measure. Later points may depend on the rows of earlier points. Raises
-        UsageError.
+        """Return the points to measure.
+
+        Later points may depend on the rows of earlier points. Raises UsageError.
         """
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:

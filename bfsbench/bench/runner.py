@@ -43,18 +43,21 @@ class Runner(Protocol):
     """The device that runs the points, known after ``start``. None if only host programs can run."""
 
     def start(self) -> object:
-        """Start the runner unless it runs already. Raises BfsbenchError if there is no device or worker to
-        run points.
+        """Start the runner unless it runs already.
+
+        Raises BfsbenchError if there is no device or worker to run points.
         """
 
     def origins(self) -> list[dict[str, str]]:
-        """Return the provenance columns of the rows to come, one entry per device. The runner must be
-        started.
+        """Return the provenance columns of the rows to come, one entry per device.
+
+        The runner must be started.
         """
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point as it is made, in any order. The keys of ``graphs`` are those in
-        the points.
+        """Yield the outcome of each point as it is made, in any order.
+
+        The keys of ``graphs`` are those in the points.
         """
 
     def close(self) -> None:
@@ -129,8 +132,9 @@ def _done(turns: Sequence[Measured], method: Method) -> bool:
 
 
 def source_rule(method: str) -> str:
-    """Return the word about sources in the text of a column ``method``. Returns "" for rows that have
-    none.
+    """Return the word about sources in the text of a column ``method``.
+
+    Returns "" for rows that have none.
     """
     return next((word for word in method.split() if word in SOURCE_RULES), "")
 

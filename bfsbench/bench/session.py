@@ -162,8 +162,9 @@ class Session:
         return variant(KernelSetup(self._on_device, grid, block, knobs))
 
     def problem(self, family: str, source: int | None) -> Problem:
-        """Return the problem of a family on the graph in use, with its reference. The latest problems are
-        kept.
+        """Return the problem of a family on the graph in use, with its reference.
+
+        The latest problems are kept.
         """
         if self._graph is None:
             raise UsageError("no graph is in use")

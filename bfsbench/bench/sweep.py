@@ -227,8 +227,9 @@ class SweepProgress:
         """Called before the first of at most ``total`` points is measured."""
 
     def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
-        """Called before a batch of ``size`` points. ``held`` are the rows that the file already has of these
-        points.
+        """Called before a batch of ``size`` points.
+
+        ``held`` are the rows that the file already has of these points.
         """
 
     def done(self, measured: Measured) -> None:
@@ -289,8 +290,9 @@ def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
 
 @contextmanager
 def _started(request: SweepRequest) -> Iterator[Runner]:
-    """Start the runner of a request, and check on its device that the sweep can run. An interrupt stops the
-    runner.
+    """Start the runner of a request, and check on its device that the sweep can run.
+
+    An interrupt stops the runner.
     """
     host_only = all(variant.host for variant in request.work.variants)
     runner = request.new_runner(None if host_only else request.method.backend)

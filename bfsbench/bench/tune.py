@@ -58,8 +58,9 @@ Strategy = Generator[Configuration, float | None, None]
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of ``grid``, ``block`` or one knob to choose from. Numbers ascend, and ``auto`` (None) is
-    last.
+    """The values of ``grid``, ``block`` or one knob to choose from.
+
+    Numbers ascend, and ``auto`` (None) is last.
     """
 
     name: str
@@ -279,8 +280,9 @@ def by_optuna(space: Space, seed: int) -> Strategy:
 
 
 def _next(strategy: Strategy, milliseconds: float | None) -> Configuration | None:
-    """Send the time of the last configuration to a strategy. Returns its next configuration, or None at its
-    end.
+    """Send the time of the last configuration to a strategy.
+
+    Returns its next configuration, or None at its end.
     """
     try:
         return strategy.send(milliseconds)
@@ -342,8 +344,9 @@ def tune(
 
 
 def best(took: Took) -> tuple[Configuration, float] | None:
-    """Return the fastest configuration and its time in ms, or None if all failed. Of equals the first
-    counts.
+    """Return the fastest configuration and its time in ms, or None if all failed.
+
+    Of equals the first counts.
     """
     times = [(configuration, value) for configuration, value in took.items() if value is not None]
     return min(times, key=lambda pair: pair[1], default=None)

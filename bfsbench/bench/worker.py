@@ -91,8 +91,9 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
 
 
 def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> None:
-    """Send a message, unless this process is a copy that a kernel forked. Only the original ``process``
-    answers.
+    """Send a message, unless this process is a copy that a kernel forked.
+
+    Only the original ``process`` answers.
     """
     if os.getpid() != process:
         os._exit(0)
@@ -234,8 +235,9 @@ class Worker:
         return {**rows}
 
     def profile(self, point: Point, row: Mapping[str, str], limit_s: float) -> list[dict[str, str]] | Failure:
-        """Ask the worker process for the level profile of a point. Returns the profile's rows, or a
-        Failure.
+        """Ask the worker process for the level profile of a point.
+
+        Returns the profile's rows, or a Failure.
         """
         _place, answer = self._ask(limit_s, messages.Profile(point, dict(row)))
         return answer.rows if isinstance(answer, messages.Levels) else self._failure(answer)

@@ -51,8 +51,9 @@ class Certificates:
 
     @classmethod
     def of(cls, folder: Path) -> Certificates:
-        """Return the certificates in a folder. Raises InputError if a file cannot be read, or if others can
-        read the key.
+        """Return the certificates in a folder.
+
+        Raises InputError if a file cannot be read, or if others can read the key.
         """
         found = cls(folder.expanduser().resolve())
         for path in found.files:
@@ -74,8 +75,9 @@ class Certificates:
         return None if folder is None else cls.of(Path(folder))
 
     def security(self) -> Security:
-        """Return Dask's Security object for a scheduler, worker or client. Raises InputError for invalid
-        files.
+        """Return Dask's Security object for a scheduler, worker or client.
+
+        Raises InputError for invalid files.
         """
         import ssl
 

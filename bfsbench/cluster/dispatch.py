@@ -60,8 +60,9 @@ class Shares:
         return self._waiting[self._graph_of[worker]].popleft()
 
     def give_back(self, *groups: Group) -> None:
-        """Put back groups of one graph that were taken and not run. They are the next groups of this
-        graph.
+        """Put back groups of one graph that were taken and not run.
+
+        They are the next groups of this graph.
         """
         self._waiting[groups[0][0].graph].extendleft(reversed(groups))
 
@@ -193,8 +194,9 @@ class Dispatch:
         return Stranger() if isinstance(error, KilledWorker) else error
 
     def _lose(self, member: Member) -> Iterator[Measured]:
-        """Give the points of a lost worker to other workers. If the worker had begun a task of one point,
-        yield its row.
+        """Give the points of a lost worker to other workers.
+
+        If the worker had begun a task of one point, yield its row.
         """
         self._members.forget(member)
         self._shares.leave(member.address)

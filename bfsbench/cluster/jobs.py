@@ -109,8 +109,9 @@ def options(jobs: Jobs) -> dict[str, Any]:
 
 
 def _job_size(queue: str, cores: int, memory: str | None) -> dict[str, Any]:
-    """Return the options that ask the batch system for a job's cores. Its worker has fewer threads than
-    cores.
+    """Return the options that ask the batch system for a job's cores.
+
+    Its worker has fewer threads than cores.
     """
     if queue == "slurm":
         return {"job_cpu": cores}

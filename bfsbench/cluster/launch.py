@@ -41,8 +41,9 @@ LONGEST_S = 600.0
 
 @dataclass
 class Wait:
-    """One wait for something. ``tell`` is called with a line after FIRST_S, and then each time the wait has
-    doubled.
+    """One wait for something.
+
+    ``tell`` is called with a line after FIRST_S, and then each time the wait has doubled.
     """
 
     what: str
@@ -53,8 +54,9 @@ class Wait:
     _next_s: float = FIRST_S
 
     def over(self, state: str = "") -> bool:
-        """Return whether the limit is reached. The caller calls this often. Lines for the user show
-        ``state``.
+        """Return whether the limit is reached.
+
+        The caller calls this often. Lines for the user show ``state``.
         """
         waited = time.monotonic() - self._began
         if self.limit_s is not None and waited > self.limit_s:
@@ -113,8 +115,9 @@ def require_dask() -> None:
 
 
 def visible_gpus() -> list[str]:
-    """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them. No CUDA context is
-    made.
+    """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them.
+
+    No CUDA context is made.
     """
     count = ctypes.c_int()
     try:

@@ -29,8 +29,9 @@ class ClusterError(BfsbenchError):
 
 
 def ask(client: Client, question: Callable[[], T]) -> T:
-    """Call a function that needs the scheduler, and return its result. Raises ClusterError if the scheduler
-    is lost.
+    """Call a function that needs the scheduler, and return its result.
+
+    Raises ClusterError if the scheduler is lost.
     """
     try:
         if client.status == "running":

@@ -93,8 +93,9 @@ class Cluster:
         return count, f"{plural(count, 'worker')} on this machine", START_LIMIT_S
 
     def _dashboard(self) -> str:
-        """Return the address of Dask's dashboard. A scheduler that this process started serves it on
-        127.0.0.1 only.
+        """Return the address of Dask's dashboard.
+
+        A scheduler that this process started serves it on 127.0.0.1 only.
         """
         assert self.client is not None
         link = self.client.dashboard_link or "none"
@@ -105,8 +106,9 @@ class Cluster:
         return [member.introduction.origin() for member in self.start().present.values()]
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point, which any worker may run. Raises ClusterError if no worker is
-        left.
+        """Yield the outcome of each point, which any worker may run.
+
+        Raises ClusterError if no worker is left.
         """
         members = self.start()
         assert self.client is not None

@@ -109,8 +109,9 @@ class Station:
         self._graph: tuple[str, Graph] | None = None
 
     def worker(self, equipment: Equipment) -> Worker:
-        """Return the started worker process for this equipment. Raises BfsbenchError if its device cannot be
-        opened.
+        """Return the started worker process for this equipment.
+
+        Raises BfsbenchError if its device cannot be opened.
         """
         if equipment != self._equipment:
             self._worker.close()

@@ -72,8 +72,9 @@ class Ceilings:
 
 
 def ceilings_beside(files: Iterable[Path]) -> Path:
-    """Return the file of ceilings in the folders of result files. Raises InputError unless there is exactly
-    one.
+    """Return the file of ceilings in the folders of result files.
+
+    Raises InputError unless there is exactly one.
     """
     folders = dict.fromkeys(file.parent for file in files)
     found = sorted(path for folder in folders for path in folder.glob(f"*{CEILINGS_SUFFIX}"))

@@ -152,8 +152,9 @@ def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
 
 
 def profile_rows(steps: Sequence[Mapping[str, str]], row: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return a row for each step that a family's ``Problem.profile`` returned. ``row`` is the point's result
-    row.
+    """Return a row for each step that a family's ``Problem.profile`` returned.
+
+    ``row`` is the point's result row.
     """
     shared = {name: row.get(name, "") for name in PROFILE_COLUMNS}
     return [{**shared, **step} for step in steps]

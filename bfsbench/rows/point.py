@@ -52,8 +52,9 @@ def row_name(locator: str) -> str:
 
 
 def knob_values(text: str) -> dict[str, str]:
-    """Return the knob values in a row's column ``knobs``, by name. Raises InputError for a word without
-    ``=``.
+    """Return the knob values in a row's column ``knobs``, by name.
+
+    Raises InputError for a word without ``=``.
     """
     words = text.split()
     for word in words:

@@ -85,8 +85,9 @@ def read_texts(path: Path, columns: Sequence[str], wanted: Sequence[str]) -> dic
 
 
 def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
-    """Return the rows of one file. If the fast parser suspects an error, ``read_rows`` reads the file
-    instead.
+    """Return the rows of one file.
+
+    If the fast parser suspects an error, ``read_rows`` reads the file instead.
     """
     header = read_header(path, columns)
     try:
@@ -104,8 +105,9 @@ class _SuspiciousError(Exception):
 
 
 def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
-    """Return the file as pandas' parser reads it, in chunks. Raises _SuspiciousError if it may be
-    malformed.
+    """Return the file as pandas' parser reads it, in chunks.
+
+    Raises _SuspiciousError if it may be malformed.
     """
     import numpy as np
     import pandas as pd
@@ -147,8 +149,9 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
 
 
 def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.object_]:
-    """Return the texts of a column, with control characters escaped. Equal texts become one object, in all
-    columns.
+    """Return the texts of a column, with control characters escaped.
+
+    Equal texts become one object, in all columns.
     """
     import numpy as np
     import pandas as pd

@@ -139,8 +139,9 @@ class ResultWriter:
         self.rows = read_known(self.path, self._first_columns)
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
-        """Keep only the rows for which ``wanted`` is true. If any row is dropped, the file is replaced as a
-        whole.
+        """Keep only the rows for which ``wanted`` is true.
+
+        If any row is dropped, the file is replaced as a whole.
         """
         kept = [number for number, row in enumerate(self.rows) if wanted(row)]
         if len(kept) < len(self.rows):

@@ -93,8 +93,9 @@ def _software() -> dict[str, Any]:
 
 
 def gpu_facts(bus_id: str) -> dict[str, str]:
-    """Return nvidia-smi's facts about the GPU with this PCI address. Returns an empty dictionary without
-    nvidia-smi.
+    """Return nvidia-smi's facts about the GPU with this PCI address.
+
+    Returns an empty dictionary without nvidia-smi.
     """
     smi = shutil.which("nvidia-smi")
     if smi is None:

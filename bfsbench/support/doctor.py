@@ -81,8 +81,9 @@ class Section:
 
 
 def examine() -> dict[str, Section]:
-    """Run all checks. Returns the sections ``common`` (any use), ``cpu``, ``gpu``, ``cuda`` and
-    ``cuda-core``.
+    """Run all checks.
+
+    Returns the sections ``common`` (any use), ``cpu``, ``gpu``, ``cuda`` and ``cuda-core``.
     """
     return {
         "common": Section("Any use", (python_packages(), cache_folder())),
@@ -272,8 +273,9 @@ def pycuda() -> Check:
 
 
 def _install_pycuda() -> str:
-    """Return the command that installs PyCUDA. It compiles against the CUDA toolkit that it finds through
-    nvcc.
+    """Return the command that installs PyCUDA.
+
+    It compiles against the CUDA toolkit that it finds through nvcc.
     """
     try:
         root = toolchain.find_nvcc().resolve().parent.parent

@@ -135,8 +135,9 @@ class NoPathError(BfsbenchError):
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return an error for an unknown name that suggests similar names. Upper and lower case count as
-    equal.
+    """Return an error for an unknown name that suggests similar names.
+
+    Upper and lower case count as equal.
     """
     spelt = {candidate.lower(): candidate for candidate in known}
     near = [spelt[key] for key in difflib.get_close_matches(name.lower(), sorted(spelt), n=3, cutoff=0.5)]

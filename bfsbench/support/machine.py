@@ -84,8 +84,9 @@ def _address_space() -> Iterator[int]:
 
 
 def _number(path: Path) -> int | None:
-    """Return the number at the beginning of a file. Returns None if there is no file or no number, as for
-    ``max``.
+    """Return the number at the beginning of a file.
+
+    Returns None if there is no file or no number, as for ``max``.
     """
     try:
         return int(path.read_text(encoding="utf-8").split(None, 1)[0])

@@ -7,8 +7,9 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def _shipped(name: str) -> Path:
-    """Return a top-level file or folder of the source tree. An installed package has it inside the package's
-    folder.
+    """Return a top-level file or folder of the source tree.
+
+    An installed package has it inside the package's folder.
     """
     installed = PACKAGE / name
     return installed if installed.exists() else PACKAGE.parent / name

@@ -66,8 +66,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _imitate(path: Path, file: int) -> None:
-    """Give an open file the mode of ``path`` and, if allowed, its owner. If ``path`` does not exist, do
-    nothing.
+    """Give an open file the mode of ``path`` and, if allowed, its owner.
+
+    If ``path`` does not exist, do nothing.
     """
     with suppress(FileNotFoundError):
         status = path.stat()
@@ -111,8 +112,9 @@ def link(file: Path, name: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return the 128-bit XXH3 hash of a file, in hexadecimal. It detects damage, but not forgery. Raises
-    OSError.
+    """Return the 128-bit XXH3 hash of a file, in hexadecimal.
+
+    It detects damage, but not forgery. Raises OSError.
     """
     import xxhash
 
@@ -134,8 +136,9 @@ def part_of(path: Path) -> Path:
 
 
 def remove_parts(path: Path) -> None:
-    """Remove temporary files that killed writers of ``path`` left. Only the process that may write ``path``
-    calls it.
+    """Remove temporary files that killed writers of ``path`` left.
+
+    Only the process that may write ``path`` calls it.
     """
     part = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
     for left in path.parent.iterdir():

@@ -18,8 +18,9 @@ class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> dict[str, Any]:
-    """Return the content of a TOML file. ``parse_float`` converts its decimal fractions. Raises
-    InputError.
+    """Return the content of a TOML file.
+
+    ``parse_float`` converts its decimal fractions. Raises InputError.
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=parse_float)

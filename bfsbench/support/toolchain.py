@@ -37,8 +37,9 @@ LINK = ("-shared", "-pthread")
 
 
 def pip_install(*packages: str) -> str:
-    """Return the command that installs packages for this interpreter. Another pip could install them
-    elsewhere.
+    """Return the command that installs packages for this interpreter.
+
+    Another pip could install them elsewhere.
     """
     return " ".join((sys.executable, "-m pip install", *packages))
 
@@ -266,8 +267,9 @@ def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
 
 
 def _run(command: Sequence[str], name: str, work: Path) -> None:
-    """Run the compiler with its temporary files in ``work``. Raises ToolchainError with the compiler's first
-    error.
+    """Run the compiler with its temporary files in ``work``.
+
+    Raises ToolchainError with the compiler's first error.
     """
     environment = os.environ | {"TMPDIR": str(work)}
     done = subprocess.run(
@@ -306,8 +308,9 @@ def find_nvcc() -> Path:
 
 @cache
 def nvcc_version() -> str:
-    """Return the last line of nvcc's ``--version``, which names its build. Raises ToolchainError without
-    nvcc.
+    """Return the last line of nvcc's ``--version``, which names its build.
+
+    Raises ToolchainError without nvcc.
     """
     done = subprocess.run([str(find_nvcc()), "--version"], capture_output=True, text=True, check=False)
     return next((line for line in reversed(done.stdout.splitlines()) if line), "unknown")
@@ -315,8 +318,9 @@ def nvcc_version() -> str:
 
 @cache
 def nvrtc_version() -> str:
-    """Return the CUDA version of NVRTC, such as ``13.0``. Raises ToolchainError without NVRTC or
-    cuda-bindings.
+    """Return the CUDA version of NVRTC, such as ``13.0``.
+
+    Raises ToolchainError without NVRTC or cuda-bindings.
     """
     try:
         from cuda.bindings import nvrtc
