@@ -52,9 +52,9 @@ def main() -> None:
     try:
         if usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end a job by it
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end a job by this signal
         cli.main()
-    except KeyboardInterrupt:  # just before the command line handles it itself
+    except KeyboardInterrupt:  # it came before the command line could handle it
         _end(signal.SIGINT, None)
 
 

@@ -424,7 +424,7 @@ def _named(given: GraphLike) -> GraphName:
         if load_parsed(known).checksum == graph.checksum:
             return known
     except UsageError:
-        pass  # nobody else calls a graph so
+        pass  # no graph is known by this name
     return _kept(graph)
 
 

@@ -294,7 +294,7 @@ class Session:
 
     def _graph_of(self, point: Point) -> Graph:
         if self._graph is None or self._graph.locator != point.graph:
-            graph = load(point.graph)  # checked: a program may have written to it since it was planned
+            graph = load(point.graph)  # load() verifies the file, which a program may have changed
             self.use(graph)
             return graph
         return self._graph

@@ -251,7 +251,7 @@ def by_optuna(space: Space, seed: int) -> Strategy:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.TPESampler(seed=seed % 2**32, multivariate=True)  # it takes no others
+        sampler = optuna.samplers.TPESampler(seed=seed % 2**32, multivariate=True)  # larger seeds are refused
     study = optuna.create_study(sampler=sampler)
     distributions = {axis.name: _distribution(axis) for axis in space.axes}
     known: set[Configuration] = set()
@@ -272,7 +272,7 @@ def by_optuna(space: Space, seed: int) -> Strategy:
         configuration = _next(by_axes, milliseconds)
     while len(known) < space.size:
         trial = study.ask(distributions)
-        study.tell(trial, state=TrialState.FAIL)  # the sampler gets it below
+        study.tell(trial, state=TrialState.FAIL)  # ``learn`` adds the measured trial below
         asked = tuple(int(trial.params[axis.name]) for axis in space.axes)
         configuration = space.nearest(asked, known)
         milliseconds = yield configuration

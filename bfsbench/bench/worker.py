@@ -56,7 +56,7 @@ def serve(connection: Connection, backend: str | None, schedule_seed: int) -> No
     """Run the main loop of the worker process until its pipe closes."""
     from bfsbench.bench.session import Session
 
-    os.setpgid(0, 0)  # what a kernel forks ends with this process
+    os.setpgid(0, 0)  # processes that a kernel forks end with this process
     _die_with_parent()
     os.register_at_fork(after_in_child=_die_with_parent)
     adopt_orphans()
@@ -175,7 +175,7 @@ class Worker:
             process = context.Process(target=serve, args=serving, daemon=True)
             with undisturbed(), _without_main():
                 process.start()
-                self._process = process  # not before: one that was not started cannot be killed
+                self._process = process  # a process that was not started cannot be killed
         return connection
 
     def origins(self) -> list[dict[str, str]]:
@@ -231,7 +231,7 @@ class Worker:
             self.stop()
             return {points[place]: Failure("crash", str(error))}
         if any(row["status"] == "wrong" for row in rows.values()):
-            self.stop()  # it may have damaged memory: the next point gets a fresh process
+            self.stop()  # memory may be damaged: the next point gets a fresh process
         return {**rows}
 
     def profile(self, point: Point, row: Mapping[str, str], limit_s: float) -> list[dict[str, str]] | Failure:

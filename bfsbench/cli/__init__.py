@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
     """A group of commands that imports only the command that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]  # the module `list` hides the function
+        return [*COMMANDS]  # the module ``list`` hides the built-in ``list``
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -81,7 +81,7 @@ class LazyGroup(click.Group):
 
         Errors that click raises are printed in this way, too.
         """
-        if sys.stdout is None:  # a file that is opened next would take its place
+        if sys.stdout is None:  # the next opened file would get its descriptor
             _end("cannot write the output: it is closed", 1)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):

@@ -91,7 +91,7 @@ _MOST = 8
     metavar="FILE",
     help="Write the listings as a page, side by side.",
 )
-@format_option([name for name in FORMATS if name != "csv"])  # of several tables; --out is CSV
+@format_option([name for name in FORMATS if name != "csv"])  # there are several tables; --out writes CSV
 @program_options
 @click.pass_context
 def explain(

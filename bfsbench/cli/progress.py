@@ -36,7 +36,7 @@ from bfsbench.support.errors import printable
 from bfsbench.variants import with_aliases
 
 if TYPE_CHECKING:
-    from bfsbench.graphs.fetch import Stage  # with all that downloads need
+    from bfsbench.graphs.fetch import Stage  # this imports all that downloads need
 
 LINE_EVERY_S = 10.0
 """Seconds between lines of a sweep whose output is not a terminal."""
@@ -79,7 +79,7 @@ class SweepDisplay(Display, SweepProgress):
     """The progress of a sweep, its last result, and the number of failed points."""
 
     def __init__(self, path: Path | None, console: Console | None = None) -> None:
-        rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # what the bar leaves of the line
+        rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # the part of the line beside the bar
         said = TextColumn("{task.description}", markup=False, table_column=rest)
         super().__init__(BarColumn(bar_width=10), said, console=console, expand=True)
         self._path = path

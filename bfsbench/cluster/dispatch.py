@@ -153,7 +153,7 @@ class Dispatch:
             if group is None:
                 return
             held += 1
-            key = f"{group[0].variant}-{uuid.uuid4()}"  # Dask's displays show what stands before the uuid
+            key = f"{group[0].variant}-{uuid.uuid4()}"  # Dask's displays show the part before the uuid
             identity, checksum = member.introduction.identity, self._graphs[group[0].graph].checksum
             task = Assignment(key, self._topic, identity, self._equipment, group, checksum, self._method)
             future = self._client.submit(run_assignment, task, key=key, workers=[member.address], pure=False)

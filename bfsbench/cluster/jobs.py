@@ -42,7 +42,7 @@ def start(jobs: Jobs, security: Security | None, install: str) -> tuple[Any, int
         cluster = make(**chosen, n_workers=0, security=security)
         for _ in range(count):
             cluster.worker_spec.update(cluster.new_worker_spec())
-        cluster.sync(cluster._correct_state)  # which submits; scale() would hide errors
+        cluster.sync(cluster._correct_state)  # submits the jobs; scale() would hide errors
     except (TypeError, ValueError, RuntimeError) as error:
         if cluster is not None:
             _close(cluster)

@@ -259,7 +259,7 @@ async def serve(
 
     ``tell`` is called with lines about waiting. Raises UsageError if no scheduler answers.
     """
-    Thread(target=Event().wait, daemon=True).start()  # whose processes get signals that this one blocks
+    Thread(target=Event().wait, daemon=True).start()  # gets the signals that this thread blocks
     with deaf():
         wait = Wait(f"the scheduler at {address} to take in workers", tell, WITHOUT_SCHEDULER_S)
         await _serve(address, workers, security, wait)
@@ -275,7 +275,7 @@ async def _serve(address: str, workers: list[dict[str, Any]], security: Security
     running = [Nanny(address, security=security, **options) for options in workers]
     starts = [asyncio.ensure_future(nanny) for nanny in running]
     try:
-        # Waiting lets them go on when a signal comes, unlike gathering: half started, they cannot be closed.
+        # Unlike gather, wait does not cancel the starts at a signal. A half-started process cannot be closed.
         with wait.beside():
             await asyncio.wait(starts)
         await asyncio.gather(*starts)

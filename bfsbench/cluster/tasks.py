@@ -163,7 +163,7 @@ def run_assignment(task: Assignment) -> list[Measured] | Unable | Stranger:
     worker, station = distributed.get_worker(), _station()
     if station.identity != task.identity:
         return Stranger()
-    # Waits until the scheduler has the event: the points may kill this process and its unsent messages.
+    # Wait until the scheduler has the event, because the points may kill this process.
     begun = {"worker": worker.address, "key": task.key}
     sync(worker.loop, worker.scheduler.log_event, topic=task.topic, msg=begun)
     try:

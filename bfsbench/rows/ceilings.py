@@ -14,12 +14,12 @@ from bfsbench.support.errors import InputError, UsageError
 
 COLUMNS = (
     "probe",
-    "setting",  # in words
-    "working_set",  # bytes that accesses are spread over; empty where it has no effect
+    "setting",  # the conditions of the measurement in words
+    "working_set",  # bytes that accesses are spread over; empty if it has no effect
     "value",  # the best sample
     "unit",
-    "samples",  # all of them, separated by ';', in the order taken
-    "backend",  # figures of "cpu" are of the emulator, not ceilings
+    "samples",  # all samples, separated by ';', in the order taken
+    "backend",  # rows of "cpu" are from the emulator and are not ceilings
     *PROVENANCE,
 )
 

@@ -14,43 +14,43 @@ AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
 """Columns that identify a point, as ``Point.axes`` returns them."""
 
 OUTCOME = (
-    "family",  # of the variant
+    "family",  # the variant's family
     "status",  # "ok", or why there is no time: wrong, cannot launch, out of memory, timeout, crash, error
-    "reason",  # one line, empty when ok
+    "reason",  # one line; empty if the status is ok
     "search_ms",  # minimum of the samples
     "search_ms_median",
     "search_ms_max",
-    "search_ms_samples",  # all of them, separated by ';', in the order taken
-    "wall_ms",  # minimum of the host's clock around the same
+    "search_ms_samples",  # all samples, separated by ';', in the order taken
+    "wall_ms",  # minimum of the run times by the host's clock
     "wall_ms_samples",
-    "reset_ms",  # share of search_ms spent on per-search initialisation; minimum of as many samples
-    "prepare_ms",  # preparation, see Variant.prepared_ms; of rows without compile_ms with compilation
-    "compile_ms",  # compiling kernels, in this process; 0 where another point has done it
-    "preprocess_ms",  # preprocessing the graph, such as reordering it, done once a graph; 0 for most variants
-    "parents_ms",  # finding parents, or next hops, after search_ms; empty unless asked for
-    "samples_discarded",  # taken while the device throttled, and taken again
-    "energy_j",  # joules of one run, of the whole board; empty unless asked for
-    "power_w",  # mean power while its energy was measured
-    "method",  # how it was measured where not as usual: cold, warmup=3, interleaved; then sources=RULE
+    "reset_ms",  # part of search_ms for the initialisation of a search; minimum of the samples
+    "prepare_ms",  # preparation, see Variant.prepared_ms; includes compilation if compile_ms is empty
+    "compile_ms",  # compiling kernels, in this process; 0 if another point has compiled them
+    "preprocess_ms",  # preprocessing the graph once, such as reordering it; 0 for most variants
+    "parents_ms",  # finding parents or next hops after the timed runs; empty unless requested
+    "samples_discarded",  # number of samples that were taken again because the device throttled
+    "energy_j",  # energy of one run in joules, of the whole board; empty unless requested
+    "power_w",  # mean power in watts while the energy was measured
+    "method",  # options that differ from the defaults, as cold or warmup=3; then sources=RULE
     "warnings",  # warnings about the samples, separated by '; '
-    "program",  # of an entry: whose program ran, its version or commit, and its licence
-    "clock",  # who held the watch of search_ms: events of the device, the program itself (theirs), ours
-    "covers",  # what that clock covers beside the search, of an entry: initialisation=yes transfers=no ...
-    "host_mib",  # peak memory of an entry's process on the host, the graph's files included
-    "device_mib",  # memory on the GPUs that an entry was seen to hold
+    "program",  # of an entry: the program's authors, its version or commit, and its licence
+    "clock",  # the clock of search_ms: the device's events, the entry's program, or the host
+    "covers",  # of an entry: what search_ms includes, as initialisation=yes transfers=no
+    "host_mib",  # peak memory of an entry's process on the host, including the graph's files
+    "device_mib",  # largest observed memory of an entry on the GPUs
 )
 
 GRAPH = (
     "num_vertices",
-    "num_edges",  # arcs stored
-    "source_id",  # what the graph's file calls the source, where vertices have names
+    "num_edges",  # number of stored arcs
+    "source_id",  # the source's name in the graph's file, if vertices have names
     "graph_checksum",  # SHA-256 over the CSR arrays
     "source_checksum",  # SHA-256 of the file, or of the generator's declaration
 )
 
 PROVENANCE = (
     "gpu",
-    "gpu_bus_id",  # its PCI address on the host; empty for emulated ones
+    "gpu_bus_id",  # PCI address of the GPU on the host; empty for the emulator
     "compute_capability",
     "driver",
     "cuda",
@@ -61,8 +61,8 @@ PROVENANCE = (
     "host_cpu",
     "python",
     "version",
-    "commit",  # with "+dirty" when the tree had changes
-    "code",  # digits of a hash of what ran: kernels, host loop, macros, compiler (see bench/code.py)
+    "commit",  # with "+dirty" if the tree had changes
+    "code",  # start of a hash of kernels, host loop, macros and compiler (see rows/code.py)
     "schema",
     "taken_at",  # UTC, ISO 8601
 )

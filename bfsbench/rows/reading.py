@@ -122,7 +122,7 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
             portions = pd.read_csv(
                 path,
                 header=0,
-                names=[*header],  # all of them: of columns that are not read, pandas finds no row too long
+                names=[*header],  # all columns: with fewer, pandas would not notice long rows
                 dtype={name: "float64" if name in numbers else object for name in header},
                 keep_default_na=False,
                 na_values={name: [""] for name in header if name in numbers},
@@ -158,7 +158,7 @@ def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.obj
 
     codes, found = pd.factorize(column)
     if len(found) > len(column) / 2 and all(map(str.isprintable, found)):
-        return column.to_numpy(object)  # samples, of which no two are equal
+        return column.to_numpy(object)  # nearly all texts differ, as samples do
     known = np.empty(len(found), object)
     known[:] = [shared.setdefault(text, text) for text in map(printable, found)]
     return known[codes]

@@ -205,7 +205,7 @@ def driver() -> Check:
         return Check(name, "broken", "no GPU is visible", SHOW_DEVICES)
     release = f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
     found = [_describe(cuda, index) for index in range(count.value)]
-    first, capability = found[0]  # searches run on the first one
+    first, capability = found[0]  # searches run on the first GPU
     if reason := toolchain.unsupported(capability):
         return Check(name, "broken", f"{first} has {reason}", SHOW_DEVICES)
     gpus = ", ".join(f"{gpu} (compute capability {major}.{minor})" for gpu, (major, minor) in found)
