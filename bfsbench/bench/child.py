@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] = lambda: None) -> _T:
     """Call ``work`` in a forked process and return its result, which must be picklable.
 
-    ``work`` gets a function as its argument. When ``work`` calls it in the child, ``step`` is called in this
+    ``work`` gets a function as its argument. Each call of that function in the child calls ``step`` in this
     process. Raises the BfsbenchError that ``work`` raises. Raises KernelError if the child ends without a
     result, whatever its exit code.
     """
@@ -62,9 +62,9 @@ def how_it_ended(code: int | None) -> str:
 
 
 def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
-    """Send the result of ``work``, or its BfsbenchError, and end this process.
+    """Send the result of ``work``, or the BfsbenchError that it raises, and end this process.
 
-    After any other error the traceback is printed and nothing is sent.
+    If ``work`` raises any other exception, its traceback is printed and nothing is sent.
     """
     own, code = os.getpid(), 1
     try:

@@ -39,7 +39,8 @@ def undisturbed() -> Iterator[None]:
     """Delay interrupts until the end of this context, when every process that started in it can be closed.
 
     Raises KeyboardInterrupt at the end if an interrupt came. SIGTERM is delayed only if the program handles
-    it. In a thread other than the main one nothing is delayed, because only the main thread gets interrupts.
+    it. In a thread other than the main thread nothing is delayed, because only the main thread gets
+    interrupts.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

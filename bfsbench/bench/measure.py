@@ -1,8 +1,8 @@
 """Measure one prepared variant. Every run is checked, and the check is not timed.
 
-``search_ms`` spans everything from the first operation of a run to the last, its initialisation included. The
-graph is on the device before, and the answer stays there. Events of the device measure it, or the host's
-clock for host programs. ``wall_ms`` is the time of the run by the host's clock.
+``search_ms`` is the time of a run from its first operation to its last, including its initialisation. The
+graph is on the device before the run, and the answer stays there. Events of the device measure this time. For
+host programs, the host's clock measures it. ``wall_ms`` is the time of a run by the host's clock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ time."""
 
 @dataclass(frozen=True)
 class Timing:
-    """The times in ms that were measured of one variant and problem. The samples are in the order taken."""
+    """The measured times of one variant on one problem, in ms. The samples are in the order taken."""
 
     samples: Samples
     reset_ms: float
@@ -148,8 +148,9 @@ def _reset_ms(run: Run, clock: Clock, flush: Callable[[], None]) -> float:
 
 @dataclass(frozen=True)
 class Energy:
-    """The energy of one run in J, and the mean power in W while runs followed each other, of the whole
-    board.
+    """The energy of one run in J, and the mean power in W during repeated runs.
+
+    Both are of the whole board.
     """
 
     joules: float
@@ -159,10 +160,11 @@ class Energy:
 def measure_energy(
     run: Run, clock: Clock, monitor: Monitor, run_ms: float, now: Callable[[], float] = time.monotonic
 ) -> Energy | None:
-    """Repeat a run of about ``run_ms`` for at least ENERGY_S seconds, and return the energy of one run.
+    """Repeat a run for at least ENERGY_S seconds, and return the energy and the power of one run.
 
-    The measurement begins and ends when the energy counter changes. Returns None if there is no counter, or
-    if it does not change. Raises WrongResultError if the answer of the last run is wrong.
+    ``run_ms`` is the approximate time of one run. The measurement begins and ends when the energy counter
+    changes. Returns None if there is no counter, or if it does not change. Raises WrongResultError if the
+    answer of the last run is wrong.
     """
     used, begun, runs = monitor.energy_joules(), now(), 0
     first: tuple[float, float] | None = None

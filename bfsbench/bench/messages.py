@@ -47,10 +47,7 @@ def _checksum(number: int, payload: bytes) -> int:
 
 
 class Pipe:
-    """One end of the pipe between a sweep and its worker.
-
-    Closing this end tells the process at the other end.
-    """
+    """One end of the pipe between a sweep and its worker process. The other end notices when it is closed."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -132,7 +129,10 @@ class DeviceInfo:
 
 
 class Failure(msgspec.Struct, frozen=True, tag=True):
-    """The answer that a request failed, and why. If ``fatal`` is true, the worker process ends after it."""
+    """The answer that a request failed, and why.
+
+    If ``fatal`` is true, the worker process ends after sending it.
+    """
 
     status: str
     reason: str
@@ -140,16 +140,14 @@ class Failure(msgspec.Struct, frozen=True, tag=True):
 
 
 class Measure(msgspec.Struct, frozen=True, tag=True):
-    """A request for the rows of points, which the worker passes to ``Session.measure``."""
+    """A request to measure points and return their rows. The worker passes it to ``Session.measure``."""
 
     points: list[Point]
     method: Method
 
 
 class Profile(msgspec.Struct, frozen=True, tag=True):
-    """A request for the level profile of a point that has a row, which the worker passes to
-    ``Session.profile``.
-    """
+    """A request for the level profile of a measured point. The worker passes it to ``Session.profile``."""
 
     point: Point
     row: dict[str, str]
@@ -200,7 +198,7 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
     rows: list[dict[str, str]]
 
     def of(self, points: Sequence[Point]) -> dict[Point, dict[str, str]]:
-        """Return the rows by their points.
+        """Return a dictionary from points to their rows.
 
         Raises DamagedError for a row of a point that is not in ``points``, and for a row without a status.
         Also raises it if rows are missing although no point failed.

@@ -53,13 +53,16 @@ class Option:
     least: int | None = None
     most: int | None = None
     above: float | None = None
-    """Numbers must be greater than this."""
+    """Numbers must be greater than this bound."""
     choices: Sequence[str] = ()
     folder: bool = False
     """Whether the text is the path of a folder."""
 
     def check(self, name: str, kind: type, value: Any) -> Any:
-        """Return the value as a ``kind``. Raises UsageError for a value of another type or out of range."""
+        """Return the value of the option ``name`` as a ``kind``.
+
+        Raises UsageError for a value of another type or out of range.
+        """
         if kind is bool:
             if value not in (True, False):
                 raise UsageError(f"{name} must be True or False, not {value!r}")
@@ -102,9 +105,7 @@ class Method:
     """
 
     repeats: int = _declared(5, "Timed runs per point.", **_COUNT)
-    timeout: float = _declared(
-        60.0, "Seconds that a point may take, including compilation.", metavar="S", above=0
-    )
+    timeout: float = _declared(60.0, "Seconds per point, including compilation.", metavar="S", above=0)
     backend: str = _declared(
         BACKENDS[0],
         "Where kernels run; 'cpu' emulates a GPU, and its times do not predict a GPU's.",
@@ -147,8 +148,8 @@ class Method:
     energy: bool = _declared(False, "Also measure the GPU's energy per run, in energy_j.")
     order: str = _declared(
         "sequential",
-        "'interleaved': the points of a graph take turns, with one sample per turn, so that a drift affects "
-        "all points equally. 'shuffled[:SEED]': in another order in each turn.",
+        "'interleaved': the points of a graph take turns, one sample each, so that drift affects all "
+        "equally. 'shuffled[:SEED]': in another order in each turn.",
         metavar="ORDER",
     )
     profile: bool = _declared(
@@ -173,10 +174,10 @@ class Method:
     )
     insecure: bool = _declared(
         False,
-        "Accept a {cluster} beyond this machine without {tls}. Other users can then run code as you.",
+        "Accept a {cluster} beyond this machine without {tls}. Others can then run code as you.",
         _DEVICE,
     )
-    resume: bool = _declared(False, "Continue {out}: measure only points that have no row in it yet.", _ROWS)
+    resume: bool = _declared(False, "Continue {out}: measure only points without a row.", _ROWS)
     retry_failed: bool = _declared(False, "With {resume}: measure failed points again.", _ROWS)
 
     def __post_init__(self) -> None:
@@ -239,16 +240,14 @@ class Method:
     def said(self, rule: str) -> str:
         """Return the text of the column ``method`` for a row.
 
-        ``rule`` is the word about its sources, as ALTERNATING.
+        ``rule`` is the word about the order of its sources, such as ``sources=alternating``.
         """
         return f"{self.words} {rule}".strip()
 
 
 @dataclass(frozen=True)
 class Turns:
-    """Whether points take turns, with one sample per turn, instead of taking all samples of a point at
-    once.
-    """
+    """Whether the points of a graph take turns, where a point takes one sample per turn."""
 
     taken: bool = False
     seed: int | None = None

@@ -35,10 +35,10 @@ def _mix(value: int) -> int:
 
 
 def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
-    """Choose ``count`` distinct vertices of non-zero out-degree.
+    """Choose and return ``count`` distinct vertices of non-zero out-degree.
 
-    The choice depends only on the graph and the seed. If there are fewer than ``count`` vertices of this
-    kind, all of them are returned, in an order that depends on the seed. Raises UsageError if there are none.
+    The choice depends only on the graph and the seed. If there are fewer vertices of this kind, all of them
+    are returned, in an order that depends on the seed. Raises UsageError if there are none.
     """
     candidates = np.flatnonzero(np.diff(graph.row_offsets))
     if len(candidates) == 0:
@@ -55,7 +55,7 @@ def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
 def check_source(graph: Graph, source: int) -> int:
     """Return ``source`` if the graph has this vertex.
 
-    Otherwise raise UsageError, which names the graph's vertices.
+    Otherwise raise UsageError, which names the valid vertices.
     """
     if not 0 <= source < graph.num_vertices:
         there = f"{graph.full_name} has vertices 0 .. {graph.num_vertices - 1}"
@@ -67,9 +67,9 @@ def check_source(graph: Graph, source: int) -> int:
 
 
 def _listed(given: Iterable[int | str], published: bool) -> tuple[int | str, ...]:
-    """Return the given sources as a tuple.
+    """Return the given sources as a tuple. They are vertex numbers or, if ``published``, also names.
 
-    Names are allowed only if ``published``. Raises UsageError for others.
+    Raises UsageError for anything else.
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise UsageError(f"sources are given in a list, not as {given!r}")
@@ -87,9 +87,11 @@ class SourceChoice:
     count: int
     seed: int
     number: int | None = None
-    """The number of sources that one point of some families draws. None stands for every vertex."""
+    """In families whose points start from many sources: the number of sources per point. None stands for
+    every vertex."""
     published: bool = False
-    """Whether the given sources are ids or names in the graph's file. Otherwise they are vertices, from 0."""
+    """Whether the given sources are ids or names in the graph's file. Otherwise they are vertices counted
+    from 0."""
 
     @classmethod
     def of(
@@ -134,24 +136,27 @@ class SourceChoice:
 
 Row = Mapping[str, str]
 Batches = Generator[Sequence[Point], Sequence[Row], None]
-"""A generator that yields points to measure and is sent their rows, in the order of the points."""
+"""A generator that yields lists of points to measure. It is sent the rows of each list, in the order of its
+points."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The graphs, the backend and the device's limits, known when a sweep begins to measure."""
+    """Facts that are known when a sweep begins to measure: the graphs, the backend and the device's
+    limits.
+    """
 
     graphs: Mapping[str, Graph]
     """The graphs by their locators, as points name them."""
     backend: str
-    """The backend that rows of kernels name."""
+    """The backend of kernels, as rows name it."""
     limits: Limits | None
     """The limits of the device. None if only host programs can run."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """The points that a sweep measures: at most ``total`` points, in ``batches``."""
+    """The points that a sweep measures: at most ``total`` points, which ``batches`` yields."""
 
     total: int
     batches: Batches
@@ -178,10 +183,9 @@ class Work(Protocol):
         """
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return the planned points, before any row is known.
+        """Return the points that a sweep would measure. Without ``graphs``, their sources are placeholders.
 
-        If points depend on rows, the list is as long as the sweep can become. Without ``graphs``, the sources
-        are placeholders.
+        If later points depend on rows, the list has as many points as the sweep can measure at most.
         """
 
 
@@ -249,7 +253,10 @@ def knob_settings(
 
 
 def blocks_of(variant: type[Variant], axes: Axes) -> list[int]:
-    """Return the block sizes in threads to run a variant with, where None in the axes becomes its default."""
+    """Return the block sizes, in threads, to run a variant with.
+
+    None in the axes stands for its default block.
+    """
     return [variant.usual_block if block is None else block for block in axes.blocks]
 
 
@@ -324,7 +331,7 @@ class Crossing:
         return self.axes.variants
 
     def check(self, limits: Limits | None) -> None:
-        """Raise UsageError for unknown knobs, and for grids or blocks above these limits."""
+        """Raise UsageError for unknown knobs, and for grids or blocks above the device's limits."""
         check_axes(self.axes, limits)
 
     def ask(self, setting: Setting) -> Questions:

@@ -1,4 +1,4 @@
-"""Define the interface of what runs a sweep's points, a worker process or a cluster, and interleave samples.
+"""Define the interface of runners. A runner is a worker process or a cluster that runs the points of a sweep.
 
 The samples of several points can be interleaved: one sample of each point, then the next sample of each. So a
 drift of the clocks affects all points equally.
@@ -57,7 +57,7 @@ class Runner(Protocol):
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
         """Yield the outcome of each point as it is made, in any order.
 
-        The keys of ``graphs`` are those in the points.
+        ``graphs`` has the graphs by their locators.
         """
 
     def close(self) -> None:
@@ -68,12 +68,11 @@ class Runner(Protocol):
 
 
 _SHARE = 4
-"""The references of points whose samples alternate take at most one part in ``_SHARE`` of the memory."""
+"""The reference answers of points that are timed together take at most 1/``_SHARE`` of the memory."""
 
 
 def together(points: Sequence[Point], graphs: Mapping[str, Graph]) -> Iterator[list[Point]]:
-    """Yield groups of consecutive points that differ only in their sources, so that their samples can
-    alternate.
+    """Yield groups of consecutive points that differ only in their sources. A group is timed together.
 
     If the reference answers of a group do not fit into memory, the group is split.
     """
@@ -91,13 +90,14 @@ def evenly(points: Sequence[Point], parts: int) -> Iterator[list[Point]]:
 
 
 FIRST_TURN = ("prepare_ms", "compile_ms", "preprocess_ms", "parents_ms", "energy_j", "power_w")
-"""Columns whose values come from the first turn of a point."""
+"""Columns of a row whose values come from the point's first turn, if points take turns."""
 
 
 def run_in_turns(
     runner: Runner, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method
 ) -> Iterator[Measured]:
-    """Yield the outcome of each point, where the points of a graph take turns: one sample per turn.
+    """Measure the points of each graph in turns, with one sample per turn, and yield the outcome of each
+    point.
 
     In each turn a point is prepared, run untimed and sampled once. The row of a point combines the samples of
     its turns. A point that fails gets no further turn. If the order is shuffled, points run one by one.
@@ -132,15 +132,12 @@ def _done(turns: Sequence[Measured], method: Method) -> bool:
 
 
 def source_rule(method: str) -> str:
-    """Return the word about sources in the text of a column ``method``.
-
-    Returns "" for rows that have none.
-    """
+    """Return the word about the order of sources in a text of the column ``method``; empty if it has none."""
     return next((word for word in method.split() if word in SOURCE_RULES), "")
 
 
 def _together(turns: Sequence[Measured], method: Method) -> Measured:
-    """Combine the turns of a point into one row.
+    """Combine the outcomes of a point's turns, which have one sample each, into one row.
 
     Most columns come from the fastest turn. If the last turn failed, its row is returned, which says why.
     """

@@ -21,8 +21,8 @@ REST_S = 0.1
 
 
 def enough(method: Method, samples_ms: Sequence[float]) -> bool:
-    """Return whether these samples, in ms, satisfy the limits on count, total time and noise in
-    ``method``.
+    """Return whether these samples, in ms, are enough for the count, total time and noise that ``method``
+    requires.
     """
     count = len(samples_ms)
     if count < method.fewest or count >= method.most:
@@ -32,10 +32,12 @@ def enough(method: Method, samples_ms: Sequence[float]) -> bool:
 
 
 def noise(samples: Sequence[float]) -> float:
-    """Return the noise of samples: half the width of the median's 95 % confidence interval, over the median.
+    """Return the noise of samples: half the width of the median's 95 % confidence interval, divided by the
+    median.
 
-    The interval's ends are two of the sorted samples, so no distribution is assumed. If the interval's two
-    sides differ, the longer side counts. Returns infinity for fewer than FEWEST_FOR_NOISE samples.
+    The interval's ends are two of the sorted samples, so no distribution is assumed. If the median is not in
+    the middle of the interval, the longer side counts. Returns infinity for fewer than FEWEST_FOR_NOISE
+    samples.
     """
     outside = _outside(len(samples))
     if outside < 0:
@@ -51,8 +53,7 @@ def _outside(count: int) -> int:
     interval.
 
     Returns -1 if there are too few samples for an interval. The chance that at most k samples lie below the
-    median equals the chance of at most k heads in ``count`` tosses of a coin. Above the median the chances
-    are equal.
+    median equals the chance of at most k heads in ``count`` tosses of a coin.
     """
     outside, ways, term = -1, 0, 1
     while 40 * (ways + term) <= 2**count:  # a chance of 2.5 % at each end
@@ -115,7 +116,7 @@ class Samples:
     ) -> None:
         """Keep a sample, or discard it and pause if the device throttled during it.
 
-        After RETAKEN discarded samples for each sample wanted, throttled samples are kept too.
+        After RETAKEN discarded samples for each sample wanted, samples of a throttled device are kept.
         """
         if state.throttle and self.discarded < RETAKEN * method.most:
             self.discarded += 1
@@ -149,7 +150,7 @@ def _throttling(samples: Samples) -> list[str]:
 
 
 def advise_times(times: Sequence[float]) -> list[str]:
-    """Return warnings that follow from the times of samples, in ms, alone."""
+    """Return warnings about samples that follow from their times, in ms, alone."""
     if len(times) < 3:
         return []
     first, others = times[0], times[1:]

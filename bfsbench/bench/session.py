@@ -1,4 +1,4 @@
-"""Execute points in one process, which keeps its device, its graph and the problems' answers between
+"""Execute points in one process, which keeps its device, its graph and the reference answers between
 points."""
 
 from collections import OrderedDict
@@ -119,8 +119,8 @@ class Session:
         self.device: Device | None = open_device(backend, schedule_seed) if backend else None
         self._graph: Graph | None = None
         self._copy: Graph | None = None
-        """A copy of the graph in memory that no other process reaches. It is made when an entry is built
-        first."""
+        """A copy of the graph in memory that no other process reaches. It is made before an entry is
+        built."""
         self._on_device: DeviceGraph | None = None
         self._problems: OrderedDict[tuple[str, int | None], Problem] = OrderedDict()
         self._other_sources: dict[str, list[int]] = {}
@@ -139,8 +139,8 @@ class Session:
     ) -> Variant:
         """Return an unprepared variant for the graph in use.
 
-        Raises UsageError if no graph is in use, or if the variant lacks a device or a block size. Raises
-        LaunchError for a GPU program of an entry on the emulator.
+        Raises UsageError if no graph is in use, or if the variant needs a device or a block size that is
+        missing. Raises LaunchError for an entry that needs a GPU if the device is the emulator.
         """
         variant = find(name)
         if self._graph is None:
@@ -192,8 +192,8 @@ class Session:
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
         """Return up to OTHERS problems from other sources, which are chosen once per graph.
 
-        Returns none for several problems, whose samples alternate. Returns none for an emulated kernel,
-        because its times are not compared.
+        The list is empty if there are several problems, because these are timed in rotation. It is also empty
+        for an emulated kernel, because its times are not compared.
         """
         family, problem = variant.family, problems[0]
         emulated = not variant.host and self.device is not None and self.device.backend == "cpu"
@@ -247,7 +247,8 @@ class Session:
     def measure(
         self, points: Sequence[Point], method: Method, begin: Callable[[int], None] = lambda place: None
     ) -> list[dict[str, str]]:
-        """Return the rows of points that differ only in their sources, and whose samples alternate.
+        """Measure points that differ only in their sources, one sample of each in rotation, and return their
+        rows.
 
         If a point fails, only its row is returned, which says why. ``begin`` is called with the index of each
         point before work on it. Raises KernelError if the device cannot be trusted afterwards.

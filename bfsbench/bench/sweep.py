@@ -33,10 +33,10 @@ class Output:
     """The files that a sweep writes: results and, if wanted, level profiles in ``*.levels.csv`` beside them.
 
     Without a path, rows are kept in memory only. With the first row of a run, the run is recorded in
-    ``*.runs.jsonl``. A point's profile is written before its row. So a profile without a row belongs to an
-    interrupted point, which will be run again, and is dropped. For this reason, ``method.retry_failed`` drops
-    the rows of failed points. Raises UsageError and InputError, also if rows lack the profiles or the parents
-    that ``method`` asks for.
+    ``*.runs.jsonl``. A point's profile is written before its row. A profile without a row is dropped, because
+    its point was interrupted and will be run again. With ``method.retry_failed``, the rows of failed points
+    are dropped, because these points will be run again. Raises UsageError and InputError, also if rows lack
+    the profiles or the parents that ``method`` asks for.
     """
 
     def __init__(self, path: Path | None, method: Method) -> None:
@@ -116,8 +116,8 @@ class Output:
     def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
         """Drop rows of older code that newer rows replace. Call this once, after the last row.
 
-        An interrupted sweep leaves both rows of a point in the file, and readers use the later row.
-        ``answers`` are rows of this output. They are returned as copies, because the file may be rewritten.
+        An interrupted sweep leaves both rows of a point in the file, and readers use the later row. Returns
+        copies of ``answers``, which are rows of this output, because the file may be rewritten.
         """
         if self._results is None or not self._replaced:
             return answers
@@ -132,7 +132,8 @@ class Output:
         return read
 
     def check_continuity(self, graphs: Mapping[str, Graph], origins: Sequence[Mapping[str, str]]) -> None:
-        """Raise UsageError unless the rows are of these graphs and of one of these machines.
+        """Raise UsageError unless the file's rows are of these graphs and were taken on one of these
+        machines.
 
         ``origins`` are the provenance columns of the rows to come, one entry per device.
         """
@@ -163,7 +164,7 @@ def _identity(row: Mapping[str, str]) -> Identity:
 
 
 def _is_current(row: Mapping[str, str], latest: Mapping[str, str] | None) -> bool:
-    """Return whether ``row`` is of the same code as the point's latest row, or the only row of its point."""
+    """Return whether ``row`` is still valid. It is not if the point's ``latest`` row measured other code."""
     return latest is None or row["code"] == latest["code"]
 
 
@@ -183,15 +184,15 @@ def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """A request for a sweep: what to measure, how, into which file, and on what."""
+    """A request for a sweep: what to measure and how, the result file, and what runs the points."""
 
     work: Work
     method: Method
     path: Path | None = None
     """The path of the result file. None keeps the rows in memory only."""
     new_runner: Callable[[str | None], Runner] = Worker
-    """Returns a runner for a backend, which is not started yet. A backend of None stands for host programs
-    only."""
+    """A function that returns a runner for a backend, not started yet. A backend of None stands for host
+    programs only."""
 
     def __post_init__(self) -> None:
         if self.method.resume and self.path is None:
@@ -219,7 +220,7 @@ class SweepProgress:
     def loading(self, graph: GraphName) -> AbstractContextManager[Progress | None]:
         """Return a context in which a graph is loaded.
 
-        The context's value is called with the bytes read so far and the total, unless it is None.
+        The context's value is None, or a function that is called with the bytes read so far and the total.
         """
         return nullcontext()
 

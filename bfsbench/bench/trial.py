@@ -50,8 +50,8 @@ class Trial:
     def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
         """Search each graph of SHAPES from its first, middle and last vertex, as a sweep does.
 
-        Each point may take ``limit_s`` seconds. ``begins`` is called with the shape before each graph. Raises
-        BfsbenchError if no device can run the variant.
+        Each point may take ``limit_s`` seconds. ``begins`` is called with the name of each graph before it is
+        searched. Raises BfsbenchError if no device can run the variant.
         """
         method = Method(REPEATS, limit_s)
         with closing(Worker(None if variant.host else "auto")) as worker:

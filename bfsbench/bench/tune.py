@@ -53,7 +53,7 @@ Configuration = tuple[int, ...]
 Took = dict[Configuration, float | None]
 """The search time of each configuration in ms, in the order asked; None for a configuration that failed."""
 Strategy = Generator[Configuration, float | None, None]
-"""Yields configurations, and is sent the search time of each in ms, or None if the configuration failed."""
+"""A generator that yields configurations. It is sent the search time of each in ms, or None if it failed."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,11 @@ class Space:
 
     @classmethod
     def of(cls, axes: Axes, graph: str, preset: Mapping[str, KnobValue], backend: str) -> Space:
-        """Return the space of axes that have one variant. Knobs without given values get values to try.
+        """Return the space of configurations for axes that name one variant.
 
-        The first configuration is the one that ``run`` would use with this preset. A value outside the space
-        is replaced by the lowest value. Raises UsageError for a knob value out of range.
+        Knobs without given values get values to try. The first configuration is the one that ``run`` would
+        use with this preset. If one of its values is not in the space, the lowest value is used instead.
+        Raises UsageError for a knob value out of range.
         """
         (variant,) = axes.variants
         blocks = Axis.of("block", blocks_of(variant, axes), variant.usual_block)
@@ -142,10 +143,10 @@ class Space:
         return Point(self.graph, source, self.variant, self.backend, grid, block, knobs)
 
     def nearest(self, start: Configuration, known: set[Configuration]) -> Configuration:
-        """Return the configuration outside ``known`` that is the fewest steps from ``start``. There must be
-        one.
+        """Return the configuration outside ``known`` that is the fewest steps from ``start``.
 
-        A step changes one axis to its next or previous value.
+        A step changes one axis to its next or previous value. At least one configuration must be outside
+        ``known``.
         """
         met, waiting = {start}, deque([start])
         while waiting[0] in known:
@@ -166,7 +167,9 @@ def _whole(value: KnobValue | None) -> int | None:
 
 
 def with_launches(axes: Axes, limits: Limits | None) -> Axes:
-    """Return the axes, with grids and blocks to try for a device of these limits if they are missing."""
+    """Return the axes, in which missing grids or blocks are replaced by values to try on a device of these
+    limits.
+    """
     if limits is None:
         return axes
     counts = [limits.num_multiprocessors * factor for factor in BLOCKS_PER_MULTIPROCESSOR]
@@ -176,7 +179,9 @@ def with_launches(axes: Axes, limits: Limits | None) -> Axes:
 
 
 def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
-    """Return the knob's choices, or legal values around its default and the value ``first``."""
+    """Return the values of a knob to try: its choices, or legal values around its default and the value
+    ``first``.
+    """
     if knob.choices or isinstance(knob.default, str):
         return list(knob.choices)
     low = -math.inf if knob.minimum is None else knob.minimum
@@ -186,7 +191,7 @@ def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
 
 
 def exhaustive(space: Space) -> Strategy:
-    """Yield every configuration."""
+    """Yield every configuration of the space."""
     for configuration in space.all():
         _took = yield configuration
 
@@ -303,7 +308,7 @@ def _distribution(axis: Axis) -> BaseDistribution:
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop a tuning.
+    """The limits of a tuning.
 
     A configuration is begun only if all its points are within ``points`` and the clock ``now`` is before
     ``deadline``. A limit of None does not apply.
@@ -314,7 +319,9 @@ class Budget:
     now: Callable[[], float] = time.monotonic
 
     def allows(self, points: int) -> bool:
-        """Return whether ``points`` points in total may be used."""
+        """Return whether a tuning may have used ``points`` points in total, and the deadline has not
+        passed.
+        """
         in_time = self.deadline is None or self.now() < self.deadline
         return in_time and (self.points is None or points <= self.points)
 
@@ -346,7 +353,7 @@ def tune(
 def best(took: Took) -> tuple[Configuration, float] | None:
     """Return the fastest configuration and its time in ms, or None if all failed.
 
-    Of equals the first counts.
+    If several configurations are equally fast, the first is returned.
     """
     times = [(configuration, value) for configuration, value in took.items() if value is not None]
     return min(times, key=lambda pair: pair[1], default=None)
@@ -402,7 +409,7 @@ class Tuning:
         return self.axes.variants
 
     def check(self, limits: Limits | None) -> None:
-        """Raise UsageError for unknown knobs, and for grids or blocks above these limits."""
+        """Raise UsageError for unknown knobs, and for grids or blocks above the device's limits."""
         check_axes(with_launches(self.axes, limits), limits)
 
     def ask(self, setting: Setting) -> Questions:

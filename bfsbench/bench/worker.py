@@ -183,12 +183,12 @@ class Worker:
         return [{**provenance.host_columns(), **(self.device.description if self.device else {})}]
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point. Points that differ only in their sources run together."""
+        """Yield the outcome of each point. Points that differ only in their sources are timed in rotation."""
         for group in together(points, graphs):
             yield from self.run_group(group, graphs[group[0].graph], method)
 
     def run_group(self, points: Sequence[Point], graph: Graph, method: Method) -> Iterator[Measured]:
-        """Yield the outcomes of points that differ only in their sources, and whose samples alternate.
+        """Yield the outcomes of points that differ only in their sources, which are timed in rotation.
 
         If a point fails, its outcome comes first, and the other points begin again without it. After a
         timeout they run one by one, so that all of them take at most twice the limit. Raises BfsbenchError if
@@ -274,7 +274,7 @@ class Worker:
             return place, Failure("crash", self._end_of_process())
 
     def _failure(self, answer: messages.Answer) -> Failure:
-        """Return the failure to record if the answer is not the expected one."""
+        """Return the failure to record for an answer that is not the expected one."""
         if isinstance(answer, Failure) and not answer.fatal:
             return answer
         self.stop()
@@ -321,7 +321,7 @@ class Worker:
 def _without_main() -> Iterator[None]:
     """Hide the user's script from processes that start in this context.
 
-    They would import it again, and it may start a sweep when it is imported.
+    Each process would import the script again, and the script may start a sweep when it is imported.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")

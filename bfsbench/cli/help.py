@@ -101,7 +101,7 @@ def knob_options(command: click.Command) -> click.Command:
             is_eager=True,
             expose_value=False,
             callback=help_knobs,
-            help="Show the options for knobs of all variants, or of VARIANTS.",
+            help="Show the knobs of all variants, or of VARIANTS.",
         )
     )
     return command

@@ -120,7 +120,7 @@ def findings(log: str) -> Iterable[str]:
 @click.option(
     "--family",
     type=click.Choice(list(all_families())),
-    help="The problem to solve on graphs; by default the problem of the variants.",
+    help="Problem to solve; by default the variants' problem.",
 )
 @variants_option("Names or aliases, or 'all' of the family (see 'bfsbench list variants').", default=("all",))
 @list_option(
@@ -140,13 +140,13 @@ def findings(log: str) -> Iterable[str]:
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses the sources.")
 @measuring_options()
 @out_option("run")
-@click.option("--dry-run", is_flag=True, help="Print what would be measured, and measure nothing.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be measured.")
 @click.option("--quiet", is_flag=True, help="Show errors only.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per event.")
 @click.option(
     "--sanitizer",
     type=click.Choice(TOOLS),
-    help="Run each point once under this tool of NVIDIA's compute-sanitizer, and print its findings.",
+    help="Run each point once under this tool of NVIDIA's compute-sanitizer.",
 )
 def run(
     datasets: tuple[str, ...],
