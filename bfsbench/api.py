@@ -390,7 +390,7 @@ def _source_choice(
     source_ids: Sequence[int | str] | None,
     seed: int,
 ) -> SourceChoice:
-    """Return how the arguments of a sweep choose the sources of each graph. Raises UsageError."""
+    """Return the choice of sources that the arguments of a sweep describe. Raises UsageError."""
     listed = sources if isinstance(sources, Iterable) else None
     count = None if sources is None or isinstance(sources, Iterable) else positive("sources", sources)
     if source_ids is not None and listed is not None:
@@ -400,9 +400,9 @@ def _source_choice(
 
 
 def _several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:
-    """Return the graphs of a list, or of a tuple of names, paths and Graphs.
+    """Return a sequence of graphs.
 
-    Any other argument is one graph.
+    A list, or a tuple of names, paths and Graphs, is returned unchanged. Any other argument is one graph.
     """
     if isinstance(graphs, list):
         return graphs
@@ -431,7 +431,7 @@ def _named(given: GraphLike) -> GraphName:
 def _kept(graph: Graph) -> GraphName:
     """Return the name of a graph's file in the cache. The file is written if it does not exist.
 
-    The file has arcs, weights and direction. It does not have the ids that vertices had elsewhere.
+    The file has arcs, weights and direction. It does not have the vertices' original ids.
     """
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", graph.name) or "graph"
     path = cache_dir() / "given" / graph.checksum[:20] / f"{plain}.npz"

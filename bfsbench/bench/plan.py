@@ -327,11 +327,9 @@ class Crossing:
 
     @property
     def variants(self) -> Sequence[type[Variant]]:
-        """The variants of the axes."""
         return self.axes.variants
 
     def check(self, limits: Limits | None) -> None:
-        """Raise UsageError for unknown knobs, and for grids or blocks above the device's limits."""
         check_axes(self.axes, limits)
 
     def ask(self, setting: Setting) -> Questions:
@@ -374,7 +372,6 @@ class Several:
 
     @property
     def graphs(self) -> list[GraphName]:
-        """The graphs of all sweeps in ``works``, without repeats."""
         return list(dict.fromkeys(graph for work in self.works for graph in work.graphs))
 
     @property
@@ -382,7 +379,6 @@ class Several:
         return list(dict.fromkeys(variant for work in self.works for variant in work.variants))
 
     def check(self, limits: Limits | None) -> None:
-        """Check each sweep in ``works`` against the device's limits. Raises UsageError."""
         for work in self.works:
             work.check(limits)
 
@@ -392,7 +388,6 @@ class Several:
         return Questions(sum(one.total for one in questions), _one_after_the_other(questions))
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return the planned points of all sweeps in ``works``, without repeats."""
         return list(dict.fromkeys(point for work in self.works for point in work.planned(graphs, backend)))
 
 
@@ -407,16 +402,13 @@ class Until:
 
     @property
     def graphs(self) -> Sequence[GraphName]:
-        """The graphs of the sweep."""
         return self.work.graphs
 
     @property
     def variants(self) -> Sequence[type[Variant]]:
-        """The variants of the sweep."""
         return self.work.variants
 
     def check(self, limits: Limits | None) -> None:
-        """Check the sweep against the device's limits. Raises UsageError."""
         self.work.check(limits)
 
     def ask(self, setting: Setting) -> Questions:

@@ -400,16 +400,13 @@ class Tuning:
 
     @property
     def graphs(self) -> list[GraphName]:
-        """The one graph, as a list."""
         return [self.graph]
 
     @property
     def variants(self) -> Sequence[type[Variant]]:
-        """The one variant, as a sequence."""
         return self.axes.variants
 
     def check(self, limits: Limits | None) -> None:
-        """Raise UsageError for unknown knobs, and for grids or blocks above the device's limits."""
         check_axes(with_launches(self.axes, limits), limits)
 
     def ask(self, setting: Setting) -> Questions:

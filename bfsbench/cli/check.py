@@ -67,8 +67,8 @@ def check(
 
     The check finds data races: accesses that no barrier, fence with atomics, or launch puts in order. It
     finds accesses outside of buffers and of variables in shared memory, use after free, and reads of memory
-    that was never written. It finds divergent barriers, wrong masks, deadlocks, endless launches, and refused
-    launches of child kernels that nobody noticed. It also finds wrong answers.
+    that was never written. It finds divergent barriers, wrong masks, deadlocks, endless launches, and child
+    kernels whose refused launch goes unnoticed. It also finds wrong answers.
 
     A FOLDER holds variants of your own, like a folder that BFSBENCH_VARIANTS names. All its variants are
     checked. A FOLDER from 'bfsbench lab' holds the kernel of an exercise, which is graded. PROGRAM.cu and

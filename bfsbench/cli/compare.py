@@ -66,8 +66,8 @@ def command(
     A and B are result files, folders of result files, or FILE@REVISION: the file as git has it at that
     revision. A point is slower or faster if the 95 % confidence interval of the ratio of its times lies
     beyond --threshold. It is the same if the interval lies within, and undecided otherwise. If A and B
-    measured the same code, a point is neither slower nor faster: the machine differs. Two files of counters
-    ('bfsbench explain --out') are compared by kernel: more, less or the same.
+    measured the same code, no point counts as slower or faster, because only the machine differs. Two files
+    of counters ('bfsbench explain --out') are compared by kernel: more, less or the same.
 
     \b
     Exit code: 0  no point is slower, no counter has grown

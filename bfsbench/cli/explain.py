@@ -115,11 +115,11 @@ def explain(
 ) -> None:
     """Count what the memory accesses of searches would cost a GPU, and list the source with these costs.
 
-    The lanes of each warp run in lockstep. Counters are kept for each level, kernel and source line. They
-    show divergence, by executions of a warp and the lanes that take part. They show coalescing, by requests
-    and sectors of global memory. They also count bank conflicts, atomics that meet on one word, and barriers.
-    Several variants, blocks or knob values stand side by side. 'bfsbench compare' compares the files that
-    --out writes.
+    In this model the lanes of each warp run in lockstep. Counters are kept for each level, kernel and source
+    line. They show divergence, by executions of a warp and the lanes that take part. They show coalescing, by
+    requests and sectors of global memory. They also count bank conflicts, atomics that meet on one word, and
+    barriers. Several variants, blocks or knob values stand side by side. 'bfsbench compare' compares the
+    files that --out writes.
 
     The counters and the ceilings of a GPU give a predicted time. It is not a measurement: half of the
     predictions for an H200 are wrong by more than a factor of 1.4. A FOLDER holds variants of your own.

@@ -33,8 +33,7 @@ def command(name: str | None, folder: Path | None, hand_ins: Path | None, style:
     """List the exercises, or copy the kernel of one exercise and print its question.
 
     Change the kernel and have it graded: 'bfsbench check FOLDER' says whether it has passed, or gives a hint.
-    No GPU is needed. Kernels of other people run with your rights, so grade those of a class where that is
-    safe.
+    No GPU is needed. Kernels of other people run with your rights, so grade a class only where that is safe.
     """
     from bfsbench.tools.lab import find, hand_out
 

@@ -171,7 +171,7 @@ class FetchDisplay(Display):
         self._lock = threading.Lock()
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None:
-        """Called when the graph ``name`` begins a stage."""
+        """Called when the graph ``name`` begins a stage, such as its download."""
         with self._lock:
             if name not in self._tasks:
                 self._tasks[name] = self._bars.add_task(stage, total=None, graph=name)
@@ -261,7 +261,7 @@ class LoadingDisplay(Display):
 
 @contextmanager
 def loading(request: load.GraphName, console: Console | None = None) -> Iterator[load.Progress]:
-    """Return a context in which a graph is loaded. The context's value is called with the bytes read and the
+    """Return a context in which a graph is loaded. Its value is a function that shows the bytes read and the
     total.
 
     While a graph is converted or generated, a terminal shows a bar, and any other output gets one line. If a

@@ -43,7 +43,10 @@ def run_graph500(
     schedule_seed: int,
     out: Path,
 ) -> None:
-    """Run the Graph500 benchmark, print its report, and write it beside the rows. Raises BfsbenchError."""
+    """Run the Graph500 benchmark, print its report, and write the report beside the rows.
+
+    Raises BfsbenchError.
+    """
     from bfsbench.bench.child import in_child
     from bfsbench.experiments.graph500.benchmark import Asked, run
     from bfsbench.support.storage import output
@@ -271,7 +274,6 @@ def _measure(
 
 
 def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method) -> None:
-    """Print how many points there are, and how long they may take."""
     from bfsbench.bench.plan import Several
     from bfsbench.bench.sweep import preview
     from bfsbench.experiments.sweeps import RULE, Experience, works_of
@@ -286,7 +288,6 @@ def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method
 
 
 def _loaded(choices: list[Choice]) -> dict[str, Graph]:
-    """Return the graphs by their full names."""
     from bfsbench.cli.progress import load_with_progress
 
     return {choice.full_name: load_with_progress(choice.request) for choice in choices}

@@ -198,7 +198,10 @@ def run(
 
 
 def _progress(quiet: bool, as_json: bool) -> SweepProgress | None:
-    """Return the progress that the options ask for, or None for the default display. Raises UsageError."""
+    """Return the progress display that ``--quiet`` or ``--json`` selects, or None for the default display.
+
+    Raises UsageError if the two options are combined.
+    """
     from bfsbench.bench.sweep import SweepProgress
     from bfsbench.cli.progress import JsonLines
 

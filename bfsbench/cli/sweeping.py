@@ -1,4 +1,4 @@
-"""Define parts of all commands that sweep: options, the display of progress, and the summary at the end."""
+"""Provide options, the display of progress and the final summary for all commands that sweep."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ source_options = together(
 
 
 def preset_option(use: str) -> Declaration:
-    """Return the option ``--knobs``. ``use`` says in its help which knobs get a preset's values."""
+    """Return the option ``--knobs``.
+
+    Its help text begins with ``use``, which says which knobs get a preset's values.
+    """
     return click.option(
         "--knobs",
         "preset",

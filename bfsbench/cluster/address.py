@@ -16,7 +16,7 @@ FORMS = f"local[:N], dask://HOST:PORT or {'|'.join(QUEUES)}[:FILE]"
 
 @dataclass(frozen=True)
 class Local:
-    """Workers on this machine: ``count`` workers, or one per GPU for None."""
+    """Workers on this machine. ``count`` is their number, and None stands for one per GPU."""
 
     count: int | None = None
 

@@ -27,8 +27,10 @@ _NAME = "bfsbench cluster"
 
 @dataclass(frozen=True)
 class Certificates:
-    """A folder with an authority's certificate, a certificate that the authority has signed, and its private
-    key.
+    """A folder of three files, by which a process of a cluster proves that it may join.
+
+    They are an authority's certificate, a certificate signed by the authority, and the private key of the
+    signed certificate.
     """
 
     folder: Path
@@ -122,8 +124,8 @@ def make(folder: Path, days: int = DAYS) -> Certificates:
 
 
 def _signed(days: int) -> tuple[bytes, bytes, bytes]:
-    """Return as PEM: an authority's certificate, a certificate that it has signed, and the key of the
-    latter.
+    """Return an authority's certificate, a certificate signed by it, and the key of the signed certificate,
+    as PEM.
     """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -139,7 +141,10 @@ def _signed(days: int) -> tuple[bytes, bytes, bytes]:
 def _certificate(
     public: EllipticCurvePublicKey, signer: EllipticCurvePrivateKey, issuer: Certificate | None, days: int
 ) -> Certificate:
-    """Return a certificate of a public key. Without an issuer it is the authority's own certificate."""
+    """Return a certificate of a public key, signed by ``signer``.
+
+    Without an issuer it is the authority's own certificate.
+    """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
 

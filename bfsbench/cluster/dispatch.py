@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 Group = tuple[Point, ...]
-"""Points that differ only in their sources. One worker runs them, and their samples alternate."""
+"""Points that differ only in their sources. One worker times them in rotation."""
 
 
 class Shares:
     """The groups of points that no worker has yet, by graph.
 
     A worker keeps its graph while the graph has groups left. Then it takes the graph with the most work left
-    per worker, itself included. So workers spread over the graphs, and share the last graphs. The work of a
-    point is estimated by the graph's number of edges in ``sizes``. The estimate is crude, but workers that
-    finish early take another graph.
+    per worker, counting this worker. So workers spread over the graphs, and share the last graphs. The work
+    of a point is estimated by the graph's number of edges in ``sizes``. The estimate is crude, but workers
+    that finish early take another graph.
     """
 
     def __init__(self, groups: Iterable[Group], sizes: Mapping[str, int]) -> None:
@@ -60,10 +60,7 @@ class Shares:
         return self._waiting[self._graph_of[worker]].popleft()
 
     def give_back(self, *groups: Group) -> None:
-        """Put back groups of one graph that were taken and not run.
-
-        They are the next groups of this graph.
-        """
+        """Put back groups of one graph that were taken and not run. They will be taken first."""
         self._waiting[groups[0][0].graph].extendleft(reversed(groups))
 
     def leave(self, worker: str) -> None:
@@ -72,14 +69,14 @@ class Shares:
 
 
 def _spread(groups: Sequence[list[Point]], workers: int) -> Iterator[list[Point]]:
-    """Split groups of at least four points, if there are fewer groups than workers."""
+    """Split groups of at least four points into smaller groups, if there are fewer groups than workers."""
     parts = -(-workers // max(1, len(groups)))
     for group in groups:
         yield from evenly(group, max(1, min(parts, len(group) // 2)))
 
 
 AT_A_WORKER = 4
-"""Most tasks that a worker holds. It runs one of them, and the next is there when it ends.
+"""The most tasks that a worker holds: the task that it runs, and tasks that wait there.
 
 A new task takes about 10 ms to arrive, and a group may take less time.
 """
@@ -98,12 +95,12 @@ class Ticket:
 
 
 class Dispatch:
-    """One run of points over the workers of a cluster.
+    """Runs points on the workers of a cluster.
 
     If a worker dies, Dask would repeat its tasks on other workers, and a point that kills one worker would
-    kill them all. So each task is bound to one worker process, and the points of a lost worker are
-    distributed here. The points of the task that it had begun are run one by one. A point that loses its
-    worker alone becomes a row ``crash``.
+    kill them all. So each task is bound to one worker process, and this class distributes the points of a
+    lost worker. The points of the task that the worker had begun are run one by one. If a point runs alone
+    and its worker is lost, it gets a row with the status ``crash``.
     """
 
     def __init__(
@@ -181,9 +178,10 @@ class Dispatch:
             yield from (replace(measured, worker=ticket.member.name) for measured in answer)
 
     def _answer(self, future: Future[Any]) -> list[Measured] | Unable | Stranger | BaseException:
-        """Return what a task returned, or its exception. Raises TimeoutError.
+        """Return the result of a task, or its exception. Raises TimeoutError.
 
-        An exception is returned instead of raised, because ``ask`` would take some for a lost connection.
+        An exception is returned instead of raised, because ``ask`` would mistake some exceptions for a lost
+        connection.
         """
         from distributed import KilledWorker
 

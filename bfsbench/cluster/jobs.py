@@ -72,8 +72,9 @@ def options(jobs: Jobs) -> dict[str, Any]:
 
     They are keys of the TOML file ``jobs.settings``. Examples are ``queue``, ``walltime``, and ``n_workers``,
     the number of jobs, by default 1. ``cores`` and ``memory`` are sizes of a job. Extra directives are given
-    as ``job_extra_directives = ["--gres=gpu:1"]``. Missing keys are taken from the Dask configuration. If
-    neither has a size, no memory is requested. Each job runs one worker with one thread. Raises InputError.
+    as ``job_extra_directives = ["--gres=gpu:1"]``. Missing keys are taken from the Dask configuration. If it
+    has no ``memory`` either, no memory is requested. Each job runs one worker with one thread. Raises
+    InputError.
     """
     import dask
 
@@ -109,9 +110,9 @@ def options(jobs: Jobs) -> dict[str, Any]:
 
 
 def _job_size(queue: str, cores: int, memory: str | None) -> dict[str, Any]:
-    """Return the options that ask the batch system for a job's cores.
+    """Return the options that ask the batch system for ``cores`` cores per job.
 
-    Its worker has fewer threads than cores.
+    The job's worker has one thread.
     """
     if queue == "slurm":
         return {"job_cpu": cores}

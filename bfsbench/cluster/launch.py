@@ -41,9 +41,9 @@ LONGEST_S = 600.0
 
 @dataclass
 class Wait:
-    """One wait for something.
+    """A wait for something that ``what`` names.
 
-    ``tell`` is called with a line after FIRST_S, and then each time the wait has doubled.
+    ``tell`` is called with a line after FIRST_S seconds, and again each time the waiting time has doubled.
     """
 
     what: str
@@ -56,7 +56,7 @@ class Wait:
     def over(self, state: str = "") -> bool:
         """Return whether the limit is reached.
 
-        The caller calls this often. Lines for the user show ``state``.
+        The caller calls this often. ``state`` is added to lines for the user.
         """
         waited = time.monotonic() - self._began
         if self.limit_s is not None and waited > self.limit_s:
@@ -69,7 +69,7 @@ class Wait:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Print lines while the code in this context waits. That code has a limit of its own."""
+        """Print lines while the code in this context waits. The code itself must limit its wait."""
         done = threading.Event()
 
         def look() -> None:
@@ -133,9 +133,10 @@ def visible_gpus() -> list[str]:
 def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
     """Return the arguments of Dask's Nanny for each worker on this machine.
 
-    There are ``count`` workers, or one per GPU for None. Without a GPU, or with a ``backend`` that uses none,
-    workers run the emulator, one per core by default. For host programs (``backend`` is None) the default is
-    one worker, because several would compete for the cores. Raises UsageError for more workers than GPUs.
+    ``count`` is the number of workers, and None stands for one per GPU. Without a GPU, or with a ``backend``
+    that uses none, workers run the emulator, one per core by default. For host programs (``backend`` is None)
+    the default is one worker, because several would compete for the cores. Raises UsageError for more workers
+    than GPUs.
     """
     gpus = visible_gpus() if backend in ("auto", *GPU_BACKENDS) else []
     if gpus and count is not None and count > len(gpus):
@@ -230,7 +231,10 @@ def _without_tls(what: str) -> OptionError:
 
 
 def _for_one_machine() -> Security:
-    """Return certificates in memory, because all users of this machine can reach the ports of 127.0.0.1."""
+    """Return temporary certificates for a cluster on this machine.
+
+    They are needed because all users of the machine can reach the ports of 127.0.0.1.
+    """
     if importlib.util.find_spec("cryptography") is None:
         raise ToolchainError(f"clusters need cryptography: {INSTALL}")
     from distributed import Security

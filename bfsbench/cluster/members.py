@@ -77,8 +77,8 @@ class Members:
         """The workers that run points, by their addresses."""
 
     def assemble(self, count: int, what: str, limit_s: float | None) -> None:
-        """Wait until ``count`` workers have joined and described themselves. ``what`` names them for the
-        user.
+        """Wait until ``count`` workers have joined and described themselves. Lines for the user call them
+        ``what``.
 
         Raises UsageError if none of the workers can work, or if they differ too much. Raises ClusterError if
         they do not join within ``limit_s`` seconds.
@@ -96,11 +96,11 @@ class Members:
             raise UsageError(next(iter(self._left_out.values())))
 
     def poll(self) -> list[Member]:
-        """Admit new workers, and return the lost workers. A call within POLL_S seconds of the last poll
-        returns none.
+        """Admit new workers, and return the lost workers.
 
-        A worker is lost if it is missing in two polls in a row, because its last messages have then arrived.
-        Raises ClusterError if no worker is left.
+        The list is empty if the last poll was less than POLL_S seconds ago. A worker is lost if it is missing
+        in two polls in a row, because its last messages have then arrived. Raises ClusterError if no worker
+        is left.
         """
         now = time.monotonic()
         if now - self._polled < POLL_S:

@@ -82,8 +82,10 @@ class Cluster:
         return members
 
     def _expected(self, count: int) -> tuple[int, str, float | None]:
-        """Return how many workers a sweep begins with, a name for them, and a limit in seconds to wait for
-        them.
+        """Return how many workers a sweep begins with, a description of them, and for how many seconds it
+        waits.
+
+        None stands for no limit.
         """
         place = self.place
         if isinstance(place, Jobs):  # a queue may take days: begin with the first job

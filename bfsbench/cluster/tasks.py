@@ -45,7 +45,7 @@ from bfsbench.support.paths import cache_dir
 
 @dataclass(frozen=True)
 class Equipment:
-    """The arguments that a worker passes to :class:`bfsbench.bench.worker.Worker`."""
+    """The backend and the seed that a worker passes to :class:`bfsbench.bench.worker.Worker`."""
 
     backend: str | None
     schedule_seed: int
@@ -69,7 +69,7 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Points of one graph that a worker is to run. Their samples alternate."""
+    """Points of one graph that a worker is to run. It times them in rotation."""
 
     key: str
     """The key of the task."""
@@ -220,7 +220,7 @@ SAME_AS_HERE = ("python", "version", "commit")
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found out about a cluster."""
+    """The properties of all workers of a cluster and of this machine, and their differences."""
 
     workers: list[dict[str, str]]
     """For each worker its name, its provenance columns, and ``trouble`` if it cannot work."""

@@ -49,13 +49,16 @@ class Ceilings:
 
     gpu: str
     figures: Mapping[str, Mapping[int, float]]
-    """The best figures by the name of the probe and by the working set in bytes; 0 if it has no effect."""
+    """The best figures, by the name of the probe and then by the working set in bytes.
+
+    The working set is 0 if it has no effect.
+    """
 
     def at(self, probe: str, working_set: int = 0) -> float:
         """Return the figure of a probe for a working set in bytes.
 
-        Between two measured sizes it is interpolated by the logarithm of the size. Beyond them the nearest
-        figure is returned. Raises InputError if the probe was not run.
+        Between two measured sizes, the figure is interpolated by the logarithm of the size. Outside of the
+        measured sizes, the nearest figure is returned. Raises InputError if the probe was not run.
         """
         known = sorted(self.figures.get(probe, {}).items())
         if not known:

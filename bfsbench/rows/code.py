@@ -1,4 +1,4 @@
-"""Record which code a row measured: a hash of everything that ran."""
+"""Compute the hash that records in each row which code was measured."""
 
 import hashlib
 import re

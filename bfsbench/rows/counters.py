@@ -42,16 +42,16 @@ class Counted:
     """The counters of the kernels that one program or search launched."""
 
     lines: pd.DataFrame
-    """A row of COUNTERS for each combination of KEY.
+    """A table with one row of COUNTERS for each combination of KEY.
 
     ``level`` is -1 if the family has no levels. ``kind`` is one of KINDS and ``memory`` one of MEMORIES in
     :mod:`bfsbench.emulator.watch`.
     """
     launches: pd.DataFrame
-    """A row for each launch and each level in it.
+    """A table with one row for each launch and each level in it.
 
     Its columns are ``level``, ``launch``, ``kernel``, ``blocks``, ``threads`` per block, ``shared`` in bytes
-    per block, and STEPS.
+    per block, and the columns STEPS.
     """
     waits: int
     """How often the host waited for the device during the search, to read the next step."""

@@ -44,8 +44,8 @@ class Point:
 def row_name(locator: str) -> str:
     """Return the name of a graph in rows. For a file this is its name without the folder.
 
-    Older rows have the path as the user typed it. A name that spreadsheets would take for a formula gets
-    ``./``.
+    Older rows have the path as the user typed it. A name that spreadsheets would take for a formula begins
+    with ``./`` in rows.
     """
     name = given_name(locator).rpartition("/")[2]
     return name if no_formula(name) == name else f"./{name}"  # spreadsheets open these tables

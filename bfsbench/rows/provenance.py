@@ -13,7 +13,7 @@ from bfsbench.support.machine import cpu_model
 from bfsbench.support.paths import PACKAGE
 
 RECORD = PACKAGE / "data" / "commit.txt"
-"""The file in wheels and sdists that has the commit they were made from."""
+"""The file in wheels and sdists that names the commit they were made from."""
 
 
 def _git(*arguments: str) -> str | None:

@@ -151,7 +151,7 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
 def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.object_]:
     """Return the texts of a column, with control characters escaped.
 
-    Equal texts become one object, in all columns.
+    Equal texts become one object, also across columns, to save memory.
     """
     import numpy as np
     import pandas as pd
@@ -165,7 +165,10 @@ def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.obj
 
 
 def _checked(path: Path, columns: Sequence[str], numbers: set[str]) -> pd.DataFrame:
-    """Return the file as ``read_rows`` reads it, whose errors name the line. Raises InputError."""
+    """Return the rows of a file as ``read_rows`` reads them.
+
+    Raises InputError, which names the faulty line or column.
+    """
     import pandas as pd
 
     rows = read_rows(path, columns)
@@ -193,7 +196,7 @@ def _check_families(frame: pd.DataFrame, path: Path) -> None:
 def require_schemas(schemas: Sequence[str], path: Path) -> None:
     """Raise InputError for a row of another schema, whose columns may mean something else.
 
-    A row may have no schema.
+    Rows without a schema are accepted.
     """
     known = {str(SCHEMA_VERSION), ""}
     if {*schemas} - known:
@@ -246,7 +249,7 @@ _BRIEF = (
         "schema",
     ),
 )
-"""Columns that are kept in memory."""
+"""Columns of KnownRows that are kept in memory."""
 Texts = Mapping[str, list[str]]
 """The texts of all rows, by the name of the column."""
 _PORTION_known_rows = 10_000
@@ -285,7 +288,7 @@ class KnownRows(Sequence[KnownRow]):
         """Open the file at ``path``.
 
         ``header`` is its first line. ``columns`` are the columns of its rows, including columns of ADDED that
-        the header lacks. ``texts`` are the columns of _BRIEF.
+        the header lacks. ``texts`` holds the columns _BRIEF.
         """
         self.columns = tuple(columns)
         self.header = tuple(header)
@@ -339,9 +342,9 @@ class KnownRows(Sequence[KnownRow]):
             yield os.pread(self._file, int(starts[number + 1] - starts[number]), int(starts[number]))
 
     def relaid(self, columns: Sequence[str]) -> Iterator[bytes]:
-        """Yield all rows as lines with other columns, several lines at a time.
+        """Yield all rows as lines of a file with other columns, several lines at a time.
 
-        Columns that the file lacks get their default from ADDED, or are empty.
+        Columns that this file lacks get their default from ADDED, or are empty.
         """
         places = {name: place for place, name in enumerate(self.header)}
         more = [ADDED.get(name, "") for name in columns if name not in places]

@@ -148,7 +148,8 @@ class ResultWriter:
             self._rewrite(self.rows.lines(kept), kept)
 
     def _rewrite(self, lines: Iterable[bytes], numbers: Sequence[int]) -> None:
-        """Replace the file by a new file that has these lines, which are the rows with these ``numbers``.
+        """Replace the file by a new file with these lines, and keep only the rows with these ``numbers`` in
+        ``rows``.
 
         The new file is locked before it is renamed, so that no other run can open it in between. Raises
         UsageError if that fails, and if the file has a second hard link, which would keep the old rows.

@@ -33,7 +33,7 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
 def _source_id(point: Point, graph: Graph) -> str:
     """Return the name of the source vertex, or "" if vertices have no names.
 
-    Control characters are escaped for terminals, and formulas for spreadsheets.
+    Control characters and formulas of spreadsheets are escaped.
     """
     if graph.names is None or point.source is None:
         return ""
@@ -45,7 +45,7 @@ def failed_row(
 ) -> dict[str, str]:
     """Return a row without a time.
 
-    ``reason`` is cut to its first line. Control characters in it are escaped, and formulas of spreadsheets.
+    ``reason`` is cut to its first line, in which control characters and formulas of spreadsheets are escaped.
     """
     first = no_formula(printable((reason.splitlines() or [""])[0]))
     return base_row(point, graph, device) | {"status": status, "reason": first}

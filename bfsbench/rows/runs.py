@@ -62,10 +62,9 @@ def read_runs(rows: Path) -> list[dict[str, Any]]:
 
 
 def describe_run(origins: Iterable[Mapping[str, str]]) -> dict[str, Any]:
-    """Return the machine and the software of this process's run, as a JSON object.
+    """Return a description of this process's run: its command, time, machine, software and GPUs.
 
-    It has all facts that another person needs to repeat the run. ``origins`` are provenance columns, one
-    entry per device.
+    ``origins`` are the provenance columns of the rows to come, one entry per device.
     """
     devices = {origin["gpu_bus_id"]: dict(origin) for origin in origins if origin.get("gpu_bus_id")}
     local, program = platform.node(), Path(sys.argv[0]).name

@@ -38,11 +38,11 @@ def adopt_orphans() -> None:
 
 
 def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
-    """Return the living descendants of a program, and the processes that carry its ``mark``, without the
+    """Return the living descendants of a program, and all processes that carry its ``mark``, except the
     program.
 
-    If this process adopts orphans, its other descendants count too. ``kept`` are programs that this process
-    still runs, and these programs and their descendants do not count.
+    If this process adopts orphans, its own descendants are included, except the programs in ``kept`` and
+    their descendants.
     """
     tree = _tree()
     found = {*_below(pid, tree), *_marked(f"{MARK}={mark}".encode(), tree)}
@@ -64,14 +64,14 @@ def kill_programs(pid: int) -> None:
 
 
 def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
-    """Send a signal to processes, some of which may have ended."""
+    """Send a signal to processes. Processes that have ended are ignored."""
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
 
 def _tree() -> dict[int, list[int]]:
-    """Return the numbers of the living children of each process, by the process's number."""
+    """Return a dictionary from the number of each process to the numbers of its living children."""
     tree: dict[int, list[int]] = {}
     for place in _PROC.glob("[0-9]*"):
         with suppress(OSError):

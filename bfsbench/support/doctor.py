@@ -63,9 +63,9 @@ class Check:
     state: Literal["ok", "missing", "broken"]
     detail: str
     fix: str = ""
-    """The command that repairs it; empty if ``state`` is ok."""
+    """The command that repairs the checked part; empty if ``state`` is ok."""
     required: bool = True
-    """Whether its section fails without it."""
+    """Whether the section fails if this check fails."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Section:
 def examine() -> dict[str, Section]:
     """Run all checks.
 
-    Returns the sections ``common`` (any use), ``cpu``, ``gpu``, ``cuda`` and ``cuda-core``.
+    Returns their sections by name: ``common``, ``cpu``, ``gpu``, ``cuda`` and ``cuda-core``.
     """
     return {
         "common": Section("Any use", (python_packages(), cache_folder())),
@@ -275,7 +275,7 @@ def pycuda() -> Check:
 def _install_pycuda() -> str:
     """Return the command that installs PyCUDA.
 
-    It compiles against the CUDA toolkit that it finds through nvcc.
+    It compiles PyCUDA against the CUDA toolkit to which nvcc belongs.
     """
     try:
         root = toolchain.find_nvcc().resolve().parent.parent

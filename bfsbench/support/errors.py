@@ -38,9 +38,7 @@ def printable(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """Return the text as a cell that spreadsheets do not take for a formula: a formula gets ``'`` before
-    it.
-    """
+    """Return the text as a spreadsheet cell. A text that looks like a formula gets ``'`` before it."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
@@ -82,7 +80,10 @@ def as_option(name: str) -> str:
 
 
 def spelt(text: str, spell: Callable[[str], str], /, **values: object) -> str:
-    """Return the text with its values filled in. ``spell`` writes each ``{name}`` that has no value."""
+    """Return the text with its values filled in.
+
+    A ``{name}`` without a value is replaced by ``spell(name)``.
+    """
     return re.sub(r"\{(\w+)\}", lambda at: str(values[at[1]] if at[1] in values else spell(at[1])), text)
 
 

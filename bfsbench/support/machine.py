@@ -33,7 +33,7 @@ def usable_cores() -> int:
 def available_memory() -> int | None:
     """Return the bytes that this process can allocate before the machine swaps or the process is killed.
 
-    Returns the least of three numbers, or None if all are unknown:
+    It is the least of three numbers, or None if all are unknown:
 
     - the system's available memory, without swap
     - the room below the limits of the process's control groups (versions 1 and 2) and of their parents

@@ -1,8 +1,8 @@
-"""Write files whole or not at all, compute their digests, and lock files. No other module renames or locks.
+"""Write files whole or not at all, compute their digests, and lock them.
 
-A file is written under a temporary name in its folder, flushed to the device and renamed. A lock is on an
-open file and does not change its content. So the lock ends with the process that holds it, even if that is
-killed.
+No other module renames or locks files. A file is written under a temporary name in its folder, flushed to the
+device and renamed. A lock is on an open file and does not change its content. So the lock ends with the
+process that holds it, even if the process is killed.
 """
 
 import errno
@@ -84,9 +84,10 @@ def write(path: Path, data: bytes) -> None:
 
 
 def publish(made: Path, final: Path) -> None:
-    """Give a complete file or folder its final name, and replace what has that name. Raises OSError.
+    """Give a complete file or folder its final name, and replace any file or folder of that name. Raises
+    OSError.
 
-    A file is flushed to the device before. The files of a folder are not flushed, so its reader must verify
+    A file is first flushed to the device. The files of a folder are not flushed, so its reader must verify
     them.
     """
     if made.is_dir():
@@ -126,7 +127,7 @@ def digest(path: Path) -> str:
 
 
 def real(path: Path) -> Path:
-    """Return the path of the file itself, if ``path`` is a symbolic link to it."""
+    """Return the path of a file after all symbolic links in ``path`` are followed."""
     return Path(os.path.realpath(path))
 
 
@@ -138,7 +139,7 @@ def part_of(path: Path) -> Path:
 def remove_parts(path: Path) -> None:
     """Remove temporary files that killed writers of ``path`` left.
 
-    Only the process that may write ``path`` calls it.
+    Call this only in a process that may write ``path``.
     """
     part = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
     for left in path.parent.iterdir():

@@ -33,7 +33,10 @@ def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> 
 
 
 def converted(where: Path | str, table: Any, kind: type[Kind]) -> Kind:
-    """Return a table as a ``kind``. Raises InputError, which names ``where`` the table stands and the key."""
+    """Return a TOML table as a ``kind``.
+
+    Raises InputError, which names ``where`` the table stands and the key.
+    """
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:

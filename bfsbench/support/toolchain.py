@@ -249,7 +249,7 @@ def _build(
 def _soname(name: str) -> list[str]:
     """Return linker options that name a library without its folder.
 
-    Libraries that are linked to it then find it in any folder.
+    Libraries that link to it can then find it in any folder.
     """
     return [f"-Wl,-soname,{name}"] if sys.platform == "linux" else []
 
@@ -336,8 +336,8 @@ def nvrtc_version() -> str:
 def too_new(nvrtc: str, driver: int) -> str:
     """Return the reason why a driver cannot load code that NVRTC compiles; empty if it can.
 
-    ``driver`` is 12040 for CUDA 12.4. A driver loads machine code of any compiler for its own or an earlier
-    major version of CUDA.
+    ``driver`` is a number, as 12040 for CUDA 12.4. A driver loads machine code of any compiler for its own or
+    an earlier major version of CUDA.
     """
     major = driver // 1000
     if int(nvrtc.partition(".")[0]) <= major:
