@@ -390,7 +390,6 @@ def _source_choice(
     source_ids: Sequence[int | str] | None,
     seed: int,
 ) -> SourceChoice:
-    """Return the choice of sources that the arguments of a sweep describe. Raises UsageError."""
     listed = sources if isinstance(sources, Iterable) else None
     count = None if sources is None or isinstance(sources, Iterable) else positive("sources", sources)
     if source_ids is not None and listed is not None:

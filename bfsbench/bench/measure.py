@@ -95,10 +95,6 @@ def _alternate(
     others: Sequence[Run],
     begin: Callable[[int], None],
 ) -> list[Samples]:
-    """Return the samples of each of ``runs``, which are timed alternately.
-
-    If a run would follow itself, one of ``others`` runs untimed in between.
-    """
     samples = [Samples() for _ in runs]
     flush = monitor.flush if method.cold else _nothing
     between = itertools.cycle([*others, *(runs if len(runs) > 1 else ())])

@@ -89,7 +89,6 @@ class Option:
 
 
 def _declared(default: Any, *words: Any, **facts: Any) -> Any:
-    """Return a field of ``Method`` with its default value and its Option."""
     return dataclasses.field(default=default, metadata={"option": Option(*words, **facts)})
 
 
@@ -210,12 +209,10 @@ class Method:
 
     @property
     def fewest(self) -> int:
-        """The fewest samples of a point."""
         return self.min_samples or min(self.repeats, self.max_samples or self.repeats)
 
     @property
     def most(self) -> int:
-        """The most samples of a point."""
         return self.max_samples or (max(MOST, self.fewest) if self._open_ended else self.fewest)
 
     @property

@@ -137,9 +137,9 @@ def source_rule(method: str) -> str:
 
 
 def _together(turns: Sequence[Measured], method: Method) -> Measured:
-    """Combine the outcomes of a point's turns, which have one sample each, into one row.
+    """Combine several outcomes of one point, with one sample each, into one row.
 
-    Most columns come from the fastest turn. If the last turn failed, its row is returned, which says why.
+    Most columns come from the fastest outcome. If the last outcome is a failure, its row is returned.
     """
     first, last = turns[0].row, turns[-1].row
     if last["status"] != "ok":

@@ -73,8 +73,6 @@ class Sample:
 
 @dataclass(frozen=True)
 class State:
-    """The state of a device after a sample."""
-
     sm_clock_mhz: int | None = None
     throttle: str = ""
     """The reason why the device lowered its clocks; empty if it did not."""

@@ -201,8 +201,6 @@ class SweepRequest:
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """The outcome of a sweep."""
-
     rows: list[Mapping[str, str]]
     """The rows of all points in the order requested, including rows that the file had before."""
     statuses: Counter[str]
@@ -324,7 +322,6 @@ def _carry_out(
     method: Method,
     progress: SweepProgress,
 ) -> SweepOutcome:
-    """Measure each batch of points, except points whose rows are in the file, and return the outcome."""
     outcome = SweepOutcome([], Counter())
     run = partial(run_in_turns, runner) if method.turns.taken else runner.run
     progress.begin(runner.device, questions.total)

@@ -117,12 +117,10 @@ class Space:
 
     @property
     def size(self) -> int:
-        """The number of configurations."""
         return math.prod(len(axis.values) for axis in self.axes)
 
     @property
     def first(self) -> Configuration:
-        """The initial configuration."""
         return tuple(axis.first for axis in self.axes)
 
     def all(self) -> Iterator[Configuration]:
@@ -191,7 +189,6 @@ def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
 
 
 def exhaustive(space: Space) -> Strategy:
-    """Yield every configuration of the space."""
     for configuration in space.all():
         _took = yield configuration
 

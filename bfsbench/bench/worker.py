@@ -206,7 +206,6 @@ class Worker:
     def _measured(
         self, point: Point, graph: Graph, row: dict[str, str] | Failure, method: Method
     ) -> Measured:
-        """Return the outcome of a point, with its level profile if ``method`` asks for one."""
         if isinstance(row, Failure):
             device = self.device.description if self.device else {}
             return Measured(failed_row(point, graph, device, row.status, row.reason))
@@ -274,7 +273,6 @@ class Worker:
             return place, Failure("crash", self._end_of_process())
 
     def _failure(self, answer: messages.Answer) -> Failure:
-        """Return the failure to record for an answer that is not the expected one."""
         if isinstance(answer, Failure) and not answer.fatal:
             return answer
         self.stop()

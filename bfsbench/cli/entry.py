@@ -22,7 +22,6 @@ _KINDS = ("command", "library", "python")
 
 
 def _entries(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the names of entries that can be read."""
     from bfsbench.entries.find import entries_among
     from bfsbench.variants import look
 
@@ -170,7 +169,6 @@ def check(name: str, timeout: float) -> None:
 
 
 def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
-    """Yield hints about the possible causes of a check's timeouts."""
     if not any(line.startswith("timeout:") for line in lines):
         return
     if entry.call.command:

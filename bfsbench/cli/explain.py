@@ -161,7 +161,6 @@ def _points(
     preset: str,
     knobs: dict[str, list[KnobValue]],
 ) -> tuple[Graph, list[Point]]:
-    """Return the graph and the searches that the options ask for. Raises UsageError."""
     from bfsbench.bench.plan import Axes, check_axes, chosen_variants, plan
     from bfsbench.graphs.load import load_parsed
     from bfsbench.graphs.statistics import describe

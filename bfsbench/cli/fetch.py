@@ -131,7 +131,6 @@ def _prepared(request: GraphName, display: FetchDisplay) -> bool:
 def _choose(
     catalogue: Catalogue, names: tuple[str, ...], everything: bool, family: str | None
 ) -> list[Dataset]:
-    """Return the datasets that the options name, without repeats, in the order asked for."""
     chosen = [catalogue.get(name) for name in names]
     if family is not None:
         chosen += catalogue.of_kind(family)

@@ -66,7 +66,7 @@ def variants_option(text: str, **facts: Any) -> Declaration:
 
 
 def names_option(option: str, variable: str, known: completion.Completer, text: str) -> Declaration:
-    """Return an option that takes a list of names. ``known`` completes them in the shell."""
+    """Return an option that takes a list of names, which ``known`` completes in the shell."""
     return click.option(
         option, variable, multiple=True, callback=split, metavar="NAMES", shell_complete=known, help=text
     )

@@ -137,7 +137,6 @@ def _style(style: str | None, out: Path | None) -> str:
 
 
 def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | None) -> None:
-    """Raise UsageError for unknown names, and for options that exclude each other."""
     for what, chosen, known in (("table", names, TABLES), ("plot", kinds, PLOTS)):
         for name in chosen:
             if name not in known:
@@ -204,7 +203,6 @@ def _newest() -> Path:
 
 
 def _holds_rows(path: Path) -> bool:
-    """Return whether any row follows the header of a result file."""
     try:
         with path.open("rb") as file:
             return len(list(islice(file, 2))) == 2

@@ -73,7 +73,6 @@ def run_graph500(
 
 
 def _require_own_options(context: click.Context) -> None:
-    """Raise UsageError for an option that the rules of the Graph500 benchmark do not allow."""
     for option in context.command.params:
         name = option.name or ""
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE

@@ -84,7 +84,6 @@ def sanitize(tool: str, words: Sequence[str]) -> bool:
 
 
 def _without_sanitizer(words: Sequence[str]) -> Iterable[str]:
-    """Yield the words without ``--sanitizer TOOL`` or ``--sanitizer=TOOL``."""
     rest = iter(words)
     for word in rest:
         if word == "--sanitizer":

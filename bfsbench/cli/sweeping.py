@@ -49,7 +49,7 @@ source_options = together(
 def preset_option(use: str) -> Declaration:
     """Return the option ``--knobs``.
 
-    Its help text begins with ``use``, which says which knobs get a preset's values.
+    Its help text begins with ``use``, the knobs that get a preset's values.
     """
     return click.option(
         "--knobs",
@@ -117,8 +117,8 @@ def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
 def result_file(method: Method, out: Path | None, command: str) -> Path | None:
     """Return the path of the result file: ``out``, or else a file in results/ that is named by the time.
 
-    Returns None if a sweep is to be resumed without ``out``. Raises UsageError if ``out`` has a suffix of
-    files beside result files.
+    Returns None if a sweep is to be resumed without ``out``. Raises UsageError if ``out`` has the suffix of
+    another kind of file, such as level profiles.
     """
     from bfsbench.rows.results import OTHER_SUFFIXES
 

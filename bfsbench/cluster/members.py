@@ -121,7 +121,6 @@ class Members:
         return [member for member in self.present.values() if now - member.last_seen > 1.5 * POLL_S]
 
     def _without_workers(self) -> bool:
-        """Return whether there has been no worker for WITHOUT_WORKERS_S seconds."""
         self._alone = self._alone or Wait("another worker, as none is left", self._tell, WITHOUT_WORKERS_S)
         return self._alone.over()
 

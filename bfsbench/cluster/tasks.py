@@ -72,7 +72,6 @@ class Assignment:
     """Points of one graph that a worker is to run. It times them in rotation."""
 
     key: str
-    """The key of the task."""
     topic: str
     """The topic of Dask's events on which the worker announces that it begins."""
     identity: str
@@ -93,7 +92,10 @@ class Unable:
 
 @dataclass(frozen=True)
 class Stranger:
-    """The answer to a task for another process at this address. The task was not run."""
+    """A worker's answer to a task that was meant for an earlier process at its address.
+
+    The task was not run.
+    """
 
 
 class Station:

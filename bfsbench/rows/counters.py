@@ -68,8 +68,6 @@ class ProgramCounters(Counted):
 
 @dataclass(frozen=True)
 class Counters(Counted):
-    """The counters of one search."""
-
     point: Point
     graph_checksum: str
 

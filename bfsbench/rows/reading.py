@@ -185,7 +185,6 @@ def _checked(path: Path, columns: Sequence[str], numbers: set[str]) -> pd.DataFr
 
 
 def _check_families(frame: pd.DataFrame, path: Path) -> None:
-    """Raise InputError for rows of families that this installation does not know."""
     for name in frame["family"].unique() if "family" in frame else ():
         try:
             find_family(name)

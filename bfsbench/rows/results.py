@@ -209,7 +209,6 @@ def cut_unfinished_line(path: Path, columns: Sequence[str] = COLUMNS) -> None:
 
 
 def _holds_rows(path: Path) -> bool:
-    """Return whether a result file has more than a header."""
     with path.open("rb") as file:
         return len(file.readline()) < path.stat().st_size
 
@@ -225,7 +224,6 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
 
 
 def _why_not(header: Sequence[str], columns: Sequence[str], name: str, kind: str) -> str:
-    """Return the reason why a file with this header is refused."""
     strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
     if not _is_header([column for column in header if column not in strange], columns):
         return f"{name} is not a {kind}"

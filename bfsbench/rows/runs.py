@@ -106,7 +106,6 @@ def gpu_facts(bus_id: str) -> dict[str, str]:
 
 
 def _compiler() -> str:
-    """Return the first line of the C++ compiler's version; empty if there is no compiler."""
     try:
         return next(iter(_output(*toolchain.compiler(), "--version").splitlines()), "")
     except ToolchainError:

@@ -214,7 +214,6 @@ def driver() -> Check:
 
 
 def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
-    """Return a GPU's name and compute capability."""
     device, name = ctypes.c_int(), ctypes.create_string_buffer(256)
     cuda.cuDeviceGet(ctypes.byref(device), index)
     cuda.cuDeviceGetName(name, len(name), device)
