@@ -38,7 +38,6 @@ class Timing:
     preprocess_ms: float
     energy: Energy | None
     warnings: list[str]
-    """Warnings about the samples, with advice."""
 
     @property
     def search_ms(self) -> list[float]:

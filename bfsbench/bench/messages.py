@@ -108,7 +108,6 @@ class Pipe:
             raise TimeoutError
 
     def fileno(self) -> int:
-        """Return the pipe's file descriptor."""
         return self._connection.fileno()
 
     def close(self) -> None:
@@ -177,7 +176,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
         return cls(next(kinds), str(error))
 
     def error(self) -> BfsbenchError:
-        """Return the error that this message describes, to be raised by the receiver."""
+        """Return the error that this message describes. The receiver raises it."""
         found = getattr(errors, self.kind, BfsbenchError)
         if not (isinstance(found, type) and issubclass(found, BfsbenchError)):
             found = BfsbenchError

@@ -56,7 +56,6 @@ class Option:
     """Numbers must be greater than this bound."""
     choices: Sequence[str] = ()
     folder: bool = False
-    """Whether the text is the path of a folder."""
 
     def check(self, name: str, kind: type, value: Any) -> Any:
         """Return the value of the option ``name`` as a ``kind``.

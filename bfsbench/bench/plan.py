@@ -147,7 +147,6 @@ class Setting:
     """
 
     graphs: Mapping[str, Graph]
-    """The graphs by their locators, as points name them."""
     backend: str
     """The backend of kernels, as rows name it."""
     limits: Limits | None
@@ -166,12 +165,10 @@ class Work(Protocol):
     """What a sweep measures: its graphs, its variants, and the points that result from them."""
 
     @property
-    def graphs(self) -> Sequence[GraphName]:
-        """The graphs to search."""
+    def graphs(self) -> Sequence[GraphName]: ...
 
     @property
-    def variants(self) -> Sequence[type[Variant]]:
-        """The variants to run."""
+    def variants(self) -> Sequence[type[Variant]]: ...
 
     def check(self, limits: Limits | None) -> None:
         """Raise UsageError if a device with these limits cannot run the sweep."""

@@ -31,7 +31,6 @@ class Measured:
 
     row: dict[str, str]
     levels: list[dict[str, str]] = field(default_factory=list)
-    """The rows of the point's level profile."""
     worker: str = ""
     """The name of the worker that ran the point, if there are several workers."""
 

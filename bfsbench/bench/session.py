@@ -76,7 +76,7 @@ class Machine:
     def flush(self) -> None:
         """Write a buffer several times as large as the cache, with another value each time.
 
-        Lines that would persist in the L2 cache are reset before.
+        Lines that persist in the L2 cache are first reset.
         """
         if self._device is not None:
             self._device.reset_persisting_l2()
@@ -237,7 +237,6 @@ class Session:
             self._on_device = DeviceGraph(self.device, self._graph)
 
     def close(self) -> None:
-        """Close the device."""
         self._graph = self._copy = self._on_device = None
         self._machine = self._host
         if self.device:

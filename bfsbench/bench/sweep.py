@@ -89,7 +89,6 @@ class Output:
 
     @property
     def graphs(self) -> set[str]:
-        """The names of the graphs that have rows."""
         return {row_name(row["graph"]) for row in self._rows.values()}
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
@@ -273,7 +272,7 @@ def preview(request: SweepRequest) -> list[Point]:
 
 
 def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
-    """Return the points of a sweep that have no row in its file. The file keeps its rows."""
+    """Return the points of a sweep that have no row in its file, which is not changed."""
     reading = replace(request.method, retry_failed=False, profile=False)
     with closing(Output(path, reading)) as output:
         begun = [graph for graph in request.work.graphs if graph.full_name in output.graphs]

@@ -86,7 +86,6 @@ def _record(section: Section) -> dict[str, object]:
 
 
 def _text(section: Section) -> str:
-    """Return the checks of a section as text. Details are wrapped, and commands stay on one line."""
     lines = [section.title]
     for check in section.checks:
         head = f"  {check.state:<7}  {check.name:<13}  "

@@ -129,7 +129,6 @@ def command(
 
 
 def _style(style: str | None, out: Path | None) -> str:
-    """Return the output format: ``style`` if given, or else the format that the suffix of ``out`` means."""
     suffix = "" if out is None else out.suffix.lower().removeprefix(".")
     if style is None and suffix in (PAGE, *PICTURES):
         return suffix

@@ -122,7 +122,6 @@ class Dispatch:
         self._tickets: dict[str, Ticket] = {}
         """Tickets by the keys of their tasks, in the order in which they were given to workers."""
         self._answered: queue.SimpleQueue[str] = queue.SimpleQueue()
-        """Keys of finished tasks."""
         self._begun: dict[str, str] = {}
         """The key of the task that each worker, by its address, began last."""
         self._topic = f"bfsbench-{uuid.uuid4()}"

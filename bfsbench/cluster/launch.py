@@ -41,7 +41,7 @@ LONGEST_S = 600.0
 
 @dataclass
 class Wait:
-    """A wait for something that ``what`` names.
+    """Tells the user about a long wait. ``what`` says what the program waits for.
 
     ``tell`` is called with a line after FIRST_S seconds, and again each time the waiting time has doubled.
     """

@@ -79,7 +79,6 @@ class Assignment:
     equipment: Equipment
     points: tuple[Point, ...]
     checksum: str
-    """The checksum of the graph to be searched."""
     method: Method
 
 
@@ -133,7 +132,6 @@ class Station:
         return self._graph[1]
 
     def release(self) -> None:
-        """Close the device."""
         self._worker.close()
         self._equipment = self._graph = None
 

@@ -37,7 +37,6 @@ def check_output(path: Path) -> Path:
 
 
 def write_ceilings(file: IO[str], rows: Iterable[Mapping[str, str]]) -> None:
-    """Write rows with COLUMNS as CSV."""
     writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
