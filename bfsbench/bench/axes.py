@@ -71,7 +71,7 @@ def _range(item: str) -> list[str]:
 def _number(text: str, mistake: UsageError) -> Decimal:
     """Return the number in ``text`` as a Decimal, so that 0.05 added three times is 0.15.
 
-    Raises ``mistake``.
+    Raises the error ``mistake`` if the text is not a number.
     """
     try:
         value = Decimal(text)

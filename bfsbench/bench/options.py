@@ -216,7 +216,6 @@ class Method:
 
     @property
     def limit_s(self) -> float:
-        """The time limit of a point in seconds."""
         return min(self.timeout, LONGEST_TIMEOUT_S)
 
     @property

@@ -75,7 +75,7 @@ class Sample:
 class State:
     sm_clock_mhz: int | None = None
     throttle: str = ""
-    """The reason why the device lowered its clocks; empty if it did not."""
+    """Why the device lowered its clocks; empty if it did not."""
 
 
 class Monitor(Protocol):

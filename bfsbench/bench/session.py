@@ -51,7 +51,6 @@ class Machine:
         self._flushes = 0
 
     def state(self) -> State:
-        """Return the state that the device's telemetry reports."""
         if self._device is None:
             return State()
         told = self._device.telemetry()
@@ -232,7 +231,6 @@ class Session:
             raise WrongResultError(f"a kernel wrote into the graph: {', '.join(written)}")
 
     def _renew_graph(self) -> None:
-        """Discard the graph on the device, so that the next variant gets a fresh copy."""
         if self.device and self._graph:
             self._on_device = DeviceGraph(self.device, self._graph)
 
@@ -276,7 +274,7 @@ class Session:
         return [base_row(point, graph, device) | outcome | clocks for point, outcome in rows]
 
     def profile(self, point: Point, row: Mapping[str, str]) -> list[dict[str, str]]:
-        """Return the rows of a point's level profile; none if its family has no profile.
+        """Return the rows of a point's level profile; an empty list if its family has no profile.
 
         ``row`` is the point's result row. Raises WrongResultError and DeviceError.
         """

@@ -179,11 +179,9 @@ class Worker:
         return connection
 
     def origins(self) -> list[dict[str, str]]:
-        """Return the provenance columns of the rows to come, as a list with one entry."""
         return [{**provenance.host_columns(), **(self.device.description if self.device else {})}]
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point. Points that differ only in their sources are timed in rotation."""
         for group in together(points, graphs):
             yield from self.run_group(group, graphs[group[0].graph], method)
 

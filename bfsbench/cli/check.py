@@ -116,7 +116,6 @@ def check(
 
 
 def _graded(exercise: Exercise, kernel: Path) -> bool:
-    """Show the grade of an exercise. Returns whether it is passed."""
     from bfsbench.tools.lab.grading import grade, improvement, runs_of
 
     with click.progressbar(length=runs_of(exercise), label=exercise.name, file=sys.stderr) as bar:

@@ -184,7 +184,7 @@ class FetchDisplay(Display):
         self._bars.update(self._tasks[name], completed=done, total=total)
 
     def note(self, name: str, text: str) -> None:
-        """Called with a problem that does not end the stage."""
+        """Called with a problem after which the stage continues."""
         self._print(f"{name}: {text}", style="yellow")
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:

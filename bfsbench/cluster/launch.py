@@ -212,7 +212,7 @@ def no_scheduler(address: str, security: Security | None) -> UsageError:
 def require_access_control(address: str, insecure: bool, tell: Callable[[str], None]) -> None:
     """Raise OptionError for a scheduler's address that other users can reach without a certificate.
 
-    If ``insecure`` accepts this, ``tell`` is called with a warning instead.
+    If ``insecure`` is true, only call ``tell`` with a warning.
     """
     if address.startswith("tls://") or is_loopback(address):
         return

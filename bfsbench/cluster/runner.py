@@ -104,7 +104,6 @@ class Cluster:
         return link if self._workers is None else re.sub("//.*:", f"//{LOOPBACK}:", link)
 
     def origins(self) -> list[dict[str, str]]:
-        """Return the provenance columns of the rows to come, one entry per worker."""
         return [member.introduction.origin() for member in self.start().present.values()]
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:

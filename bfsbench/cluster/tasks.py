@@ -59,7 +59,6 @@ class Introduction:
     identity: str
     """Identifies the worker process. A process that replaces it has another identity."""
     host: dict[str, str]
-    """Provenance columns of the worker's machine."""
     device: DeviceInfo | None
 
     def origin(self) -> dict[str, str]:
@@ -177,7 +176,6 @@ def run_assignment(task: Assignment) -> list[Measured] | Unable | Stranger:
 
 
 def release() -> None:
-    """Close the worker's device."""
     _station().release()
 
 
@@ -225,7 +223,6 @@ class Findings:
     workers: list[dict[str, str]]
     """For each worker its name, its provenance columns, and ``trouble`` if it cannot work."""
     here: dict[str, str]
-    """The provenance columns of this machine."""
 
     @property
     def works(self) -> bool:
