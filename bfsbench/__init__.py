@@ -1,6 +1,6 @@
 """bfsbench: published CUDA breadth-first searches, re-implemented, swept, verified and timed in one place.
 
-The words of the command line work in Python as well::
+Most commands are also Python functions::
 
     import bfsbench
 
@@ -61,7 +61,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """Import the public functions when they are first asked for, to keep the command line quick."""
+    """Import the public functions when they are first used, so that the command line starts quickly."""
     if name in __all__:
         from bfsbench import api
 

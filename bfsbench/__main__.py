@@ -1,4 +1,4 @@
-"""``python -m bfsbench``, and the program ``bfsbench``."""
+"""Start the program ``bfsbench``, also as ``python -m bfsbench``."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _AGAIN_S = 0.02
-"""Seconds until a lost interrupt is sent again: the code that cannot raise it has ended by then."""
+"""Seconds until a lost interrupt is sent again. By then, the code that could not raise it has ended."""
 
 
 def _end(_number: int, _frame: FrameType | None) -> Never:
-    """End at an interrupt, without Python's traceback of what was being imported."""
+    """Exit at an interrupt, without Python's traceback of the imports that were running."""
     os.write(2, b"bfsbench: interrupted\n")
     os._exit(130)
 
 
 def keep_interrupts() -> None:
-    """Send an interrupt again that comes while Python runs a destructor or a callback of its own, which print
-    exceptions instead of raising them. Dask's futures have such destructors."""
+    """Send an interrupt again if it comes while Python runs a destructor or a callback of its own.
+
+    Python prints exceptions in these instead of raising them. Dask's futures have destructors of this kind.
+    """
 
     def hook(lost: UnraisableHookArgs) -> None:
         if not isinstance(lost.exc_value, KeyboardInterrupt):
@@ -50,9 +52,9 @@ def main() -> None:
     try:
         if usual:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end a job by it
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch systems end a job by this signal
         cli.main()
-    except KeyboardInterrupt:  # just before the command line handles it itself
+    except KeyboardInterrupt:  # it came before the command line could handle it
         _end(signal.SIGINT, None)
 
 

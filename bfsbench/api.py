@@ -1,4 +1,4 @@
-"""The public functions, which the package itself hands on when they are asked for.
+"""Define the public functions, which the package ``bfsbench`` imports when they are first used.
 
 They read result files, check kernels, run variants in this process, and sweep.
 """
@@ -53,7 +53,10 @@ if TYPE_CHECKING:
 
 
 def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
-    """Rows of result files, or of folders of them, as one table; bfsbench.rows.results names the columns."""
+    """Return the rows of result files, or of all result files in folders, as one table.
+
+    The module bfsbench.rows.columns names and explains the columns.
+    """
     flat: list[Path | str] = []
     for item in paths:
         flat.extend([item] if isinstance(item, Path | str) else item)
@@ -69,15 +72,20 @@ def check(
     block: int | None = None,
     **knobs: KnobValue,
 ) -> pd.DataFrame:
-    """Run kernels on the CPU with every memory access watched, as ``bfsbench check`` does it.
+    """Run kernels on the CPU with every memory access watched, as ``bfsbench check`` does.
 
-    ``graphs`` are names as for :func:`load`, by default small ones; ``seeds`` schedules of threads are
-    tried on each.
+    ``graphs`` are names as for :func:`load`; small graphs by default. On each graph, ``seeds`` schedules of
+    threads are tried.
 
-    Returns a row for each fault: ``variant``, ``fault``, ``kernel``, ``where`` (the memory), ``line`` and
-    ``other_line`` (of the source, FILE:NUMBER), ``benign`` (whether a comment declares it so), and in how
-    many ``runs`` of ``of_runs`` it was seen. A run that fails, or gives a wrong answer, is a row whose
-    ``fault`` is its message. No rows: nothing was found.
+    Returns a table with one row per fault, which is empty if nothing was found. Its columns are:
+
+    - ``variant``, ``fault`` and ``kernel``
+    - ``where``: the memory
+    - ``line`` and ``other_line``: lines of the source, as FILE:NUMBER
+    - ``benign``: whether a comment declares the fault benign
+    - ``runs`` and ``of_runs``: in how many of how many runs it was seen
+
+    A run that fails or gives a wrong answer is a row whose ``fault`` is its message.
 
     Raises UsageError for unknown names, knobs out of range, and variants without kernels.
     """
@@ -100,23 +108,23 @@ def check(
 
 
 def generate(generator: str, *, symmetrise: bool = False, **parameters: int | float | str) -> Graph:
-    """A generated graph in memory. Raises UsageError for an unknown generator or parameter."""
+    """Return a generated graph in memory. Raises UsageError for an unknown generator or parameter."""
     edges = generate_edges(generator, **parameters)
     return build_graph(edges, canonical_spec(generator, parameters), Recipe(symmetrise=symmetrise))
 
 
 def list_variants() -> dict[str, type[Variant]]:
-    """All variants by name; their class attributes describe them."""
+    """Return all variants by name. Their class attributes describe them."""
     return all_variants()
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A verified answer by a variant of any family; times in ms as in result files.
+    """A verified answer of a variant. Times are in ms, as in result files.
 
-    ``answer`` is an array: levels, distances, or what else the family asks for. ``figures`` are the family's
-    columns of a result row. ``links``, None unless asked for, are the parents or next hops that lead along
-    paths.
+    ``answer`` is an array: levels, distances, or another answer that the variant's family asks for.
+    ``figures`` are the family's columns of a result row. ``links`` are the parents or next hops along paths.
+    They are None unless they were asked for.
     """
 
     answer: npt.NDArray[np.int32]
@@ -130,11 +138,11 @@ class Solution:
 
 
 class SearchResult(Solution):
-    """A verified search.
+    """A verified breadth-first search.
 
-    ``levels``, the answer, is int32[V], -1 where unreached. ``parents``, the links, is int32[V]: for each
-    vertex its predecessor on a shortest path from the source. The source is its own parent; -1 where
-    unreached. :func:`path` follows them.
+    ``levels``, the answer, is int32[V], and -1 at unreached vertices. ``parents``, the links, is int32[V]:
+    the predecessor of each vertex on a shortest path from the source. The source is its own parent, and
+    unreached vertices have -1. :func:`path` follows the parents.
     """
 
     @property
@@ -157,9 +165,9 @@ class SearchResult(Solution):
 class AllPairsResult(Solution):
     """Verified all-pairs shortest paths.
 
-    ``distances``, the answer, is int32[V, V], from row to column, masked where there is no path.
-    ``next_hops``, the links, is int32[V, V]: the vertex after the row's on a shortest path to the column's,
-    -1 where there is none. :func:`path_between` follows them.
+    ``distances``, the answer, is int32[V, V], from row to column, and masked where there is no path.
+    ``next_hops``, the links, is int32[V, V]. It has the second vertex on a shortest path from row to column,
+    and -1 where there is no path. :func:`path_between` follows the next hops.
     """
 
     @property
@@ -187,14 +195,15 @@ def solve(
     paths: bool = False,
     **knobs: KnobValue,
 ) -> Solution:
-    """Run a variant of any family in this process, check its answer against the family's reference, time it.
+    """Run a variant in this process, check its answer against the reference of its family, and time it.
 
-    ``graph`` is a Graph or what :func:`bfsbench.graphs.interop.as_graph` makes one of: a name, a path, a
-    matrix of SciPy, a graph of NetworkX, a DataFrame of edges, arrays. ``source`` is a vertex counted from 0,
-    or its name where vertices have names. Without ``block``, blocks are as large
-    as suits the variant. With ``paths``, parents or next hops are found and checked after the timed runs.
-    Raises UsageError for unknown names, values out of range and requests that the family does not support,
-    DeviceError or a subclass when the device fails, WrongResultError when the answer is wrong.
+    ``graph`` is a Graph, or anything that :func:`bfsbench.graphs.interop.as_graph` converts. This is a name,
+    a path, a matrix of SciPy, a graph of NetworkX, a DataFrame of edges, or arrays. ``source`` is a vertex
+    counted from 0, or its name if vertices have names. Without ``block``, the variant's default block is
+    used. With ``paths``, parents or next hops are found and checked after the timed runs.
+
+    Raises UsageError for unknown names, values out of range and requests that the family does not support.
+    Raises DeviceError or a subclass if the device fails, and WrongResultError if the answer is wrong.
     """
     family = find(variant).family
     return _solve(Solution, family, graph, variant, source, grid, block, backend, repeats, paths, knobs)
@@ -216,7 +225,10 @@ def _solve(
     paths: bool,
     knobs: Mapping[str, KnobValue],
 ) -> Result:
-    """Run a variant on a problem of a family. Raises UsageError for a variant of another family."""
+    """Run a variant on a problem of a family, and return its result as a ``result``.
+
+    Raises UsageError for a variant of another family.
+    """
     variant, graph = find(name), as_graph(given)
     axes = Axes([variant], [positive_or_none("grid", grid)], [positive_or_none("block", block)])
     method = Method(repeats)
@@ -245,7 +257,7 @@ def _solve(
 
 
 def _spelt(given: Mapping[str, Any], variants: Sequence[type[Variant]]) -> dict[str, Any]:
-    """Returns the values of knobs by the names that the variants use: ``w_sz`` means ``W_SZ``."""
+    """Return the values of knobs by the names that the variants use: ``w_sz`` means ``W_SZ``."""
     names = {knob.name.lower(): knob.name for variant in variants for knob in variant.knobs}
     return {names.get(name.lower(), name): value for name, value in given.items()}
 
@@ -264,10 +276,13 @@ def search(
 ) -> SearchResult:
     """Search a graph in this process, check the levels against the sequential search, and time it.
 
-    ``graph`` and ``source`` as for :func:`solve`. Without ``block``, blocks are as large as suits the
-    variant. ``parents`` asks for the breadth-first tree as well, derived and checked after the timed
-    searches. Raises UsageError for unknown names and values out of range, DeviceError or a subclass when the
-    device fails, WrongLevelsError when the levels differ, WrongParentsError when the tree breaks a rule.
+    ``graph`` is anything that :func:`solve` accepts. ``source`` is a vertex counted from 0, or its name if
+    vertices have names. Without ``block``, the variant's default block is used. With ``parents``, the
+    breadth-first tree is derived and checked after the timed searches.
+
+    Raises UsageError for unknown names and values out of range. Raises DeviceError or a subclass if the
+    device fails. Raises WrongLevelsError if the levels are wrong, and WrongParentsError if the tree breaks a
+    rule.
     """
     return _solve(SearchResult, "bfs", graph, variant, source, grid, block, backend, repeats, parents, knobs)
 
@@ -285,11 +300,13 @@ def all_pairs(
 ) -> AllPairsResult:
     """Find all-pairs shortest paths in this process, check the distances against SciPy, and time it.
 
-    ``graph`` as for :func:`solve`; arcs weigh 1 where it has no weights. Variants that choose their own
-    launches ignore ``grid`` and ``block``. With ``next_hops``, one more run after the timed ones records the
-    paths. Raises UsageError for unknown names, values out of range and graphs that no matrix can hold,
-    DeviceError or a subclass when the device fails, WrongDistancesError when distances or next hops are
-    wrong.
+    ``graph`` is anything that :func:`solve` accepts. Arcs of a graph without weights count 1. Variants that
+    choose their own launches ignore ``grid`` and ``block``. With ``next_hops``, one more run after the timed
+    runs records the paths.
+
+    Raises UsageError for unknown names, values out of range, and graphs that are too large for a matrix.
+    Raises DeviceError or a subclass if the device fails, and WrongDistancesError if distances or next hops
+    are wrong.
     """
     return _solve(
         AllPairsResult, "apsp", graph, variant, None, grid, block, backend, repeats, next_hops, knobs
@@ -312,9 +329,10 @@ def sweep(
     progress: SweepProgress | None = None,
     **words: Any,
 ) -> pd.DataFrame:
-    """Measure every combination of graph, source, variant, grid, block and knob values, as ``bfsbench run``.
+    """Measure every combination of graph, source, variant, grid, block and knob values, like ``bfsbench
+    run``.
 
-    Points run in a separate process, which is replaced when a point crashes or hangs. ::
+    Points run in a separate process, which is replaced if a point crashes or hangs. ::
 
         rows = bfsbench.sweep("soc-Epinions1", ["push", "virtual_warp"], block="64:256:x2", W_SZ=[8, 32])
         rows[rows.status == "ok"].groupby("variant").search_ms.min()
@@ -322,34 +340,37 @@ def sweep(
     Parameters
     ----------
     graphs
-        Names, files or generators as for ``--dataset``, or whatever :func:`search` takes; several in a list.
-        A graph that no other process can load is put into the cache, where its vertices are numbered from 0;
-        rows have the name that it was given.
+        Names, files or generators as for ``--dataset``, or any graph that :func:`search` takes. Several
+        graphs are given in a list. A graph that no other process can load is written to the cache. There its
+        vertices are numbered from 0, and rows have the name that the graph was given.
     variants
-        Names or aliases; ``"all"`` is all of the ``family``, ``"bfs"`` unless variants say otherwise.
+        Names or aliases. ``"all"`` stands for all variants of ``family``, which is ``"bfs"`` unless variants
+        of another family are named.
     grid, block
-        Most blocks of a launch, and threads a block; ``"auto"`` is what suits the work and the variant.
+        Most blocks per launch, and threads per block. ``"auto"`` fits the work and the variant.
     words
-        Measuring options by the names below, and values of knobs by name, for the variants that have the
-        knob. Others have the values of ``preset``: ``"default"``, ``"paper"`` or ``"auto"``, by the paper's
-        rules for the graph.
+        Measuring options by the names below. All other words are values of knobs by name, for the variants
+        that have the knob. Knobs without values take them from ``preset``: ``"default"``, ``"paper"``, or
+        ``"auto"`` for the paper's rules for the graph.
     sources
-        How many to choose by ``seed``, or which vertices, counted from 0; by default one is chosen.
+        The number of sources that ``seed`` chooses, or a list of vertices, counted from 0. By default one
+        source is chosen.
     source_ids
-        Instead of ``sources``: which vertices, by their ids or names in the graph's file.
+        Instead of ``sources``: a list of vertices by their ids or names in the graph's file.
     out
         The result file to write, or None.
     progress
-        Called for every point; by default nothing is shown.
+        An object whose methods are called for every point. By default nothing is shown.
 
     Returns
     -------
-    The rows of all points, also of those that failed, in the order of the points: the columns of result
-    files, with counts as Int64, other numbers as float64 (NA or NaN where a row has none), the samples in
-    ``search_ms_samples`` and ``wall_ms_samples`` as lists of floats in ms, and the rest as text.
+    The rows of all points in order, including points that failed. They have the columns of result files.
+    Counts are Int64 and other numbers float64, NA or NaN where a row has none. The samples in
+    ``search_ms_samples`` and ``wall_ms_samples`` are lists of floats in ms. All other columns are text.
 
-    Raises UsageError for unknown names, values out of range and files that cannot be written or resumed,
-    BfsbenchError when nothing can run at all. An interrupt ends the running point; rows in ``out`` stay.
+    Raises UsageError for unknown names, values out of range, and files that cannot be written or resumed.
+    Raises BfsbenchError if nothing can run at all. An interrupt ends the running point, and rows in ``out``
+    stay.
     """
     chosen = chosen_variants([variants] if isinstance(variants, str) else variants, family)
     choice = _source_choice(chosen, sources, source_ids, seed)
@@ -369,7 +390,6 @@ def _source_choice(
     source_ids: Sequence[int | str] | None,
     seed: int,
 ) -> SourceChoice:
-    """How a sweep's arguments choose the sources of each graph. Raises UsageError."""
     listed = sources if isinstance(sources, Iterable) else None
     count = None if sources is None or isinstance(sources, Iterable) else positive("sources", sources)
     if source_ids is not None and listed is not None:
@@ -379,7 +399,10 @@ def _source_choice(
 
 
 def _several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:
-    """The graphs of a list, or of a tuple of names, paths and Graphs; else the one thing given."""
+    """Return a sequence of graphs.
+
+    A list, or a tuple of names, paths and Graphs, is returned unchanged. Any other argument is one graph.
+    """
     if isinstance(graphs, list):
         return graphs
     if isinstance(graphs, tuple) and all(isinstance(one, str | Path | Graph) for one in graphs):
@@ -388,7 +411,10 @@ def _several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:
 
 
 def _named(given: GraphLike) -> GraphName:
-    """The graph as other processes load it; one that has none is put into the cache."""
+    """Return the name by which other processes load a graph.
+
+    A graph without a name is written to the cache.
+    """
     if isinstance(given, str | Path):
         return resolve(str(given))
     graph = as_graph(given)
@@ -397,14 +423,14 @@ def _named(given: GraphLike) -> GraphName:
         if load_parsed(known).checksum == graph.checksum:
             return known
     except UsageError:
-        pass  # nobody else calls a graph so
+        pass  # no graph is known by this name
     return _kept(graph)
 
 
 def _kept(graph: Graph) -> GraphName:
-    """A graph's file in the cache, which is written if need be.
+    """Return the name of a graph's file in the cache. The file is written if it does not exist.
 
-    The file has arcs, weights and direction, and not the ids that vertices had elsewhere.
+    The file has arcs, weights and direction. It does not have the vertices' original ids.
     """
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", graph.name) or "graph"
     path = cache_dir() / "given" / graph.checksum[:20] / f"{plain}.npz"

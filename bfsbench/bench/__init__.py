@@ -1,1 +1,1 @@
-"""Taking measurements: points, sweeps, the worker that executes them, and the rows they become."""
+"""Measure points: plan a sweep, execute its points in a worker process, and make their rows."""

@@ -1,4 +1,4 @@
-"""The small language of sweep axes: ``auto,64,128``, ``32:1024:x2``, ``64:512:+64``."""
+"""Parse the values of a sweep's axes from text such as ``auto,64,128``, ``32:1024:x2`` or ``64:512:+64``."""
 
 import operator
 from collections.abc import Iterable, Sequence
@@ -9,15 +9,16 @@ from bfsbench.programs.variant import KnobValue
 from bfsbench.support.errors import OptionError, UsageError
 
 Values = str | KnobValue | Sequence[str | KnobValue]
-"""Values of an axis: one, several, or text as on the command line, where ``32:1024:x2`` is a range."""
+"""The values of an axis: one value, a sequence, or text as on the command line. ``32:1024:x2`` is a range."""
 
 MAX_VALUES = 10_000
 _MOST_DIGITS = 308
-"""Of a number in a range, as of the largest of 64 bits; far longer ones overflow or fill the memory."""
+"""Largest decimal exponent of a number in a range, as for 64-bit floats. Far larger numbers would overflow or
+fill the memory."""
 
 
 def split_list(text: str) -> list[str]:
-    """Split at commas that are not inside parentheses: ``a,kronecker(scale=4,seed=1)`` has two items."""
+    """Split text at commas outside parentheses: ``a,kronecker(scale=4,seed=1)`` has two items."""
     items, depth, start = [], 0, 0
     for position, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -29,10 +30,11 @@ def split_list(text: str) -> list[str]:
 
 
 def expand(given: Values) -> list[KnobValue]:
-    """The values of an axis without repeats, in the order given: those of a list, and those that text lists.
+    """Return the values of an axis without repeats, in the order given.
 
-    In text, ``first:last:xF`` multiplies, ``first:last:+S`` or ``first:last:S`` adds, until past ``last``.
-    Raises UsageError for a malformed range.
+    ``given`` is one value, or a sequence of values. Text may hold several values separated by commas, and
+    ranges. The range ``first:last:xF`` multiplies by F until past ``last``. The ranges ``first:last:+S`` and
+    ``first:last:S`` add S. Raises UsageError for a malformed range.
     """
     listed = [given] if isinstance(given, str) or not isinstance(given, Iterable) else given
     values: dict[KnobValue, None] = {}
@@ -67,7 +69,10 @@ def _range(item: str) -> list[str]:
 
 
 def _number(text: str, mistake: UsageError) -> Decimal:
-    """Decimal, so that 0.05 added three times is 0.15."""
+    """Return the number in ``text`` as a Decimal, so that 0.05 added three times is 0.15.
+
+    Raises the error ``mistake`` if the text is not a number.
+    """
     try:
         value = Decimal(text)
     except InvalidOperation:
@@ -78,12 +83,18 @@ def _number(text: str, mistake: UsageError) -> Decimal:
 
 
 def grids(given: Values) -> list[int | None]:
-    """Values of ``--grid``: positive block counts, or None for ``auto``."""
+    """Return the values of ``--grid``: positive block counts, or None for ``auto``.
+
+    Raises UsageError for other values.
+    """
     return _launches("grid", given)
 
 
 def blocks(given: Values) -> list[int | None]:
-    """Values of ``--block``: positive thread counts, or None for ``auto``."""
+    """Return the values of ``--block``: positive thread counts, or None for ``auto``.
+
+    Raises UsageError for other values.
+    """
     return _launches("block", given)
 
 

@@ -1,4 +1,4 @@
-"""Calls in a process of their own, so that a kernel that ends its process cannot pass by it."""
+"""Call a function in a child process, so that a kernel that ends its process does not end the caller."""
 
 import os
 import signal
@@ -17,8 +17,9 @@ _T = TypeVar("_T")
 def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] = lambda: None) -> _T:
     """Call ``work`` in a forked process and return its result, which must be picklable.
 
-    ``work`` gets a function: calling it in the child calls ``step`` here. Raises the BfsbenchError that
-    ``work`` raises, and KernelError if the process ends without a result, whatever its exit code.
+    ``work`` gets a function as its argument. Each call of that function in the child calls ``step`` in this
+    process. Raises the BfsbenchError that ``work`` raises. Raises KernelError if the child ends without a
+    result, whatever its exit code.
     """
     receiver, sender = Pipe(duplex=False)
     sys.stdout.flush()
@@ -50,7 +51,10 @@ def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] 
 
 
 def how_it_ended(code: int | None) -> str:
-    """The end of a process in words, from its exit code; a negative code is that of a signal."""
+    """Return in words how a process ended.
+
+    A negative exit code is the number of the signal that killed it.
+    """
     if code is not None and code < 0:
         name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
         return f"was killed by {name}"
@@ -58,7 +62,10 @@ def how_it_ended(code: int | None) -> str:
 
 
 def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
-    """Send what came of ``work`` and end this process. An unexpected error is printed, and is no result."""
+    """Send the result of ``work``, or the BfsbenchError that it raises, and end this process.
+
+    If ``work`` raises any other exception, its traceback is printed and nothing is sent.
+    """
     own, code = os.getpid(), 1
     try:
         try:

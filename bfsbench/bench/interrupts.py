@@ -1,4 +1,7 @@
-"""Interrupts while processes start: half started, they could not be closed."""
+"""Control interrupts while processes start.
+
+An interrupt in the middle of a start would leave a process that cannot be closed.
+"""
 
 import signal
 import threading
@@ -7,19 +10,21 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
-"""Ctrl-C's signal, and the one that batch systems send to every process of a job."""
+"""SIGINT, which Ctrl-C sends, and SIGTERM, which batch systems send to every process of a job."""
 
 
 def leave_interrupts_to_parent() -> None:
-    """Ignore interrupts in this process, which its parent ends."""
+    """Make this process ignore SIGINT and SIGTERM. Its parent process handles them and ends it."""
     for number in INTERRUPTS:
         signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Threads and processes started inside ignore interrupts, which the main process handles. A terminal
-    sends an interrupt to all processes, and Python's would print a traceback.
+    """Make threads and processes that start in this context ignore SIGINT.
+
+    A terminal sends SIGINT to all processes, and each Python process would print a traceback. Only the main
+    process handles the signal.
     """
     resource_tracker.ensure_running()  # Python's resource tracker would unblock these signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -31,8 +36,12 @@ def deaf() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Delays interrupts to the end, when everything started inside can be closed. SIGTERM is delayed where
-    the program handles it. Threads other than the main one get no interrupts, so nothing is delayed there."""
+    """Delay interrupts until the end of this context, when every process that started in it can be closed.
+
+    Raises KeyboardInterrupt at the end if an interrupt came. SIGTERM is delayed only if the program handles
+    it. In a thread other than the main thread nothing is delayed, because only the main thread gets
+    interrupts.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,8 +1,8 @@
-"""Measuring one prepared variant: every run is checked, the timed ones outside the clock.
+"""Measure one prepared variant. Every run is checked, and the check is not timed.
 
-``search_ms`` spans everything from the first operation of the run to the last, its initialisation included,
-with the graph on the device and the answer left there, by the device's own events (the host's clock for host
-programs). ``wall_ms`` is the host's clock around the same.
+``search_ms`` is the time of a run from its first operation to its last, including its initialisation. The
+graph is on the device before the run, and the answer stays there. Events of the device measure this time. For
+host programs, the host's clock measures it. ``wall_ms`` is the time of a run by the host's clock.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from bfsbench.programs import Clock, HostClock, Variant
 from bfsbench.programs.families.base import Run
 
 ENERGY_S = 1.0
-"""Runs follow each other for at least this long when their energy is measured."""
+"""Runs follow each other for at least this many seconds when their energy is measured."""
 ENERGY_LIMIT_S = 10.0
-"""Seconds after which a counter that does not change is given up."""
+"""If the energy counter has not changed after this many seconds, the measurement is given up."""
 READ_EVERY_MS = 20.0
-"""Between readings of the energy counter, which moves every 20 to 100 ms and takes time to read."""
+"""Time between two readings of the energy counter. It changes every 20 to 100 ms, and reading it takes
+time."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Times of the runs of a variant, in ms; samples in the order taken."""
+    """The measured times of one variant on one problem, in ms. The samples are in the order taken."""
 
     samples: Samples
     reset_ms: float
@@ -37,7 +38,6 @@ class Timing:
     preprocess_ms: float
     energy: Energy | None
     warnings: list[str]
-    """Warnings about the samples, with advice."""
 
     @property
     def search_ms(self) -> list[float]:
@@ -56,11 +56,12 @@ def time_runs(
     others: Sequence[Run] = (),
     begin: Callable[[int], None] = lambda place: None,
 ) -> list[Timing]:
-    """Prepare, run all ``runs`` untimed, then time initialisations, and whole runs until these suffice.
+    """Prepare a variant, run all ``runs`` untimed, then time their initialisations, then time whole runs.
 
-    ``runs`` solve different problems and alternate: no run is repeated before all others have been. If a run
-    would follow itself, one of ``others`` runs untimed in between. ``begin`` is called with the place of each
-    run before it is worked on. Raises WrongResultError when the answer of any run is wrong.
+    ``runs`` solve different problems, and their samples alternate: each run is timed once before any run is
+    timed again. If a run would follow itself, one of ``others`` runs untimed in between. Timing ends when the
+    samples suffice for ``method``. ``begin`` is called with the index of each run before work on it. Returns
+    one Timing per run. Raises WrongResultError if the answer of any run is wrong.
     """
     prepare_ms, compile_ms = variant.prepared_ms()
     clock = variant.clock()
@@ -93,7 +94,6 @@ def _alternate(
     others: Sequence[Run],
     begin: Callable[[int], None],
 ) -> list[Samples]:
-    """The samples of each of ``runs``; see ``time_runs``."""
     samples = [Samples() for _ in runs]
     flush = monitor.flush if method.cold else _nothing
     between = itertools.cycle([*others, *(runs if len(runs) > 1 else ())])
@@ -110,13 +110,14 @@ def _alternate(
 
 
 def _nothing() -> None:
-    """Does nothing: the caches stay warm."""
+    """Do nothing, so that the caches stay warm."""
 
 
 def sample(run: Run, clock: Clock, flush: Callable[[], None] = _nothing) -> Sample:
-    """Time one run. The previous answer is overwritten first, and the new one is checked at the end.
+    """Time one run and return its sample.
 
-    Raises WrongResultError.
+    The previous answer is overwritten before the run, and the new answer is checked after it. Raises
+    WrongResultError if the answer is wrong.
     """
     run.poison()
     flush()
@@ -142,7 +143,10 @@ def _reset_ms(run: Run, clock: Clock, flush: Callable[[], None]) -> float:
 
 @dataclass(frozen=True)
 class Energy:
-    """Energy of one run in J and mean power in W of back-to-back runs; of the whole board."""
+    """The energy of one run in J, and the mean power in W during repeated runs.
+
+    Both are of the whole board.
+    """
 
     joules: float
     watts: float
@@ -151,9 +155,11 @@ class Energy:
 def measure_energy(
     run: Run, clock: Clock, monitor: Monitor, run_ms: float, now: Callable[[], float] = time.monotonic
 ) -> Energy | None:
-    """The energy of runs of about ``run_ms`` one after another, for at least ENERGY_S, between two changes of
-    the counter. None without a counter, or if it does not change. The last run is checked: raises
-    WrongResultError.
+    """Repeat a run for at least ENERGY_S seconds, and return the energy and the power of one run.
+
+    ``run_ms`` is the approximate time of one run. The measurement begins and ends when the energy counter
+    changes. Returns None if there is no counter, or if it does not change. Raises WrongResultError if the
+    answer of the last run is wrong.
     """
     used, begun, runs = monitor.energy_joules(), now(), 0
     first: tuple[float, float] | None = None
@@ -177,7 +183,7 @@ def measure_energy(
 
 
 def timing_columns(timing: Timing) -> dict[str, str]:
-    """The result columns that a timing fills, whatever was timed."""
+    """Return the result columns that a timing fills."""
     energy = timing.energy
     return {
         **sample_columns(timing.search_ms, timing.wall_ms),
@@ -193,7 +199,7 @@ def timing_columns(timing: Timing) -> dict[str, str]:
 
 
 def sample_columns(search_ms: Sequence[float], wall_ms: Sequence[float]) -> dict[str, str]:
-    """The result columns that samples fill, in the order taken."""
+    """Return the result columns that samples fill, from times in ms in the order taken."""
     return {
         "search_ms": _ms(min(search_ms)),
         "search_ms_median": _ms(statistics.median(search_ms)),

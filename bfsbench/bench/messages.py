@@ -1,9 +1,9 @@
-"""The messages between a sweep and its worker process: framed, numbered, checked, and read with a time limit.
+"""Encode the messages between a sweep and its worker process, and send them through a pipe with a time limit.
 
-A kernel may write anywhere, fork, or stop its process in the middle of a message. So nothing that comes from
-a worker is trusted. A frame has its length, the number of the request that it answers, and the checksum of
-its payload. The payload is MessagePack of declared types: decoding gives these types or raises, and unlike
-unpickling it executes nothing.
+A kernel may write anywhere, fork, or stop its process in the middle of a message. So nothing that a worker
+sends is trusted. Each message travels in a frame. The frame's header has the length of the message, its
+checksum, and the number of the request that it answers. A message is MessagePack of declared types. Decoding
+returns these types or raises an error; unlike unpickling, it executes nothing.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ from bfsbench.support import errors
 from bfsbench.support.errors import BfsbenchError
 
 HEADER = struct.Struct("!4sQQI")
-"""Magic, number of the request, length of the payload in bytes, CRC-32 of number and payload."""
+"""The header of a frame: magic bytes, request number, payload length in bytes, and CRC-32 of number and
+payload."""
 MAGIC = b"bfs\x01"
 _CHUNK = 1 << 20
 
 
 class DamagedError(Exception):
-    """The bytes received are not a message, or not the expected one; the error's text says which."""
+    """The received bytes are not a message, or not the expected message. The error's text says which."""
 
 
 def frame(number: int, payload: bytes) -> bytes:
-    """The bytes to send for one message."""
+    """Return the bytes to send for one message: the frame's header and the payload."""
     return HEADER.pack(MAGIC, number, len(payload), _checksum(number, payload)) + payload
 
 
@@ -46,14 +47,18 @@ def _checksum(number: int, payload: bytes) -> int:
 
 
 class Pipe:
-    """One end of the pipe. Closing it tells the other end."""
+    """One end of the pipe between a sweep and its worker process. The other end notices when it is closed."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         os.set_blocking(connection.fileno(), False)
 
     def send(self, number: int, payload: bytes, limit_s: float | None = None) -> None:
-        """Raises TimeoutError when the other end does not take it, ConnectionError when there is none."""
+        """Send a message within ``limit_s`` seconds.
+
+        Raises TimeoutError if the other end does not read it in time, and ConnectionError if the other end is
+        closed.
+        """
         data, deadline = memoryview(frame(number, payload)), _deadline(limit_s)
         while data:
             self._wait(select.POLLOUT, deadline)
@@ -63,10 +68,11 @@ class Pipe:
                 continue
 
     def receive(self, number: int | None, limit_s: float | None = None) -> tuple[int, bytes]:
-        """The next message's number and payload; None takes any number.
+        """Return the number and the payload of the next message. If ``number`` is None, any number is
+        accepted.
 
-        Raises TimeoutError, EOFError when the pipe was closed before a message, and DamagedError for anything
-        but a whole message of this number.
+        Raises TimeoutError after ``limit_s`` seconds, and EOFError if the pipe was closed before a message.
+        Raises DamagedError if the bytes are not a whole message with this number.
         """
         deadline = _deadline(limit_s)
         magic, found, length, checksum = HEADER.unpack(self._read(HEADER.size, deadline, begun=False))
@@ -102,7 +108,6 @@ class Pipe:
             raise TimeoutError
 
     def fileno(self) -> int:
-        """The descriptor, as select and os take it."""
         return self._connection.fileno()
 
     def close(self) -> None:
@@ -115,7 +120,7 @@ def _deadline(limit_s: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """Description of a worker's device, sent when it is ready."""
+    """The description of a worker's device, which the worker sends when it is ready."""
 
     backend: str
     description: dict[str, str]
@@ -123,7 +128,10 @@ class DeviceInfo:
 
 
 class Failure(msgspec.Struct, frozen=True, tag=True):
-    """The answer that a request failed, and why. After a ``fatal`` one the worker ends."""
+    """The answer that a request failed, and why.
+
+    If ``fatal`` is true, the worker process ends after sending it.
+    """
 
     status: str
     reason: str
@@ -131,39 +139,44 @@ class Failure(msgspec.Struct, frozen=True, tag=True):
 
 
 class Measure(msgspec.Struct, frozen=True, tag=True):
-    """Asks for the rows of points; see Session.measure."""
+    """A request to measure points and return their rows. The worker passes it to ``Session.measure``."""
 
     points: list[Point]
     method: Method
 
 
 class Profile(msgspec.Struct, frozen=True, tag=True):
-    """Asks for the level profile of a point whose row is known; see Session.profile."""
+    """A request for the level profile of a measured point. The worker passes it to ``Session.profile``."""
 
     point: Point
     row: dict[str, str]
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):
-    """A worker's first message: its device, None where it runs host programs only."""
+    """The first message of a worker. ``device`` is None if the worker runs host programs only."""
 
     device: DeviceInfo | None
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """The only message of a worker that cannot open its device: the class of the error, and its text."""
+    """The only message of a worker that cannot open its device: the name of the error's class, and its
+    text.
+    """
 
     kind: str
     reason: str
 
     @classmethod
     def of(cls, error: BfsbenchError) -> Refused:
-        """The message for an error, with the nearest class of :mod:`bfsbench.support.errors`."""
+        """Return the message for an error.
+
+        ``kind`` is the error's nearest class in :mod:`bfsbench.support.errors`.
+        """
         kinds = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
         return cls(next(kinds), str(error))
 
     def error(self) -> BfsbenchError:
-        """The error to be raised."""
+        """Return the error that this message describes. The receiver raises it."""
         found = getattr(errors, self.kind, BfsbenchError)
         if not (isinstance(found, type) and issubclass(found, BfsbenchError)):
             found = BfsbenchError
@@ -171,19 +184,24 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
 
 class Step(msgspec.Struct, frozen=True, tag=True):
-    """Precedes the answer: the worker begins to work on the point at this place of the request."""
+    """A message before the answer: the worker begins to work on the point at index ``place`` of the
+    request.
+    """
 
     place: int
 
 
 class Rows(msgspec.Struct, frozen=True, tag=True):
-    """The rows of all points of a request, or that of one that failed."""
+    """The answer to ``Measure``: the rows of all points, or only the row of a point that failed."""
 
     rows: list[dict[str, str]]
 
     def of(self, points: Sequence[Point]) -> dict[Point, dict[str, str]]:
-        """Returns the rows by their points. Raises DamagedError for a row of another point, a row without a
-        status, and points left out although none failed."""
+        """Return a dictionary from points to their rows.
+
+        Raises DamagedError for a row of a point that is not in ``points``, and for a row without a status.
+        Also raises it if rows are missing although no point failed.
+        """
         named: dict[tuple[str | None, ...], Point] = {(*point.axes().values(),): point for point in points}
         found = {named.get(tuple(row.get(name) for name in AXES)): row for row in self.rows}
         whole = len(found) == len(points) or any(row.get("status") != "ok" for row in self.rows)
@@ -193,7 +211,7 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
 
 
 class Levels(msgspec.Struct, frozen=True, tag=True):
-    """The rows of a level profile."""
+    """The answer to ``Profile``: the rows of a level profile."""
 
     rows: list[dict[str, str]]
 
@@ -207,7 +225,7 @@ _decode_answer: Callable[[bytes], Answer] = msgspec.msgpack.Decoder(Answer).deco
 
 
 def decode_answer(payload: bytes) -> Answer:
-    """The answer in these bytes. Raises DamagedError for anything else."""
+    """Return the answer that these bytes encode. Raises DamagedError if they do not encode one."""
     try:
         return _decode_answer(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):

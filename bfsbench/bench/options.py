@@ -1,4 +1,4 @@
-"""The measuring options: each is declared once, as a field of ``Method``.
+"""Declare the measuring options, each as one field of ``Method``.
 
 The options of commands, the keyword arguments of :func:`bfsbench.sweep`, their checks, ``--help`` and the
 table in the documentation are made from these declarations.
@@ -20,18 +20,22 @@ from bfsbench.backends import BACKENDS
 from bfsbench.support.errors import OptionError, UsageError, spelt, whole
 
 MOST = 1000
-"""Most samples where noise or time decides."""
+"""Most samples of a point if noise or time decides how many are taken."""
 FEWEST_FOR_NOISE = 6
 """Fewest samples that give a 95 % confidence interval of the median."""
 LONGEST_TIMEOUT_S = 1e6
-"""Longer limits are cut to this, which the clocks of the operating system can still count."""
+"""Longer time limits are cut to this many seconds, which the clocks of the operating system can still
+count."""
 
 ALTERNATING = "sources=alternating"
-"""Word of the column ``method``: each source was searched once before any was searched again."""
+"""Word of the column ``method``: each source was searched once before any source was searched again."""
 INTERPOSED = "sources=interposed"
-"""An untimed search from another source preceded each sample."""
+"""Word of the column ``method``: an untimed search from another source preceded each sample."""
 REPEATED = "sources=repeated"
-"""Searches from one source followed each other. Rows without one of these words were taken so, too."""
+"""Word of the column ``method``: searches from one source followed each other.
+
+Rows without a word about their sources were measured in this way, too.
+"""
 SOURCE_RULES = (ALTERNATING, INTERPOSED, REPEATED)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -39,7 +43,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Option:
-    """The declaration of a measuring option."""
+    """The declaration of a measuring option: its help text, and the values that it accepts."""
 
     help: str
     """One or two sentences, in which ``{name}`` stands for another option."""
@@ -49,13 +53,15 @@ class Option:
     least: int | None = None
     most: int | None = None
     above: float | None = None
-    """Numbers have to be greater than this."""
+    """Numbers must be greater than this bound."""
     choices: Sequence[str] = ()
     folder: bool = False
-    """Whether the text is the path of a folder."""
 
     def check(self, name: str, kind: type, value: Any) -> Any:
-        """Returns the value as a ``kind``. Raises UsageError for another type and for one out of range."""
+        """Return the value of the option ``name`` as a ``kind``.
+
+        Raises UsageError for a value of another type or out of range.
+        """
         if kind is bool:
             if value not in (True, False):
                 raise UsageError(f"{name} must be True or False, not {value!r}")
@@ -82,7 +88,6 @@ class Option:
 
 
 def _declared(default: Any, *words: Any, **facts: Any) -> Any:
-    """A field of ``Method`` with its default and the facts of its Option."""
     return dataclasses.field(default=default, metadata={"option": Option(*words, **facts)})
 
 
@@ -94,11 +99,11 @@ _SAMPLES, _DEVICE, _ROWS = "How many samples", "On what", "Rows"
 class Method:
     """How every point of a sweep is measured, where it runs, and which rows are kept.
 
-    Raises UsageError for values out of range and for options that contradict each other.
+    Raises UsageError for values out of range, and for options that contradict each other.
     """
 
-    repeats: int = _declared(5, "Timed searches a point.", **_COUNT)
-    timeout: float = _declared(60.0, "Seconds a point may take, compiling included.", metavar="S", above=0)
+    repeats: int = _declared(5, "Timed runs per point.", **_COUNT)
+    timeout: float = _declared(60.0, "Seconds per point, including compilation.", metavar="S", above=0)
     backend: str = _declared(
         BACKENDS[0],
         "Where kernels run; 'cpu' emulates a GPU, and its times do not predict a GPU's.",
@@ -106,65 +111,72 @@ class Method:
         choices=BACKENDS,
     )
     schedule_seed: int = _declared(
-        0, "On the CPU: the order in which threads and blocks run.", _DEVICE, least=0
+        0, "Seed of the order in which threads and blocks run on the CPU.", _DEVICE, least=0
     )
-    warmup: int = _declared(1, "Runs before those that are timed.", metavar="N", **_COUNT)
+    warmup: int = _declared(1, "Untimed runs before the timed runs.", metavar="N", **_COUNT)
     max_noise: float | None = _declared(
         None,
-        "Go on beyond {repeats} until the 95 % confidence interval of the median is this narrow.",
+        "Continue beyond {repeats} until the median's 95 % confidence interval is at most ±PERCENT.",
         _SAMPLES,
         metavar="PERCENT",
         above=0,
     )
     min_time: float = _declared(
         0.0,
-        "Go on beyond {repeats} until the samples of a point add up to this.",
+        "Continue beyond {repeats} until the samples of a point add up to this time.",
         _SAMPLES,
         metavar="S",
         least=0,
     )
     min_samples: int | None = _declared(
-        None, "With these two: at least N samples, {repeats} by default.", _SAMPLES, metavar="N", **_COUNT
+        None,
+        "With {max_noise} or {min_time}: at least N samples, {repeats} by default.",
+        _SAMPLES,
+        metavar="N",
+        **_COUNT,
     )
     max_samples: int | None = _declared(
-        None, f"With these two: at most N samples, {MOST} by default.", _SAMPLES, metavar="N", **_COUNT
+        None,
+        f"With {{max_noise}} or {{min_time}}: at most N samples, {MOST} by default.",
+        _SAMPLES,
+        metavar="N",
+        **_COUNT,
     )
     cold: bool = _declared(False, "Flush the caches before every run.")
     energy: bool = _declared(False, "Also measure the GPU's energy per run, in energy_j.")
     order: str = _declared(
         "sequential",
-        "'interleaved': the points of a graph take turns, a sample each, so that drift affects all equally; "
-        "'shuffled[:SEED]': in another order each turn.",
+        "'interleaved': the points of a graph take turns, one sample each, so that drift affects all "
+        "equally. 'shuffled[:SEED]': in another order in each turn.",
         metavar="ORDER",
     )
     profile: bool = _declared(
         False,
-        "Search once more and write what each level cost, and what a variant counts in it, to "
-        "FILE.levels.csv.",
+        "Search once more, and write the cost and the variant's counters of each level to FILE.levels.csv.",
     )
     parents: bool = _declared(False, "Also find the breadth-first tree, or next hops, and check it.")
     cluster: str | None = _declared(
         None,
-        "Spread the points over workers, one a GPU: local[:N], dask://HOST:PORT, or slurm[:FILE], pbs, "
-        "sge, lsf with FILE about their jobs.",
+        "Spread the points over workers, one per GPU: local[:N], dask://HOST:PORT, slurm[:FILE], pbs[:FILE], "
+        "sge[:FILE] or lsf[:FILE]. FILE describes the jobs.",
         _DEVICE,
         metavar="WHERE",
     )
     mixed_devices: bool = _declared(False, "Accept workers with different GPUs or CPUs.", _DEVICE)
     tls: str | None = _declared(
         None,
-        "Certificates of this cluster, see 'bfsbench certificates'.",
+        "Folder of the cluster's certificates, see 'bfsbench certificates'.",
         _DEVICE,
         metavar="FOLDER",
         folder=True,
     )
     insecure: bool = _declared(
         False,
-        "Accept a {cluster} beyond this machine without {tls}: others can then run code as you.",
+        "Accept a {cluster} beyond this machine without {tls}. Others can then run code as you.",
         _DEVICE,
     )
-    resume: bool = _declared(False, "Continue {out}: measure only what it does not hold yet.", _ROWS)
-    retry_failed: bool = _declared(False, "With {resume}: measure the points that failed again.", _ROWS)
+    resume: bool = _declared(False, "Continue {out}: measure only points without a row.", _ROWS)
+    retry_failed: bool = _declared(False, "With {resume}: measure failed points again.", _ROWS)
 
     def __post_init__(self) -> None:
         for name, option in OPTIONS.items():
@@ -196,27 +208,24 @@ class Method:
 
     @property
     def fewest(self) -> int:
-        """Fewest samples of a point."""
         return self.min_samples or min(self.repeats, self.max_samples or self.repeats)
 
     @property
     def most(self) -> int:
-        """Most samples of a point."""
         return self.max_samples or (max(MOST, self.fewest) if self._open_ended else self.fewest)
 
     @property
     def limit_s(self) -> float:
-        """Seconds after which a point is given up."""
         return min(self.timeout, LONGEST_TIMEOUT_S)
 
     @property
     def turns(self) -> Turns:
-        """Whether and how the points of a graph take turns."""
+        """Whether and how the points of a graph take turns, as the option ``order`` says."""
         return Turns.of(self.order)
 
     @property
     def words(self) -> str:
-        """What differs from the defaults, as in the column ``method``."""
+        """The options that differ from their defaults, as words of the column ``method``."""
         said = ["cold"] if self.cold else []
         said += [f"warmup={self.warmup}"] if self.warmup != 1 else []
         said += [f"max_noise={self.max_noise:g}%"] if self.max_noise is not None else []
@@ -224,21 +233,27 @@ class Method:
         return " ".join((*said, *self.turns.words))
 
     def said(self, rule: str) -> str:
-        """The column ``method`` of a row whose sources were searched by this rule, such as ALTERNATING."""
+        """Return the text of the column ``method`` for a row.
+
+        ``rule`` is the word about the order of its sources, such as ``sources=alternating``.
+        """
         return f"{self.words} {rule}".strip()
 
 
 @dataclass(frozen=True)
 class Turns:
-    """Whether points take turns, a sample each, instead of taking all samples of a point at once."""
+    """Whether the points of a graph take turns, where a point takes one sample per turn."""
 
     taken: bool = False
     seed: int | None = None
-    """Shuffles the points in each turn; None keeps their order."""
+    """Seed of the order of points in each turn. None keeps their order."""
 
     @classmethod
     def of(cls, order: str) -> Turns:
-        """The turns of the option ``order``; the seed is 0 by default. Raises UsageError."""
+        """Return the turns that the option ``order`` describes.
+
+        The seed is 0 by default. Raises UsageError.
+        """
         kind, _, seed = order.partition(":")
         if order in ("sequential", "interleaved"):
             return cls(order == "interleaved")
@@ -250,23 +265,26 @@ class Turns:
 
     @property
     def words(self) -> list[str]:
-        """The column ``method`` about them: one word, or none where no turns are taken."""
+        """The words of the column ``method`` about turns: one word, or none if points take no turns."""
         if not self.taken:
             return []
         return ["interleaved" if self.seed is None else f"shuffled:{self.seed}"]
 
 
 OPTIONS: dict[str, Option] = {field.name: field.metadata["option"] for field in dataclasses.fields(Method)}
-"""The measuring options by their names in Python."""
+"""The measuring options by the names of their fields in ``Method``."""
 DEFAULTS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Method)}
 KINDS: dict[str, type] = {
     name: (get_args(hint) or (hint,))[0] for name, hint in get_type_hints(Method).items()
 }
-"""The types of their values, None apart."""
+"""The type of each option's value by the option's name. For a value of ``int | None`` it is ``int``."""
 
 
 def takes_options(function: _Function) -> _Function:
-    """Let ``help()`` show the measuring options, which ``function`` takes among its ``**words``."""
+    """Decorate a function that accepts the measuring options among its keyword arguments.
+
+    The options appear in the function's signature and in its docstring, so that ``help()`` shows them.
+    """
     signature = inspect.signature(function)
     *named, others = signature.parameters.values()
     options = [

@@ -1,6 +1,6 @@
-"""Planning: the axes of a sweep, the sources of each graph, and the points that they give.
+"""Plan a sweep: its axes, the sources in each graph, and the points that result.
 
-The same seed chooses the same sources on every machine.
+A seed chooses the same sources on every machine.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bfsbench.variants.base import PRESETS, Variant
 
 
 def _mix(value: int) -> int:
-    """SplitMix64's output function: a 64-bit hash by integer arithmetic alone."""
+    """Return SplitMix64's output for ``value``: a 64-bit hash by integer arithmetic alone."""
     mask = 2**64 - 1
     value = (value + 0x9E3779B97F4A7C15) & mask
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & mask
@@ -35,8 +35,10 @@ def _mix(value: int) -> int:
 
 
 def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
-    """``count`` distinct vertices of non-zero out-degree, which depend on the graph and the seed only; all of
-    them, in a seeded order, when there are fewer. Raises UsageError when there is none.
+    """Choose and return ``count`` distinct vertices of non-zero out-degree.
+
+    The choice depends only on the graph and the seed. If there are fewer vertices of this kind, all of them
+    are returned, in an order that depends on the seed. Raises UsageError if there are none.
     """
     candidates = np.flatnonzero(np.diff(graph.row_offsets))
     if len(candidates) == 0:
@@ -51,7 +53,10 @@ def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
 
 
 def check_source(graph: Graph, source: int) -> int:
-    """The source itself. Raises UsageError, with what there is, when the graph has no such vertex."""
+    """Return ``source`` if the graph has this vertex.
+
+    Otherwise raise UsageError, which names the valid vertices.
+    """
     if not 0 <= source < graph.num_vertices:
         there = f"{graph.full_name} has vertices 0 .. {graph.num_vertices - 1}"
         ids = graph.original_ids
@@ -62,7 +67,10 @@ def check_source(graph: Graph, source: int) -> int:
 
 
 def _listed(given: Iterable[int | str], published: bool) -> tuple[int | str, ...]:
-    """The sources given, names among them only where they are ``published``. Raises UsageError."""
+    """Return the given sources as a tuple. They are vertex numbers or, if ``published``, also names.
+
+    Raises UsageError for anything else.
+    """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise UsageError(f"sources are given in a list, not as {given!r}")
     listed = tuple(one if published and isinstance(one, str) else whole("a source", one) for one in given)
@@ -73,16 +81,17 @@ def _listed(given: Iterable[int | str], published: bool) -> tuple[int | str, ...
 
 @dataclass(frozen=True)
 class SourceChoice:
-    """Which sources to search from: those given, or ``count`` chosen by ``seed``."""
+    """Which sources to search from: the vertices in ``given``, or ``count`` vertices chosen by ``seed``."""
 
     given: tuple[int | str, ...]
     count: int
     seed: int
     number: int | None = None
-    """How many sources each point draws, in families whose points start from many; None for every vertex."""
+    """In families whose points start from many sources: the number of sources per point. None stands for
+    every vertex."""
     published: bool = False
-    """Whether the given sources are ids or names of the graph's file; otherwise vertices are counted from
-    0."""
+    """Whether the given sources are ids or names in the graph's file. Otherwise they are vertices counted
+    from 0."""
 
     @classmethod
     def of(
@@ -93,8 +102,11 @@ class SourceChoice:
         seed: int,
         published: bool = False,
     ) -> SourceChoice:
-        """The choice for one family: the sources given, or ``count`` of them, by default 1; none for a family
-        without sources. Raises UsageError."""
+        """Return the choice of sources for one family. By default one source is chosen by ``seed``.
+
+        Raises UsageError if sources are given for a family without sources, or if both ``given`` and
+        ``count`` are given.
+        """
         if not family.from_sources:
             if given is not None or (count is not None and not family.draws_sources):
                 raise UsageError(f"{family.title} have no source to choose")
@@ -106,9 +118,9 @@ class SourceChoice:
         return cls(_listed(given, published), 0, whole("seed", seed), published=published)
 
     def choose(self, graph: Graph) -> list[int | None]:
-        """The sources in a graph; one None for a family without.
+        """Return the sources in a graph. For a family without sources, the list has only ``number``.
 
-        Raises UsageError for one that the graph does not have.
+        Raises UsageError for a source that the graph does not have.
         """
         if self.given:
             if self.published:
@@ -117,62 +129,70 @@ class SourceChoice:
         return [*choose_sources(graph, self.count, self.seed)] if self.count else [self.number]
 
     def stand_ins(self) -> list[int | None]:
-        """Placeholders, one for each source, for counting points before the graph is loaded."""
+        """Return one placeholder per source, for counting points before the graph is loaded."""
         numbers = [number for number in self.given if isinstance(number, int)]
         return [*(numbers or range(len(self.given) or self.count))] or [self.number]
 
 
 Row = Mapping[str, str]
 Batches = Generator[Sequence[Point], Sequence[Row], None]
-"""Yields points to measure and is sent their rows, in the same order."""
+"""A generator that yields lists of points to measure. It is sent the rows of each list, in the order of its
+points."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a sweep knows when it begins to measure."""
+    """Facts that are known when a sweep begins to measure: the graphs, the backend and the device's
+    limits.
+    """
 
     graphs: Mapping[str, Graph]
-    """Graphs by their locators, as points name them."""
     backend: str
-    """The backend in rows of kernels."""
+    """The backend of kernels, as rows name it."""
     limits: Limits | None
-    """Limits of the device; None when only host programs can run."""
+    """The limits of the device. None if only host programs can run."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """The points a sweep measures: at most ``total``, in ``batches``."""
+    """The points that a sweep measures: at most ``total`` points, which ``batches`` yields."""
 
     total: int
     batches: Batches
 
 
 class Work(Protocol):
-    """What a sweep measures: graphs, variants, and the points that depend on them."""
+    """What a sweep measures: its graphs, its variants, and the points that result from them."""
 
     @property
-    def graphs(self) -> Sequence[GraphName]:
-        """The graphs."""
+    def graphs(self) -> Sequence[GraphName]: ...
 
     @property
-    def variants(self) -> Sequence[type[Variant]]:
-        """The variants."""
+    def variants(self) -> Sequence[type[Variant]]: ...
 
     def check(self, limits: Limits | None) -> None:
-        """Raises UsageError for what a device of these limits cannot do."""
+        """Raise UsageError if a device with these limits cannot run the sweep."""
 
     def ask(self, setting: Setting) -> Questions:
-        """The points; later ones may depend on the rows of earlier ones. Raises UsageError."""
+        """Return the points to measure.
+
+        Later points may depend on the rows of earlier points. Raises UsageError.
+        """
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """The points or, where they depend on rows, the most that there can be; without ``graphs``, sources
-        are placeholders."""
+        """Return the points that a sweep would measure. Without ``graphs``, their sources are placeholders.
+
+        If later points depend on rows, the list has as many points as the sweep can measure at most.
+        """
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of a sweep. Knob values are given by name and apply to each variant that has the knob; other
-    knobs have the values of the ``preset``. A block of None is the variant's default."""
+    """The axes of a sweep: variants, grids, blocks and knob values.
+
+    The values of a knob apply to each variant that has this knob. All other knobs have the values of
+    ``preset``. A block of None stands for the variant's default.
+    """
 
     variants: Sequence[type[Variant]]
     grids: Sequence[int | None]
@@ -182,7 +202,9 @@ class Axes:
 
 
 def check_axes(axes: Axes, limits: Limits | None) -> None:
-    """Raises UsageError for unknown knobs, values out of range, blocks and grids over the limits."""
+    """Raise UsageError for unknown knobs, values out of range, and blocks or grids above the device's
+    limits.
+    """
     if axes.preset not in PRESETS:
         raise UsageError(f"'{axes.preset}' is no preset of knobs: choose from {', '.join(PRESETS)}")
     check_knobs(axes.variants, axes.knobs)
@@ -200,7 +222,7 @@ def check_axes(axes: Axes, limits: Limits | None) -> None:
 
 
 def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[KnobValue]]) -> None:
-    """Raises UsageError for knobs that none of the variants has, and for values out of range."""
+    """Raise UsageError for knobs that none of the variants has, and for values out of range."""
     for name, values in knobs.items():
         owned = [knob for variant in variants for knob in variant.knobs if knob.name == name]
         for knob, value in itertools.product(owned, values):
@@ -213,8 +235,10 @@ def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[
 def knob_settings(
     variant: type[Variant], given: Mapping[str, Sequence[KnobValue]], preset: Mapping[str, KnobValue]
 ) -> list[tuple[tuple[str, KnobValue], ...]]:
-    """All combinations of the knobs of one variant, with the preset's value, or the default, for knobs not
-    given."""
+    """Return all combinations of the given knob values of one variant.
+
+    A knob without given values has its value from ``preset``, or else its default.
+    """
     lists = [
         [
             (knob.name, knob.check(value))
@@ -226,14 +250,21 @@ def knob_settings(
 
 
 def blocks_of(variant: type[Variant], axes: Axes) -> list[int]:
-    """Threads per block of a variant that does not set them by its knobs."""
+    """Return the block sizes, in threads, to run a variant with.
+
+    None in the axes stands for its default block.
+    """
     return [variant.usual_block if block is None else block for block in axes.blocks]
 
 
 def launches(
     variant: type[Variant], knobs: Mapping[str, KnobValue], axes: Axes
 ) -> list[tuple[int | None, int | None]]:
-    """Grids and blocks to run a variant with: those of the axes, unless it has none or chooses its own."""
+    """Return the pairs of grid and block to run a variant with.
+
+    Grid and block are None for a variant that launches no kernels. If the variant's knobs determine its
+    block, there is one pair with this block.
+    """
     if not variant.launched:
         return [(None, None)]
     own = variant.own_block(knobs)
@@ -246,9 +277,9 @@ def plan(
     statistics: Mapping[str, Mapping[str, float]],
     backend: str,
 ) -> list[Point]:
-    """The points of a sweep, ordered so that graphs change least often.
+    """Return the points of a sweep, ordered so that the graph changes least often.
 
-    ``sources`` and ``statistics`` are by what the graphs are loaded by; the latter may be empty where the
+    The keys of ``sources`` and ``statistics`` are the graphs' locators. ``statistics`` may be empty if the
     preset needs none. Raises UsageError for a knob value out of range.
     """
     points = []
@@ -264,9 +295,12 @@ def plan(
 
 
 def chosen_variants(names: Sequence[str], family: str | None = None) -> list[type[Variant]]:
-    """The variants of these names or aliases; ``all`` is every variant that can run here of the family given,
-    or of the family of the other names. Raises UsageError for an unknown name, and for a variant of another
-    family or one that cannot run here."""
+    """Return the variants of these names or aliases. The name ``all`` stands for all variants that can run
+    here.
+
+    ``all`` is limited to the family given, or else to the family of the first name. Raises UsageError for an
+    unknown name, for a variant of another family, and for a variant that cannot run here.
+    """
     named = [find(name) for name in names if name != "all"]
     for variant in named:
         if family is not None and variant.family != family:
@@ -282,7 +316,7 @@ def chosen_variants(names: Sequence[str], family: str | None = None) -> list[typ
 
 @dataclass(frozen=True)
 class Crossing:
-    """The work of a plain sweep: every combination of graphs, axes and sources."""
+    """A plain sweep, which measures every combination of graphs, axes and sources."""
 
     graphs: Sequence[GraphName]
     axes: Axes
@@ -290,23 +324,22 @@ class Crossing:
 
     @property
     def variants(self) -> Sequence[type[Variant]]:
-        """The variants of the axes."""
         return self.axes.variants
 
     def check(self, limits: Limits | None) -> None:
-        """Raises UsageError for unknown knobs, and for launches beyond these limits."""
         check_axes(self.axes, limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """All points at once."""
+        """Return all points in one batch."""
         points = self.planned(setting.graphs, setting.backend)
         return Questions(len(points), _once(points))
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """The points, graph after graph. Without ``graphs`` sources and preset values are placeholders.
+        """Return the points, graph after graph. Without ``graphs`` the sources and preset values are
+        placeholders.
 
-        Raises UsageError for a source that a graph does not have, or a graph that a family cannot take: of
-        one that is not among ``graphs``, if its size is known and too large.
+        Raises UsageError for a source that a graph does not have, and for a graph that the family cannot
+        take. A graph that is not in ``graphs`` is refused if its size is known and too large.
         """
         points = []
         family = family_of(self.axes.variants)
@@ -330,13 +363,12 @@ def _once(points: Sequence[Point]) -> Batches:
 
 @dataclass(frozen=True)
 class Several:
-    """Several works, done one after the other into one file."""
+    """Several sweeps that are measured one after the other, into one result file."""
 
     works: Sequence[Work]
 
     @property
     def graphs(self) -> list[GraphName]:
-        """The graphs of all works."""
         return list(dict.fromkeys(graph for work in self.works for graph in work.graphs))
 
     @property
@@ -344,48 +376,45 @@ class Several:
         return list(dict.fromkeys(variant for work in self.works for variant in work.variants))
 
     def check(self, limits: Limits | None) -> None:
-        """Check each work. Raises UsageError."""
         for work in self.works:
             work.check(limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """The points of each work, which is sent the rows of its own points."""
+        """Return the points of all sweeps in ``works``. Each sweep is sent the rows of its own points."""
         questions = [work.ask(setting) for work in self.works]
         return Questions(sum(one.total for one in questions), _one_after_the_other(questions))
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """The planned points of each work."""
         return list(dict.fromkeys(point for work in self.works for point in work.planned(graphs, backend)))
 
 
 @dataclass(frozen=True)
 class Until:
-    """A work that ends early: no point begins after ``deadline``, on the monotonic clock in seconds."""
+    """A sweep that ends early: no batch of points begins after ``deadline``, in seconds on the monotonic
+    clock.
+    """
 
     work: Work
     deadline: float
 
     @property
     def graphs(self) -> Sequence[GraphName]:
-        """The graphs of the work."""
         return self.work.graphs
 
     @property
     def variants(self) -> Sequence[type[Variant]]:
-        """The variants of the work."""
         return self.work.variants
 
     def check(self, limits: Limits | None) -> None:
-        """Check the work. Raises UsageError."""
         self.work.check(limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """The points of the work, in small batches."""
+        """Return the points of the sweep in small batches, so that the deadline is checked often."""
         questions = self.work.ask(setting)
         return Questions(questions.total, _until(questions.batches, self.deadline))
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """The points of the work without the deadline."""
+        """Return the points that the sweep would measure without the deadline."""
         return self.work.planned(graphs, backend)
 
 

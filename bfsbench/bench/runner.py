@@ -1,7 +1,7 @@
-"""What runs the points of a sweep: one worker process, or those of a cluster.
+"""Define the interface of runners. A runner is a worker process or a cluster that runs the points of a sweep.
 
-Samples can be taken in turns, one of each point of a graph and then the next of each, so that drift affects
-all points equally.
+The samples of several points can be interleaved: one sample of each point, then the next sample of each. So a
+drift of the clocks affects all points equally.
 """
 
 from __future__ import annotations
@@ -27,44 +27,54 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """The outcome of a point."""
+    """The outcome of a point: its row, and its level profile if one was taken."""
 
     row: dict[str, str]
     levels: list[dict[str, str]] = field(default_factory=list)
-    """Rows of its level profile."""
     worker: str = ""
-    """Which of several workers ran it."""
+    """The name of the worker that ran the point, if there are several workers."""
 
 
 class Runner(Protocol):
-    """Runs points and makes a row of each. A point that breaks its worker process loses only itself."""
+    """Runs points and makes a row of each. If a point breaks its worker process, no other point is lost."""
 
     device: DeviceInfo | None
-    """The device that points run on, known once started; None when only host programs can run."""
+    """The device that runs the points, known after ``start``. None if only host programs can run."""
 
     def start(self) -> object:
-        """Start, unless started. Raises BfsbenchError when there is nothing to run on."""
+        """Start the runner unless it runs already.
+
+        Raises BfsbenchError if there is no device or worker to run points.
+        """
 
     def origins(self) -> list[dict[str, str]]:
-        """Once started: provenance columns of the rows to come, one entry a device."""
+        """Return the provenance columns of the rows to come, one entry per device.
+
+        The runner must be started.
+        """
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
-        """The points' rows as they are made, in any order. ``graphs`` are by the names in the points."""
+        """Yield the outcome of each point as it is made, in any order.
+
+        ``graphs`` has the graphs by their locators.
+        """
 
     def close(self) -> None:
         """Let idle processes end by themselves."""
 
     def stop(self) -> None:
-        """End all processes, whatever they are doing."""
+        """End all processes, whether they are idle or not."""
 
 
 _SHARE = 4
-"""The references of points that alternate take at most this part of the memory."""
+"""The reference answers of points that are timed together take at most 1/``_SHARE`` of the memory."""
 
 
 def together(points: Sequence[Point], graphs: Mapping[str, Graph]) -> Iterator[list[Point]]:
-    """Groups of consecutive points that differ in their sources only, and whose samples alternate. Points
-    whose references do not fit into memory are split into several groups."""
+    """Yield groups of consecutive points that differ only in their sources. A group is timed together.
+
+    If the reference answers of a group do not fit into memory, the group is split.
+    """
     memory = available_memory() or sys.maxsize
     for setting, same in itertools.groupby(points, key=lambda point: replace(point, source=None)):
         group = list(same)
@@ -73,22 +83,23 @@ def together(points: Sequence[Point], graphs: Mapping[str, Graph]) -> Iterator[l
 
 
 def evenly(points: Sequence[Point], parts: int) -> Iterator[list[Point]]:
-    """Splits points into ``parts`` parts of about the same length."""
+    """Split points into ``parts`` parts of about equal length."""
     ends = [len(points) * part // parts for part in range(parts + 1)]
     return (list(points[start:end]) for start, end in itertools.pairwise(ends))
 
 
 FIRST_TURN = ("prepare_ms", "compile_ms", "preprocess_ms", "parents_ms", "energy_j", "power_w")
-"""Columns that only the first turn fills, or that are about the first time."""
+"""Columns of a row whose values come from the point's first turn, if points take turns."""
 
 
 def run_in_turns(
     runner: Runner, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method
 ) -> Iterator[Measured]:
-    """The rows of points, graph after graph, each combined from its turns. See Runner.run.
+    """Measure the points of each graph in turns, with one sample per turn, and yield the outcome of each
+    point.
 
-    In each turn a point is prepared, run untimed and sampled once. A point that fails in a
-    turn gets no further one. Shuffled points run one by one.
+    In each turn a point is prepared, run untimed and sampled once. The row of a point combines the samples of
+    its turns. A point that fails gets no further turn. If the order is shuffled, points run one by one.
     """
     for _, of_graph in itertools.groupby(points, key=lambda point: point.graph):
         yield from _graph_in_turns(runner, list(of_graph), graphs, method)
@@ -120,12 +131,15 @@ def _done(turns: Sequence[Measured], method: Method) -> bool:
 
 
 def source_rule(method: str) -> str:
-    """The word about sources in a column ``method``; empty in that of an older row."""
+    """Return the word about the order of sources in a text of the column ``method``; empty if it has none."""
     return next((word for word in method.split() if word in SOURCE_RULES), "")
 
 
 def _together(turns: Sequence[Measured], method: Method) -> Measured:
-    """One row of all turns: the figures of the fastest or, for a failed point, the row that says why."""
+    """Combine several outcomes of one point, with one sample each, into one row.
+
+    Most columns come from the fastest outcome. If the last outcome is a failure, its row is returned.
+    """
     first, last = turns[0].row, turns[-1].row
     if last["status"] != "ok":
         return Measured(last | {"method": method.words})

@@ -1,6 +1,7 @@
-"""How many samples of a point are taken, in which state of the device, and the warnings about them.
+"""Decide how many samples of a point to take, and warn about unreliable samples.
 
-A warning says what to do: ``KIND: TEXT``, in the row of the point and in reports.
+A warning has the form ``KIND: TEXT`` and often says what to do. It stands in the row of the point and in
+reports.
 """
 
 import math
@@ -14,13 +15,15 @@ from typing import Protocol
 from bfsbench.bench.options import Method
 
 RETAKEN = 4
-"""For each sample wanted, at most this many are discarded because the device throttled."""
+"""For each sample wanted, at most this many samples are discarded because the device throttled."""
 REST_S = 0.1
-"""Pause after a sample during which the device throttled."""
+"""Pause in seconds after a sample during which the device throttled."""
 
 
 def enough(method: Method, samples_ms: Sequence[float]) -> bool:
-    """Whether these samples, in ms, suffice."""
+    """Return whether these samples, in ms, are enough for the count, total time and noise that ``method``
+    requires.
+    """
     count = len(samples_ms)
     if count < method.fewest or count >= method.most:
         return count >= method.most
@@ -29,9 +32,12 @@ def enough(method: Method, samples_ms: Sequence[float]) -> bool:
 
 
 def noise(samples: Sequence[float]) -> float:
-    """Half-width of the median's 95 % confidence interval, as a share of the median: the longer of its two
-    sides. Its ends are two of the sorted samples, whatever their distribution is. Infinite for fewer than
-    FEWEST_FOR_NOISE samples.
+    """Return the noise of samples: half the width of the median's 95 % confidence interval, divided by the
+    median.
+
+    The interval's ends are two of the sorted samples, so no distribution is assumed. If the median is not in
+    the middle of the interval, the longer side counts. Returns infinity for fewer than FEWEST_FOR_NOISE
+    samples.
     """
     outside = _outside(len(samples))
     if outside < 0:
@@ -43,10 +49,11 @@ def noise(samples: Sequence[float]) -> float:
 
 @cache
 def _outside(count: int) -> int:
-    """How many of ``count`` sorted samples lie beyond each end of the interval; -1 when there is none.
+    """Return how many of ``count`` sorted samples lie beyond each end of the median's 95 % confidence
+    interval.
 
-    The median is below the sample of index k if at most k samples are below it, with the probability that at
-    most k of ``count`` tossed coins show heads; the same holds from the other end.
+    Returns -1 if there are too few samples for an interval. The chance that at most k samples lie below the
+    median equals the chance of at most k heads in ``count`` tosses of a coin.
     """
     outside, ways, term = -1, 0, 1
     while 40 * (ways + term) <= 2**count:  # a chance of 2.5 % at each end
@@ -58,7 +65,7 @@ def _outside(count: int) -> int:
 
 @dataclass(frozen=True)
 class Sample:
-    """The time of one run in ms, by the variant's clock and by the host's."""
+    """The time of one run in ms: ``search_ms`` by the variant's clock, ``wall_ms`` by the host's clock."""
 
     search_ms: float
     wall_ms: float
@@ -66,39 +73,37 @@ class Sample:
 
 @dataclass(frozen=True)
 class State:
-    """The state of a device after a sample."""
-
     sm_clock_mhz: int | None = None
     throttle: str = ""
-    """Why its clocks were lowered; empty if they were not."""
+    """Why the device lowered its clocks; empty if it did not."""
 
 
 class Monitor(Protocol):
-    """The state of the machine while samples are taken."""
+    """Reads the state of the machine while samples are taken."""
 
     def state(self) -> State: ...
 
     def energy_joules(self) -> float | None:
-        """Energy used so far; None without a counter."""
+        """Return the energy in joules that the device has used so far, or None if it has no counter."""
 
     def other_processes(self) -> int:
-        """How many other processes use the device."""
+        """Return how many other processes use the device."""
 
     def governor(self) -> str:
-        """The governor of the CPU's clocks, empty where unknown."""
+        """Return the name of the governor that sets the CPU's clocks; empty if unknown."""
 
     def flush(self) -> None:
-        """Flush the caches by writing more than they hold."""
+        """Flush the caches by writing more data than they hold."""
 
 
 @dataclass
 class Samples:
-    """Samples in the order taken, and the state of the device after each."""
+    """The samples of a point in the order taken, and the state of the device after each sample."""
 
     kept: list[Sample] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
     discarded: int = 0
-    """How many were discarded because the device throttled."""
+    """The number of samples that were discarded because the device throttled."""
 
     @property
     def search_ms(self) -> list[float]:
@@ -107,8 +112,10 @@ class Samples:
     def add(
         self, sample: Sample, state: State, method: Method, rest: Callable[[float], None] = time.sleep
     ) -> None:
-        """Keep a sample. One during which the device throttled is discarded, and a pause follows, up to
-        RETAKEN times the most samples that are kept."""
+        """Keep a sample, or discard it and pause if the device throttled during it.
+
+        After RETAKEN discarded samples for each sample wanted, samples of a throttled device are kept.
+        """
         if state.throttle and self.discarded < RETAKEN * method.most:
             self.discarded += 1
             rest(REST_S)
@@ -118,15 +125,15 @@ class Samples:
 
 
 NOISY = 1.1
-"""Median over minimum from which samples are called noisy."""
+"""Samples are called noisy if their median is more than this many times the minimum."""
 SLOW_START = 1.25
-"""First sample over the slowest of the others."""
+"""The start is called slow if the first sample is more than this many times the slowest later sample."""
 CLOCK_MOVES = 1.05
-"""Fastest over slowest clock."""
+"""A warning is given if the fastest clock is more than this many times the slowest clock."""
 
 
 def advise(samples: Samples, monitor: Monitor) -> list[str]:
-    """Problems of the samples or of the machine, the most important first."""
+    """Return warnings about the samples and the machine, the most important one first."""
     return [*_throttling(samples), *advise_times(samples.search_ms), *_clocks(samples), *_machine(monitor)]
 
 
@@ -141,7 +148,7 @@ def _throttling(samples: Samples) -> list[str]:
 
 
 def advise_times(times: Sequence[float]) -> list[str]:
-    """Problems of samples, in ms, alone."""
+    """Return warnings about samples that follow from their times, in ms, alone."""
     if len(times) < 3:
         return []
     first, others = times[0], times[1:]

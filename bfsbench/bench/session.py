@@ -1,4 +1,5 @@
-"""Executing points in one process, and the state it keeps between them, that of the machine included."""
+"""Execute points in one process, which keeps its device, its graph and the reference answers between
+points."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -34,21 +35,22 @@ from bfsbench.support.errors import DeviceError, KernelError, LaunchError, Usage
 from bfsbench.variants import find, find_family
 
 FLUSHED = 4
-"""Bytes written to flush the L2 cache / its size."""
+"""Flushing the L2 cache writes this many times its size."""
 FLUSHED_BYTES = 256 << 20
-"""Bytes written to flush a cache of unknown size, as on the host."""
+"""Flushing a cache of unknown size, as on the host, writes this many bytes."""
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 class Machine:
-    """Implements :class:`bfsbench.bench.sampling.Monitor` for a device, or for the host where it is None."""
+    """Implements :class:`bfsbench.bench.sampling.Monitor` for a device, or for the host if the device is
+    None.
+    """
 
     def __init__(self, device: Device | None) -> None:
         self._device = device
         self._flushes = 0
 
     def state(self) -> State:
-        """The device's state by its telemetry."""
         if self._device is None:
             return State()
         told = self._device.telemetry()
@@ -56,23 +58,25 @@ class Machine:
         return State(int(told["sm_clock_mhz"]) if told["sm_clock_mhz"] else None, throttle)
 
     def energy_joules(self) -> float | None:
-        """The device's counter; the host has none."""
+        """Return the device's energy counter in joules. Returns None for the host, which has no counter."""
         return None if self._device is None else self._device.energy_joules()
 
     def other_processes(self) -> int:
-        """On the device, without entries that wait for their turn."""
+        """Return how many other processes use the device. Entries that wait for their turn do not count."""
         return 0 if self._device is None else max(0, self._device.other_processes() - len(ON_GPU))
 
     def governor(self) -> str:
-        """The governor of the first core."""
+        """Return the governor of the first core's clock; empty if it cannot be read."""
         try:
             return _GOVERNOR.read_text().strip()
         except OSError:
             return ""
 
     def flush(self) -> None:
-        """Write a buffer of several times the cache, each time with another value. Lines that would persist
-        in the cache are reset before."""
+        """Write a buffer several times as large as the cache, with another value each time.
+
+        Lines that persist in the L2 cache are first reset.
+        """
         if self._device is not None:
             self._device.reset_persisting_l2()
         self._flushes += 1
@@ -87,12 +91,12 @@ class Machine:
 
 PROBLEMS_KEPT = 16
 OTHERS = 2
-"""Other sources whose searches precede timed ones."""
+"""The number of other sources whose searches precede timed searches."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """The problems that a variant is timed on, and ``others``, which it solves untimed in between."""
+    """The problems that a variant is timed on, and ``others``, which it solves untimed between timed runs."""
 
     problems: Sequence[Problem]
     others: Sequence[Problem]
@@ -100,28 +104,29 @@ class Timed:
 
     @property
     def rule(self) -> str:
-        """The word of the column ``method`` about their order."""
+        """The word of the column ``method`` about the order of the sources."""
         return ALTERNATING if len(self.problems) > 1 else INTERPOSED if self.others else REPEATED
 
 
 class Session:
-    """One device, the graph in use, and what was derived from it.
+    """One device, the graph in use, and what was derived from the graph.
 
-    ``backend`` as for ``open_device``; None runs host programs only.
+    ``backend`` is passed to ``open_device``. None runs host programs only.
     """
 
     def __init__(self, backend: str | None, schedule_seed: int = 0) -> None:
         self.device: Device | None = open_device(backend, schedule_seed) if backend else None
         self._graph: Graph | None = None
         self._copy: Graph | None = None
-        """The graph in use in memory that no other process reaches, once a program of others is built."""
+        """A copy of the graph in memory that no other process reaches. It is made before an entry is
+        built."""
         self._on_device: DeviceGraph | None = None
         self._problems: OrderedDict[tuple[str, int | None], Problem] = OrderedDict()
         self._other_sources: dict[str, list[int]] = {}
         self._host, self._machine = Machine(None), Machine(self.device)
 
     def use(self, graph: Graph) -> None:
-        """Make ``graph`` the one in use; the previous one is freed on the device."""
+        """Make ``graph`` the graph in use. The previous graph is freed on the device."""
         if graph is not self._graph:
             self._graph, self._copy = graph, None
             self._on_device = DeviceGraph(self.device, graph) if self.device else None
@@ -131,7 +136,11 @@ class Session:
     def build(
         self, name: str, grid: int | None, block: int | None, knobs: Mapping[str, KnobValue]
     ) -> Variant:
-        """An unprepared variant for the graph in use. Raises UsageError when it lacks something."""
+        """Return an unprepared variant for the graph in use.
+
+        Raises UsageError if no graph is in use, or if the variant needs a device or a block size that is
+        missing. Raises LaunchError for an entry that needs a GPU if the device is the emulator.
+        """
         variant = find(name)
         if self._graph is None:
             raise UsageError("no graph is in use")
@@ -152,7 +161,10 @@ class Session:
         return variant(KernelSetup(self._on_device, grid, block, knobs))
 
     def problem(self, family: str, source: int | None) -> Problem:
-        """The problem of a family on the graph in use, with its reference; the latest ones are kept."""
+        """Return the problem of a family on the graph in use, with its reference.
+
+        The latest problems are kept.
+        """
         if self._graph is None:
             raise UsageError("no graph is in use")
         key = family, source
@@ -163,7 +175,7 @@ class Session:
         return self._problems[key]
 
     def time(self, variant: Variant, problem: Problem, method: Method) -> Timing:
-        """Check and time a variant that ``build`` made. Raises WrongResultError, DeviceError."""
+        """Check and time a variant that ``build`` made. Raises WrongResultError and DeviceError."""
         timed = Timed([problem], self._others(variant, [problem]), lambda place: None)
         return self._timings(variant, timed, method)[0]
 
@@ -177,8 +189,11 @@ class Session:
         return timings
 
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
-        """OTHERS problems from other sources, which are chosen once for each graph. None for several
-        problems, which alternate, nor for an emulated kernel, whose times are not compared."""
+        """Return up to OTHERS problems from other sources, which are chosen once per graph.
+
+        The list is empty if there are several problems, because these are timed in rotation. It is also empty
+        for an emulated kernel, because its times are not compared.
+        """
         family, problem = variant.family, problems[0]
         emulated = not variant.host and self.device is not None and self.device.backend == "cpu"
         if emulated or len(problems) > 1:
@@ -189,14 +204,20 @@ class Session:
         return [one for one in found if one is not problem][:OTHERS]
 
     def paths(self, variant: Variant, problem: Problem) -> Paths:
-        """The paths of a variant that ``time`` has timed; see ``Problem.paths``."""
+        """Return the paths that a variant found, after ``time`` has timed the variant.
+
+        Raises WrongResultError if they are wrong.
+        """
         found = problem.paths(variant)
         self._require_unwritten(variant)
         return found
 
     def _require_unwritten(self, variant: Variant) -> None:
-        """Raises WrongResultError when a kernel has written into an array of the graph on the device, or a
-        program into its copy or into the arrays that the graph was loaded from."""
+        """Raise WrongResultError if a variant has written into its graph.
+
+        A kernel may write into the arrays on the device. An entry may write into its copy of the graph, or
+        into the cached arrays that the graph was loaded from.
+        """
         if isinstance(variant, ForeignProgram):
             variant.require_unwritten()
             assert self._graph is not None and self._copy is not None
@@ -210,12 +231,10 @@ class Session:
             raise WrongResultError(f"a kernel wrote into the graph: {', '.join(written)}")
 
     def _renew_graph(self) -> None:
-        """Discard the graph on the device, so that the next variant gets a fresh copy."""
         if self.device and self._graph:
             self._on_device = DeviceGraph(self.device, self._graph)
 
     def close(self) -> None:
-        """Close the device."""
         self._graph = self._copy = self._on_device = None
         self._machine = self._host
         if self.device:
@@ -225,11 +244,11 @@ class Session:
     def measure(
         self, points: Sequence[Point], method: Method, begin: Callable[[int], None] = lambda place: None
     ) -> list[dict[str, str]]:
-        """The rows of points that differ in their sources only, whose samples alternate. If one fails, the
-        row of that point alone, which says why.
+        """Measure points that differ only in their sources, one sample of each in rotation, and return their
+        rows.
 
-        ``begin`` is called with the place of each point before it is worked on. Raises KernelError when the
-        device cannot be trusted afterwards.
+        If a point fails, only its row is returned, which says why. ``begin`` is called with the index of each
+        point before work on it. Raises KernelError if the device cannot be trusted afterwards.
         """
         graph = self._graph_of(points[0])
         device = self.device.describe() if self.device else {}
@@ -255,9 +274,9 @@ class Session:
         return [base_row(point, graph, device) | outcome | clocks for point, outcome in rows]
 
     def profile(self, point: Point, row: Mapping[str, str]) -> list[dict[str, str]]:
-        """The rows of a point's profile; ``row`` is its result row. None where its family has no profile.
+        """Return the rows of a point's level profile; an empty list if its family has no profile.
 
-        Raises WrongResultError, DeviceError.
+        ``row`` is the point's result row. Raises WrongResultError and DeviceError.
         """
         self._graph_of(point)
         variant = self._build(point)
@@ -273,7 +292,7 @@ class Session:
 
     def _graph_of(self, point: Point) -> Graph:
         if self._graph is None or self._graph.locator != point.graph:
-            graph = load(point.graph)  # checked: a program may have written to it since it was planned
+            graph = load(point.graph)  # load() verifies the file, which a program may have changed
             self.use(graph)
             return graph
         return self._graph

@@ -1,7 +1,7 @@
-"""The sweep: the one service that measures points and writes rows.
+"""Run a sweep: measure the points of a request and write their rows.
 
-A request says what to measure and how, where rows go, and what runs it. Commands and Python functions make a
-request of their arguments and call :func:`sweep`, which notifies a :class:`SweepProgress`.
+A request says what to measure and how, where to write rows, and what runs the points. Commands and Python
+functions make a request from their arguments and call :func:`sweep`, which notifies a :class:`SweepProgress`.
 """
 
 from collections import Counter
@@ -30,13 +30,13 @@ SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
 
 
 class Output:
-    """The files a sweep writes: results and, if wanted, level profiles in ``*.levels.csv`` beside them.
+    """The files that a sweep writes: results and, if wanted, level profiles in ``*.levels.csv`` beside them.
 
-    Without a path rows are kept in memory only. A point's profile is written before its row, so a profile
-    without a row belongs to an interrupted point. It is dropped, since the point will be run again. With the
-    first row of a run, the run is recorded in ``*.runs.jsonl``.
-    ``method.retry_failed`` drops the rows of failed points for the same reason. Raises UsageError,
-    InputError; also where rows lack the profiles or the parents that ``method`` asks for.
+    Without a path, rows are kept in memory only. With the first row of a run, the run is recorded in
+    ``*.runs.jsonl``. A point's profile is written before its row. A profile without a row is dropped, because
+    its point was interrupted and will be run again. With ``method.retry_failed``, the rows of failed points
+    are dropped, because these points will be run again. Raises UsageError and InputError, also if rows lack
+    the profiles or the parents that ``method`` asks for.
     """
 
     def __init__(self, path: Path | None, method: Method) -> None:
@@ -89,16 +89,17 @@ class Output:
 
     @property
     def graphs(self) -> set[str]:
-        """The names of the graphs that have rows."""
         return {row_name(row["graph"]) for row in self._rows.values()}
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
-        """The row of a point on its graph, if there is one that measured the current code."""
+        """Return the row of a point on this graph, if there is one that measured the current code, else
+        None.
+        """
         row = self._rows.get((*point.axes().values(), graph.checksum))
         return None if row is None or is_outdated(row, point) else row
 
     def append(self, measured: Measured) -> None:
-        """Store the row of a point; it is on disk when this returns."""
+        """Store the row of a point. When this returns, the row is on disk."""
         if self._profiles is not None:
             self._profiles.append(*measured.levels)
         if self._results is not None:
@@ -112,9 +113,10 @@ class Output:
         self._rows[identity] = measured.row
 
     def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
-        """Drop rows of older code that newer rows supersede. Called once, after the last row. An interrupted
-        sweep leaves both, and the later one counts. ``answers`` are rows of this output; they are returned
-        fully read, as the file may be rewritten.
+        """Drop rows of older code that newer rows replace. Call this once, after the last row.
+
+        An interrupted sweep leaves both rows of a point in the file, and readers use the later row. Returns
+        copies of ``answers``, which are rows of this output, because the file may be rewritten.
         """
         if self._results is None or not self._replaced:
             return answers
@@ -129,9 +131,10 @@ class Output:
         return read
 
     def check_continuity(self, graphs: Mapping[str, Graph], origins: Sequence[Mapping[str, str]]) -> None:
-        """Raises UsageError unless the rows are of these graphs and of one of these machines.
+        """Raise UsageError unless the file's rows are of these graphs and were taken on one of these
+        machines.
 
-        ``origins`` are the provenance columns of the rows to come, one entry a device.
+        ``origins`` are the provenance columns of the rows to come, one entry per device.
         """
         self._origins = origins
         known: dict[str, set[str]] = {}
@@ -155,23 +158,23 @@ class Output:
 
 
 def _identity(row: Mapping[str, str]) -> Identity:
-    """The unique key of a row: the axes and the graph's checksum."""
+    """Return the unique key of a row: its axes and the graph's checksum."""
     return (*_named_today(row), row["graph_checksum"])
 
 
 def _is_current(row: Mapping[str, str], latest: Mapping[str, str] | None) -> bool:
-    """Whether no later row of the same point supersedes this one."""
+    """Return whether ``row`` is still valid. It is not if the point's ``latest`` row measured other code."""
     return latest is None or row["code"] == latest["code"]
 
 
 def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:
-    """A row's axes, its graph named as in new rows."""
+    """Return a row's axes, with its graph named as in new rows."""
     graph, *others = axes_of(row)
     return (row_name(graph), *others)
 
 
 def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
-    """How a row's device differs from that of ``origin``; empty if it does not."""
+    """Return in words how the device of a row differs from ``origin``; empty if it does not."""
     for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
         if name in origin and row[name] != origin[name]:
             return f"rows were taken with {name} '{row[name]}', this is '{origin[name]}'"
@@ -180,14 +183,15 @@ def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What to sweep, how, into which file, and on what."""
+    """A request for a sweep: what to measure and how, the result file, and what runs the points."""
 
     work: Work
     method: Method
     path: Path | None = None
-    """Path of the result file; None keeps the rows in memory only."""
+    """The path of the result file. None keeps the rows in memory only."""
     new_runner: Callable[[str | None], Runner] = Worker
-    """What runs the points on a backend, not started yet; None is for host programs only."""
+    """A function that returns a runner for a backend, not started yet. A backend of None stands for host
+    programs only."""
 
     def __post_init__(self) -> None:
         if self.method.resume and self.path is None:
@@ -196,40 +200,44 @@ class SweepRequest:
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """The outcome of a sweep."""
-
     rows: list[Mapping[str, str]]
-    """The rows of all points, in the order requested, those included that the file had before."""
+    """The rows of all points in the order requested, including rows that the file had before."""
     statuses: Counter[str]
-    """How many of the points measured now ended with each status."""
+    """How many of the points measured in this sweep ended with each status."""
 
     @property
     def failed(self) -> int:
-        """How many of the points have no time."""
+        """The number of points without a time."""
         return sum(row["status"] != "ok" for row in self.rows)
 
 
 class SweepProgress:
-    """Callbacks of a sweep. This base class shows nothing."""
+    """Callbacks that a sweep makes. This base class shows nothing."""
 
     def loading(self, graph: GraphName) -> AbstractContextManager[Progress | None]:
-        """A context around the loading of a graph; its value is called with the bytes read so far and in
-        all."""
+        """Return a context in which a graph is loaded.
+
+        The context's value is None, or a function that is called with the bytes read so far and the total.
+        """
         return nullcontext()
 
     def begin(self, device: DeviceInfo | None, total: int) -> None:
-        """The first of at most ``total`` points is about to be measured."""
+        """Called before the first of at most ``total`` points is measured."""
 
     def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
-        """``size`` points are next; ``held`` are the rows of those that have one already."""
+        """Called before a batch of ``size`` points.
+
+        ``held`` are the rows that the file already has of these points.
+        """
 
     def done(self, measured: Measured) -> None:
-        """A point is done, with this outcome; its row is on disk."""
+        """Called with the outcome of a point, after its row is on disk."""
 
 
 def sweep(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
-    """Measure the points of a request, and write each row as it is made. An interrupt stops the runner and is
-    raised again. Raises BfsbenchError.
+    """Measure the points of a request, and write each row as it is made. Returns the outcome.
+
+    An interrupt stops the runner and is raised again. Raises BfsbenchError.
     """
     shown = progress or SweepProgress()
     with ExitStack() as stack:
@@ -245,16 +253,18 @@ def sweep(request: SweepRequest, progress: SweepProgress | None = None) -> Sweep
 
 
 def _helpers(work: Work) -> list[str]:
-    """The native libraries that the sweep is going to need, which are built while the device is opened."""
+    """Return the native libraries that the sweep will need. They are built while the device is opened."""
     generated = any(graph.generator is not None for graph in work.graphs)
     programs = [variant.name for variant in work.variants if variant.host]
     return [*HELPERS, *(["generate"] if generated else []), *programs]
 
 
 def preview(request: SweepRequest) -> list[Point]:
-    """Returns the points that a sweep would measure. With ``resume``, these are the points that the file has
-    no row of. A graph that the file does not name is not loaded, and its sources are placeholders. Raises
-    BfsbenchError."""
+    """Return the points that a sweep would measure.
+
+    With ``resume``, these are the points that have no row in the file. A graph that the file does not name is
+    not loaded, and its sources are placeholders. Raises BfsbenchError.
+    """
     with _started(request) as runner:
         if request.method.resume and request.path is not None and request.path.exists():
             return _left(request, request.path, runner)
@@ -262,7 +272,7 @@ def preview(request: SweepRequest) -> list[Point]:
 
 
 def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
-    """Returns the points of a sweep that have no row in its file. The file keeps its rows."""
+    """Return the points of a sweep that have no row in its file, which is not changed."""
     reading = replace(request.method, retry_failed=False, profile=False)
     with closing(Output(path, reading)) as output:
         begun = [graph for graph in request.work.graphs if graph.full_name in output.graphs]
@@ -278,7 +288,10 @@ def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
 
 @contextmanager
 def _started(request: SweepRequest) -> Iterator[Runner]:
-    """The runner, started, with the work checked on its device; an interrupt stops it."""
+    """Start the runner of a request, and check on its device that the sweep can run.
+
+    An interrupt stops the runner.
+    """
     host_only = all(variant.host for variant in request.work.variants)
     runner = request.new_runner(None if host_only else request.method.backend)
     with closing(runner):
@@ -308,7 +321,6 @@ def _carry_out(
     method: Method,
     progress: SweepProgress,
 ) -> SweepOutcome:
-    """Give each batch of points its rows, from the file or by measuring."""
     outcome = SweepOutcome([], Counter())
     run = partial(run_in_turns, runner) if method.turns.taken else runner.run
     progress.begin(runner.device, questions.total)

@@ -1,4 +1,4 @@
-"""Testing a search on small graphs of many shapes, before anything is measured."""
+"""Test a search on small graphs of many shapes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -21,28 +21,37 @@ SHAPES = (
     "uniform(n=500,m=500,directed=1)",
     "uniform(n=1025,m=8200)",
 )
-"""One vertex; a hub without out-arcs; a long path; a grid; hubs; isolated vertices, loops and duplicate arcs;
-a dense graph."""
+"""The generators of the graphs to search.
+
+1. a single vertex
+2. a star, whose hub has no out-arcs
+3. a long path
+4. a grid
+5. a graph with hubs
+6. a graph with isolated vertices, loops and duplicate arcs
+7. a dense graph
+"""
 REPEATS = 3
 FAILURES_SHOWN = 5
-"""Most failures before the trial ends."""
+"""The trial ends after this many failures."""
 
 
 @dataclass
 class Trial:
-    """What came out so far; of all searches when ``run`` returns."""
+    """The results of a trial so far. When ``run`` returns, they cover all searches."""
 
     searches: int = 0
     right: int = 0
     shape: str = ""
-    """The one that is being searched."""
+    """The generator of the graph that is being searched."""
     lines: list[str] = field(default_factory=list)
-    """Messages that say what is wrong and where."""
+    """Messages that say which search failed, and how."""
 
     def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
-        """Search each shape from its first, middle and last vertex, as a sweep does, from each in at most
-        ``limit_s`` seconds. ``begins`` is called before each shape. Raises BfsbenchError when there is no
-        device for it.
+        """Search each graph of SHAPES from its first, middle and last vertex, as a sweep does.
+
+        Each point may take ``limit_s`` seconds. ``begins`` is called with the name of each graph before it is
+        searched. Raises BfsbenchError if no device can run the variant.
         """
         method = Method(REPEATS, limit_s)
         with closing(Worker(None if variant.host else "auto")) as worker:

@@ -1,8 +1,8 @@
-"""Finding the fastest grid, block and knobs of a variant on a graph without measuring every combination.
+"""Find the fastest grid, block and knobs of a variant on a graph without measuring every combination.
 
-A search strategy is a generator: it yields configurations and is sent the time of each. What it yields next
-depends on these times and its seed only. So a tuning is resumed by starting it over: points that have rows
-are answered from them, and measuring goes on where the rows end.
+A search strategy is a generator: it yields configurations and is sent the time of each. Its next
+configuration depends only on these times and on its seed. So an interrupted tuning is resumed by starting it
+over. Points that have rows are answered from the rows, and measuring continues where the rows end.
 """
 
 from __future__ import annotations
@@ -37,28 +37,36 @@ BLOCKS_PER_MULTIPROCESSOR = (1, 2, 4, 8, 16, 32)
 FACTORS = (0.25, 0.5, 1, 2, 4)
 """A knob with bounds instead of a list of choices is tried at these multiples of its default."""
 UP_FROM_ZERO = (0, 1, 2, 4, 8, 16)
-"""Values to try where the default is 0."""
+"""The values to try for a knob whose default is 0."""
 
 METHODS = ("optuna", "axes", "restarts", "exhaustive")
-"""One axis at a time and then Optuna; one axis at a time until nothing changes; the same again from random
-configurations; every configuration."""
+"""The search strategies.
+
+- ``optuna``: one axis at a time, and then Optuna
+- ``axes``: one axis at a time, until nothing changes
+- ``restarts``: one axis at a time, again and again from random configurations
+- ``exhaustive``: every configuration
+"""
 
 Configuration = tuple[int, ...]
 """A configuration: an index into the values of each axis of a Space."""
 Took = dict[Configuration, float | None]
-"""The search time of each configuration in the order asked, in ms; None for one that failed."""
+"""The search time of each configuration in ms, in the order asked; None for a configuration that failed."""
 Strategy = Generator[Configuration, float | None, None]
-"""Yields configurations, is sent their search time in ms, or None for one that failed."""
+"""A generator that yields configurations. It is sent the search time of each in ms, or None if it failed."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One thing to choose: ``grid``, ``block`` or a knob. Numbers ascend; ``auto``, None, is last."""
+    """The values of ``grid``, ``block`` or one knob to choose from.
+
+    Numbers ascend, and ``auto`` (None) is last.
+    """
 
     name: str
     values: tuple[KnobValue | None, ...]
     first: int
-    """Index of the initial value."""
+    """The index of the initial value."""
 
     @classmethod
     def of(cls, name: str, values: Iterable[KnobValue | None], first: KnobValue | None) -> Axis:
@@ -72,7 +80,7 @@ class Axis:
 
 
 def _rank(value: KnobValue | None) -> float:
-    """Sort key: numbers ascend, names keep their order."""
+    """Return the sort key of a value: numbers ascend, and names keep their order."""
     return math.inf if value is None else 0 if isinstance(value, str) else value
 
 
@@ -87,9 +95,11 @@ class Space:
 
     @classmethod
     def of(cls, axes: Axes, graph: str, preset: Mapping[str, KnobValue], backend: str) -> Space:
-        """The space of axes that have one variant, grids and blocks; knobs without values get some to try.
-        The first configuration is that of ``run`` with this preset, as far as it is in the space. Raises
-        UsageError for a knob value out of range.
+        """Return the space of configurations for axes that name one variant.
+
+        Knobs without given values get values to try. The first configuration is the one that ``run`` would
+        use with this preset. If one of its values is not in the space, the lowest value is used instead.
+        Raises UsageError for a knob value out of range.
         """
         (variant,) = axes.variants
         blocks = Axis.of("block", blocks_of(variant, axes), variant.usual_block)
@@ -107,24 +117,22 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many configurations there are."""
         return math.prod(len(axis.values) for axis in self.axes)
 
     @property
     def first(self) -> Configuration:
-        """The initial configuration."""
         return tuple(axis.first for axis in self.axes)
 
     def all(self) -> Iterator[Configuration]:
-        """Every configuration, the last axis changing fastest."""
+        """Yield every configuration, where the last axis changes fastest."""
         return itertools.product(*(range(len(axis.values)) for axis in self.axes))
 
     def values(self, configuration: Configuration) -> dict[str, KnobValue | None]:
-        """The values of a configuration, by the axes' names."""
+        """Return the values of a configuration by the names of the axes."""
         return {axis.name: axis.values[index] for axis, index in zip(self.axes, configuration, strict=True)}
 
     def point(self, configuration: Configuration, source: int | None) -> Point:
-        """The point of a configuration."""
+        """Return the point that measures a configuration from ``source``."""
         values = self.values(configuration)
         grid, block = (_whole(values.pop(name, None)) for name in ("grid", "block"))
         knobs = tuple((name, value) for name, value in values.items() if value is not None)
@@ -133,7 +141,11 @@ class Space:
         return Point(self.graph, source, self.variant, self.backend, grid, block, knobs)
 
     def nearest(self, start: Configuration, known: set[Configuration]) -> Configuration:
-        """The unmeasured configuration the fewest single steps from ``start``; there must be one."""
+        """Return the configuration outside ``known`` that is the fewest steps from ``start``.
+
+        A step changes one axis to its next or previous value. At least one configuration must be outside
+        ``known``.
+        """
         met, waiting = {start}, deque([start])
         while waiting[0] in known:
             fresh = [neighbour for neighbour in self._neighbours(waiting.popleft()) if neighbour not in met]
@@ -153,7 +165,9 @@ def _whole(value: KnobValue | None) -> int | None:
 
 
 def with_launches(axes: Axes, limits: Limits | None) -> Axes:
-    """The axes; where grids or blocks are missing, with candidates for a device of these limits."""
+    """Return the axes, in which missing grids or blocks are replaced by values to try on a device of these
+    limits.
+    """
     if limits is None:
         return axes
     counts = [limits.num_multiprocessors * factor for factor in BLOCKS_PER_MULTIPROCESSOR]
@@ -163,7 +177,9 @@ def with_launches(axes: Axes, limits: Limits | None) -> Axes:
 
 
 def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
-    """The knob's choices, or legal values around its default; and the index of the initial one."""
+    """Return the values of a knob to try: its choices, or legal values around its default and the value
+    ``first``.
+    """
     if knob.choices or isinstance(knob.default, str):
         return list(knob.choices)
     low = -math.inf if knob.minimum is None else knob.minimum
@@ -173,20 +189,22 @@ def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
 
 
 def exhaustive(space: Space) -> Strategy:
-    """Every configuration."""
     for configuration in space.all():
         _took = yield configuration
 
 
 def require_optuna() -> None:
-    """Raises ToolchainError when optuna is not installed."""
+    """Raise ToolchainError if optuna is not installed."""
     if importlib.util.find_spec("optuna") is None:
         raise ToolchainError("tuning needs optuna: pip install optuna (or choose --method exhaustive)")
 
 
 def one_axis_at_a_time(space: Space) -> Strategy:
-    """From the space's first configuration every value of an axis, the others at the best found so far, axis
-    after axis, until a round has changed nothing."""
+    """Try every value of one axis after another, starting from the space's first configuration.
+
+    All other axes have the best values found so far. The strategy ends when a round over all axes changes
+    nothing.
+    """
     chosen, before = space.first, None
     took = {chosen: (yield chosen)}
     while chosen != before:
@@ -201,8 +219,10 @@ def one_axis_at_a_time(space: Space) -> Strategy:
 
 
 def restarted(space: Space, seed: int) -> Strategy:
-    """``one_axis_at_a_time`` from the first configuration and then from random ones, until every
-    configuration has been measured."""
+    """Repeat ``one_axis_at_a_time`` from random configurations until every configuration has been measured.
+
+    The first start is the space's first configuration.
+    """
     took: Took = {}
     draw = Random(seed)
     start = space.first
@@ -221,10 +241,11 @@ def restarted(space: Space, seed: int) -> Strategy:
 
 
 def by_optuna(space: Space, seed: int) -> Strategy:
-    """Optuna's tree-structured Parzen estimator, until all configurations are measured. It starts with the
-    configurations of ``one_axis_at_a_time``, which are better than random ones when points are few: most
-    knobs have a large effect alone and little interaction. When it proposes a measured configuration again,
-    the nearest unmeasured one is taken.
+    """Follow Optuna's tree-structured Parzen estimator, until all configurations are measured.
+
+    The strategy starts with the configurations of ``one_axis_at_a_time``. They are better than random ones if
+    points are few, because most knobs have a large effect alone and little interaction. If the estimator
+    proposes a measured configuration again, the nearest unmeasured configuration is measured.
     """
     import optuna
     from optuna.trial import TrialState, create_trial
@@ -232,7 +253,7 @@ def by_optuna(space: Space, seed: int) -> Strategy:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = optuna.samplers.TPESampler(seed=seed % 2**32, multivariate=True)  # it takes no others
+        sampler = optuna.samplers.TPESampler(seed=seed % 2**32, multivariate=True)  # larger seeds are refused
     study = optuna.create_study(sampler=sampler)
     distributions = {axis.name: _distribution(axis) for axis in space.axes}
     known: set[Configuration] = set()
@@ -253,7 +274,7 @@ def by_optuna(space: Space, seed: int) -> Strategy:
         configuration = _next(by_axes, milliseconds)
     while len(known) < space.size:
         trial = study.ask(distributions)
-        study.tell(trial, state=TrialState.FAIL)  # the sampler gets it below
+        study.tell(trial, state=TrialState.FAIL)  # ``learn`` adds the measured trial below
         asked = tuple(int(trial.params[axis.name]) for axis in space.axes)
         configuration = space.nearest(asked, known)
         milliseconds = yield configuration
@@ -261,7 +282,10 @@ def by_optuna(space: Space, seed: int) -> Strategy:
 
 
 def _next(strategy: Strategy, milliseconds: float | None) -> Configuration | None:
-    """The strategy's next configuration, after it is sent the time of the last one; None at its end."""
+    """Send the time of the last configuration to a strategy.
+
+    Returns its next configuration, or None at its end.
+    """
     try:
         return strategy.send(milliseconds)
     except StopIteration:
@@ -281,15 +305,20 @@ def _distribution(axis: Axis) -> BaseDistribution:
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop. A configuration is begun only if all its points are within ``points`` and before
-    ``deadline``, on the clock ``now``; None is no limit."""
+    """The limits of a tuning.
+
+    A configuration is begun only if all its points are within ``points`` and the clock ``now`` is before
+    ``deadline``. A limit of None does not apply.
+    """
 
     points: int | None = None
     deadline: float | None = None
     now: Callable[[], float] = time.monotonic
 
     def allows(self, points: int) -> bool:
-        """Whether ``points`` points in all may be used."""
+        """Return whether a tuning may have used ``points`` points in total, and the deadline has not
+        passed.
+        """
         in_time = self.deadline is None or self.now() < self.deadline
         return in_time and (self.points is None or points <= self.points)
 
@@ -297,8 +326,10 @@ class Budget:
 def tune(
     strategy: Strategy, space: Space, sources: Sequence[int | None], budget: Budget
 ) -> Generator[Sequence[Point], Sequence[Row], Took]:
-    """Yields the points to measure within a budget, one at a time, and is sent their rows; returns the times
-    found. The time of a configuration is the median over its sources; it is given up when one source fails.
+    """Yield the points to measure within a budget, one at a time, and receive their rows.
+
+    Returns the times found. The time of a configuration is the median over its sources in ms. A configuration
+    is given up when one of its sources fails.
     """
     took: Took = {}
     points = 0
@@ -317,18 +348,21 @@ def tune(
 
 
 def best(took: Took) -> tuple[Configuration, float] | None:
-    """The fastest configuration and its time in ms, the first of equals; None when all failed."""
+    """Return the fastest configuration and its time in ms, or None if all failed.
+
+    If several configurations are equally fast, the first is returned.
+    """
     times = [(configuration, value) for configuration, value in took.items() if value is not None]
     return min(times, key=lambda pair: pair[1], default=None)
 
 
 @dataclass
 class Tuning:
-    """The work of a sweep for the fastest configuration of one variant on one graph.
+    """A sweep for the fastest configuration of one variant on one graph.
 
-    Empty axes get values to try. ``points`` and ``minutes`` limit it; ``seed`` is that of ``optuna``'s
-    sampler. Raises ToolchainError when optuna is needed and not installed, UsageError for a budget that is
-    too small.
+    Empty axes get values to try. ``points`` and ``minutes`` limit the sweep. ``seed`` is the seed of Optuna's
+    sampler and of random configurations. Raises ToolchainError if optuna is needed and not installed. Raises
+    UsageError for an unknown method, and for a budget that is missing or too small.
     """
 
     graph: GraphName
@@ -339,14 +373,16 @@ class Tuning:
     points: int | None = None
     minutes: float | None = None
     compared_from: int | None = None
-    """How many of the sources configurations are compared from; None: all. The fastest configuration is then
-    measured from the other sources as well."""
+    """Configurations are compared from this many of the sources; None compares them from all.
+
+    The fastest configuration is then measured from all other sources.
+    """
     space: Space = field(init=False)
-    """Once begun."""
+    """The space of configurations, set when the tuning begins."""
     chosen: Sequence[int | None] = ()
-    """The sources, set when it begins."""
+    """The sources, set when the tuning begins."""
     took: Took = field(default_factory=dict)
-    """In the end."""
+    """The times of the configurations, set when the tuning ends."""
 
     def __post_init__(self) -> None:
         if self.method == "optuna":
@@ -361,20 +397,17 @@ class Tuning:
 
     @property
     def graphs(self) -> list[GraphName]:
-        """The one graph."""
         return [self.graph]
 
     @property
     def variants(self) -> Sequence[type[Variant]]:
-        """The one variant."""
         return self.axes.variants
 
     def check(self, limits: Limits | None) -> None:
-        """Raises UsageError for unknown knobs, and for launches beyond these limits."""
         check_axes(with_launches(self.axes, limits), limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """The points in the order of the method, each chosen after the row of the one before."""
+        """Return the points in the order of the search strategy. Each point depends on the rows before it."""
         graph, (variant,) = setting.graphs[self.graph.locator], self.axes.variants
         find_family(variant.family).require(graph)
         preset = variant.preset(self.axes.preset, graph.statistics)
@@ -387,7 +420,7 @@ class Tuning:
         return Questions(min(total, self.points or total) + confirmed, self._batches())
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """As many points as the budget allows, of the first configurations."""
+        """Return as many points as the budget allows, from the first configurations of the space."""
         launches = replace(self.axes, grids=self.axes.grids or [None], blocks=self.axes.blocks or [None])
         space = Space.of(launches, self.graph.locator, {}, backend)
         sources = self.sources.choose(graphs[self.graph.locator]) if graphs else self.sources.stand_ins()

@@ -1,9 +1,9 @@
-"""The process that touches the device.
+"""Run points in a worker process, the only process that uses the device, and replace it if it fails.
 
-A failed kernel poisons a CUDA context and a hung one cannot be interrupted, so points are executed in a
-spawned process that can be replaced. It takes requests from a pipe and answers each with a message of the
-same number (:mod:`bfsbench.bench.messages`); after a failure that may have damaged the device's state it
-ends. What it sends is not trusted: see :mod:`bfsbench.bench.messages`.
+A failed kernel makes a CUDA context unusable, and a kernel that hangs cannot be interrupted. So points are
+executed in a spawned process that can be replaced. It takes requests from a pipe and answers each with a
+message of the same number. After a failure that may have damaged the device's state it ends. Its messages are
+not trusted: see :mod:`bfsbench.bench.messages`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["START_LIMIT_S", "DeviceInfo", "Failure", "Worker"]
 
 START_LIMIT_S = 120.0
 CLOSE_LIMIT_S = 10.0
-"""Seconds for a process to end after it was asked to, or after it closed its pipe."""
+"""Seconds that a process has to end after it was asked to, or after it closed its pipe."""
 
 
 def _die_with_parent() -> None:
@@ -53,10 +53,10 @@ def _die_with_parent() -> None:
 
 
 def serve(connection: Connection, backend: str | None, schedule_seed: int) -> None:
-    """The worker's main loop: ends when the pipe closes."""
+    """Run the main loop of the worker process until its pipe closes."""
     from bfsbench.bench.session import Session
 
-    os.setpgid(0, 0)  # what a kernel forks ends with this process
+    os.setpgid(0, 0)  # processes that a kernel forks end with this process
     _die_with_parent()
     os.register_at_fork(after_in_child=_die_with_parent)
     adopt_orphans()
@@ -91,7 +91,10 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
 
 
 def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> None:
-    """Send a message, unless a kernel has forked: only the original ``process`` answers."""
+    """Send a message, unless this process is a copy that a kernel forked.
+
+    Only the original ``process`` answers.
+    """
     if os.getpid() != process:
         os._exit(0)
     pipe.send(number, messages.encode(answer))
@@ -118,7 +121,7 @@ def _answer(
 
 
 class Worker:
-    """A handle on a worker process, which is started when first needed, and again after it was lost."""
+    """Controls a worker process, which is started when first needed, and again after it was lost."""
 
     def __init__(self, backend: str | None, schedule_seed: int = 0) -> None:
         self._backend = backend
@@ -126,12 +129,16 @@ class Worker:
         self._process: multiprocessing.process.BaseProcess | None = None
         self._pipe: Pipe | None = None
         self._number = 0
-        """Number of the last request: never used twice, so that each answer matches one request."""
+        """The number of the last request. No number is used twice, so that each answer matches one
+        request."""
         self.device: DeviceInfo | None = None
 
     def start(self) -> Pipe:
-        """Start the process unless it runs. Raises BfsbenchError, also the one that opening its device
-        raised."""
+        """Start the worker process unless it runs, and return the pipe to it.
+
+        Raises BfsbenchError if the process does not start. If the process cannot open its device, its error
+        is raised here.
+        """
         if self._pipe is not None:
             return self._pipe
         prepare_compiler()
@@ -160,7 +167,7 @@ class Worker:
         return pipe
 
     def _start_process(self) -> Connection:
-        """Start the process, and return our end of its pipe. Raises OSError."""
+        """Start the process and return this process's end of the pipe. Raises OSError."""
         context = multiprocessing.get_context("spawn")
         connection, theirs = context.Pipe()
         with theirs:
@@ -168,24 +175,22 @@ class Worker:
             process = context.Process(target=serve, args=serving, daemon=True)
             with undisturbed(), _without_main():
                 process.start()
-                self._process = process  # not before: one that was not started cannot be killed
+                self._process = process  # a process that was not started cannot be killed
         return connection
 
     def origins(self) -> list[dict[str, str]]:
-        """Provenance columns of the rows to come; see Runner."""
         return [{**provenance.host_columns(), **(self.device.description if self.device else {})}]
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
-        """Run points, those of each setting together; see Runner."""
         for group in together(points, graphs):
             yield from self.run_group(group, graphs[group[0].graph], method)
 
     def run_group(self, points: Sequence[Point], graph: Graph, method: Method) -> Iterator[Measured]:
-        """Run points that differ in their sources only, whose samples alternate; failed points come first.
+        """Yield the outcomes of points that differ only in their sources, which are timed in rotation.
 
-        A point that fails loses only itself: the others begin again without it. After a timeout they do so
-        one by one, so that all of them take at most twice the limit. Raises BfsbenchError when a new process
-        cannot open the device.
+        If a point fails, its outcome comes first, and the other points begin again without it. After a
+        timeout they run one by one, so that all of them take at most twice the limit. Raises BfsbenchError if
+        a new process cannot open the device.
         """
         left, most = [*points], len(points)
         while left:
@@ -199,7 +204,6 @@ class Worker:
     def _measured(
         self, point: Point, graph: Graph, row: dict[str, str] | Failure, method: Method
     ) -> Measured:
-        """The outcome of a point, with its level profile."""
         if isinstance(row, Failure):
             device = self.device.description if self.device else {}
             return Measured(failed_row(point, graph, device, row.status, row.reason))
@@ -211,7 +215,10 @@ class Worker:
         return Measured(row, levels)
 
     def measure(self, points: Sequence[Point], method: Method) -> dict[Point, dict[str, str] | Failure]:
-        """The rows of all points, or of one that failed; see Session.measure."""
+        """Ask the worker process for the rows of points.
+
+        Returns the rows of all points, or only the row or Failure of the point that failed.
+        """
         place, answer = self._ask(method.limit_s, messages.Measure([*points], method), len(points))
         if not isinstance(answer, messages.Rows):
             return {points[place]: self._failure(answer)}
@@ -221,19 +228,25 @@ class Worker:
             self.stop()
             return {points[place]: Failure("crash", str(error))}
         if any(row["status"] == "wrong" for row in rows.values()):
-            self.stop()  # it may have damaged memory: the next point gets a fresh process
+            self.stop()  # memory may be damaged: the next point gets a fresh process
         return {**rows}
 
     def profile(self, point: Point, row: Mapping[str, str], limit_s: float) -> list[dict[str, str]] | Failure:
-        """The rows of a point's level profile; see Session.profile."""
+        """Ask the worker process for the level profile of a point.
+
+        Returns the profile's rows, or a Failure.
+        """
         _place, answer = self._ask(limit_s, messages.Profile(point, dict(row)))
         return answer.rows if isinstance(answer, messages.Levels) else self._failure(answer)
 
     def _ask(
         self, limit_s: float, request: messages.WorkerRequest, points: int = 1
     ) -> tuple[int, messages.Answer]:
-        """The answer to a request about some points, and the place of the point it was working on. Each point
-        may take ``limit_s``. The process is replaced after a crash, a hang or a damaged answer."""
+        """Return the answer to a request about points, and the index of the point that was worked on last.
+
+        Each point may take ``limit_s`` seconds. After a crash, a timeout or a damaged answer the process is
+        stopped, and the next request starts another.
+        """
         pipe = self.start()
         self._number += 1
         place, left_s = 0, [limit_s] * points
@@ -258,7 +271,6 @@ class Worker:
             return place, Failure("crash", self._end_of_process())
 
     def _failure(self, answer: messages.Answer) -> Failure:
-        """The failure to record where the answer is not the expected one."""
         if isinstance(answer, Failure) and not answer.fatal:
             return answer
         self.stop()
@@ -267,7 +279,7 @@ class Worker:
         return Failure("crash", "the worker process gave the answer to another question")
 
     def _end_of_process(self) -> str:
-        """Wait for a process that closed its pipe, and say how it ended."""
+        """Wait for a process that closed its pipe, and return in words how it ended."""
         code = self._exit_code(CLOSE_LIMIT_S)
         self.stop()
         return f"the worker process {how_it_ended(code)}"
@@ -281,14 +293,14 @@ class Worker:
         self.stop()
 
     def _exit_code(self, limit_s: float) -> int | None:
-        """The exit code; None if the process has not ended within the time. Forked copies do not count."""
+        """Return the exit code of the process, or None if it has not ended within ``limit_s`` seconds."""
         deadline = time.monotonic() + limit_s
         while self._process and self._process.exitcode is None and time.monotonic() < deadline:
             time.sleep(0.005)
         return self._process.exitcode if self._process else None
 
     def stop(self) -> None:
-        """Kill the process and everything it started."""
+        """Kill the process and everything that it started."""
         if self._process is not None:
             if self._process.pid is not None:
                 kill_programs(self._process.pid)
@@ -303,7 +315,10 @@ class Worker:
 
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """Processes that start inside do not import the user's script again, which may sweep at its top level."""
+    """Hide the user's script from processes that start in this context.
+
+    Each process would import the script again, and the script may start a sweep when it is imported.
+    """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -313,7 +328,7 @@ def _without_main() -> Iterator[None]:
 
 
 def _kill_group(pid: int | None) -> None:
-    """Kill the processes of a worker's group; a process that has just begun may have no group yet."""
+    """Kill the processes in a worker's process group. A process that has just begun may have no group yet."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if pid is not None:
             os.killpg(pid, signal.SIGKILL)

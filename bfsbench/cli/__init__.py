@@ -1,4 +1,4 @@
-"""The command line. Each command is a module of this folder, imported when it is called."""
+"""Define the command line. Each command is a module of this folder, imported when the command is called."""
 
 import difflib
 import errno
@@ -38,14 +38,17 @@ COMMANDS = {
 }
 INTERRUPTED = 130
 _UNREACHABLE = (errno.ENAMETOOLONG, errno.EACCES)
-"""What any look for a file that a user names can end with; where there is none is known to each."""
+"""Errors that every attempt to open a file named by the user can end with.
+
+A file that does not exist is not among them, because each caller handles this case.
+"""
 
 
 class LazyGroup(click.Group):
-    """A group that imports only the command that is called."""
+    """A group of commands that imports only the command that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]  # the module `list` hides the function
+        return [*COMMANDS]  # the module ``list`` hides the built-in ``list``
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -74,9 +77,11 @@ class LazyGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command. An error that a user can cause gives one line on stderr and an exit code, click's
-        errors included."""
-        if sys.stdout is None:  # a file that is opened next would take its place
+        """Run a command. An error that a user can cause prints one line on stderr and sets the exit code.
+
+        Errors that click raises are printed in this way, too.
+        """
+        if sys.stdout is None:  # the next opened file would get its descriptor
             _end("cannot write the output: it is closed", 1)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):

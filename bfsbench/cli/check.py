@@ -1,4 +1,4 @@
-"""``bfsbench check``: finds faults of kernels, without a GPU."""
+"""Define the command ``bfsbench check``, which finds faults of kernels without a GPU."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 @click.option(
     "--seeds", default=4, show_default=True, type=click.IntRange(1), help="Schedules of threads to try."
 )
-@datasets_option("Graphs instead of the usual small ones, named as for 'run'.", required=False)
+@datasets_option("Graphs, named as for 'run', instead of the default small graphs.", required=False)
 @click.option("--grid", metavar="LIST", help="Blocks per launch; by default the seed chooses from several.")
 @click.option("--block", metavar="LIST", help="Threads per block; by default the seed chooses from several.")
-@click.option("--benign", is_flag=True, help="Show what is declared benign, too.")
+@click.option("--benign", is_flag=True, help="Also show faults that comments declare benign.")
 @program_options
-@click.option("--json", "as_json", is_flag=True, help="Of a program: show the findings as JSON.")
-@click.option("--stop-at-first", "stop", is_flag=True, help="Of a program: end a launch at its first fault.")
+@click.option("--json", "as_json", is_flag=True, help="Show the findings of a program as JSON.")
+@click.option("--stop-at-first", "stop", is_flag=True, help="End a launch of a program at its first fault.")
 @click.pass_context
 def check(
     context: click.Context,
@@ -65,21 +65,23 @@ def check(
 ) -> None:
     """Run kernels on the CPU with every memory access watched, and report faults by source line.
 
-    Found are data races (between accesses that no barrier, fence with atomics, or launch puts in order),
-    accesses outside of buffers and of variables in shared memory, use after free, reads of what was never
-    written, divergent barriers, wrong masks, deadlocks, launches without end, launches of child kernels that
-    were refused unnoticed, and wrong answers. A FOLDER holds variants of your own, like those that
-    BFSBENCH_VARIANTS names; all of them are checked. A FOLDER from 'bfsbench lab' holds the kernel of an
-    exercise, which is graded. PROGRAM.cu and more files are a CUDA program with its own main function: it is
-    built and run with the words behind '--', and its findings follow its output.
+    The check finds data races: accesses that no barrier, fence with atomics, or launch puts in order. It
+    finds accesses outside of buffers and of variables in shared memory, use after free, and reads of memory
+    that was never written. It finds divergent barriers, wrong masks, deadlocks, endless launches, and child
+    kernels whose refused launch goes unnoticed. It also finds wrong answers.
 
-    Unless knobs are given, every second run of our own kernels takes some that lead through what they do not
-    do by default; a finding names them.
+    A FOLDER holds variants of your own, like a folder that BFSBENCH_VARIANTS names. All its variants are
+    checked. A FOLDER from 'bfsbench lab' holds the kernel of an exercise, which is graded. PROGRAM.cu and
+    more files are a CUDA program with its own main function. It is built and run with the words after '--',
+    and the findings follow its output.
 
-    A race is benign if a comment says so on the line of the plain store (where others are atomic, of the
-    plain load), or on the one above: '// benign race: why'. '// benign unwritten: why' does the same for a
-    read of memory that was never written. Such comments beside lines that ran without what they declare are
-    listed, too. The exit code is 1 if anything else was found.
+    Unless knobs are given, every second run of the package's own kernels uses knob values that reach code
+    which the defaults do not reach. A finding names these values.
+
+    A race is benign if a comment says so: '// benign race: why'. It stands on the line of the plain store, or
+    on the line above. If the other accesses are atomic stores, it stands at the plain load. '// benign
+    unwritten: why' declares a read of memory that was never written. A comment whose line ran without the
+    declared fault is listed, too. The exit code is 1 if anything else was found.
     """
     from bfsbench.bench.plan import Axes, check_axes
     from bfsbench.tools.check import check as check_variant, runs_of, usual_graphs
@@ -114,7 +116,6 @@ def check(
 
 
 def _graded(exercise: Exercise, kernel: Path) -> bool:
-    """Show the grade of an exercise; returns whether it is passed."""
     from bfsbench.tools.lab.grading import grade, improvement, runs_of
 
     with click.progressbar(length=runs_of(exercise), label=exercise.name, file=sys.stderr) as bar:

@@ -1,4 +1,4 @@
-"""``bfsbench compare``: which points got faster or slower."""
+"""Define the command ``bfsbench compare``, which shows the points that got faster or slower."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ from bfsbench.support.errors import UsageError
 @click.option(
     "--allow-different",
     is_flag=True,
-    help="Compare, with a warning, what differs in device, graph checksum, schema or number of repeats.",
+    help="Compare rows even if their device, graph checksum, schema or repeats differ, and print a warning.",
 )
 @names_option(
     "--table",
@@ -61,13 +61,13 @@ def command(
     style: str | None,
     out: Path | None,
 ) -> None:
-    """Compare the times of B with those of A, point by point.
+    """Compare the times of B with the times of A, point by point.
 
-    A and B are result files, folders of them, or FILE@REVISION: the file as git has it at that revision. A
-    point is slower or faster when the 95 % confidence interval of the ratio of its times lies beyond
-    --threshold; the same when the interval lies within; and undecided otherwise. Where both sides measured
-    the same code, it is neither slower nor faster: the machine differs. Two files of counters
-    ('bfsbench explain --out') are compared by kernel: more, less or the same.
+    A and B are result files, folders of result files, or FILE@REVISION: the file as git has it at that
+    revision. A point is slower or faster if the 95 % confidence interval of the ratio of its times lies
+    beyond --threshold. It is the same if the interval lies within, and undecided otherwise. If A and B
+    measured the same code, no point counts as slower or faster, because only the machine differs. Two files
+    of counters ('bfsbench explain --out') are compared by kernel: more, less or the same.
 
     \b
     Exit code: 0  no point is slower, no counter has grown

@@ -1,6 +1,6 @@
-"""Shell completions: names of datasets, variants, tables and plots, also behind commas.
+"""Complete names of datasets, variants, tables and plots in the shell, also after commas.
 
-Each completer is a ``shell_complete`` of a click parameter. A word may be a list with commas; its last name
+Each completer is a ``shell_complete`` of a click parameter. A word may be a list with commas, whose last name
 is completed.
 """
 
@@ -17,10 +17,11 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def _names(module: str, known: Callable[[Any], Iterable[str]]) -> Completer:
-    """Completes the last name of a list with commas, by those names that the list does not hold yet.
+    """Return a completer for the last name of a list with commas. It proposes names that the list does not
+    hold yet.
 
-    The names are those ``known`` to a module, which is imported at the first completion. There are none where
-    the user's own catalogue is broken.
+    ``known`` returns the names of a module, which is imported at the first completion. If the user's own
+    catalogue is broken, no names are proposed.
     """
 
     def complete(_context: click.Context, _parameter: click.Parameter, word: str) -> list[CompletionItem]:
@@ -48,4 +49,4 @@ tables = _names("reports", lambda at: at.TABLES)
 tables_of_comparison = _names("reports.comparison.tables", lambda at: at.TABLES)
 plots = _names("reports.plots", lambda at: at.PLOTS)
 backends = _names("backends", lambda at: (*at.GPU_BACKENDS, "host", "cpu"))
-"""The last one has what the column ``backend`` of a result file may hold."""
+"""Completes the values that the column ``backend`` of a result file may hold."""

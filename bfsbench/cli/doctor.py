@@ -1,4 +1,5 @@
-"""``bfsbench doctor``: what can run here, and how to install what is missing."""
+"""Define the command ``bfsbench doctor``, which shows what can run here, and how to install what is
+missing."""
 
 import json
 import textwrap
@@ -23,8 +24,8 @@ from bfsbench.support.errors import UsageError
 def command(context: click.Context, style: str, cluster: str | None, tls: str | None, insecure: bool) -> None:
     """Check what is installed, and say how to install what is missing.
 
-    The exit code is 0 when at least one backend can run, or all workers of the cluster can and are alike, and
-    1 otherwise.
+    The exit code is 0 if at least one backend can run. With --cluster, it is 0 if all workers can run and are
+    alike. Otherwise it is 1.
     """
     if cluster is not None:
         context.exit(0 if _examine_cluster(cluster, style, tls, insecure) else 1)
@@ -48,7 +49,7 @@ def command(context: click.Context, style: str, cluster: str | None, tls: str | 
 
 
 def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> bool:
-    """Show what the workers have; returns whether a sweep could use them all."""
+    """Show the properties of the workers. Returns whether a sweep could use all of them."""
     from tabulate import tabulate
 
     from bfsbench.cluster.address import parse
@@ -85,7 +86,6 @@ def _record(section: Section) -> dict[str, object]:
 
 
 def _text(section: Section) -> str:
-    """The checks as text; details are wrapped, commands stay on one line."""
     lines = [section.title]
     for check in section.checks:
         head = f"  {check.state:<7}  {check.name:<13}  "

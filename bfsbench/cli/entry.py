@@ -1,4 +1,4 @@
-"""``bfsbench entry``: searches of other programs, to stand beside the variants."""
+"""Define the commands ``bfsbench entry``, which add and check programs of other authors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ _KINDS = ("command", "library", "python")
 
 
 def _entries(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of the entries that can be read."""
     from bfsbench.entries.find import entries_among
     from bfsbench.variants import look
 
@@ -33,8 +32,8 @@ def _entries(context: click.Context, parameter: click.Parameter, incomplete: str
 def command() -> None:
     """Add searches of other programs, build them and check them.
 
-    An entry is declared in a TOML file and then stands beside the variants in every command. The guide is
-    docs/entries.md in the repository.
+    An entry is declared in a TOML file. Then every command takes it like a variant of the package. The guide
+    is docs/entries.md in the repository.
     """
 
 
@@ -44,7 +43,7 @@ def command() -> None:
 def list_entries(context: click.Context, style: str) -> None:
     """List the entries, whether they can run here, and how to install what is missing.
 
-    An entry that cannot be read is named with the reason; the exit code is then 1.
+    An entry that cannot be read is named with the reason, and the exit code is then 1.
     """
     from bfsbench.reports.table import render
     from bfsbench.variants import look
@@ -82,19 +81,19 @@ def _table() -> Table:
     type=click.Choice(["cpu", "gpu"]),
     default="cpu",
     show_default=True,
-    help="Where it searches: on a GPU a command is in CUDA, and a Python function gets arrays of CuPy.",
+    help="Where the entry searches. On a GPU, a command is a CUDA program, and a function gets CuPy arrays.",
 )
 @click.option(
     "--in",
     "parent",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Folder to create it in; by default that of your own entries, which are always found.",
+    help="Folder to create the entry in; by default the folder of your own entries, which are always found.",
 )
 def new(name: str, kind: str, device: str, parent: Path | None) -> None:
     """Write a working entry NAME, as a start for your own.
 
-    'command' is a program of its own, 'library' a C function in a shared library, 'python' a Python function.
+    'command' is a separate program, 'library' a C function in a shared library, 'python' a Python function.
     """
     from bfsbench.entries.find import own_folder
     from bfsbench.entries.new import new as write
@@ -123,7 +122,7 @@ def new(name: str, kind: str, device: str, parent: Path | None) -> None:
 def build(name: str, source: Path | None) -> None:
     """Get the source of an entry at its commit, apply the declared changes, build it, and record the build.
 
-    Needs git where the source is in a repository. DIR is left as it is.
+    Git is needed if the source is in a repository. DIR is not changed.
     """
     from bfsbench.entries.build import build as build_entry
 
@@ -140,12 +139,12 @@ def build(name: str, source: Path | None) -> None:
     show_default=True,
     type=Number(min=0, min_open=True),
     metavar="S",
-    help="Seconds that the searches from one source may take; from the first, with preparing the graph.",
+    help="Seconds that the searches from one source may take. The first source includes preparing the graph.",
 )
 def check(name: str, timeout: float) -> None:
     """Run an entry on small graphs of many shapes, and print each failure in one line.
 
-    The graph that is being searched stands on standard error. The exit code is 1 if anything is wrong, 130 if
+    Standard error shows the graph that is being searched. The exit code is 1 if anything is wrong, and 130 if
     the check was stopped before its end.
     """
     from bfsbench.bench.trial import Trial
@@ -170,7 +169,6 @@ def check(name: str, timeout: float) -> None:
 
 
 def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
-    """What a check's timeouts may come from."""
     if not any(line.startswith("timeout:") for line in lines):
         return
     if entry.call.command:
@@ -180,8 +178,10 @@ def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
 
 
 def _found(name: str) -> type[EntryVariant]:
-    """The entry of that name, or the only one in a folder, which is made known to worker processes. Raises
-    UsageError."""
+    """Return the entry of this name, or the only entry in a folder. Raises UsageError.
+
+    An entry in a folder is made known to worker processes by BFSBENCH_VARIANTS.
+    """
     from bfsbench.entries.find import entries_among, find_entry
     from bfsbench.variants import add_folder, all_variants
 

@@ -1,4 +1,4 @@
-"""``bfsbench explain``: what kernels cost, by level and source line, without a GPU."""
+"""Define the command ``bfsbench explain``, which shows the costs of kernels by level and source line."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bfsbench.rows.point import KnobValue, Point
 
 _MOST = 8
-"""Searches that one command explains."""
+"""The most searches that one command explains."""
 
 
 @click.command(cls=ProgramCommand, short_help="Say what a kernel costs, by level and source line.")
@@ -59,14 +59,16 @@ _MOST = 8
     "--dataset",
     metavar="GRAPH",
     shell_complete=completion.datasets,
-    help="One graph, named as for 'run'. Take a small one: counting takes five to thirty times as long "
+    help="One graph, named as for 'run'. Take a small graph: counting takes five to thirty times as long "
     "as a run.",
 )
-@click.option("--source", metavar="VERTEX", help="Source vertex; by default the one that 'run' chooses.")
-@click.option("--grid", default="auto", show_default=True, metavar="LIST", help="Most blocks a launch.")
-@click.option("--block", default="auto", show_default=True, metavar="LIST", help="Threads a block.")
+@click.option("--source", metavar="VERTEX", help="Source vertex; by default the vertex that 'run' chooses.")
+@click.option("--grid", default="auto", show_default=True, metavar="LIST", help="Most blocks per launch.")
+@click.option("--block", default="auto", show_default=True, metavar="LIST", help="Threads per block.")
 @preset_option("Values of knobs that have no option of their own here")
-@click.option("--level", type=click.IntRange(0), metavar="N", help="List this level only; all by default.")
+@click.option(
+    "--level", type=click.IntRange(0), metavar="N", help="List only this level; by default all levels."
+)
 @click.option(
     "--seed",
     default=0,
@@ -78,7 +80,7 @@ _MOST = 8
     "--ceilings",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What 'bfsbench probe' measured, of the GPU to predict times of; by default those of an H200.",
+    help="Ceilings from 'bfsbench probe' of the GPU whose times are predicted; by default of an H200.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Write the counters to this file, for 'bfsbench compare'."
@@ -89,7 +91,7 @@ _MOST = 8
     metavar="FILE",
     help="Write the listings as a page, side by side.",
 )
-@format_option([name for name in FORMATS if name != "csv"])  # of several tables; --out is CSV
+@format_option([name for name in FORMATS if name != "csv"])  # there are several tables; --out writes CSV
 @program_options
 @click.pass_context
 def explain(
@@ -111,15 +113,18 @@ def explain(
     defines: tuple[str, ...],
     **knobs: str | None,
 ) -> None:
-    """Count what the memory accesses of searches would cost a GPU, and list the source with it.
+    """Count what the memory accesses of searches would cost a GPU, and list the source with these costs.
 
-    The lanes of each warp run in lockstep. Counted are, by level, kernel and source line: executions by a
-    warp and the lanes that take part (divergence), requests and sectors of global memory (coalescing), bank
-    conflicts, atomics that meet on one word, and barriers. Several variants, blocks or knob values stand
-    side by side. 'bfsbench compare' takes the files of --out as it takes times. From counters and what a GPU
-    can do at most follows a predicted time, which is no measurement: half of the predictions for an H200 are
-    wrong by more than a factor of 1.4. A FOLDER holds variants of your own. PROGRAM.cu and more files are a
-    CUDA program with its own main function, which is run with the words behind '--'.
+    In this model the lanes of each warp run in lockstep. Counters are kept for each level, kernel and source
+    line. They show divergence, by executions of a warp and the lanes that take part. They show coalescing, by
+    requests and sectors of global memory. They also count bank conflicts, atomics that meet on one word, and
+    barriers. Several variants, blocks or knob values stand side by side. 'bfsbench compare' compares the
+    files that --out writes.
+
+    The counters and the ceilings of a GPU give a predicted time. It is not a measurement: half of the
+    predictions for an H200 are wrong by more than a factor of 1.4. A FOLDER holds variants of your own.
+    PROGRAM.cu and more files are a CUDA program with its own main function, which is run with the words after
+    '--'.
     """
     from bfsbench.rows.ceilings import read_ceilings
     from bfsbench.rows.counters import write_counters
@@ -156,7 +161,6 @@ def _points(
     preset: str,
     knobs: dict[str, list[KnobValue]],
 ) -> tuple[Graph, list[Point]]:
-    """The graph and the searches asked for. Raises UsageError."""
     from bfsbench.bench.plan import Axes, check_axes, chosen_variants, plan
     from bfsbench.graphs.load import load_parsed
     from bfsbench.graphs.statistics import describe

@@ -1,4 +1,4 @@
-"""``bfsbench fetch``: download, verify and convert named graphs."""
+"""Define the command ``bfsbench fetch``, which downloads, verifies and converts named graphs."""
 
 from __future__ import annotations
 
@@ -33,14 +33,18 @@ if TYPE_CHECKING:
     metavar="FOLDER",
     help="Copy the files from a folder, packed in any format, instead of downloading them.",
 )
-@click.option("--list", "show", is_flag=True, help="Show what the catalogue holds and what has been fetched.")
 @click.option(
-    "--jobs", default=2, show_default=True, type=click.IntRange(1, 16), help="Downloads at the same time."
+    "--list", "show", is_flag=True, help="Show the graphs of the catalogue, and which have been fetched."
+)
+@click.option(
+    "--jobs",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1, 16),
+    help="Number of simultaneous downloads.",
 )
 @click.option("--no-convert", is_flag=True, help="Only fetch the files; convert them when they are used.")
-@click.option(
-    "--insecure", is_flag=True, help="Accept files over plain HTTP even where no checksum is known."
-)
+@click.option("--insecure", is_flag=True, help="Accept files over plain HTTP even if no checksum is known.")
 @click.option(
     "--accept-changed",
     is_flag=True,
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
     show_default=True,
     type=Number(min=0, min_open=True),
     metavar="S",
-    help="Seconds without data after which a connection is tried again.",
+    help="Seconds without data after which a connection is retried.",
 )
 def fetch(
     names: tuple[str, ...],
@@ -69,9 +73,9 @@ def fetch(
     """Download graphs by name, verify them by their published checksums and sizes, and convert them.
 
     Files and generators such as 'kronecker(scale=22)', with options after a colon, are prepared ahead of a
-    sweep. An interrupted download continues where it stopped when the command is run again. Where no checksum
-    is published, that of the first download is recorded, and later downloads must match it. One graph that
-    fails does not stop the others; the exit code is then 1.
+    sweep. An interrupted download continues where it stopped when the command is run again. If no checksum is
+    published, the checksum of the first download is recorded, and later downloads must match it. If one graph
+    fails, the other graphs are still fetched, and the exit code is 1.
     """
     from bfsbench.graphs.catalogue import Catalogue
     from bfsbench.graphs.load import resolve
@@ -127,7 +131,6 @@ def _prepared(request: GraphName, display: FetchDisplay) -> bool:
 def _choose(
     catalogue: Catalogue, names: tuple[str, ...], everything: bool, family: str | None
 ) -> list[Dataset]:
-    """The datasets asked for, each once, in the order asked for."""
     chosen = [catalogue.get(name) for name in names]
     if family is not None:
         chosen += catalogue.of_kind(family)

@@ -1,4 +1,4 @@
-"""``--help`` of commands with many options: in sections, and the knobs of variants apart."""
+"""Format ``--help`` of commands with many options: in sections, and without the knobs of variants."""
 
 import click
 
@@ -8,7 +8,7 @@ from bfsbench.variants import all_variants, find
 from bfsbench.variants.base import Knob
 
 KNOB_PREFIX = "knob_"
-"""Begins the parameters of a command that are knobs."""
+"""The prefix of a command's parameters that are knobs."""
 
 _SECTIONS = {
     "What": (
@@ -23,13 +23,19 @@ _SECTIONS = {
     "Rows": ("out",),
     "Instead": ("dry_run", "sanitizer", "rows", "quiet", "as_json"),
 }
-"""Titles, and the parameters below them besides measuring options, whose declarations name their titles. What
-has no section stands last."""
+"""The titles of sections, and the parameters below each title.
+
+Measuring options are not listed here, because their declarations name their titles. A parameter without a
+section is shown last.
+"""
 _OTHERS = "Others"
 
 
 class SectionedCommand(click.Command):
-    """A command whose options stand in sections; knobs are shown by ``--help-knobs`` alone."""
+    """A command whose ``--help`` shows options in sections.
+
+    Only ``--help-knobs`` shows the options of knobs.
+    """
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         titles = {name: option.section for name, option in OPTIONS.items()}
@@ -46,7 +52,10 @@ class SectionedCommand(click.Command):
 
 
 def help_knobs(context: click.Context, _option: click.Parameter, names: str | None) -> None:
-    """Print the options of knobs, by variant, and end. Raises UsageError for an unknown variant."""
+    """Print the options of knobs by variant, and end the command.
+
+    Raises UsageError for an unknown variant.
+    """
     if names is None or context.resilient_parsing:
         return
     chosen = [*all_variants().values()] if names == "all" else [*map(find, names.split(","))]
@@ -66,9 +75,10 @@ def _record(knob: Knob) -> tuple[str, str]:
 
 
 def knob_options(command: click.Command) -> click.Command:
-    """Add an option for every knob name that any variant declares, and ``--help-knobs``, which shows them.
+    """Add an option for every knob that any variant declares, and ``--help-knobs``, which shows these
+    options.
 
-    Raises UsageError for a knob that is spelt like another option of the command.
+    Raises UsageError for a knob whose option is also another option of the command.
     """
     taken = {"--help", "--help-knobs", *(option for own in command.params for option in own.opts)}
     options: dict[str, str] = {}
@@ -91,7 +101,7 @@ def knob_options(command: click.Command) -> click.Command:
             is_eager=True,
             expose_value=False,
             callback=help_knobs,
-            help="Show the options for knobs, of all variants or of these.",
+            help="Show the knobs of all variants, or of VARIANTS.",
         )
     )
     return command

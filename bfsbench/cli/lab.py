@@ -1,4 +1,4 @@
-"""``bfsbench lab``: broken and slow kernels to fix."""
+"""Define the command ``bfsbench lab``, which offers broken and slow kernels as exercises."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     "hand_ins",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Grade the hand-ins of a class: FOLDER has a folder per student with their kernels.",
+    help="Grade a class: FOLDER has one folder per student, with the student's kernels.",
 )
 @format_option()
 def command(name: str | None, folder: Path | None, hand_ins: Path | None, style: str) -> None:
-    """List the exercises, or copy the kernel of one and ask its question.
+    """List the exercises, or copy the kernel of one exercise and print its question.
 
-    Change the kernel, then have it graded: 'bfsbench check FOLDER' says whether it has passed, or gives a
-    hint. It needs no GPU. Kernels of others run as you: grade those of a class where that is safe.
+    Change the kernel and have it graded: 'bfsbench check FOLDER' says whether it has passed, or gives a hint.
+    No GPU is needed. Kernels of other people run with your rights, so grade a class only where that is safe.
     """
     from bfsbench.tools.lab import find, hand_out
 

@@ -1,4 +1,4 @@
-"""``bfsbench list``: variants, datasets and the other lists."""
+"""Define the command ``bfsbench list``, which shows variants, datasets and other lists."""
 
 import click
 
@@ -12,7 +12,7 @@ from bfsbench.variants import look
 @format_option()
 @click.pass_context
 def command(context: click.Context, what: str | None, style: str) -> None:
-    """Show one of these lists; without a name, variants and datasets in brief.
+    """Show a list by its name. Without a name, show variants and datasets in brief.
 
     A variant of your own that cannot be loaded is named with the reason, and the exit code is 1.
     """

@@ -1,4 +1,4 @@
-"""``bfsbench nvcc``: builds CUDA programs that run on the CPU."""
+"""Define the command ``bfsbench nvcc``, which builds CUDA programs that run on the CPU."""
 
 import click
 
@@ -11,8 +11,8 @@ def command(words: tuple[str, ...]) -> None:
     """Compile and link CUDA programs for the CPU, with nvcc's options: make NVCC='bfsbench nvcc'.
 
     --watched builds a program that finds data races and other faults. It prints them at its end, and its exit
-    code is then 86. --counting builds one that counts what its memory accesses would cost. The variable
-    BFSBENCH_NVCC_MODE chooses as well.
+    code is then 86. --counting builds a program that counts what its memory accesses would cost. The variable
+    BFSBENCH_NVCC_MODE also selects one of these modes.
     """
     from bfsbench.emulator.nvcc import build, parse
 

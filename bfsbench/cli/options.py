@@ -1,4 +1,4 @@
-"""Options that several commands have, and the output of tables to a file, a pipe or a terminal."""
+"""Define options that several commands have, and write tables to a file, a pipe or a terminal."""
 
 import math
 import os
@@ -21,7 +21,7 @@ Declaration = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 class Number(click.FloatRange):
-    """A finite number: ``nan`` and ``inf`` are within any range that click checks."""
+    """A finite number. It refuses ``nan`` and ``inf``, which click accepts in any range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
@@ -31,7 +31,7 @@ class Number(click.FloatRange):
 
 
 def together(*options: Declaration) -> Declaration:
-    """Several options as one decorator, in the order in which ``--help`` is to show them."""
+    """Return one decorator that adds several options, in the order in which ``--help`` shows them."""
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
         for option in reversed(options):
@@ -42,38 +42,41 @@ def together(*options: Declaration) -> Declaration:
 
 
 def split(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> list[str]:
-    """Options that may be repeated, or given once with commas."""
+    """Return the names in an option that may be repeated, or given once with commas."""
     return [name for value in values for name in value.split(",") if name]
 
 
 def list_option(option: str, text: str, variable: str | None = None, **facts: Any) -> Declaration:
-    """An option that takes a list with commas, which may have ranges."""
+    """Return an option that takes a list with commas, which may contain ranges."""
     return click.option(option, *filter(None, [variable]), metavar="LIST", help=text, **facts)
 
 
 def datasets_option(text: str, *, required: bool = True) -> Declaration:
-    """The graphs of a command."""
+    """Return the option ``--dataset``, which names the graphs of a command."""
     return list_option(
         "--dataset", text, "datasets", multiple=True, required=required, shell_complete=completion.datasets
     )
 
 
 def variants_option(text: str, **facts: Any) -> Declaration:
-    """The variants of a command."""
+    """Return the option ``--variant``, which names the variants of a command."""
     return list_option(
         "--variant", text, "variants", multiple=True, shell_complete=completion.variants_or_all, **facts
     )
 
 
 def names_option(option: str, variable: str, known: completion.Completer, text: str) -> Declaration:
-    """An option that takes names."""
+    """Return an option that takes a list of names, which ``known`` completes in the shell."""
     return click.option(
         option, variable, multiple=True, callback=split, metavar="NAMES", shell_complete=known, help=text
     )
 
 
 def measuring_option(name: str, text: str = "") -> Declaration:
-    """The option of a command that the measuring option of this name gives, with its own help by default."""
+    """Return the command-line option for the measuring option ``name``.
+
+    ``text`` replaces its help text if given.
+    """
     option, kind = OPTIONS[name], KINDS[name]
     takes: click.ParamType[Any] | None = None
     if option.choices:
@@ -97,7 +100,7 @@ def measuring_option(name: str, text: str = "") -> Declaration:
 
 
 def format_option(formats: Sequence[str] = FORMATS) -> Declaration:
-    """The format of printed tables."""
+    """Return the option ``--format``, which selects the format of printed tables."""
     return click.option("--format", "style", type=click.Choice(formats), default="text", show_default=True)
 
 
@@ -109,10 +112,10 @@ row_filters = together(
     ),
 )
 
-BY_NAME = f"by default what the name of --out means ({', '.join(SUFFIXES)}), else text"
+BY_NAME = f"by default the suffix of --out decides ({', '.join(SUFFIXES)}), else text"
 
 output_options = together(
-    click.option("--format", "style", type=click.Choice(FORMATS), help=f"Of the tables; {BY_NAME}."),
+    click.option("--format", "style", type=click.Choice(FORMATS), help=f"Format of the tables; {BY_NAME}."),
     click.option(
         "--out", type=click.Path(path_type=Path), help="Write to this file instead of the terminal."
     ),
@@ -120,13 +123,16 @@ output_options = together(
 
 
 def chosen_format(style: str | None, out: Path | None) -> str:
-    """The requested format, or else that of the file's suffix; text otherwise."""
+    """Return the requested format, or else the format that the file's suffix means, or else ``text``."""
     return style or (format_of(out) if out is not None else None) or "text"
 
 
 @contextmanager
 def opened(out: Path | None) -> Iterator[TextIO]:
-    """The file ``out``, written whole or not at all, or standard output. Raises UsageError."""
+    """Open the file ``out``, which is written whole or not at all. Without ``out``, yield standard output.
+
+    Raises UsageError if the file cannot be written.
+    """
     if out is None:
         yield sys.stdout
     else:
@@ -137,9 +143,10 @@ def opened(out: Path | None) -> Iterator[TextIO]:
 def rendered(
     tables: Sequence[Table], style: str = "text", file: TextIO | None = None, *, narrow: str = ""
 ) -> str:
-    """Tables in one of FORMATS, with the width and colours of the destination, by default standard output.
+    """Return tables in one of FORMATS, with the width and colours of the destination, by default standard
+    output.
 
-    ``narrow`` as for :func:`bfsbench.reports.table.render`.
+    ``narrow`` is passed to :func:`bfsbench.reports.table.render`.
     """
     is_terminal = (file or sys.stdout).isatty()
     colour = is_terminal and "NO_COLOR" not in os.environ

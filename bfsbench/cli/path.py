@@ -1,4 +1,4 @@
-"""``bfsbench path``: a shortest path found by a search, or by all-pairs shortest paths."""
+"""Define the command ``bfsbench path``, which prints a shortest path."""
 
 import click
 
@@ -15,22 +15,23 @@ from bfsbench.cli.options import measuring_option
     help="A name, a file or a generator, as for 'run'.",
 )
 @click.option("--source", required=True, metavar="ID", help="Where the path begins.")
-@click.option("--target", required=True, metavar="ID", help="Where it ends.")
+@click.option("--target", required=True, metavar="ID", help="Where the path ends.")
 @click.option(
     "--variant",
     shell_complete=completion.variants,
     default="cpu_queue",
     show_default=True,
     metavar="NAME",
-    help="The search, or variant of all-pairs shortest paths, that finds it.",
+    help="The search, or variant of all-pairs shortest paths, that finds the path.",
 )
-@measuring_option("backend", "Where its kernels run.")
+@measuring_option("backend", "Where the variant's kernels run.")
 def command(dataset: str, source: str, target: str, variant: str, backend: str) -> None:
-    """Print the vertices of a shortest path from --source to --target, one a line.
+    """Print the vertices of a shortest path from --source to --target, one per line.
 
-    Vertices have the ids or names of the graph's file, in the options and in the output; 'run --source'
-    counts them from 0 instead. A search counts the arcs of a path, a variant of all-pairs shortest paths
-    their weights. The result is checked. Without a path the exit code is 1.
+    Vertices have the ids or names of the graph's file, in the options and in the output. 'run --source'
+    counts them from 0 instead. The length of a path is its number of arcs for a breadth-first search, and the
+    sum of their weights for all-pairs shortest paths. The result is checked. Without a path the exit code is
+    1.
     """
     from bfsbench import api
     from bfsbench.bench.child import in_child

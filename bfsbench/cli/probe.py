@@ -1,4 +1,4 @@
-"""``bfsbench probe``: measures the device's ceilings."""
+"""Define the command ``bfsbench probe``, which measures the device's ceilings."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def command(out: Path, backend: str, style: str) -> None:
     """Measure the device's ceilings: memory, atomics, additions with minima, barriers, launches.
 
-    Every probe is checked, then run 7 times; the best counts. 'bfsbench roofline' compares searches with
-    them.
+    Every probe is checked and then run 7 times, and the best run counts. 'bfsbench roofline' compares
+    searches with the ceilings.
     """
     from bfsbench.rows.ceilings import check_output, write_ceilings
     from bfsbench.tools.probe import PROBES, run_probe

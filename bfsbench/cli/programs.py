@@ -1,4 +1,4 @@
-"""``check`` and ``explain`` for CUDA programs with a host part of their own."""
+"""Check and explain CUDA programs that have a main function of their own."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ _SUFFIXES = (".cu", ".cpp", ".cc", ".c")
 
 
 class ProgramCommand(SectionedCommand):
-    """A command whose words behind ``--`` are for a program."""
+    """A command that passes the words after ``--`` to a program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -27,16 +27,18 @@ class ProgramCommand(SectionedCommand):
 
 
 def program_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Options for the compilation of a program."""
+    """Add the options for compiling a program to a command: ``-I`` and ``-D``."""
     folders = click.option(
-        "-I", "include", multiple=True, metavar="DIR", help="Of a program: folder of headers."
+        "-I", "include", multiple=True, metavar="DIR", help="Folder with headers of a program."
     )
-    macros = click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Of a program: macro.")
+    macros = click.option(
+        "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Macro for compiling a program."
+    )
     return folders(macros(command))
 
 
 def refuse_program_options(context: click.Context) -> None:
-    """Raise UsageError for options, or words behind ``--``, that only programs have."""
+    """Raise UsageError for options, or words after ``--``, that apply only to programs."""
     names = {"include": "-I", "defines": "-D", "as_json": "--json", "stop": "--stop-at-first"}
     given = [option for name, option in names.items() if context.params.get(name)]
     if given or arguments_of(context):
@@ -44,14 +46,17 @@ def refuse_program_options(context: click.Context) -> None:
 
 
 def arguments_of(context: click.Context) -> tuple[str, ...]:
-    """The words behind ``--``."""
+    """Return the words after ``--``."""
     found: tuple[str, ...] = context.meta.get(_ARGUMENTS, ())
     return found
 
 
 def program_files(words: Sequence[str]) -> list[Path]:
-    """The words as the files of a program; empty if the first is not the name of a CUDA file, or if no file
-    mentions ``main``. Raises UsageError for a file that is missing or that is no source."""
+    """Return the words as paths, if they are the source files of a CUDA program.
+
+    Returns an empty list if the first word is not the name of a CUDA file, or if no file mentions ``main``.
+    Raises UsageError for a file that is missing or that is not a source file.
+    """
     if not words or Path(words[0]).suffix != ".cu":
         return []
     for word in words:
@@ -63,7 +68,7 @@ def program_files(words: Sequence[str]) -> list[Path]:
 
 
 def options_of(include: Sequence[str], defines: Sequence[str]) -> list[str]:
-    """The compiler's options for folders of headers and for macros."""
+    """Return the compiler's options for folders of headers and for macros."""
     return [*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in defines)]
 
 
@@ -77,7 +82,7 @@ def check_program(
     as_json: bool,
     benign: bool,
 ) -> bool:
-    """Check a program and show what was found. Returns whether that is nothing."""
+    """Check a program and print the findings. Returns whether nothing was found."""
     from bfsbench.emulator.program_run import Runs, check_program as check, lines_of
     from bfsbench.support.errors import plural
 
@@ -115,7 +120,7 @@ def check_program(
 def explain_program(
     sources: Sequence[Path], options: Sequence[str], arguments: Sequence[str], seed: int, ceilings: Path
 ) -> None:
-    """Show what a program's kernels cost: by launch, by line, and as a predicted time."""
+    """Print the costs of a program's kernels by launch and by line, and the predicted time."""
     from bfsbench.emulator.program_run import built, run
     from bfsbench.rows.ceilings import read_ceilings
     from bfsbench.tools.explain.counters import of_program

@@ -1,4 +1,4 @@
-"""Progress displays: a live bar on a terminal, plain lines elsewhere; on stderr."""
+"""Display progress on stderr: a live bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from bfsbench.support.errors import printable
 from bfsbench.variants import with_aliases
 
 if TYPE_CHECKING:
-    from bfsbench.graphs.fetch import Stage  # with all that downloads need
+    from bfsbench.graphs.fetch import Stage  # this imports all that downloads need
 
 LINE_EVERY_S = 10.0
-"""Seconds between lines of a sweep that does not write to a terminal."""
+"""Seconds between lines of a sweep whose output is not a terminal."""
 MOMENT_S = 1.0
-"""Seconds that building a graph may take before it is shown."""
+"""Seconds that loading a graph may take before it is shown."""
 
 
 class Display:
-    """The base class: bars that are shown between entering and leaving, and lines above them."""
+    """The base class of displays: bars that are shown within a ``with`` block, and lines above the bars."""
 
     def __init__(
         self, *columns: ProgressColumn, console: Console | None = None, expand: bool = False
@@ -69,17 +69,17 @@ class Display:
         self._bars.start()
 
     def _print(self, line: str, style: str = "") -> None:
-        """Print a message as one line; brackets and colons in it are not markup."""
+        """Print a message as one line. Brackets and colons in it are not markup."""
         self._console.print(
             printable(line), style=style, markup=False, highlight=False, emoji=False, soft_wrap=True
         )
 
 
 class SweepDisplay(Display, SweepProgress):
-    """The progress of a sweep, its last result and the number of failed points."""
+    """The progress of a sweep, its last result, and the number of failed points."""
 
     def __init__(self, path: Path | None, console: Console | None = None) -> None:
-        rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # what the bar leaves of the line
+        rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # the part of the line beside the bar
         said = TextColumn("{task.description}", markup=False, table_column=rest)
         super().__init__(BarColumn(bar_width=10), said, console=console, expand=True)
         self._path = path
@@ -87,7 +87,10 @@ class SweepDisplay(Display, SweepProgress):
         self._by_worker: Counter[str] = Counter()
 
     def _open(self) -> None:
-        """Show the bar at the first point: graphs are loaded before, with bars of their own."""
+        """Show no bar yet.
+
+        It appears with the first point, because graphs are loaded before, with bars of their own.
+        """
 
     @contextmanager
     def loading(self, graph: load.GraphName) -> Iterator[load.Progress]:
@@ -131,7 +134,9 @@ class SweepDisplay(Display, SweepProgress):
             self._print(f"[{self._count}/{self._total}, {self._pace()}] {what}: {came}")
 
     def _pace(self) -> str:
-        """Points per minute so far, also of each of several workers, and an estimate of the time left."""
+        """Return the points per minute so far, the points per minute of each worker, and the estimated time
+        left.
+        """
         minutes = max(time.monotonic() - self._started, 1e-3) / 60
         pace = f"{self._count / minutes:.0f} points/min"
         if len(self._by_worker) > 1:
@@ -157,7 +162,7 @@ class JsonLines(SweepProgress):
 
 
 class FetchDisplay(Display):
-    """A bar for each graph that is fetched; implements :class:`bfsbench.graphs.fetch.Display`."""
+    """Shows a bar for each graph that is fetched. Implements :class:`bfsbench.graphs.fetch.Display`."""
 
     def __init__(self, console: Console | None = None) -> None:
         names = TextColumn("{task.fields[graph]}"), TextColumn("{task.description}")
@@ -166,7 +171,7 @@ class FetchDisplay(Display):
         self._lock = threading.Lock()
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None:
-        """The graph ``name`` begins a stage."""
+        """Called when the graph ``name`` begins a stage, such as its download."""
         with self._lock:
             if name not in self._tasks:
                 self._tasks[name] = self._bars.add_task(stage, total=None, graph=name)
@@ -175,15 +180,15 @@ class FetchDisplay(Display):
             self._print(f"{name}: {stage} {detail}".rstrip())
 
     def progress(self, name: str, done: int, total: int | None) -> None:
-        """Bytes done of the stage, and in all if known."""
+        """Called with the bytes done in the current stage, and the total if known."""
         self._bars.update(self._tasks[name], completed=done, total=total)
 
     def note(self, name: str, text: str) -> None:
-        """A problem that does not end the stage."""
+        """Called with a problem after which the stage continues."""
         self._print(f"{name}: {text}", style="yellow")
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:
-        """The graph is done with."""
+        """Called when no work on a graph is left, with its outcome."""
         with self._lock:
             task = self._tasks.pop(name, None)
         if task is not None:
@@ -192,7 +197,7 @@ class FetchDisplay(Display):
 
 
 class PicturesDisplay(Display):
-    """How many kinds of pictures are drawn, and how many pictures are written."""
+    """Shows how many kinds of pictures are drawn, and how many pictures are written."""
 
     def __init__(self, kinds: int) -> None:
         described = TextColumn("{task.description}", markup=False)
@@ -202,13 +207,13 @@ class PicturesDisplay(Display):
         self._count, self._spoke = 0, time.monotonic()
 
     def begin(self, kind: str) -> None:
-        """Pictures of the next kind are drawn."""
+        """Called before pictures of the next kind are drawn."""
         self._kind, self._begun = kind, self._begun + 1
         self._bars.advance(self._task)
         self._say()
 
     def written(self) -> None:
-        """One picture is done."""
+        """Called after a picture is written."""
         self._count += 1
         self._say()
 
@@ -221,7 +226,7 @@ class PicturesDisplay(Display):
 
 
 class LoadingDisplay(Display):
-    """A bar that appears after a moment; nothing is shown when the work ends before."""
+    """Shows a bar after MOMENT_S seconds. If the work ends earlier, nothing is shown."""
 
     def __init__(self, what: str, console: Console | None = None) -> None:
         description = TextColumn("{task.description}", markup=False)
@@ -241,7 +246,10 @@ class LoadingDisplay(Display):
         super().__exit__(kind, error, trace)
 
     def progress(self, done: int, total: int) -> None:
-        """Bytes of the file read so far and in all; what follows the reading has no known length."""
+        """Called with the bytes of the file read so far and the total.
+
+        The work after reading has no known length.
+        """
         self._bars.update(self._task, completed=done, total=total if done < total else None)
 
     def _show(self) -> None:
@@ -253,9 +261,11 @@ class LoadingDisplay(Display):
 
 @contextmanager
 def loading(request: load.GraphName, console: Console | None = None) -> Iterator[load.Progress]:
-    """A context around the loading of a graph; its value is called with the bytes read.
-    While a graph is converted or generated, a terminal shows a bar, other outputs one line. Another line
-    names the library that has read a file, if one has.
+    """Return a context in which a graph is loaded. Its value is a function that shows the bytes read and the
+    total.
+
+    While a graph is converted or generated, a terminal shows a bar, and any other output gets one line. If a
+    library of another project has read the file, another line names the library.
     """
     what = f"{'generating' if request.generator else 'converting'} {request.path or request.name}"
     with LoadingDisplay(what, console) as display:
@@ -265,6 +275,9 @@ def loading(request: load.GraphName, console: Console | None = None) -> Iterator
 
 
 def load_with_progress(request: load.GraphName, console: Console | None = None) -> Graph:
-    """The graph, as :func:`bfsbench.graphs.load.load` gives it and with its errors."""
+    """Return a graph, and show the progress of loading it.
+
+    Raises the errors of :func:`bfsbench.graphs.load.load`.
+    """
     with loading(request, console) as read:
         return load.load_parsed(request, read)

@@ -1,4 +1,4 @@
-"""``bfsbench report``: tables, pictures and a page from result files."""
+"""Define the command ``bfsbench report``, which makes tables, pictures and a page from result files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 
 
 class Inches(click.ParamType[float]):
-    """A length with its unit, converted to inches."""
+    """A length with its unit in, cm or mm, converted to inches."""
 
     name = "LENGTH"
 
@@ -50,8 +50,8 @@ class Inches(click.ParamType[float]):
     "--table",
     "names",
     completion.tables,
-    f"Which tables: {', '.join(TABLES)}. Default: all but levels and the matrix, a ranking of several graphs "
-    "only, no heat maps of emulated kernels.",
+    f"Which tables: {', '.join(TABLES)}. Default: all except levels, the matrix, rankings of one graph, and "
+    "heat maps of emulated kernels.",
 )
 @names_option(
     "--plot",
@@ -64,17 +64,17 @@ class Inches(click.ParamType[float]):
     "--format",
     "style",
     type=click.Choice((*FORMATS, PAGE, *PICTURES)),
-    help="html is one page with everything, for a browser; png, svg and pdf are pictures; latex takes the "
-    "package booktabs. By default what the name of --out means (x.html, x.tex, x.png and so on), else text.",
+    help="html is one page with everything, for a browser. png, svg and pdf are pictures. latex needs the "
+    "package booktabs. By default the suffix of --out decides (x.html, x.tex, x.png), else text.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Write to this file instead of the terminal. Pictures: to this folder; with a name such as x.png "
-    "the one picture, by default the bars, or several beside each other as x-NAME.png.",
+    help="Write to this file instead of the terminal. Pictures are written to this folder. A name such as "
+    "x.png gets one picture, by default the bars, and several pictures become x-NAME.png.",
 )
 @click.option(
-    "--width", type=Inches(), help="Of pictures: such as 3.3in, 84mm or 8.4cm, as for a column of a paper."
+    "--width", type=Inches(), help="Width of pictures, such as 3.3in, 84mm or 8.4cm for a column of a paper."
 )
 def command(
     files: tuple[Path, ...],
@@ -87,7 +87,7 @@ def command(
     out: Path | None,
     width: float | None,
 ) -> None:
-    """Make tables, pictures or a page from result FILES; by default from the newest in results/.
+    """Make tables, pictures or a page from result FILES; by default from the newest file in results/.
 
     Options that take NAMES may be repeated or given a list with commas. Times of emulated kernels (backend
     cpu) get tables and pictures of their own.
@@ -129,7 +129,6 @@ def command(
 
 
 def _style(style: str | None, out: Path | None) -> str:
-    """The format asked for, or else what the name of the file means."""
     suffix = "" if out is None else out.suffix.lower().removeprefix(".")
     if style is None and suffix in (PAGE, *PICTURES):
         return suffix
@@ -137,7 +136,6 @@ def _style(style: str | None, out: Path | None) -> str:
 
 
 def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | None) -> None:
-    """Raises UsageError for unknown names and options that exclude each other."""
     for what, chosen, known in (("table", names, TABLES), ("plot", kinds, PLOTS)):
         for name in chosen:
             if name not in known:
@@ -160,7 +158,10 @@ def _draw(
     style: str,
     width: float | None,
 ) -> None:
-    """Write pictures of these kinds and list them; without kinds, of all that have data."""
+    """Write pictures of these kinds and list them.
+
+    Without kinds, write all pictures that the rows have data for.
+    """
     from bfsbench.cli.progress import PicturesDisplay
 
     written = []
@@ -192,7 +193,7 @@ def _drawn(
 
 
 def _newest() -> Path:
-    """The newest result file that holds a row, or the newest if none does."""
+    """Return the newest result file that holds a row, or the newest file if none does."""
     folder = Path("results")
     if not any(folder.glob("*.csv")):
         raise UsageError("no result file in results/: name one, or make one with 'bfsbench run'")
@@ -201,7 +202,6 @@ def _newest() -> Path:
 
 
 def _holds_rows(path: Path) -> bool:
-    """Whether any row follows the header."""
     try:
         with path.open("rb") as file:
             return len(list(islice(file, 2))) == 2

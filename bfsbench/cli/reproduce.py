@@ -1,4 +1,5 @@
-"""``bfsbench reproduce``: the papers' tables and figures, the user's own experiments, and Graph500."""
+"""Define the command ``bfsbench reproduce``, which runs experiments of the papers, of the user, and
+Graph500."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from bfsbench.rows.point import KnobValue
 
 _OPTIONS = ("names", "scale", "variant", "backend", "schedule_seed", "out")
-"""Parameters of the command that the benchmark has, besides knobs."""
+"""Parameters of the command that also apply to the Graph500 benchmark, besides knobs."""
 
 
 def run_graph500(
@@ -42,7 +43,10 @@ def run_graph500(
     schedule_seed: int,
     out: Path,
 ) -> None:
-    """Do the benchmark, show its report and write it beside the rows. Raises BfsbenchError."""
+    """Run the Graph500 benchmark, print its report, and write the report beside the rows.
+
+    Raises BfsbenchError.
+    """
     from bfsbench.bench.child import in_child
     from bfsbench.experiments.graph500.benchmark import Asked, run
     from bfsbench.support.storage import output
@@ -69,7 +73,6 @@ def run_graph500(
 
 
 def _require_own_options(context: click.Context) -> None:
-    """Raises UsageError for an option that the benchmark's rules leave no room for."""
     for option in context.command.params:
         name = option.name or ""
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -82,26 +85,26 @@ RESULTS = Path("results")
 
 @click.command(cls=SectionedCommand, short_help="Reproduce the papers' tables and figures.")
 @click.argument("names", nargs=-1, metavar="[NAME|FILE.toml]...", shell_complete=completion.experiments)
-@click.option("--list", "show", is_flag=True, help="Show the experiments there are.")
+@click.option("--list", "show", is_flag=True, help="Show all experiments.")
 @click.option("--dry-run", is_flag=True, help="Print what would be measured and how long it may take.")
 @click.option(
     "--scale",
     type=Number(min=0, min_open=True),
     metavar="S",
-    help="Shrink every graph to about this share of its vertices; results are marked as shrunk. Of graph500: "
-    "2^S vertices.",
+    help="Shrink every graph to about this share of its vertices; results are marked as shrunk. For "
+    "graph500: 2^S vertices.",
 )
 @click.option(
     "--variant",
     metavar="LIST",
     shell_complete=completion.variants,
-    help="Measure only these searches. Of graph500: the search, to which knobs apply, by default adaptive.",
+    help="Measure only these searches. For graph500: the search, by default adaptive, to which knobs apply.",
 )
 @click.option(
     "--tune",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Tune with at most N points per knob, or per search where the file counts so; 0: not at all.",
+    help="Tune with at most N points per knob, or per search if the file says so; 0: do not tune.",
 )
 @click.option(
     "--minutes",
@@ -112,9 +115,11 @@ RESULTS = Path("results")
 @click.option(
     "--stand-ins",
     is_flag=True,
-    help="Where a graph is missing, search a similar one; results are marked as from a stand-in.",
+    help="If a graph is missing, search a similar graph instead; results are marked as from a stand-in.",
 )
-@click.option("--graph", "graphs", multiple=True, metavar="LABELS", help="Only these graphs.")
+@click.option(
+    "--graph", "graphs", multiple=True, metavar="LABELS", help="Search only the graphs with these labels."
+)
 @measuring_options("profile", "parents")
 @click.option(
     "--out",
@@ -148,11 +153,11 @@ def reproduce(
 ) -> None:
     """Run experiments: NAMEs of the papers' tables and figures, or FILEs of your own.
 
-    Each makes a result file, which 'bfsbench report' reads as well, and the experiment's tables and pictures:
-    our times, the paper's beside them with the machine they were taken on, and whether its claims hold here.
-    Points that fail become rows that say why; the exit code is then 1.
+    Each experiment makes a result file, which 'bfsbench report' reads as well, and its tables and pictures.
+    They show the measured times, the paper's times with the machine they were taken on, and whether the
+    paper's claims hold here. Points that fail become rows that say why, and the exit code is then 1.
 
-    'graph500 --scale S' is the Graph500 benchmark, by its rules: 64 sources, each searched from once, parents
+    'graph500 --scale S' is the Graph500 benchmark, by its rules: 64 sources, one search from each, parents
     inside the time, every tree checked. Its report is written as graph500-S-NAME.txt.
     """
     from bfsbench.experiments import find
@@ -195,7 +200,9 @@ def reproduce(
 
 
 def _require_shares(names: tuple[str, ...], scale: float | None, knobs: Mapping[str, str | None]) -> None:
-    """Raises UsageError for options of graph500 where it is not what is run, or not alone."""
+    """Raise UsageError for options that only graph500 has, and if graph500 is named beside other
+    experiments.
+    """
     if graph500.NAME in names:
         raise UsageError(
             f"{graph500.NAME} is run alone: its --scale is another than that of the papers' graphs"
@@ -220,8 +227,10 @@ def _print_list() -> None:
 def _chosen(
     experiment: Experiment, labels: list[str], scale: float, stand_ins: bool, can_do_without: bool
 ) -> list[Choice]:
-    """The graphs searched for these labels, or for all. Raises UsageError for a missing one, or only warns
-    where the command ``can_do_without``."""
+    """Return the graphs with these labels, or all graphs of an experiment.
+
+    Raises UsageError for a missing graph, or only prints a warning if the command ``can_do_without`` it.
+    """
     from bfsbench.experiments.choice import choose, require_all
 
     known = {use.title: use for use in experiment.graphs}
@@ -242,7 +251,10 @@ def _chosen(
 def _measure(
     experiment: Experiment, choices: list[Choice], measuring: Method, out: Path, deadline: float | None
 ) -> bool:
-    """Measure until the deadline on the monotonic clock; returns whether all points begun have a time."""
+    """Measure until the deadline, in seconds on the monotonic clock.
+
+    Returns whether all measured points have a time.
+    """
     from bfsbench.bench.plan import Until
     from bfsbench.experiments.sweeps import works_of
 
@@ -261,7 +273,6 @@ def _measure(
 
 
 def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method) -> None:
-    """Print how many points there are and how long they may take."""
     from bfsbench.bench.plan import Several
     from bfsbench.bench.sweep import preview
     from bfsbench.experiments.sweeps import RULE, Experience, works_of
@@ -276,14 +287,13 @@ def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method
 
 
 def _loaded(choices: list[Choice]) -> dict[str, Graph]:
-    """The graphs by their full names."""
     from bfsbench.cli.progress import load_with_progress
 
     return {choice.full_name: load_with_progress(choice.request) for choice in choices}
 
 
 def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[str, Graph]) -> None:
-    """Print the tables, and write them as NAME.md, and the pictures where matplotlib is installed."""
+    """Print the tables and write them as NAME.md. Also write the pictures, if matplotlib is installed."""
     from bfsbench.cli.options import rendered
     from bfsbench.experiments.outcome import read_outcome
     from bfsbench.experiments.tables import tables, texts

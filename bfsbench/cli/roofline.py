@@ -1,4 +1,4 @@
-"""``bfsbench roofline``: how far searches are from their device's ceilings."""
+"""Define the command ``bfsbench roofline``, which compares searches with their device's ceilings."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from bfsbench.rows.results import read_results, result_files
     "--ceilings",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What 'bfsbench probe' measured on the same device; by default the file beside FILES.",
+    help="Ceilings that 'bfsbench probe' measured on the device; by default the file beside FILES.",
 )
 @row_filters
 @output_options
@@ -28,13 +28,13 @@ def command(
     style: str | None,
     out: Path | None,
 ) -> None:
-    """Compare the searches of result FILES with the ceilings of the device they ran on.
+    """Compare the searches of result FILES with the ceilings of the device that they ran on.
 
-    For the fastest search of each variant, graph and source: edges read and bytes moved a second, the least
-    time that latency, random access and bandwidth allow, which of them bounds the search, and its share of
-    the time measured. Edges are counted where there are level profiles beside the files ('bfsbench run
-    --profile'), and otherwise modelled from the rows; each line says which. 'bfsbench report --plot roofline'
-    draws the shares.
+    The table has one row for the fastest search of each variant, graph and source. It shows edges read and
+    bytes moved per second, and the least time that latency, random access and bandwidth allow. It also shows
+    which of the three bounds the search, and the share of the least time in the measured time. Edges are
+    counted if there are level profiles beside the files ('bfsbench run --profile'), and otherwise modelled
+    from the rows. Each line says which. 'bfsbench report --plot roofline' draws the shares.
     """
     from bfsbench.reports.levels import read_levels
     from bfsbench.reports.roofline import roofline

@@ -1,4 +1,4 @@
-"""``bfsbench run``: sweeps variants over graphs, grids, blocks and knobs.
+"""Define the command ``bfsbench run``, which sweeps variants over graphs, grids, blocks and knobs.
 
 With ``--sanitizer`` the sweep runs under NVIDIA's compute-sanitizer, which finds faults of kernels on a GPU.
 """
@@ -44,15 +44,17 @@ if TYPE_CHECKING:
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _OF_ROWS = ("--out", "--repeats", "--resume", "--retry-failed")
-"""Options that have no effect where no rows are kept."""
+"""Options that have no effect if no rows are kept."""
 _MARK = "========= "
 _MOST_SHOWN = 20
 
 
 def sanitize(tool: str, words: Sequence[str]) -> bool:
-    """Run ``bfsbench WORDS`` under a tool, each point with one repeat and without a result file to keep;
-    print the findings. Returns whether there are none. Raises ToolchainError where there is no
-    compute-sanitizer, UsageError for options that exclude it and where the sweep itself cannot be run.
+    """Run ``bfsbench WORDS`` under a tool of compute-sanitizer, and print the findings. Returns whether there
+    are none.
+
+    Each point runs with one repeat, and no result file is kept. Raises ToolchainError if compute-sanitizer is
+    not installed. Raises UsageError for options that exclude it, and if the sweep itself cannot run.
     """
     program = shutil.which("compute-sanitizer")
     if program is None:
@@ -82,7 +84,6 @@ def sanitize(tool: str, words: Sequence[str]) -> bool:
 
 
 def _without_sanitizer(words: Sequence[str]) -> Iterable[str]:
-    """The words without ``--sanitizer TOOL`` or ``--sanitizer=TOOL``."""
     rest = iter(words)
     for word in rest:
         if word == "--sanitizer":
@@ -92,10 +93,10 @@ def _without_sanitizer(words: Sequence[str]) -> Iterable[str]:
 
 
 def findings(log: str) -> Iterable[str]:
-    """The errors in a log of compute-sanitizer, each with the source line where it says one.
+    """Yield the errors in a log of compute-sanitizer, each with its source line if the log names it.
 
-    An error begins with a line that is not indented behind the mark; ``in FILE:LINE`` in it or in the next
-    line is where the kernel was.
+    An error begins with a line that is not indented after ``=========``. The text ``in FILE:LINE`` in this
+    line or in the next line is the place in the kernel.
     """
     lines = [line.removeprefix(_MARK) for line in log.splitlines() if line.startswith(_MARK)]
     for place, line in enumerate(lines):
@@ -118,30 +119,33 @@ def findings(log: str) -> Iterable[str]:
 @click.option(
     "--family",
     type=click.Choice(list(all_families())),
-    help="What is asked about graphs; by default what the variants answer.",
+    help="Problem to solve; by default the variants' problem.",
 )
 @variants_option("Names or aliases, or 'all' of the family (see 'bfsbench list variants').", default=("all",))
 @list_option(
-    "--grid", "Most blocks a launch may have; 'auto' is work / block.", default="auto", show_default=True
-)
-@list_option(
-    "--block",
-    "Threads a block; 'auto' is what suits a variant, mostly 256.",
+    "--grid",
+    "Most blocks per launch; 'auto' is the work divided by the block.",
     default="auto",
     show_default=True,
 )
-@preset_option("Knobs that are not given as options")
+@list_option(
+    "--block",
+    "Threads per block; 'auto' is the variant's default, mostly 256.",
+    default="auto",
+    show_default=True,
+)
+@preset_option("Values of knobs that are not given as options")
 @source_options
 @click.option("--seed", default=0, show_default=True, help="Seed that chooses the sources.")
 @measuring_options()
 @out_option("run")
-@click.option("--dry-run", is_flag=True, help="Print what would be measured, and measure nothing.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be measured.")
 @click.option("--quiet", is_flag=True, help="Show errors only.")
-@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON per event.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per event.")
 @click.option(
     "--sanitizer",
     type=click.Choice(TOOLS),
-    help="Run each point once under this tool of NVIDIA's compute-sanitizer, and say what it finds.",
+    help="Run each point once under this tool of NVIDIA's compute-sanitizer.",
 )
 def run(
     datasets: tuple[str, ...],
@@ -164,10 +168,11 @@ def run(
 ) -> None:
     """Measure every combination of graph, source, variant, grid, block and knob values.
 
-    A point is run once and checked, against the sequential search or, of all-pairs shortest paths, which have
-    no source, against SciPy. Then it is timed --repeats times. Each becomes a row of the result file as soon
-    as it is measured; points that fail become rows that say why, and make the exit code 1. LIST is
-    comma-separated; FIRST:LAST:xF and FIRST:LAST:+S are ranges. Knobs of variants have options of their own.
+    A point is run once and checked against the sequential search. All-pairs shortest paths, which have no
+    source, are checked against SciPy. Then the point is timed --repeats times. Each point becomes a row of
+    the result file as soon as it is measured. Points that fail become rows that say why, and the exit code is
+    then 1. LIST is comma-separated, and FIRST:LAST:xF and FIRST:LAST:+S are ranges. Knobs of variants have
+    options of their own.
     """
     from bfsbench.bench.plan import Axes, Crossing, chosen_variants
     from bfsbench.bench.sweep import preview
@@ -192,7 +197,10 @@ def run(
 
 
 def _progress(quiet: bool, as_json: bool) -> SweepProgress | None:
-    """Returns the progress that the options ask for, None for the usual display. Raises UsageError."""
+    """Return the progress display that ``--quiet`` or ``--json`` selects, or None for the default display.
+
+    Raises UsageError if the two options are combined.
+    """
     from bfsbench.bench.sweep import SweepProgress
     from bfsbench.cli.progress import JsonLines
 

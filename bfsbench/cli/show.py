@@ -1,4 +1,4 @@
-"""``bfsbench show``: describes one variant."""
+"""Define the command ``bfsbench show``, which describes one variant."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Sweeps of commands: their options, the display of their progress, and the summary at the end."""
+"""Provide options, the display of progress and the final summary for all commands that sweep."""
 
 from __future__ import annotations
 
@@ -47,19 +47,22 @@ source_options = together(
 
 
 def preset_option(use: str) -> Declaration:
-    """``--knobs``; ``use`` says which knobs get a preset's values."""
+    """Return the option ``--knobs``.
+
+    Its help text begins with ``use``, the knobs that get a preset's values.
+    """
     return click.option(
         "--knobs",
         "preset",
         default=PRESETS[0],
         show_default=True,
         type=click.Choice(PRESETS),
-        help=f"{use}: defaults, the paper's values, or those of the paper's rules for the graph.",
+        help=f"{use}: defaults, the paper's values, or values by the paper's rules for the graph.",
     )
 
 
 def out_option(command: str) -> Declaration:
-    """``--out``; its default has the command's name, see ``result_file``."""
+    """Return the option ``--out``. The name of its default file begins with the name of the command."""
     return click.option(
         "--out",
         type=click.Path(dir_okay=False, path_type=Path),
@@ -69,7 +72,10 @@ def out_option(command: str) -> Declaration:
 
 
 def given_knobs(options: Mapping[str, str | None]) -> dict[str, list[KnobValue]]:
-    """Knob values by name, of the options that were given. Raises UsageError for a malformed range."""
+    """Return the values of knobs whose options were given, by knob name.
+
+    Raises UsageError for a malformed range.
+    """
     return {
         name.removeprefix(KNOB_PREFIX): axis_language.expand(text)
         for name, text in options.items()
@@ -80,7 +86,10 @@ def given_knobs(options: Mapping[str, str | None]) -> dict[str, list[KnobValue]]
 def source_choice(
     family: Family, source: str | None, source_id: str | None, count: int | None, seed: int
 ) -> SourceChoice:
-    """The sources of ``source_options``. Raises UsageError for anything but a list of vertices."""
+    """Return the choice of sources that the options ``--source``, ``--source-id`` and ``--sources`` describe.
+
+    Raises UsageError for anything but a list of vertices.
+    """
     from bfsbench.bench.plan import SourceChoice
 
     if source is not None and source_id is not None:
@@ -98,7 +107,7 @@ def source_choice(
 
 
 def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
-    """The request to :func:`bfsbench.bench.sweep.sweep`. Raises UsageError, ToolchainError."""
+    """Return a request to :func:`bfsbench.bench.sweep.sweep`. Raises UsageError and ToolchainError."""
     from bfsbench.bench.sweep import SweepRequest
     from bfsbench.cluster.runners import runner_maker
 
@@ -106,8 +115,11 @@ def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
 
 
 def result_file(method: Method, out: Path | None, command: str) -> Path | None:
-    """The result file: ``out``, else a file named by the time, unless a sweep is to be resumed. Raises
-    UsageError for a name that other files have."""
+    """Return the path of the result file: ``out``, or else a file in results/ that is named by the time.
+
+    Returns None if a sweep is to be resumed without ``out``. Raises UsageError if ``out`` has the suffix of
+    another kind of file, such as level profiles.
+    """
     from bfsbench.rows.results import OTHER_SUFFIXES
 
     if out and out.name.endswith(OTHER_SUFFIXES):
@@ -117,8 +129,10 @@ def result_file(method: Method, out: Path | None, command: str) -> Path | None:
 
 
 def measuring_options(*without: str) -> Declaration:
-    """The measuring options except those ``without`` an effect on the command, which gets them as
-    ``measuring``."""
+    """Return a decorator that adds the measuring options to a command, except the options in ``without``.
+
+    The command gets their values as the argument ``measuring``, a Method.
+    """
     own = [name for name in OPTIONS if name not in without]
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
@@ -132,7 +146,10 @@ def measuring_options(*without: str) -> Declaration:
 
 
 def names(items: Sequence[str], option: str) -> list[str]:
-    """The names in an option that may be repeated, each time with a list."""
+    """Return the names in an option that may be repeated, each time with a list.
+
+    Raises UsageError if there are none.
+    """
     found = [name for item in items for name in axis_language.split_list(item)]
     if not found:
         raise UsageError(f"{option} names none")
@@ -140,7 +157,10 @@ def names(items: Sequence[str], option: str) -> list[str]:
 
 
 def variants_of(words: Sequence[str]) -> list[type[Variant]]:
-    """Variants by name, and all that folders declare; ``all`` is each that has kernels. Raises UsageError."""
+    """Return the variants of these names, and all variants that folders declare.
+
+    The name ``all`` stands for every variant that has kernels. Raises UsageError.
+    """
     chosen: list[type[Variant]] = []
     for word in words:
         if Path(word).suffix in (".cu", ".py") and Path(word).is_file():
@@ -153,7 +173,7 @@ def variants_of(words: Sequence[str]) -> list[type[Variant]]:
 
 
 def graphs_named(datasets: Sequence[str]) -> list[GraphName]:
-    """The graphs; finding them reads no more than a header. A file's name may have commas."""
+    """Return the graphs of these names, without loading them. The name of a file may contain commas."""
     from bfsbench.graphs.load import is_file, resolve
 
     lists = ([item] if is_file(item) else names([item], "--dataset") for item in datasets)
@@ -161,8 +181,10 @@ def graphs_named(datasets: Sequence[str]) -> list[GraphName]:
 
 
 def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
-    """Run a sweep, with a display unless ``progress`` is given. After an interrupt the last line says how to
-    continue it."""
+    """Run a sweep, with a display unless ``progress`` is given. Returns the outcome.
+
+    After an interrupt the last line on stderr says how to continue the sweep.
+    """
     from bfsbench.bench.sweep import sweep
     from bfsbench.cli.progress import SweepDisplay
 
@@ -177,8 +199,10 @@ def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> S
 
 
 def carry_out_points(request: SweepRequest, progress: SweepProgress | None = None) -> bool:
-    """Carry out a sweep. Without ``progress``, show its display and a summary. Returns whether all of its
-    points have a time."""
+    """Run a sweep.
+
+    Without ``progress``, show its display and a summary. Returns whether all points have a time.
+    """
     outcome = carry_out(request, progress)
     if progress:
         return not outcome.failed
@@ -191,7 +215,7 @@ def carry_out_points(request: SweepRequest, progress: SweepProgress | None = Non
 
 
 def show_summary(outcome: SweepOutcome, path: Path | None) -> None:
-    """Print of each graph the best of each search, and what failed."""
+    """Print the best result of each search on each graph, and the points that failed."""
     from bfsbench.cli.options import rendered
     from bfsbench.reports import summary
     from bfsbench.reports.levels import read_levels
@@ -202,7 +226,7 @@ def show_summary(outcome: SweepOutcome, path: Path | None) -> None:
 
 
 def print_plan(points: Sequence[Point], repeats: int) -> None:
-    """Print how many points of each graph, variant and backend there are."""
+    """Print how many points each graph, variant and backend has."""
     from tabulate import tabulate
 
     from bfsbench.rows.point import row_name
@@ -216,7 +240,9 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 
 
 def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
-    """Print how much memory opening each graph takes, and the searches that declare a formula."""
+    """Print how much memory opening each graph takes, and the memory of searches that declare a formula for
+    it.
+    """
     from bfsbench.graphs.estimate import known_vertices, memory_lines
     from bfsbench.variants import find
 

@@ -1,4 +1,4 @@
-"""``bfsbench text``: a text whose numbers come from rows."""
+"""Define the command ``bfsbench text``, which writes a text whose numbers come from result files."""
 
 from pathlib import Path
 
@@ -16,17 +16,17 @@ from bfsbench.support.errors import BfsbenchError, InputError
     show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Folder that the template's file names begin in.",
+    help="Folder of the result files that the template names.",
 )
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write it."
+    "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write the text."
 )
-@click.option("--check", is_flag=True, help="Write nothing: exit with 1 unless FILE is up to date.")
+@click.option("--check", is_flag=True, help="Write nothing, and exit with 1 unless FILE is up to date.")
 def command(template: Path, folder: Path, out: Path | None, check: bool) -> None:
     """Fill in a TEMPLATE, a Jinja2 file, with numbers from result files, and print or write the text.
 
     A template opens files by {{ rows("h200/all-variants.csv") }} and quotes them, as in {{
-    all.of(graph="wave", variant="luo").ms | number }}. Rows that are not there are an error.
+    all.of(graph="wave", variant="luo").ms | number }}. Missing rows are an error.
     bfsbench/experiments/texts.py describes the functions of templates.
     """
     from bfsbench.cli import COMMANDS

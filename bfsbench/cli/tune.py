@@ -1,4 +1,4 @@
-"""``bfsbench tune``: finds the fastest configuration."""
+"""Define the command ``bfsbench tune``, which finds the fastest configuration."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=SectionedCommand, short_help="Find the fastest grid, block and knobs of a variant on a graph."
 )
-@datasets_option("Names, files or generators, as for 'bfsbench run'. Each variant is tuned on each of them.")
+@datasets_option("Names, files or generators, as for 'bfsbench run'. Each variant is tuned on each graph.")
 @variants_option("Names or aliases, or 'all'.", required=True)
 @list_option("--grid", "Grids to choose from; by default auto and 1, 2, 4 .. 32 blocks per multiprocessor.")
 @list_option("--block", "Blocks to choose from; by default 32, 64 .. 1024 threads.")
@@ -49,21 +49,21 @@ if TYPE_CHECKING:
     "--points",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Points to measure for each variant and graph, including those that --resume finds.",
+    help="Points to measure for each variant and graph, including points that --resume finds in the file.",
 )
 @click.option(
     "--minutes",
     type=Number(min=0, min_open=True),
     metavar="M",
-    help="Minutes for each variant and graph: no configuration is begun after them.",
+    help="Minutes for each variant and graph. No configuration begins after this time.",
 )
 @click.option(
     "--method",
     default=METHODS[0],
     show_default=True,
     type=click.Choice(METHODS),
-    help="One axis at a time and then Optuna's Bayesian optimisation; one axis at a time until a round "
-    "changes nothing; or every configuration.",
+    help="optuna: one axis at a time, then Optuna's Bayesian optimisation. axes: one axis at a time, until a "
+    "round changes nothing. restarts: axes from random configurations. exhaustive: every configuration.",
 )
 def tune(
     datasets: tuple[str, ...],
@@ -86,7 +86,7 @@ def tune(
 
     Configurations are compared by the median of search_ms over the sources. Every point becomes a row of the
     result file, as from 'bfsbench run'. Knobs without a list are chosen from their choices, or from values
-    around their default. The same seed chooses the same configurations, so --resume goes on where a tuning
+    around their default. A seed always chooses the same configurations, so --resume continues where a tuning
     stopped. At the end the best configuration is printed as a 'bfsbench run' line. Host programs without
     knobs take one point.
     """
@@ -112,7 +112,7 @@ def tune(
 
 
 def _say_what_was_found(tuning: Tuning, path: Path | None) -> bool:
-    """Print the best configuration; returns whether anything could be timed."""
+    """Print the best configuration of a tuning. Returns whether any configuration could be timed."""
     from bfsbench.bench.tune import best
 
     (variant,) = tuning.variants
@@ -136,7 +136,7 @@ def _say_what_was_found(tuning: Tuning, path: Path | None) -> bool:
 
 
 def run_line(tuning: Tuning, configuration: Configuration) -> str:
-    """The command that measures a configuration again."""
+    """Return the command that measures a configuration again."""
     point = tuning.space.point(configuration, tuning.chosen[0])
     words = ["bfsbench", "run", "--dataset", point.graph, "--variant", point.variant]
     if point.backend != "host":

@@ -1,4 +1,4 @@
-"""``bfsbench worker``: this machine's GPUs for a cluster."""
+"""Define the command ``bfsbench worker``, which offers this machine's GPUs to a cluster."""
 
 import asyncio
 from functools import partial
@@ -14,21 +14,21 @@ from bfsbench.cli.options import measuring_option
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many; by default one a visible GPU, or one a core where there is none.",
+    help="Number of workers; by default one per visible GPU, or one per core without a GPU.",
 )
 @measuring_option("tls")
 @click.option(
     "--insecure",
     is_flag=True,
-    help="Serve a scheduler on another machine without --tls: whoever reaches a worker can run code as you.",
+    help="Serve a scheduler on another machine without --tls. Whoever reaches a worker can run code as you.",
 )
 def command(address: str, workers: int | None, tls: str | None, insecure: bool) -> None:
-    """Run worker processes for the Dask scheduler at this address, one a GPU, until it ends.
+    """Run worker processes for the Dask scheduler at this address, one per GPU, until the scheduler ends.
 
-    'dask scheduler' starts a scheduler, 'bfsbench run --cluster dask://HOST:PORT' a sweep on its workers.
-    If the scheduler is on this machine, workers listen on 127.0.0.1 alone. Otherwise they listen on all
-    addresses, so --tls or --insecure is needed.
-    With Slurm: srun --ntasks-per-node=1 --gpus-per-node=8 bfsbench worker dask://HOST:PORT
+    'dask scheduler' starts a scheduler. 'bfsbench run --cluster dask://HOST:PORT' starts a sweep on its
+    workers. If the scheduler is on this machine, workers listen on 127.0.0.1 alone. Otherwise they listen on
+    all addresses, so --tls or --insecure is needed. With Slurm: srun --ntasks-per-node=1 --gpus-per-node=8
+    bfsbench worker dask://HOST:PORT
     """
     from bfsbench.cluster.address import Running, host_and_port, is_loopback
     from bfsbench.cluster.certificates import Certificates

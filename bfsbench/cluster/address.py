@@ -1,4 +1,5 @@
-"""Where the workers of a sweep are: ``local[:N]``, ``dask://HOST:PORT`` or jobs, such as ``slurm[:FILE]``."""
+"""Parse where the workers of a sweep are: ``local[:N]``, ``dask://HOST:PORT`` or jobs, as in
+``slurm[:FILE]``."""
 
 import ipaddress
 import re
@@ -15,23 +16,25 @@ FORMS = f"local[:N], dask://HOST:PORT or {'|'.join(QUEUES)}[:FILE]"
 
 @dataclass(frozen=True)
 class Local:
-    """Workers on this machine: ``count`` of them, None for one a GPU."""
+    """Workers on this machine. ``count`` is their number, and None stands for one per GPU."""
 
     count: int | None = None
 
 
 @dataclass(frozen=True)
 class Running:
-    """A Dask scheduler that runs already, with its workers."""
+    """A Dask scheduler that runs already, and its workers."""
 
     scheduler: str
-    """``HOST:PORT``."""
+    """The scheduler's address as ``HOST:PORT``."""
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """Workers that are jobs of a batch system, one of QUEUES, with one GPU each; ``settings`` are read from
-    the user's Dask configuration where there is no file."""
+    """Workers that are jobs of a batch system in QUEUES, with one GPU each.
+
+    ``settings`` is a TOML file about the jobs. None stands for the user's Dask configuration.
+    """
 
     queue: str
     settings: Path | None = None
@@ -41,7 +44,7 @@ Place = Local | Running | Jobs
 
 
 def parse(text: str) -> Place:
-    """Raises UsageError for anything but FORMS."""
+    """Parse the value of ``--cluster``. Raises UsageError if it has none of the forms in FORMS."""
     kind, colon, rest = text.partition(":")
     if kind == "local" and not colon:
         return Local()
@@ -57,9 +60,9 @@ def parse(text: str) -> Place:
 
 
 def host_and_port(text: str) -> str:
-    """``HOST:PORT`` of ``dask://HOST:PORT``, or of ``tcp://`` and ``tls://`` as Dask prints it.
+    """Return ``HOST:PORT`` from ``dask://HOST:PORT``, ``tcp://HOST:PORT`` or ``tls://HOST:PORT``.
 
-    Raises UsageError.
+    Raises UsageError for any other text.
     """
     match = re.fullmatch(r"(?:dask|tcp|tls)://([^/\s]+):(\d{1,5})", text, re.ASCII)
     if match is None or not 0 < int(match[2]) < 2**16:
@@ -68,7 +71,7 @@ def host_and_port(text: str) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether ``tcp://HOST:PORT``, with or without its scheme, can be reached from this machine alone."""
+    """Return whether only this machine can reach ``tcp://HOST:PORT``. The scheme may be missing."""
     host = address.rpartition("://")[2].rpartition(":")[0].strip("[]")
     try:
         found = {entry[4][0] for entry in socket.getaddrinfo(host, None)}

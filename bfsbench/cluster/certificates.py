@@ -1,8 +1,8 @@
-"""Who may join a cluster: certificates for Dask's TLS.
+"""Make and read the certificates that control who may join a cluster, for Dask's TLS.
 
 Whoever reaches a Dask scheduler or worker can run code there as the user who started it. With TLS each side
-shows a certificate, and accepts only those that the same authority has signed. One folder has all that a
-scheduler, its workers and its clients need. Whoever can read it is trusted with all of them.
+shows a certificate, and accepts only certificates that its own authority has signed. One folder has all files
+that a scheduler, its workers and its clients need. Whoever can read the folder can join the cluster.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ _NAME = "bfsbench cluster"
 
 @dataclass(frozen=True)
 class Certificates:
-    """A folder with the authority's certificate, and a certificate it has signed with its private key."""
+    """A folder of three files, by which a process of a cluster proves that it may join.
+
+    They are an authority's certificate, a certificate signed by the authority, and the private key of the
+    signed certificate.
+    """
 
     folder: Path
 
@@ -49,8 +53,10 @@ class Certificates:
 
     @classmethod
     def of(cls, folder: Path) -> Certificates:
-        """The certificates in a folder. Raises InputError when one cannot be read, or when others can read
-        the key."""
+        """Return the certificates in a folder.
+
+        Raises InputError if a file cannot be read, or if others can read the key.
+        """
         found = cls(folder.expanduser().resolve())
         for path in found.files:
             try:
@@ -64,12 +70,17 @@ class Certificates:
 
     @classmethod
     def named(cls, folder: str | None) -> Certificates | None:
-        """The certificates that the option ``tls`` names. Raises InputError as ``of`` does."""
+        """Return the certificates in the folder that the option ``tls`` names, or None without the option.
+
+        Raises InputError if a file cannot be read, or if others can read the key.
+        """
         return None if folder is None else cls.of(Path(folder))
 
     def security(self) -> Security:
-        """Dask's Security object, the same for each part of a cluster. Raises InputError for invalid
-        files."""
+        """Return Dask's Security object for a scheduler, worker or client.
+
+        Raises InputError for invalid files.
+        """
         import ssl
 
         from distributed import Security
@@ -85,7 +96,7 @@ class Certificates:
         return made
 
     def options(self) -> str:
-        """Options for the command 'dask scheduler'."""
+        """Return the options that make the command 'dask scheduler' use these certificates."""
         ca, certificate, key = self.files
         return f"--protocol tls --tls-ca-file {ca} --tls-cert {certificate} --tls-key {key}"
 
@@ -93,8 +104,9 @@ class Certificates:
 def make(folder: Path, days: int = DAYS) -> Certificates:
     """Make a folder of new certificates, which only the user can read.
 
-    The authority's key is never stored, so no other certificate can be signed later. Raises UsageError where
-    there are some already, ToolchainError without the library that makes them.
+    The authority's private key is never stored, so no other certificate can be signed later. Raises
+    UsageError if the folder has certificates already. Raises ToolchainError if the package cryptography is
+    not installed.
     """
     if importlib.util.find_spec("cryptography") is None:
         raise ToolchainError(f"certificates need cryptography: {sys.executable} -m pip install cryptography")
@@ -112,7 +124,9 @@ def make(folder: Path, days: int = DAYS) -> Certificates:
 
 
 def _signed(days: int) -> tuple[bytes, bytes, bytes]:
-    """The authority's certificate, another that it has signed, and the key of that one, as PEM."""
+    """Return an authority's certificate, a certificate signed by it, and the key of the signed certificate,
+    as PEM.
+    """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -127,7 +141,10 @@ def _signed(days: int) -> tuple[bytes, bytes, bytes]:
 def _certificate(
     public: EllipticCurvePublicKey, signer: EllipticCurvePrivateKey, issuer: Certificate | None, days: int
 ) -> Certificate:
-    """A certificate of a public key; without an issuer that of the authority itself."""
+    """Return a certificate of a public key, signed by ``signer``.
+
+    Without an issuer it is the authority's own certificate.
+    """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
 

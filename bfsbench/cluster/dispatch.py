@@ -1,4 +1,4 @@
-"""Giving points to workers, choosing which points each worker takes, and collecting the outcomes."""
+"""Give points to workers, choose the points of each worker, and collect the outcomes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 Group = tuple[Point, ...]
-"""Points that differ in their sources only, which one worker runs: their samples alternate."""
+"""Points that differ only in their sources. One worker times them in rotation."""
 
 
 class Shares:
-    """Groups that no worker has yet, by graph.
+    """The groups of points that no worker has yet, by graph.
 
-    A worker stays with a graph while that has groups. Then it takes the graph with the most work left per
-    worker on it, itself included. So workers spread over the graphs, and share the last ones. The work of a
-    point is estimated by the number of edges, ``sizes``. This is crude, but is corrected whenever a worker
-    needs a graph.
+    A worker keeps its graph while the graph has groups left. Then it takes the graph with the most work left
+    per worker, counting this worker. So workers spread over the graphs, and share the last graphs. The work
+    of a point is estimated by the graph's number of edges in ``sizes``. The estimate is crude, but workers
+    that finish early take another graph.
     """
 
     def __init__(self, groups: Iterable[Group], sizes: Mapping[str, int]) -> None:
@@ -45,7 +45,7 @@ class Shares:
         return sum(map(len, self._waiting.values()))
 
     def take(self, worker: str) -> Group | None:
-        """The next group for a worker; None when there is none."""
+        """Remove and return the next group for a worker, or None if there is none."""
         if not self._waiting.get(self._graph_of.get(worker, "")):
             self.leave(worker)
             others = Counter(self._graph_of.values())
@@ -60,31 +60,33 @@ class Shares:
         return self._waiting[self._graph_of[worker]].popleft()
 
     def give_back(self, *groups: Group) -> None:
-        """Return groups of one graph that were taken and not run; they are the next of their graph."""
+        """Put back groups of one graph that were taken and not run. They will be taken first."""
         self._waiting[groups[0][0].graph].extendleft(reversed(groups))
 
     def leave(self, worker: str) -> None:
-        """The worker has no graph any more."""
+        """Record that a worker has no graph any more."""
         self._graph_of.pop(worker, None)
 
 
 def _spread(groups: Sequence[list[Point]], workers: int) -> Iterator[list[Point]]:
-    """Splits groups of four points or more, as far as there are fewer groups than workers."""
+    """Split groups of at least four points into smaller groups, if there are fewer groups than workers."""
     parts = -(-workers // max(1, len(groups)))
     for group in groups:
         yield from evenly(group, max(1, min(parts, len(group) // 2)))
 
 
 AT_A_WORKER = 4
-"""Most tasks that a worker has: the one it runs, and the next, so that it does not wait. A new task takes
-about 10 ms to arrive, and groups may be shorter."""
+"""The most tasks that a worker holds: the task that it runs, and tasks that wait there.
+
+A new task takes about 10 ms to arrive, and a group may take less time.
+"""
 ANSWER_LIMIT_S = 2.0
-"""Seconds to fetch the result of a finished task; its worker may have died since."""
+"""Seconds to fetch the result of a finished task, whose worker may have died since."""
 
 
 @dataclass(frozen=True)
 class Ticket:
-    """Points that a worker has been given."""
+    """A group of points that was given to a worker, and Dask's future of its task."""
 
     key: str
     group: Group
@@ -93,11 +95,12 @@ class Ticket:
 
 
 class Dispatch:
-    """One run of points over the workers of a cluster.
+    """Runs points on the workers of a cluster.
 
-    Dask re-runs the tasks of a worker that dies on others. A point that killed one would kill them all, so a
-    task is bound to one worker process. The points of a lost worker are handled here and go to other workers.
-    Those of the task it had begun go one by one; a point that loses its worker alone becomes a row ``crash``.
+    If a worker dies, Dask would repeat its tasks on other workers, and a point that kills one worker would
+    kill them all. So each task is bound to one worker process, and this class distributes the points of a
+    lost worker. The points of the task that the worker had begun are run one by one. If a point runs alone
+    and its worker is lost, it gets a row with the status ``crash``.
     """
 
     def __init__(
@@ -117,16 +120,15 @@ class Dispatch:
         groups = map(tuple, _spread([*together(points, graphs)], len(members.present)))
         self._shares = Shares(groups, {name: graph.num_edges for name, graph in graphs.items()})
         self._tickets: dict[str, Ticket] = {}
-        """Tickets by key, in the order they were handed out."""
+        """Tickets by the keys of their tasks, in the order in which they were given to workers."""
         self._answered: queue.SimpleQueue[str] = queue.SimpleQueue()
-        """Keys of finished tasks."""
         self._begun: dict[str, str] = {}
-        """Key of the task that each worker, by address, began last."""
+        """The key of the task that each worker, by its address, began last."""
         self._topic = f"bfsbench-{uuid.uuid4()}"
         client.subscribe_topic(self._topic, self._note_begun)
 
     def __iter__(self) -> Iterator[Measured]:
-        """The outcome of each point as it arrives. Raises ClusterError when no worker is left."""
+        """Yield the outcome of each point as it arrives. Raises ClusterError if no worker is left."""
         while self._shares or self._tickets:
             for member in ask(self._client, self._members.poll):
                 yield from self._lose(member)
@@ -140,14 +142,14 @@ class Dispatch:
                 yield from self._settle(ticket)
 
     def _hand_out(self, member: Member) -> None:
-        """Give a worker points until it has enough."""
+        """Give a worker groups of points until it holds enough tasks."""
         held = sum(ticket.member is member for ticket in self._tickets.values())
         while held < min(AT_A_WORKER, 1 + len(self._shares) // (2 * len(self._members.present))):
             group = self._shares.take(member.address)
             if group is None:
                 return
             held += 1
-            key = f"{group[0].variant}-{uuid.uuid4()}"  # Dask's displays show what stands before the uuid
+            key = f"{group[0].variant}-{uuid.uuid4()}"  # Dask's displays show the part before the uuid
             identity, checksum = member.introduction.identity, self._graphs[group[0].graph].checksum
             task = Assignment(key, self._topic, identity, self._equipment, group, checksum, self._method)
             future = self._client.submit(run_assignment, task, key=key, workers=[member.address], pure=False)
@@ -155,7 +157,7 @@ class Dispatch:
             future.add_done_callback(lambda _future, key=key: self._answered.put(key))
 
     def _settle(self, ticket: Ticket) -> Iterator[Measured]:
-        """Handle a finished task."""
+        """Yield the outcomes of a finished task, or give its points to other workers if it did not run."""
         try:
             answer = ask(self._client, lambda: self._answer(ticket.future))
         except TimeoutError:
@@ -175,8 +177,11 @@ class Dispatch:
             yield from (replace(measured, worker=ticket.member.name) for measured in answer)
 
     def _answer(self, future: Future[Any]) -> list[Measured] | Unable | Stranger | BaseException:
-        """What a task returned, or its exception, which ``ask`` would take for a lost connection. Raises
-        TimeoutError."""
+        """Return the result of a task, or its exception. Raises TimeoutError.
+
+        An exception is returned instead of raised, because ``ask`` would mistake some exceptions for a lost
+        connection.
+        """
         from distributed import KilledWorker
 
         if future.status != "error":
@@ -186,7 +191,10 @@ class Dispatch:
         return Stranger() if isinstance(error, KilledWorker) else error
 
     def _lose(self, member: Member) -> Iterator[Measured]:
-        """Handle a lost worker: at most the point it had begun is lost."""
+        """Give the points of a lost worker to other workers.
+
+        If the worker had begun a task of one point, yield its row.
+        """
         self._members.forget(member)
         self._shares.leave(member.address)
         for ticket in [each for each in self._tickets.values() if each.member is member]:

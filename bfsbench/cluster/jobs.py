@@ -1,4 +1,4 @@
-"""Workers as jobs of a batch system, by dask-jobqueue."""
+"""Start workers as jobs of a batch system, by dask-jobqueue."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ if TYPE_CHECKING:
     from distributed import Security
 
 _CLASSES = {"slurm": "SLURMCluster", "pbs": "PBSCluster", "sge": "SGECluster", "lsf": "LSFCluster"}
-"""Classes of dask_jobqueue, by QUEUES."""
+"""The class of dask_jobqueue for each batch system in QUEUES."""
 _UNLIMITED = "1GB"
-"""The memory of a job that dask-jobqueue needs where the user gives none; it is not requested."""
+"""A memory size to satisfy dask-jobqueue if the user gives none. It is not requested from the batch
+system."""
 _MEMORY_DIRECTIVES = ("--mem=", "-M ")
-"""Lines of job scripts that request memory."""
+"""Beginnings of lines in job scripts that request memory."""
 
 
 def start(jobs: Jobs, security: Security | None, install: str) -> tuple[Any, int]:
-    """Submit jobs; Dask's cluster of them, and their number.
+    """Submit jobs. Returns Dask's cluster of these jobs, and their number.
 
-    Raises UsageError for options that dask-jobqueue or the batch system refuses, and where the commands of
-    the batch system are missing; ToolchainError, with ``install``, when dask-jobqueue is not installed;
-    InputError as ``options`` does.
+    Raises UsageError for options that dask-jobqueue or the batch system refuses, and if the commands of the
+    batch system are missing. Raises ToolchainError, which names ``install``, if dask-jobqueue is not
+    installed. Raises InputError for a malformed file of settings.
     """
     if importlib.util.find_spec("dask_jobqueue") is None:
         raise ToolchainError(f"--cluster {jobs.queue} needs dask-jobqueue: {install}")
@@ -41,7 +42,7 @@ def start(jobs: Jobs, security: Security | None, install: str) -> tuple[Any, int
         cluster = make(**chosen, n_workers=0, security=security)
         for _ in range(count):
             cluster.worker_spec.update(cluster.new_worker_spec())
-        cluster.sync(cluster._correct_state)  # which submits; scale() would hide errors
+        cluster.sync(cluster._correct_state)  # submits the jobs; scale() would hide errors
     except (TypeError, ValueError, RuntimeError) as error:
         if cluster is not None:
             _close(cluster)
@@ -51,7 +52,7 @@ def start(jobs: Jobs, security: Security | None, install: str) -> tuple[Any, int
 
 
 def _close(cluster: Any) -> None:
-    """Cancel what was submitted of a cluster that could not be started as a whole."""
+    """Cancel the submitted jobs of a cluster that could not be started completely."""
     from distributed import Status
 
     for job in cluster._created:  # Dask closes only jobs that were submitted or given up
@@ -60,19 +61,20 @@ def _close(cluster: Any) -> None:
 
 
 def _in_a_line(error: Exception) -> str:
-    """The output of a command that failed, or the first line of any other error."""
+    """Return the output of a command that failed, or the first line of any other error."""
     text = str(error)
     said = text.rpartition("stderr:")[2].split()
     return " ".join(said) if "stderr:" in text and said else text.splitlines()[0]
 
 
 def options(jobs: Jobs) -> dict[str, Any]:
-    """Arguments of the class of dask_jobqueue.
+    """Return the arguments of the class of dask_jobqueue.
 
-    The settings are a TOML file of them, such as ``n_workers`` (jobs, 1 by default), ``queue``, ``walltime``,
-    ``cores`` and ``memory`` (of a job), ``job_extra_directives = ["--gres=gpu:1"]``; what it leaves out is
-    taken from the Dask configuration. Without a size in either, no memory is requested. Each job runs one
-    worker of one thread. Raises InputError.
+    They are keys of the TOML file ``jobs.settings``. Examples are ``queue``, ``walltime``, and ``n_workers``,
+    the number of jobs, by default 1. ``cores`` and ``memory`` are sizes of a job. Extra directives are given
+    as ``job_extra_directives = ["--gres=gpu:1"]``. Missing keys are taken from the Dask configuration. If it
+    has no ``memory`` either, no memory is requested. Each job runs one worker with one thread. Raises
+    InputError.
     """
     import dask
 
@@ -108,7 +110,10 @@ def options(jobs: Jobs) -> dict[str, Any]:
 
 
 def _job_size(queue: str, cores: int, memory: str | None) -> dict[str, Any]:
-    """How the batch system is asked for a job's cores, which outnumber the threads of its worker."""
+    """Return the options that ask the batch system for ``cores`` cores per job.
+
+    The job's worker has one thread.
+    """
     if queue == "slurm":
         return {"job_cpu": cores}
     if queue == "lsf":

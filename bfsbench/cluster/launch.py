@@ -1,8 +1,8 @@
-"""Starting Dask's processes: workers, one per GPU, and a scheduler where there is none.
+"""Start Dask's processes: one worker per GPU, and a scheduler if none runs.
 
-Whoever reaches one of them without TLS can run code there as its user. So those that serve one machine listen
-on 127.0.0.1 only, and require their certificate. Dask's pages listen there as well. While the module waits
-for a process, it prints what it waits for, and for how long.
+Whoever reaches a scheduler or worker without TLS can run code there as the user who started it. So processes
+that serve one machine listen only on 127.0.0.1, and require certificates. Dask's web pages listen there as
+well. While this module waits for a process, it prints what it waits for, and for how long.
 """
 
 from __future__ import annotations
@@ -34,24 +34,30 @@ if TYPE_CHECKING:
     from distributed import Client, Security
 
 FIRST_S = 3.0
-"""Waits below this print no line."""
+"""A wait shorter than this many seconds prints no line."""
 LONGEST_S = 600.0
-"""Between two lines."""
+"""The longest time in seconds between two lines about a wait."""
 
 
 @dataclass
 class Wait:
-    """One wait. ``tell`` is called with a line after FIRST_S, and then each time the wait has doubled."""
+    """Tells the user about a long wait. ``what`` says what the program waits for.
+
+    ``tell`` is called with a line after FIRST_S seconds, and again each time the waiting time has doubled.
+    """
 
     what: str
     tell: Callable[[str], None]
     limit_s: float | None = None
-    """Limit in s; None waits until it is interrupted."""
+    """The limit in seconds. None waits until it is interrupted."""
     _began: float = field(default_factory=lambda: time.monotonic())
     _next_s: float = FIRST_S
 
     def over(self, state: str = "") -> bool:
-        """Whether the limit is reached; to be called often. ``state`` is the progress, for the line."""
+        """Return whether the limit is reached.
+
+        The caller calls this often. ``state`` is added to lines for the user.
+        """
         waited = time.monotonic() - self._began
         if self.limit_s is not None and waited > self.limit_s:
             return True
@@ -63,7 +69,7 @@ class Wait:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Prints lines while the block inside waits, which has a limit of its own."""
+        """Print lines while the code in this context waits. The code itself must limit its wait."""
         done = threading.Event()
 
         def look() -> None:
@@ -82,7 +88,7 @@ class Wait:
 LOOPBACK = "127.0.0.1"
 CONNECT_LIMIT_S = 10
 WITHOUT_SCHEDULER_S = 60
-"""Seconds that a worker waits for its scheduler, at first or again, before it ends."""
+"""Seconds that a worker waits for its scheduler, at the start or after losing it, before it ends."""
 INSTALL = f"{sys.executable} -m pip install distributed bokeh dask-jobqueue cryptography"
 
 NANNY = {
@@ -96,9 +102,9 @@ NANNY = {
 
 
 def require_dask() -> None:
-    """Configure Dask: no log output, and workers that may start processes.
+    """Configure Dask to log nothing, and to let workers start processes.
 
-    Raises ToolchainError when it is not installed.
+    Raises ToolchainError if Dask is not installed.
     """
     if importlib.util.find_spec("distributed") is None:
         raise ToolchainError(f"clusters need Dask distributed: {INSTALL}")
@@ -109,7 +115,10 @@ def require_dask() -> None:
 
 
 def visible_gpus() -> list[str]:
-    """The GPUs this process may use, as CUDA_VISIBLE_DEVICES names them; no context is made."""
+    """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them.
+
+    No CUDA context is made.
+    """
     count = ctypes.c_int()
     try:
         cuda = ctypes.CDLL(DRIVER_LIBRARY)
@@ -122,10 +131,11 @@ def visible_gpus() -> list[str]:
 
 
 def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
-    """Arguments of Dask's Nanny for each worker on this machine: ``count`` of them, None for one a GPU.
+    """Return the arguments of Dask's Nanny for each worker on this machine.
 
-    Without a GPU, or with a ``backend`` that does not use it, they run the emulator, by default one per core.
-    For host programs (None), which would compete for cores, it is one. Raises UsageError for more workers
+    ``count`` is the number of workers, and None stands for one per GPU. Without a GPU, or with a ``backend``
+    that uses none, workers run the emulator, one per core by default. For host programs (``backend`` is None)
+    the default is one worker, because several would compete for the cores. Raises UsageError for more workers
     than GPUs.
     """
     gpus = visible_gpus() if backend in ("auto", *GPU_BACKENDS) else []
@@ -142,19 +152,20 @@ class Started:
     """The parts of a cluster that this process started."""
 
     workers: Any
-    """Dask's handle on them; None where they run already."""
+    """Dask's object for the workers. None if the workers ran before."""
     count: int
-    """How many workers must have joined before a sweep begins."""
+    """The number of workers that must have joined before a sweep begins."""
     security: Security | None
 
 
 def start_workers(
     place: Place, backend: str | None, security: Security | None, insecure: bool = False
 ) -> Started:
-    """Start workers as ``place`` says. ``security`` are the certificates to use, if any. Only ``insecure``
-    starts a scheduler for jobs, which other machines reach, without any.
+    """Start workers as ``place`` says. Call this within ``undisturbed``.
 
-    To be called ``undisturbed``. Raises UsageError, InputError, ToolchainError.
+    ``security`` are the certificates to use, if any. A scheduler for jobs can be reached from other machines,
+    so it is started without certificates only if ``insecure``. Raises UsageError, InputError and
+    ToolchainError.
     """
     if isinstance(place, Local):
         security = security or _for_one_machine()
@@ -168,14 +179,14 @@ def start_workers(
 
 
 def starting(place: Place) -> str:
-    """What ``start_workers`` waits for, as text."""
+    """Return in words what ``start_workers`` waits for."""
     if isinstance(place, Jobs):
         return f"{place.queue} to take the jobs"
     return "the processes of a cluster on this machine to start"
 
 
 def connect(place: Place, started: Started, tell: Callable[[str], None]) -> Client:
-    """A client of the scheduler; ``tell`` is called with lines about waiting. Raises UsageError."""
+    """Return a client of the scheduler. ``tell`` is called with lines about waiting. Raises UsageError."""
     from distributed import Client
 
     security = started.security
@@ -188,19 +199,21 @@ def connect(place: Place, started: Started, tell: Callable[[str], None]) -> Clie
 
 
 def url(place: Running, security: Security | None) -> str:
-    """The scheduler's address as Dask writes it."""
+    """Return the scheduler's address in Dask's spelling: ``tls://HOST:PORT`` or ``tcp://HOST:PORT``."""
     return f"{'tls' if security else 'tcp'}://{place.scheduler}"
 
 
 def no_scheduler(address: str, security: Security | None) -> UsageError:
-    """The error for a scheduler that does not answer, or refuses us."""
+    """Return the error for a scheduler that does not answer, or that refuses this client."""
     other = "or show its certificates with --tls" if security is None else "or it has other certificates"
     return UsageError(f"no scheduler answers at {address}: start one with 'dask scheduler', {other}")
 
 
 def require_access_control(address: str, insecure: bool, tell: Callable[[str], None]) -> None:
-    """Raises OptionError for a scheduler's address that others can reach without a certificate. If that is
-    accepted as ``insecure``, calls ``tell`` with a warning."""
+    """Raise OptionError for a scheduler's address that other users can reach without a certificate.
+
+    If ``insecure`` is true, only call ``tell`` with a warning.
+    """
     if address.startswith("tls://") or is_loopback(address):
         return
     if not insecure:
@@ -218,7 +231,10 @@ def _without_tls(what: str) -> OptionError:
 
 
 def _for_one_machine() -> Security:
-    """Certificates in memory: all users of this machine can reach the ports of 127.0.0.1."""
+    """Return temporary certificates for a cluster on this machine.
+
+    They are needed because all users of the machine can reach the ports of 127.0.0.1.
+    """
     if importlib.util.find_spec("cryptography") is None:
         raise ToolchainError(f"clusters need cryptography: {INSTALL}")
     from distributed import Security
@@ -242,11 +258,12 @@ def _local(workers: list[dict[str, Any]], security: Security) -> Any:
 async def serve(
     address: str, workers: list[dict[str, Any]], security: Security | None, tell: Callable[[str], None]
 ) -> None:
-    """Run workers, as ``nannies`` gives them, until their scheduler ends or a signal comes.
+    """Run workers until their scheduler ends or a signal comes. ``workers`` are the arguments from
+    ``nannies``.
 
-    ``tell`` is called with lines about waiting. Raises UsageError when no scheduler answers.
+    ``tell`` is called with lines about waiting. Raises UsageError if no scheduler answers.
     """
-    Thread(target=Event().wait, daemon=True).start()  # whose processes get signals that this one blocks
+    Thread(target=Event().wait, daemon=True).start()  # gets the signals that this thread blocks
     with deaf():
         wait = Wait(f"the scheduler at {address} to take in workers", tell, WITHOUT_SCHEDULER_S)
         await _serve(address, workers, security, wait)
@@ -262,7 +279,7 @@ async def _serve(address: str, workers: list[dict[str, Any]], security: Security
     running = [Nanny(address, security=security, **options) for options in workers]
     starts = [asyncio.ensure_future(nanny) for nanny in running]
     try:
-        # Waiting lets them go on when a signal comes, unlike gathering: half started, they cannot be closed.
+        # Unlike gather, wait does not cancel the starts at a signal. A half-started process cannot be closed.
         with wait.beside():
             await asyncio.wait(starts)
         await asyncio.gather(*starts)

@@ -1,4 +1,4 @@
-"""The workers of a cluster: which have joined and which are lost."""
+"""Keep the list of a cluster's workers: which workers have joined, and which are lost."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ T = TypeVar("T")
 
 POLL_S = 1.0
 WITHOUT_WORKERS_S = 30.0
-"""Seconds that a sweep without workers waits for one to restart or join."""
+"""Seconds that a sweep without workers waits for a worker to restart or join."""
 SAME_CODE = ("version", "commit")
 
 
 class ClusterError(BfsbenchError):
-    """No worker is left that could run points."""
+    """No worker is left that could run points, or the scheduler is lost."""
 
 
 def ask(client: Client, question: Callable[[], T]) -> T:
-    """The result of a call that needs the scheduler. Raises ClusterError when it is lost."""
+    """Call a function that needs the scheduler, and return its result.
+
+    Raises ClusterError if the scheduler is lost.
+    """
     try:
         if client.status == "running":
             return question()
@@ -47,7 +50,7 @@ class Member:
     address: str
     introduction: Introduction
     last_seen: float
-    """On the monotonic clock, s."""
+    """When a poll last found the worker, in seconds on the monotonic clock."""
 
     @property
     def name(self) -> str:
@@ -55,7 +58,7 @@ class Member:
 
 
 class Members:
-    """Keeps the list of workers up to date. ``tell`` is called with a line for the user."""
+    """Keeps the list of workers up to date. ``tell`` is called with lines for the user."""
 
     def __init__(
         self, client: Client, equipment: Equipment, *, mixed_devices: bool, tell: Callable[[str], None]
@@ -66,17 +69,19 @@ class Members:
         self._tell = tell
         self._asked: dict[str, Future[Any]] = {}
         self._left_out: dict[str, str] = {}
-        """Reasons by address."""
+        """The reasons why workers are left out, by the workers' addresses."""
         self._polled = 0.0
         self._alone: Wait | None = None
-        """While nobody is left."""
+        """The wait for another worker, while there is none."""
         self.present: dict[str, Member] = {}
-        """By address."""
+        """The workers that run points, by their addresses."""
 
     def assemble(self, count: int, what: str, limit_s: float | None) -> None:
-        """Wait until ``count`` workers, which ``what`` names for the user, have joined and described
-        themselves. Raises UsageError when none of them can work or when they differ too much, ClusterError
-        when they do not join in time.
+        """Wait until ``count`` workers have joined and described themselves. Lines for the user call them
+        ``what``.
+
+        Raises UsageError if none of the workers can work, or if they differ too much. Raises ClusterError if
+        they do not join within ``limit_s`` seconds.
         """
         wait = Wait(what, self._tell, limit_s)
         while self._asked or len(self.present) + len(self._left_out) < count:
@@ -91,8 +96,10 @@ class Members:
             raise UsageError(next(iter(self._left_out.values())))
 
     def poll(self) -> list[Member]:
-        """Admit new workers, at most every POLL_S; returns those that are lost. A worker is lost when it is
-        missing in two polls in a row: its last messages have then arrived. Raises ClusterError when no worker
+        """Admit new workers, and return the lost workers.
+
+        The list is empty if the last poll was less than POLL_S seconds ago. A worker is lost if it is missing
+        in two polls in a row, because its last messages have then arrived. Raises ClusterError if no worker
         is left.
         """
         now = time.monotonic()
@@ -114,16 +121,15 @@ class Members:
         return [member for member in self.present.values() if now - member.last_seen > 1.5 * POLL_S]
 
     def _without_workers(self) -> bool:
-        """Whether there has been no worker for too long."""
         self._alone = self._alone or Wait("another worker, as none is left", self._tell, WITHOUT_WORKERS_S)
         return self._alone.over()
 
     def forget(self, member: Member) -> None:
-        """The worker is lost; another one at its address is new."""
+        """Remove a lost worker from the list. Another worker at its address counts as new."""
         self.present.pop(member.address, None)
 
     def leave_out(self, member: Member, reason: str) -> None:
-        """Give the worker no more points, and report why."""
+        """Give a worker no more points, and tell the user why."""
         if self.present.pop(member.address, None) is None:
             return
         self._left_out[member.address] = reason
@@ -133,8 +139,10 @@ class Members:
         return set(self._client.nthreads())
 
     def _take_in(self, addresses: set[str]) -> list[str]:
-        """Ask new workers for their description and admit those that answered; returns objections to
-        others."""
+        """Ask new workers for their descriptions, and admit workers that answered and fit in.
+
+        Returns the reasons why other workers cannot share the sweep.
+        """
         self._left_out = {key: reason for key, reason in self._left_out.items() if key in addresses}
         for address in addresses - set(self.present) - set(self._asked) - set(self._left_out):
             self._asked[address] = self._client.submit(
@@ -158,7 +166,7 @@ class Members:
         return objections
 
     def _against(self, newcomer: Introduction) -> str | None:
-        """The reason why a worker cannot share a sweep with the present ones."""
+        """Return the reason why a worker cannot share a sweep with the present workers, or None."""
         for member in self.present.values():
             if against := objection(member.introduction, newcomer, self._mixed_devices):
                 return against
@@ -166,7 +174,7 @@ class Members:
 
 
 def objection(here: Introduction, newcomer: Introduction, mixed_devices: bool) -> str | None:
-    """The reason why a worker cannot share a sweep with another one."""
+    """Return the reason why a worker cannot share a sweep with another worker, or None if it can."""
     ours, theirs = here.origin(), newcomer.origin()
     pair = f"workers {here.name} and {newcomer.name}"
     if theirs.get("gpu_bus_id") and all(ours[key] == theirs[key] for key in ("host", "gpu_bus_id")):

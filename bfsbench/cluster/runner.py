@@ -1,4 +1,4 @@
-"""A cluster as the runner of a sweep."""
+"""Run the points of a sweep on a cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CLOSE_LIMIT_S = 2.0
 
 @dataclass
 class Cluster:
-    """A Runner (see there) that spreads points over the workers of a Dask cluster.
+    """A Runner that spreads points over the workers of a Dask cluster.
 
     ``tell`` is called with lines for the user.
     """
@@ -47,20 +47,22 @@ class Cluster:
     """Whether workers may have different devices."""
     tell: Callable[[str], None]
     certificates: Certificates | None = None
-    """Certificates for scheduler and workers; without any, a cluster beyond this machine has no access
+    """Certificates for scheduler and workers. Without them, a cluster beyond this machine has no access
     control."""
     insecure: bool = False
-    """Whether that is accepted."""
+    """Whether a cluster beyond this machine without access control is accepted."""
     device: DeviceInfo | None = None
     client: Client | None = None
-    """Dask's, once started."""
+    """Dask's client. None until the cluster is started."""
     _workers: Any = None
-    """Dask's handle on the workers that this process started."""
+    """Dask's object for the workers that this process started."""
     _members: Members | None = field(default=None, repr=False)
 
     def start(self) -> Members:
-        """Connect, wait for the workers and check that they are compatible. Raises UsageError,
-        ClusterError."""
+        """Connect to the scheduler, wait for the workers, and check that they are compatible.
+
+        Raises UsageError and ClusterError.
+        """
         if self._members is not None:
             return self._members
         security = self.certificates.security() if self.certificates else None
@@ -80,7 +82,11 @@ class Cluster:
         return members
 
     def _expected(self, count: int) -> tuple[int, str, float | None]:
-        """How many workers a sweep begins with, where they come from, and for how long it waits for them."""
+        """Return how many workers a sweep begins with, a description of them, and for how many seconds it
+        waits.
+
+        None stands for no limit.
+        """
         place = self.place
         if isinstance(place, Jobs):  # a queue may take days: begin with the first job
             return 1, f"the first of {plural(count, f'{place.queue} job')} to start", None
@@ -89,24 +95,28 @@ class Cluster:
         return count, f"{plural(count, 'worker')} on this machine", START_LIMIT_S
 
     def _dashboard(self) -> str:
-        """The dashboard's address, of a scheduler that this process started, reachable on this machine
-        only."""
+        """Return the address of Dask's dashboard.
+
+        A scheduler that this process started serves it on 127.0.0.1 only.
+        """
         assert self.client is not None
         link = self.client.dashboard_link or "none"
         return link if self._workers is None else re.sub("//.*:", f"//{LOOPBACK}:", link)
 
     def origins(self) -> list[dict[str, str]]:
-        """Provenance columns of the rows to come, one entry a worker."""
         return [member.introduction.origin() for member in self.start().present.values()]
 
     def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
-        """Run points on any worker; see Runner. Raises ClusterError when none is left."""
+        """Yield the outcome of each point, which any worker may run.
+
+        Raises ClusterError if no worker is left.
+        """
         members = self.start()
         assert self.client is not None
         yield from Dispatch(self.client, members, self.equipment, points, graphs, method)
 
     def close(self) -> None:
-        """End the workers that this process started; others close their device."""
+        """End the workers that this process started. All other workers close their devices."""
         client, members = self.client, self._members
         if isinstance(self.place, Running) and client is not None and members is not None:
             from distributed import fire_and_forget
@@ -116,7 +126,7 @@ class Cluster:
         self.stop()
 
     def stop(self) -> None:
-        """Kill what this process started."""
+        """Kill the workers and the scheduler that this process started."""
         if self.client is not None:
             self.client.close(timeout=CLOSE_LIMIT_S)
         if self._workers is not None:

@@ -1,4 +1,4 @@
-"""What runs the points of a sweep: a process here, or the workers of a cluster."""
+"""Choose what runs the points of a sweep: a process on this machine, or the workers of a cluster."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,11 +9,10 @@ from bfsbench.bench.worker import Worker
 
 
 def runner_maker(method: Method, tell: Callable[[str], None]) -> Callable[[str | None], Runner]:
-    """Returns a function that makes the runner for a backend, or for host programs only where the backend is
-    None.
+    """Return a function that makes the runner for a backend. A backend of None stands for host programs only.
 
-    ``method.cluster`` says where: None is one process here. ``tell`` is called with lines for the user.
-    Raises UsageError, ToolchainError.
+    ``method.cluster`` says where points run. None stands for one process on this machine. ``tell`` is called
+    with lines for the user. Raises UsageError and ToolchainError.
     """
     if method.cluster is None:
         return partial(Worker, schedule_seed=method.schedule_seed)

@@ -1,8 +1,8 @@
-"""The functions that Dask calls on a worker, one at a time, in its only thread.
+"""Define the functions that Dask calls on a worker, one at a time, in its only thread.
 
 Each worker keeps one :class:`bfsbench.bench.worker.Worker` between tasks, as long as sweeps use the same
-backend, and the description of the graph in use. Tasks carry the names of graphs only; the process that uses
-the device reads the arrays. Another task collects the properties of workers, which must not differ.
+backend. It also keeps the description of the graph in use. Tasks have only the names of graphs, and the
+process that uses the device reads the arrays. A separate task collects the properties of workers.
 """
 
 import multiprocessing
@@ -45,7 +45,7 @@ from bfsbench.support.paths import cache_dir
 
 @dataclass(frozen=True)
 class Equipment:
-    """The arguments of Worker."""
+    """The backend and the seed that a worker passes to :class:`bfsbench.bench.worker.Worker`."""
 
     backend: str | None
     schedule_seed: int
@@ -57,43 +57,43 @@ class Introduction:
 
     name: str
     identity: str
-    """Identifies the process: one that replaces it has another."""
+    """Identifies the worker process. A process that replaces it has another identity."""
     host: dict[str, str]
-    """Provenance columns of its machine."""
     device: DeviceInfo | None
 
     def origin(self) -> dict[str, str]:
-        """Provenance columns of its rows."""
+        """Return the provenance columns of the worker's rows."""
         return {**self.host, **(self.device.description if self.device else {})}
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """Points of one graph that a worker is to run; their samples alternate."""
+    """Points of one graph that a worker is to run. It times them in rotation."""
 
     key: str
-    """Of the task."""
     topic: str
-    """Of Dask's events, on which the worker announces that it begins."""
+    """The topic of Dask's events on which the worker announces that it begins."""
     identity: str
-    """Identifies the process that should run it."""
+    """Identifies the worker process that should run the task."""
     equipment: Equipment
     points: tuple[Point, ...]
     checksum: str
-    """Checksum of the graph to be searched."""
     method: Method
 
 
 @dataclass(frozen=True)
 class Unable:
-    """A worker cannot work, and why; the point it was given was not run."""
+    """The answer of a worker that cannot work, and why. The points that it was given were not run."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Stranger:
-    """The task was for another process at this address; it was not run."""
+    """A worker's answer to a task that was meant for an earlier process at its address.
+
+    The task was not run.
+    """
 
 
 class Station:
@@ -109,7 +109,10 @@ class Station:
         self._graph: tuple[str, Graph] | None = None
 
     def worker(self, equipment: Equipment) -> Worker:
-        """The worker process's handle, started. Raises BfsbenchError when its device cannot be opened."""
+        """Return the started worker process for this equipment.
+
+        Raises BfsbenchError if its device cannot be opened.
+        """
         if equipment != self._equipment:
             self._worker.close()
             self._worker = Worker(equipment.backend, equipment.schedule_seed)
@@ -118,7 +121,7 @@ class Station:
         return self._worker
 
     def graph(self, name: str) -> Graph:
-        """A graph by its full name, fetched if it is missing. Raises BfsbenchError."""
+        """Return a graph by its full name. It is fetched if it is missing. Raises BfsbenchError."""
         if self._graph is None or self._graph[0] != name:
             request = resolve(name)
             dataset = request.dataset
@@ -128,7 +131,6 @@ class Station:
         return self._graph[1]
 
     def release(self) -> None:
-        """Close the device."""
         self._worker.close()
         self._equipment = self._graph = None
 
@@ -141,7 +143,7 @@ def _station() -> Station:
 
 
 def introduce(equipment: Equipment) -> Introduction | Unable:
-    """Open the worker's device and describe it."""
+    """Open the worker's device and return the worker's description, or the reason why it cannot work."""
     worker, station = distributed.get_worker(), _station()
     if multiprocessing.current_process().daemon or worker.state.nthreads != 1:
         return Unable("it was not started by 'bfsbench worker'")
@@ -153,11 +155,14 @@ def introduce(equipment: Equipment) -> Introduction | Unable:
 
 
 def run_assignment(task: Assignment) -> list[Measured] | Unable | Stranger:
-    """Run points as a sweep on one device does."""
+    """Run points as a sweep on one device does, and return their outcomes.
+
+    Returns Unable if this worker cannot run them, and Stranger if the task is for another process.
+    """
     worker, station = distributed.get_worker(), _station()
     if station.identity != task.identity:
         return Stranger()
-    # Waits until the scheduler has the event: the points may kill this process and its unsent messages.
+    # Wait until the scheduler has the event, because the points may kill this process.
     begun = {"worker": worker.address, "key": task.key}
     sync(worker.loop, worker.scheduler.log_event, topic=task.topic, msg=begun)
     try:
@@ -171,12 +176,14 @@ def run_assignment(task: Assignment) -> list[Measured] | Unable | Stranger:
 
 
 def release() -> None:
-    """Close the worker's device."""
     _station().release()
 
 
 def inspect(probe: str) -> dict[str, str]:
-    """Facts for 'bfsbench doctor'; ``probe`` is the path of a file in the caller's cache folder."""
+    """Return facts about this worker for 'bfsbench doctor'.
+
+    ``probe`` is the path of a file in the caller's cache folder. If it exists here, the cache is shared.
+    """
     introduction = introduce(Equipment("auto", 0))
     cache = doctor.cache_folder()
     facts = {"worker": str(distributed.get_worker().name), **provenance.host_columns()}
@@ -192,7 +199,7 @@ def inspect(probe: str) -> dict[str, str]:
 
 
 class _Quiet:
-    """A fetch display that shows nothing."""
+    """A display of downloads that shows nothing."""
 
     def stage(self, name: str, stage: Stage, detail: str = "") -> None: ...
 
@@ -204,19 +211,18 @@ class _Quiet:
 
 
 ALIKE = ("gpu", "compute_capability", "driver", "cuda", "host_cpu", "python", "version", "commit", "cache")
-"""Properties that the workers of one sweep should share."""
+"""Properties in which the workers of one sweep should be equal."""
 SAME_AS_HERE = ("python", "version", "commit")
-"""Properties that they should share with the machine that begins the sweep."""
+"""Properties in which workers should be equal to the machine that begins the sweep."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """The findings about a cluster."""
+    """The properties of all workers of a cluster and of this machine, and their differences."""
 
     workers: list[dict[str, str]]
-    """By worker: its name, ``trouble`` if it cannot work, and provenance columns."""
+    """For each worker its name, its provenance columns, and ``trouble`` if it cannot work."""
     here: dict[str, str]
-    """The same columns of this machine."""
 
     @property
     def works(self) -> bool:
@@ -229,14 +235,14 @@ class Findings:
 
     @property
     def differences(self) -> list[str]:
-        """A line for each fact that is not the same everywhere."""
+        """One line for each property that is not equal everywhere."""
         everywhere = [*self.workers, self.here]
         lines = [_difference(name, everywhere if name in SAME_AS_HERE else self.workers) for name in ALIKE]
         return [line for line in lines if line]
 
 
 def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
-    """``driver: 580.1 (a, b), 570.2 (c)``; empty where all are the same."""
+    """Return a line such as ``driver: 580.1 (a, b), 570.2 (c)``; empty if all values are equal."""
     values = Counter(one.get(name, "") for one in facts)
     if len(values) < 2:
         return ""
@@ -250,9 +256,11 @@ def examine(
     tell: Callable[[str], None] = lambda line: None,
     insecure: bool = False,
 ) -> Findings:
-    """Ask every worker present; ``tell`` is called with lines about waiting and with warnings. A cluster
-    beyond this machine without certificates has to be accepted as ``insecure``. Raises UsageError and
-    BfsbenchError when none can be reached.
+    """Ask every worker of a cluster for its properties, and return what was found.
+
+    ``tell`` is called with lines about waiting and with warnings. A cluster beyond this machine without
+    certificates must be accepted by ``insecure``. Raises UsageError and BfsbenchError if no worker can be
+    reached.
     """
     started = None
     security = certificates.security() if certificates else None

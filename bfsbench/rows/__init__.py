@@ -1,1 +1,1 @@
-"""Result rows: their columns, their files, and the code and machine that they come from."""
+"""Define result rows: their columns, their files, and the code and machine that they come from."""

@@ -1,4 +1,4 @@
-"""A device's ceilings as a file: one row per figure, with device and date."""
+"""Read and write a device's ceilings as a CSV file, with device and date in each row."""
 
 import csv
 import math
@@ -14,19 +14,21 @@ from bfsbench.support.errors import InputError, UsageError
 
 COLUMNS = (
     "probe",
-    "setting",  # in words
-    "working_set",  # bytes that accesses are spread over; empty where it has no effect
+    "setting",  # the conditions of the measurement in words
+    "working_set",  # bytes that accesses are spread over; empty if it has no effect
     "value",  # the best sample
     "unit",
-    "samples",  # all of them, separated by ';', in the order taken
-    "backend",  # figures of "cpu" are of the emulator, not ceilings
+    "samples",  # all samples, separated by ';', in the order taken
+    "backend",  # rows of "cpu" are from the emulator and are not ceilings
     *PROVENANCE,
 )
 
 
 def check_output(path: Path) -> Path:
-    """Check the path of a new file. Raises UsageError when it exists, or has a name that reports would take
-    for a result file."""
+    """Return the path of a new file of ceilings.
+
+    Raises UsageError if the file exists, or if reports would take it for a result file because of its name.
+    """
     if not path.name.endswith(CEILINGS_SUFFIX):
         raise UsageError(f"--out {path}: a file of ceilings needs a name that ends in '{CEILINGS_SUFFIX}'")
     if path.exists():
@@ -35,7 +37,6 @@ def check_output(path: Path) -> Path:
 
 
 def write_ceilings(file: IO[str], rows: Iterable[Mapping[str, str]]) -> None:
-    """Write rows with COLUMNS as CSV."""
     writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
@@ -47,12 +48,16 @@ class Ceilings:
 
     gpu: str
     figures: Mapping[str, Mapping[int, float]]
-    """Best figures by probe and working set in bytes, 0 where it has no effect."""
+    """The best figures, by the name of the probe and then by the working set in bytes.
+
+    The working set is 0 if it has no effect.
+    """
 
     def at(self, probe: str, working_set: int = 0) -> float:
-        """The figure for a working set: the nearest, or by the logarithm of the size between two measured.
+        """Return the figure of a probe for a working set in bytes.
 
-        Raises InputError when the probe was not run.
+        Between two measured sizes, the figure is interpolated by the logarithm of the size. Outside of the
+        measured sizes, the nearest figure is returned. Raises InputError if the probe was not run.
         """
         known = sorted(self.figures.get(probe, {}).items())
         if not known:
@@ -69,8 +74,10 @@ class Ceilings:
 
 
 def ceilings_beside(files: Iterable[Path]) -> Path:
-    """The one file of ceilings in the folders of result files. Raises InputError unless there is exactly
-    one."""
+    """Return the file of ceilings in the folders of result files.
+
+    Raises InputError unless there is exactly one.
+    """
     folders = dict.fromkeys(file.parent for file in files)
     found = sorted(path for folder in folders for path in folder.glob(f"*{CEILINGS_SUFFIX}"))
     if len(found) == 1:
@@ -80,7 +87,7 @@ def ceilings_beside(files: Iterable[Path]) -> Path:
 
 
 def read_ceilings(path: Path) -> Ceilings:
-    """The ceilings in a file. Raises InputError unless it holds those of one real device."""
+    """Return the ceilings in a file. Raises InputError unless they are of one real device."""
     rows = read_rows(path, COLUMNS, "file of ceilings")
     if not rows:
         raise InputError(f"{path} holds no ceilings")

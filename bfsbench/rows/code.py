@@ -1,4 +1,4 @@
-"""Which code a row measured: a hash of everything that ran."""
+"""Compute the hash that records in each row which code was measured."""
 
 import hashlib
 import re
@@ -27,27 +27,30 @@ DIGITS = 16
 """Hexadecimal digits of the hash in a row."""
 
 _HOSTS = re.compile(r"bfsbench\.(variants|programs\.families)\b")
-"""Modules of the package that a variant's host loop may be in."""
+"""Modules of the package that may hold a variant's host loop."""
 
 
 def code_of(point: Point) -> str:
-    """The value of the column ``code`` for a point measured now."""
+    """Return the value of the column ``code`` for a point that is measured now."""
     return code_hash(find(point.variant), dict(point.knobs), point.backend)[:DIGITS]
 
 
 def is_outdated(row: Mapping[str, str], point: Point) -> bool:
-    """Whether the code of a row's point has changed since the row was taken. False where this is unknown:
-    rows of older files have no hash, and this machine may lack the compiler."""
+    """Return whether the code of a row's point has changed since the row was taken.
+
+    Returns False if this is unknown: rows of older files have no hash, and this machine may lack the
+    compiler.
+    """
     now = code_of(point) if row["code"] else ""
     return bool(now) and row["code"] != now
 
 
 def code_hash(variant: type[Variant], knobs: Mapping[str, KnobValue], backend: str) -> str:
-    """SHA-256, in hexadecimal, of what runs for a point.
+    """Return the SHA-256, in hexadecimal, of the code that runs for a point.
 
-    It covers every kernel file with all its headers, or the native program, or what an entry runs; the
-    modules of the host loop; macros; the compiler's version and its options. It does not cover grid, block
-    and run-time knobs. Empty where this machine lacks the compiler or a file.
+    It covers every kernel file with all its headers, or the native program, or the files that an entry runs.
+    It also covers the modules of the host loop, macros, and the compiler's version and options. It does not
+    cover grid, block and run-time knobs. Returns "" if this machine lacks the compiler or a file.
     """
     macros = tuple(
         (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time
@@ -88,7 +91,9 @@ def _program(variant: type[Variant]) -> Iterator[Path]:
 
 
 def _host_modules(variant: type[Variant]) -> Iterator[Path]:
-    """The modules of the variant's class and its bases, and the variants' modules that these import from."""
+    """Yield the modules of a variant's class and its bases, and the modules of variants that they import
+    from.
+    """
     names = {base.__module__ for base in variant.__mro__ if _is_host(base.__module__)}
     for name in sorted(names):
         module = sys.modules[name]

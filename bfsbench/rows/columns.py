@@ -1,6 +1,6 @@
-"""The columns of result files and of the profiles beside them, those of each family included.
+"""Name the columns of result files and of level profiles, including the columns of each family.
 
-A profile has the cost of each step of one run, a row per step.
+A profile has one row for each step of one run, with the cost of the step.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,46 +11,46 @@ from bfsbench.programs.families.base import Column
 from bfsbench.variants import all_families
 
 AXES = ("graph", "source", "variant", "backend", "grid", "block", "knobs")
-"""Columns that identify a point (see Point.axes)."""
+"""Columns that identify a point, as ``Point.axes`` returns them."""
 
 OUTCOME = (
-    "family",  # of the variant
+    "family",  # the variant's family
     "status",  # "ok", or why there is no time: wrong, cannot launch, out of memory, timeout, crash, error
-    "reason",  # one line, empty when ok
+    "reason",  # one line; empty if the status is ok
     "search_ms",  # minimum of the samples
     "search_ms_median",
     "search_ms_max",
-    "search_ms_samples",  # all of them, separated by ';', in the order taken
-    "wall_ms",  # minimum of the host's clock around the same
+    "search_ms_samples",  # all samples, separated by ';', in the order taken
+    "wall_ms",  # minimum of the run times by the host's clock
     "wall_ms_samples",
-    "reset_ms",  # share of search_ms spent on per-search initialisation; minimum of as many samples
-    "prepare_ms",  # preparation, see Variant.prepared_ms; of rows without compile_ms with compilation
-    "compile_ms",  # compiling kernels, in this process; 0 where another point has done it
-    "preprocess_ms",  # preprocessing the graph, such as reordering it, done once a graph; 0 for most variants
-    "parents_ms",  # finding parents, or next hops, after search_ms; empty unless asked for
-    "samples_discarded",  # taken while the device throttled, and taken again
-    "energy_j",  # joules of one run, of the whole board; empty unless asked for
-    "power_w",  # mean power while its energy was measured
-    "method",  # how it was measured where not as usual: cold, warmup=3, interleaved; then sources=RULE
+    "reset_ms",  # part of search_ms for the initialisation of a search; minimum of the samples
+    "prepare_ms",  # preparation, see Variant.prepared_ms; includes compilation if compile_ms is empty
+    "compile_ms",  # compiling kernels, in this process; 0 if another point has compiled them
+    "preprocess_ms",  # preprocessing the graph once, such as reordering it; 0 for most variants
+    "parents_ms",  # finding parents or next hops after the timed runs; empty unless requested
+    "samples_discarded",  # number of samples that were taken again because the device throttled
+    "energy_j",  # energy of one run in joules, of the whole board; empty unless requested
+    "power_w",  # mean power in watts while the energy was measured
+    "method",  # options that differ from the defaults, as cold or warmup=3; then sources=RULE
     "warnings",  # warnings about the samples, separated by '; '
-    "program",  # of an entry: whose program ran, its version or commit, and its licence
-    "clock",  # who held the watch of search_ms: events of the device, the program itself (theirs), ours
-    "covers",  # what that clock covers beside the search, of an entry: initialisation=yes transfers=no ...
-    "host_mib",  # peak memory of an entry's process on the host, the graph's files included
-    "device_mib",  # memory on the GPUs that an entry was seen to hold
+    "program",  # of an entry: the program's authors, its version or commit, and its licence
+    "clock",  # the clock of search_ms: the device's events, the entry's program, or the host
+    "covers",  # of an entry: what search_ms includes, as initialisation=yes transfers=no
+    "host_mib",  # peak memory of an entry's process on the host, including the graph's files
+    "device_mib",  # largest observed memory of an entry on the GPUs
 )
 
 GRAPH = (
     "num_vertices",
-    "num_edges",  # arcs stored
-    "source_id",  # what the graph's file calls the source, where vertices have names
+    "num_edges",  # number of stored arcs
+    "source_id",  # the source's name in the graph's file, if vertices have names
     "graph_checksum",  # SHA-256 over the CSR arrays
     "source_checksum",  # SHA-256 of the file, or of the generator's declaration
 )
 
 PROVENANCE = (
     "gpu",
-    "gpu_bus_id",  # its PCI address on the host; empty for emulated ones
+    "gpu_bus_id",  # PCI address of the GPU on the host; empty for the emulator
     "compute_capability",
     "driver",
     "cuda",
@@ -61,14 +61,15 @@ PROVENANCE = (
     "host_cpu",
     "python",
     "version",
-    "commit",  # with "+dirty" when the tree had changes
-    "code",  # digits of a hash of what ran: kernels, host loop, macros, compiler (see bench/code.py)
+    "commit",  # with "+dirty" if the tree had changes
+    "code",  # start of a hash of kernels, host loop, macros and compiler (see rows/code.py)
     "schema",
     "taken_at",  # UTC, ISO 8601
 )
 
 FIRST = ("bfs", "apsp")
-"""Families whose columns every file has. Columns of other families are appended to files with their rows."""
+"""Families whose columns every file has. The columns of other families are appended to files that have their
+rows."""
 
 _HERE = [families_here()[name] for name in FIRST]
 
@@ -79,14 +80,14 @@ COLUMNS = (
     *GRAPH,
     *PROVENANCE,
 )
-"""Of every result file, in this order."""
+"""The columns of every result file, in this order."""
 
 PROFILE_COLUMNS = (
     *AXES,
     *(column.name for family in _HERE for column in family.profile),
     *("gpu", "commit", "taken_at"),
 )
-"""Of every file of profiles."""
+"""The columns of every file of profiles, in this order."""
 
 ADDED = {
     "compile_ms": "",
@@ -95,20 +96,20 @@ ADDED = {
     **{"program": "", "clock": "", "covers": "", "host_mib": "", "device_mib": ""},
     "source_id": "",
 }
-"""Columns that older files lack, and the values that their rows get."""
+"""Columns that older files lack, and the values that the rows of these files get."""
 
 AMOUNTS = (
     *("search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms", "compile_ms"),
     *("preprocess_ms", "parents_ms", "energy_j", "power_w", "host_mib", "device_mib"),
 )
-"""Times and the like: those of NUMERIC, besides COUNTS, that are never negative."""
+"""Columns of NUMERIC that hold times, energy, power or memory, which are never negative."""
 
 NUMERIC = (
     *("source", *AMOUNTS, "samples_discarded"),
     *(column.name for family in _HERE for column in family.columns if column.numeric),
     *("num_vertices", "num_edges", "block", "sm_clock_mhz", "memory_clock_mhz"),
 )
-"""Those of COLUMNS that hold numbers."""
+"""Columns of COLUMNS that hold a number."""
 
 COUNTS = (
     *(
@@ -122,21 +123,24 @@ COUNTS = (
     ),
     *(column.name for family in _HERE for column in family.columns if column.kind == "count"),
 )
-"""Those of NUMERIC that hold whole numbers."""
+"""Columns of NUMERIC that hold whole numbers."""
 
 SAMPLES = ("search_ms_samples", "wall_ms_samples")
-"""Those of COLUMNS that hold several numbers."""
+"""Columns of COLUMNS that hold several numbers."""
 
 PROFILE_NUMERIC = (
     *("source", "block"),
     *(column.name for family in _HERE for column in family.profile if column.numeric),
 )
-"""Those of PROFILE_COLUMNS."""
+"""Columns of PROFILE_COLUMNS that hold a number."""
 
 
 @cache
 def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
-    """What families beside FIRST append to files with these columns: COLUMNS, PROFILE_COLUMNS or others."""
+    """Return the columns that families outside FIRST append to files with ``columns``, by their names.
+
+    Only files with COLUMNS or PROFILE_COLUMNS get any.
+    """
     others = [family for name, family in all_families().items() if name not in FIRST]
     if columns == COLUMNS:
         found = [column for family in others for column in family.columns]
@@ -148,6 +152,9 @@ def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
 
 
 def profile_rows(steps: Sequence[Mapping[str, str]], row: Mapping[str, str]) -> list[dict[str, str]]:
-    """A row for each step that a family's ``Problem.profile`` returns; ``row`` is the result row."""
+    """Return a row for each step that a family's ``Problem.profile`` returned.
+
+    ``row`` is the point's result row.
+    """
     shared = {name: row.get(name, "") for name in PROFILE_COLUMNS}
     return [{**shared, **step} for step in steps]

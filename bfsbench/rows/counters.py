@@ -1,6 +1,6 @@
-"""The counters of emulated kernels, and their files.
+"""Read and write the counters of emulated kernels.
 
-A file is CSV, with a row for each level, kernel, source line and kind of access.
+A file is CSV, with one row for each level, kernel, source line and kind of access.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ SUMS = (
 )
 LARGEST = ("most_collisions", "hottest")
 COUNTERS = (*SUMS, *LARGEST)
-"""The counters of :class:`bfsbench.emulator.Count`. Over several launches in a level they are summed; for
-LARGEST the maximum is taken."""
+"""The counters of :class:`bfsbench.emulator.Count`.
+
+Over several launches in a level, counters of SUMS are summed, and of LARGEST the maximum is taken.
+"""
 
 COLUMNS = (*AXES, "graph_checksum", *KEY, *COUNTERS)
 _NUMBERS = ("level", "line", *COUNTERS)
@@ -37,44 +39,48 @@ _NUMBERS = ("level", "line", *COUNTERS)
 
 @dataclass(frozen=True)
 class Counted:
-    """Counters of kernels."""
+    """The counters of the kernels that one program or search launched."""
 
     lines: pd.DataFrame
-    """A row for each of KEY, with COUNTERS. ``level`` is -1 where a family has no levels; ``kind`` and
-    ``memory`` are of KINDS and MEMORIES of :mod:`bfsbench.emulator.watch`."""
+    """A table with one row of COUNTERS for each combination of KEY.
+
+    ``level`` is -1 if the family has no levels. ``kind`` is one of KINDS and ``memory`` one of MEMORIES in
+    :mod:`bfsbench.emulator.watch`.
+    """
     launches: pd.DataFrame
-    """A row for each launch and each level in it: ``level``, ``launch``, ``kernel``, ``blocks``, ``threads``
-    (a block), ``shared`` (bytes a block), and STEPS."""
+    """A table with one row for each launch and each level in it.
+
+    Its columns are ``level``, ``launch``, ``kernel``, ``blocks``, ``threads`` per block, ``shared`` in bytes
+    per block, and the columns STEPS.
+    """
     waits: int
     """How often the host waited for the device during the search, to read the next step."""
     sources: dict[str, Path]
-    """Paths of the source files of lines."""
+    """The paths of the source files that ``lines`` names."""
 
 
 @dataclass(frozen=True)
 class ProgramCounters(Counted):
-    """The counters of a CUDA program's run; each launch is a level."""
+    """The counters of one run of a CUDA program, where each launch counts as a level."""
 
     title: str
 
 
 @dataclass(frozen=True)
 class Counters(Counted):
-    """The counters of one search."""
-
     point: Point
     graph_checksum: str
 
     @property
     def title(self) -> str:
-        """The search as text."""
+        """The search in words: variant, knobs and block."""
         axes = self.point.axes()
         knobs = f" {axes['knobs']}" if axes["knobs"] else ""
         return f"{axes['variant']}{knobs}, block {axes['block']}"
 
 
 def is_counters_file(path: Path) -> bool:
-    """Whether a file holds counters, by its first line or else by its name."""
+    """Return whether a file holds counters, by its first line, or by its name if it cannot be read."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             return file.readline().rstrip("\r\n") == ",".join(COLUMNS)
@@ -83,7 +89,7 @@ def is_counters_file(path: Path) -> bool:
 
 
 def write_counters(path: Path, counted: Sequence[Counters]) -> None:
-    """Write all counters to one file. Raises UsageError."""
+    """Write all counters to one file. Raises UsageError if it cannot be written."""
     with output(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -93,7 +99,7 @@ def write_counters(path: Path, counted: Sequence[Counters]) -> None:
 
 
 def read_counters(path: Path) -> pd.DataFrame:
-    """All rows of a file, with COLUMNS; counters are int64. Raises InputError."""
+    """Return all rows of a file of counters, with COLUMNS. Counters are int64. Raises InputError."""
     import pandas as pd
 
     frame = pd.DataFrame(read_rows(path, COLUMNS, "file of counters"), columns=list(COLUMNS))

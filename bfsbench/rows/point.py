@@ -1,4 +1,5 @@
-"""A point: one configuration to measure. A sweep is a list of points; a row is the result of one."""
+"""Define a point: one configuration to measure. A sweep is a list of points, and a row is the result of
+one."""
 
 from dataclasses import dataclass
 
@@ -9,15 +10,16 @@ from bfsbench.support.errors import InputError, no_formula
 
 @dataclass(frozen=True)
 class Point:
-    """One (graph, source, variant, grid, block, knobs, backend).
+    """One configuration to measure: graph, source, variant, backend, grid, block and knob values.
 
-    ``grid`` caps the blocks of a launch; None is ``auto``: as many as the work needs. Host programs, and
-    programs that choose their own, have neither grid nor block (both None). ``source`` is None for families
-    that ask about all vertices.
+    ``grid`` caps the blocks of a launch. A grid of None is ``auto``: as many blocks as the work needs. Grid
+    and block are both None for host programs, and for programs that choose their own. ``source`` is None for
+    families that ask about all vertices.
     """
 
     graph: str
-    """The graph's locator: its full name, ``soc-Epinions1:directed``; for a file with its path."""
+    """The graph's locator: its full name, as ``soc-Epinions1:directed``. For a file, the name includes its
+    path."""
     source: int | None
     variant: str
     backend: str
@@ -26,7 +28,7 @@ class Point:
     knobs: tuple[tuple[str, KnobValue], ...] = ()
 
     def axes(self) -> dict[str, str]:
-        """The columns that identify a row, as text."""
+        """Return the columns that identify a row, as text."""
         launched = self.block is not None
         return {
             "graph": row_name(self.graph),
@@ -40,14 +42,20 @@ class Point:
 
 
 def row_name(locator: str) -> str:
-    """The name of a graph in rows: for a file its name without the folder, for a graph in memory its own.
-    Older rows have the path as typed."""
+    """Return the name of a graph in rows. For a file this is its name without the folder.
+
+    Older rows have the path as the user typed it. A name that spreadsheets would take for a formula begins
+    with ``./`` in rows.
+    """
     name = given_name(locator).rpartition("/")[2]
     return name if no_formula(name) == name else f"./{name}"  # spreadsheets open these tables
 
 
 def knob_values(text: str) -> dict[str, str]:
-    """The knob values in a row's column ``knobs``, by name. Raises InputError for a word without ``=``."""
+    """Return the knob values in a row's column ``knobs``, by name.
+
+    Raises InputError for a word without ``=``.
+    """
     words = text.split()
     for word in words:
         if "=" not in word:

@@ -1,4 +1,4 @@
-"""Where a measurement was taken: machine, software, commit."""
+"""Determine where a measurement was taken: machine, software and commit."""
 
 import os
 import platform
@@ -13,11 +13,14 @@ from bfsbench.support.machine import cpu_model
 from bfsbench.support.paths import PACKAGE
 
 RECORD = PACKAGE / "data" / "commit.txt"
-"""Of wheels and sdists: the commit that they are made of."""
+"""The file in wheels and sdists that names the commit they were made from."""
 
 
 def _git(*arguments: str) -> str | None:
-    """Output of a git command on the checkout. It takes no lock, which a killed git would leave behind."""
+    """Return the output of a git command on the checkout, or None if the command fails.
+
+    The command takes no lock, because a lock would remain if git were killed.
+    """
     command = ["git", "--no-optional-locks", "-C", str(PACKAGE), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
@@ -28,10 +31,11 @@ def _git(*arguments: str) -> str | None:
 
 @cache
 def commit() -> str:
-    """The checkout's commit with ``+dirty`` when its code has uncommitted changes.
+    """Return the commit of the checkout, with ``+dirty`` if its code has uncommitted changes.
 
-    Of an installed package the commit that it was made of; empty where nothing says it. ``BFSBENCH_COMMIT``
-    overrides it, for a source tree that was copied to a machine without its history.
+    For an installed package, this is the commit that the package was made from; empty if unknown. The
+    environment variable ``BFSBENCH_COMMIT`` overrides it, for a source tree that was copied without its
+    history.
     """
     if said := os.environ.get("BFSBENCH_COMMIT"):
         return said
@@ -44,7 +48,7 @@ def commit() -> str:
 
 @cache
 def host_columns() -> dict[str, str]:
-    """Columns that are the same for every row this process makes."""
+    """Return the columns that are equal in every row of this process."""
     return {
         "host": platform.node(),
         "host_cpu": f"{cpu_model()} ({os.cpu_count()} cores)",
@@ -56,5 +60,5 @@ def host_columns() -> dict[str, str]:
 
 
 def now() -> str:
-    """UTC, to the second, as ISO 8601."""
+    """Return the time in UTC, to the second, as ISO 8601."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

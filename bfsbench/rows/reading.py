@@ -1,7 +1,7 @@
-"""Files of rows as data frames, at the speed of pandas' parser.
+"""Read files of rows as data frames, at the speed of pandas' parser.
 
-To continue a file, only the identifying columns of its rows are read at first, and each distinct text is
-stored once: a million whole rows would take gigabytes. The rest of a row is read from the file on demand.
+To continue a file, only the columns that identify its rows are kept in memory, and each distinct text is
+stored once. A million whole rows would take gigabytes. The rest of a row is read from the file when needed.
 """
 
 from __future__ import annotations
@@ -30,18 +30,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PORTION = 100_000
-"""Rows parsed at a time: memory is needed for their texts, and for each distinct text once."""
+"""Rows parsed at a time. This limits the memory, because repeated texts are dropped after each portion."""
 
 _LARGEST = 1e18
-"""Of times and the like: sums and ratios of larger ones would be infinite."""
+"""The largest accepted time, energy, power or memory size. Sums and ratios of larger numbers could be
+infinite."""
 
 
 def read_tables(
     files: Iterable[Path], columns: Sequence[str], numeric: Sequence[str], leave_out: Collection[str] = ()
 ) -> pd.DataFrame:
-    """The rows of files of these columns, some of them ``numeric``, in one table; see ``read_results``.
+    """Return the rows of files with ``columns`` as one table, where ``numeric`` columns are float64.
 
-    Columns in ``leave_out`` are not read, which saves memory, but for ``schema``.
+    Columns in ``leave_out`` are not read, which saves memory, except ``schema``. Raises InputError for files
+    that ``read_results`` refuses.
     """
     import pandas as pd
 
@@ -66,8 +68,10 @@ def read_tables(
 
 
 def read_texts(path: Path, columns: Sequence[str], wanted: Sequence[str]) -> dict[str, list[str]]:
-    """Some columns of a file as text; missing ones get their default in ADDED. Raises InputError like
-    ``read_rows``."""
+    """Return the ``wanted`` columns of a file as text. Missing columns get their defaults from ADDED.
+
+    Raises InputError if the file cannot be read, has other columns, or has a row of another length.
+    """
     header = read_header(path, columns)
     try:
         frame = _parsed(path, header, set(), {*header} - {*wanted})
@@ -81,7 +85,10 @@ def read_texts(path: Path, columns: Sequence[str], wanted: Sequence[str]) -> dic
 
 
 def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
-    """The rows of one file, by the fast parser, or by ``read_rows`` where the file may be malformed."""
+    """Return the rows of one file.
+
+    If the fast parser suspects an error, ``read_rows`` reads the file instead.
+    """
     header = read_header(path, columns)
     try:
         frame = _parsed(path, header, numbers, leave_out)
@@ -94,11 +101,14 @@ def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Coll
 
 
 class _SuspiciousError(Exception):
-    """A row may have the wrong length, or a cell is not a number."""
+    """A row may have the wrong length, or a cell of a numeric column is not a number."""
 
 
 def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
-    """The file as pandas' parser reads it, in chunks. Raises _SuspiciousError."""
+    """Return the file as pandas' parser reads it, in chunks.
+
+    Raises _SuspiciousError if it may be malformed.
+    """
     import numpy as np
     import pandas as pd
 
@@ -112,7 +122,7 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
             portions = pd.read_csv(
                 path,
                 header=0,
-                names=[*header],  # all of them: of columns that are not read, pandas finds no row too long
+                names=[*header],  # all columns: with fewer, pandas would not notice long rows
                 dtype={name: "float64" if name in numbers else object for name in header},
                 keep_default_na=False,
                 na_values={name: [""] for name in header if name in numbers},
@@ -139,20 +149,26 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
 
 
 def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.object_]:
-    """The texts of a column, printable; equal ones are one object, also between columns."""
+    """Return the texts of a column, with control characters escaped.
+
+    Equal texts become one object, also across columns, to save memory.
+    """
     import numpy as np
     import pandas as pd
 
     codes, found = pd.factorize(column)
     if len(found) > len(column) / 2 and all(map(str.isprintable, found)):
-        return column.to_numpy(object)  # samples, of which no two are equal
+        return column.to_numpy(object)  # nearly all texts differ, as samples do
     known = np.empty(len(found), object)
     known[:] = [shared.setdefault(text, text) for text in map(printable, found)]
     return known[codes]
 
 
 def _checked(path: Path, columns: Sequence[str], numbers: set[str]) -> pd.DataFrame:
-    """The file as ``read_rows`` reads it, whose errors name the place. Raises InputError."""
+    """Return the rows of a file as ``read_rows`` reads them.
+
+    Raises InputError, which names the faulty line or column.
+    """
     import pandas as pd
 
     rows = read_rows(path, columns)
@@ -169,7 +185,6 @@ def _checked(path: Path, columns: Sequence[str], numbers: set[str]) -> pd.DataFr
 
 
 def _check_families(frame: pd.DataFrame, path: Path) -> None:
-    """Raises InputError for rows of families that are not known here."""
     for name in frame["family"].unique() if "family" in frame else ():
         try:
             find_family(name)
@@ -178,8 +193,10 @@ def _check_families(frame: pd.DataFrame, path: Path) -> None:
 
 
 def require_schemas(schemas: Sequence[str], path: Path) -> None:
-    """Raises InputError for a row of another schema, whose columns may mean something else. A row may name
-    none."""
+    """Raise InputError for a row of another schema, whose columns may mean something else.
+
+    Rows without a schema are accepted.
+    """
     known = {str(SCHEMA_VERSION), ""}
     if {*schemas} - known:
         row, found = next((row, text) for row, text in enumerate(schemas, 1) if text not in known)
@@ -187,7 +204,9 @@ def require_schemas(schemas: Sequence[str], path: Path) -> None:
 
 
 def _check_numbers(frame: pd.DataFrame, numbers: set[str], path: Path) -> None:
-    """Raises InputError for infinite numbers, counts that are none or have over 63 bits, negative amounts."""
+    """Raise InputError for infinite numbers, negative amounts, and counts that are not whole numbers below
+    2^63.
+    """
     counts = {*COUNTS, *_counts_of_families()}
     for name in numbers & {*frame.columns}:
         known = frame[name].dropna()
@@ -229,9 +248,9 @@ _BRIEF = (
         "schema",
     ),
 )
-"""Columns that are kept in memory."""
+"""Columns of KnownRows that are kept in memory."""
 Texts = Mapping[str, list[str]]
-"""Columns by name."""
+"""The texts of all rows, by the name of the column."""
 _PORTION_known_rows = 10_000
 """Rows written at a time."""
 _BLOCK = 1 << 24
@@ -239,7 +258,7 @@ _BLOCK = 1 << 24
 
 
 class KnownRow(Mapping[str, str]):
-    """A row by the names of its columns."""
+    """A row of KnownRows, as a mapping from the names of columns to texts."""
 
     __slots__ = ("_number", "_rows")
 
@@ -259,11 +278,17 @@ class KnownRow(Mapping[str, str]):
 
 
 class KnownRows(Sequence[KnownRow]):
-    """All rows that a file has when this is constructed. If the file grows or is replaced afterwards, its
-    rows are still read from the old file."""
+    """All rows that a file has when this object is made.
+
+    If the file grows or is replaced later, these rows are still read from the old file.
+    """
 
     def __init__(self, path: Path, header: Sequence[str], columns: Sequence[str], texts: Texts) -> None:
-        """``header``: the first line; ``columns``: those, and those ADDED since; ``texts``: of _BRIEF."""
+        """Open the file at ``path``.
+
+        ``header`` is its first line. ``columns`` are the columns of its rows, including columns of ADDED that
+        the header lacks. ``texts`` holds the columns _BRIEF.
+        """
         self.columns = tuple(columns)
         self.header = tuple(header)
         self.texts = texts
@@ -288,19 +313,21 @@ class KnownRows(Sequence[KnownRow]):
         return (KnownRow(self, number) for number in range(len(self)))
 
     def taken(self, numbers: Sequence[int], header: Sequence[str]) -> KnownRows:
-        """The rows that were kept when the file was rewritten under a new ``header``."""
+        """Return the rows with these ``numbers``, after the file was rewritten with only these rows and a new
+        ``header``.
+        """
         chosen = {name: [texts[number] for number in numbers] for name, texts in self.texts.items()}
         return KnownRows(self._path, header, header, chosen)
 
     def whole(self, number: int) -> dict[str, str]:
-        """A row with all its columns. Raises InputError where rows have several lines."""
+        """Return a row with all its columns. Raises InputError if the file has rows of several lines."""
         (line,) = self.lines([number])
         (values,) = csv.reader([line.decode()])
         row = dict(zip(self.header, values, strict=True))
         return {name: row.get(name, ADDED.get(name, "")) for name in self.columns}
 
     def lines(self, numbers: Iterable[int]) -> Iterator[bytes]:
-        """Rows as lines of the file. Raises InputError where rows have several lines."""
+        """Yield rows as lines of the file. Raises InputError if the file has rows of several lines."""
         if self._starts is None:
             ends = [np.empty(0, np.int64)]
             for start in range(0, self._size, _BLOCK):
@@ -314,7 +341,10 @@ class KnownRows(Sequence[KnownRow]):
             yield os.pread(self._file, int(starts[number + 1] - starts[number]), int(starts[number]))
 
     def relaid(self, columns: Sequence[str]) -> Iterator[bytes]:
-        """All rows as lines with other columns; missing columns get their default in ADDED, or are empty."""
+        """Yield all rows as lines of a file with other columns, several lines at a time.
+
+        Columns that this file lacks get their default from ADDED, or are empty.
+        """
         places = {name: place for place, name in enumerate(self.header)}
         more = [ADDED.get(name, "") for name in columns if name not in places]
         after = itertools.count(len(self.header))
@@ -332,7 +362,7 @@ class KnownRows(Sequence[KnownRow]):
 
 
 def read_known(path: Path, columns: Sequence[str]) -> KnownRows:
-    """The rows of a file of these columns. Raises InputError as ``read_rows`` does."""
+    """Return the rows of a file with ``columns``. Raises InputError if the file is not valid."""
     header = read_header(path, columns)
     names = (*columns, *(name for name in header if name not in columns))
     wanted = [name for name in _BRIEF if name in names]

@@ -1,7 +1,7 @@
-"""The result file: a CSV with one row a point, appended and flushed as rows are made.
+"""Read and write result files: CSV files with one row per point, flushed to disk as rows are made.
 
-Every row is complete by itself: what was run, the outcome, all samples, and where it was taken. A process
-killed while writing leaves at most one unfinished last line, which resuming cuts off.
+Every row is complete by itself: it says what was run, the outcome, all samples, and where it was taken. A
+process that is killed while it writes leaves at most one unfinished last line. Resuming cuts this line off.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION = 1
-"""Added columns (ADDED) do not change the version: older files are still read."""
+"""Added columns (ADDED) do not change the version, because older files can still be read."""
 RESULT_FILE = f"result file of schema {SCHEMA_VERSION}"
 
 LEVELS_SUFFIX = ".levels.csv"
-"""Kind of the level profiles beside a result file."""
+"""Suffix of the level profiles beside a result file."""
 
 COUNTERS_SUFFIX = ".counters.csv"
-"""Of the counters of emulated kernels ('bfsbench explain')."""
+"""Suffix of files with the counters of emulated kernels, which 'bfsbench explain' writes."""
 
 CEILINGS_SUFFIX = "ceilings.csv"
-"""Suffix of the files with a device's ceilings, beside result files."""
+"""Suffix of files with a device's ceilings, beside result files."""
 OTHER_SUFFIXES = (LEVELS_SUFFIX, CEILINGS_SUFFIX, COUNTERS_SUFFIX)
-"""Of files in a folder of results that hold no results."""
+"""Suffixes of CSV files in a folder of results that hold no results."""
 
 
 _BLOCK = 1 << 16
@@ -53,7 +53,7 @@ _BLOCK = 1 << 16
 
 
 def axes_of(row: Mapping[str, str]) -> tuple[str, ...]:
-    """The identity of a row; equals ``tuple(point.axes().values())`` of its point."""
+    """Return the axes of a row, which identify its point. They equal ``tuple(point.axes().values())``."""
     return tuple(row[name] for name in AXES)
 
 
@@ -64,11 +64,12 @@ def _line(values: Iterable[str]) -> bytes:
 
 
 class ResultWriter:
-    """Appends rows to a result file, or to another of given ``columns``; on disk when ``append`` returns.
+    """Appends rows to a result file, or to another file with ``columns``. When ``append`` returns, rows are
+    on disk.
 
-    ``rows`` are those in the file at the beginning; a file that lacks columns of ADDED gets them. Raises
-    UsageError when there are rows and ``resume`` is false, when the file cannot be written or another run
-    writes it; InputError when it is no result file of this schema.
+    ``rows`` are the rows that the file had at the beginning. A file that lacks columns of ADDED gets them.
+    Raises UsageError if the file has rows and ``resume`` is false, if it cannot be written, or if another run
+    writes it. Raises InputError if it is not a result file of this schema.
     """
 
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
@@ -100,7 +101,7 @@ class ResultWriter:
             raise
 
     def _open(self) -> int:
-        """Open the file and lock it against a second sweep; the lock ends with this process."""
+        """Open the file and lock it against a second sweep. The lock ends when this process ends."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():
@@ -119,9 +120,9 @@ class ResultWriter:
         )
 
     def append(self, *rows: Mapping[str, Any]) -> None:
-        """Write rows, all or none of them. Raises UsageError when that fails, as on a full disk.
+        """Write all of the rows or none of them. Raises UsageError if that fails, as on a full disk.
 
-        The first row of a family that appends columns adds these to the file.
+        If a family appends columns of its own, its first row adds these columns to the file.
         """
         new = {name: None for row in rows for name in row if name not in self.columns}
         appended = [name for name in new if name in appended_columns(self._first_columns)] if new else []
@@ -132,22 +133,26 @@ class ResultWriter:
         self._write(b"".join(_line(str(row.get(name, "")) for name in self.columns) for row in rows))
 
     def read_again(self) -> None:
-        """Read appended rows into ``rows``."""
+        """Read the rows of the file again into ``rows``, including rows that were appended."""
         from bfsbench.rows.reading import read_known
 
         self.rows = read_known(self.path, self._first_columns)
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
-        """Keep only the wanted ``rows``; the file is replaced as a whole if any are dropped."""
+        """Keep only the rows for which ``wanted`` is true.
+
+        If any row is dropped, the file is replaced as a whole.
+        """
         kept = [number for number, row in enumerate(self.rows) if wanted(row)]
         if len(kept) < len(self.rows):
             self._rewrite(self.rows.lines(kept), kept)
 
     def _rewrite(self, lines: Iterable[bytes], numbers: Sequence[int]) -> None:
-        """Write the whole file anew, with the lines of these of ``rows``.
+        """Replace the file by a new file with these lines, and keep only the rows with these ``numbers`` in
+        ``rows``.
 
-        The new file is locked before it is renamed, so that no other run can open it between. Raises
-        UsageError also where the file has a second hard link, which would keep the old rows.
+        The new file is locked before it is renamed, so that no other run can open it in between. Raises
+        UsageError if that fails, and if the file has a second hard link, which would keep the old rows.
         """
         names = os.fstat(self._file).st_nlink
         if names > 1:
@@ -176,7 +181,7 @@ class ResultWriter:
             raise self._unwritable(error) from error
 
     def close(self) -> None:
-        """Close the file, and remove it if it was empty and never got a row."""
+        """Close the file. A new file that got no row is removed."""
         empty = os.fstat(self._file).st_size <= len(_line(self.columns))
         if self._new and empty and storage.is_called(self._file, self.path):
             storage.real(self.path).unlink()
@@ -184,7 +189,7 @@ class ResultWriter:
 
 
 def cut_unfinished_line(path: Path, columns: Sequence[str] = COLUMNS) -> None:
-    """Remove what follows the last newline of a result file: the rest of a row whose writer was killed."""
+    """Remove the text after the last newline of a result file: part of a row whose writer was killed."""
     with path.open("r+b") as file:
         first = file.readline()
         if not first.endswith(b"\n") or not _is_header(
@@ -204,21 +209,21 @@ def cut_unfinished_line(path: Path, columns: Sequence[str] = COLUMNS) -> None:
 
 
 def _holds_rows(path: Path) -> bool:
-    """Whether a result file has more than a header."""
     with path.open("rb") as file:
         return len(file.readline()) < path.stat().st_size
 
 
 def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
-    """Whether these are ``columns``, where columns of ADDED may be absent, and columns that families
-    append."""
+    """Return whether ``names`` are a valid header of a file with ``columns``.
+
+    Columns of ADDED may be absent. Columns that families append may follow.
+    """
     expected = [name for name in columns if name in names or name not in ADDED]
     own, more = [*names[: len(expected)]], names[len(expected) :]
     return own == expected and (not more or set(more) <= set(appended_columns(tuple(columns))))
 
 
 def _why_not(header: Sequence[str], columns: Sequence[str], name: str, kind: str) -> str:
-    """The reason why a file with this header is refused."""
     strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
     if not _is_header([column for column in header if column not in strange], columns):
         return f"{name} is not a {kind}"
@@ -229,7 +234,10 @@ def _why_not(header: Sequence[str], columns: Sequence[str], name: str, kind: str
 
 
 def read_header(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[str]:
-    """The names in the first line of a result file, none if it is empty. Raises InputError."""
+    """Return the column names in the first line of a result file; an empty list for an empty file.
+
+    Raises InputError if the file cannot be read or has other columns.
+    """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             header = next(csv.reader(file), [])
@@ -243,10 +251,10 @@ def read_header(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT
 
 
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
-    """All rows of a result file, or of one of another ``kind`` with these ``columns``, as text.
+    """Return all rows of a result file as text, or of a file of another ``kind`` with ``columns``.
 
-    Columns ADDED since the file was written are filled in. Raises InputError when the file cannot be read,
-    and as ``parse_rows`` does.
+    Columns of ADDED that the file lacks are filled in. Raises InputError if the file cannot be read, has
+    other columns, or has a row of another length.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -258,9 +266,10 @@ def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_F
 def parse_rows(
     lines: Iterable[str], name: str, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE
 ) -> list[dict[str, str]]:
-    """The rows in the lines of a file that is called ``name``; columns that were ADDED may be absent.
+    """Return the rows in the lines of a file called ``name``. Columns of ADDED may be absent and are filled
+    in.
 
-    Raises InputError when there are other columns, or a row has another length.
+    Raises InputError if there are other columns, or if a row has another length.
     """
     try:
         reader = csv.reader(lines)
@@ -281,10 +290,10 @@ def parse_rows(
 
 
 def result_files(path: Path) -> list[Path]:
-    """The path itself, or all result files if it is a folder.
+    """Return the path itself or, if it is a folder, all result files in it.
 
-    Raises InputError when there are none, for a name that no file can have, and for a level profile: its rows
-    are no results.
+    Raises InputError if the folder has none, and for a name that no file can have. Also raises it for a file
+    of level profiles, whose rows are not results.
     """
     try:
         folder = path.is_dir()
@@ -301,12 +310,12 @@ def result_files(path: Path) -> list[Path]:
 
 
 def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -> pd.DataFrame:
-    """Rows of several result files, or of all in a folder, in one table.
+    """Return the rows of several result files, or of all result files in folders, as one table.
 
-    Columns as in ``COLUMNS`` and those that families append, less those to ``leave_out``, ``file`` the last;
-    numeric columns are float64 (NaN where empty), the rest text, with control characters escaped. Raises
-    InputError as ``read_rows`` does, and when a numeric column holds anything else, or a count is not a whole
-    number.
+    Its columns are COLUMNS and the columns that families append, without those in ``leave_out``. The last
+    column is ``file``. Numeric columns are float64, and NaN where a row has no number. All other columns are
+    text, with control characters escaped. Raises InputError if a file cannot be read or has other columns.
+    Also raises it if a numeric column holds text, or if a count is not a whole number.
     """
     from bfsbench.rows.reading import read_tables
 
@@ -315,8 +324,13 @@ def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
-    """Rows for analysis: counts as Int64, other numbers as float64, ``SAMPLES`` as lists of floats, the rest
-    as text. Where a row has no number, it is NA or NaN, and a list is empty. Raises InputError."""
+    """Return rows as a table for analysis. Raises InputError if a numeric column holds text.
+
+    - Counts are Int64, and NA where a row has none.
+    - Other numbers are float64, and NaN where a row has none.
+    - Columns of ``SAMPLES`` are lists of floats, and empty where a row has none.
+    - All other columns are text.
+    """
     import pandas as pd
 
     others = {

@@ -1,4 +1,4 @@
-"""How a point and its outcome are written as a result row."""
+"""Write a point and its outcome as a result row."""
 
 from collections.abc import Mapping
 
@@ -11,9 +11,9 @@ from bfsbench.variants import find
 
 
 def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str, str]:
-    """The columns known before a point is run: its axes, its graph, where it is run and when.
+    """Return the columns known before a point is run: its axes, its graph, where it is run and when.
 
-    ``device`` is the device's description, left out for host programs.
+    ``device`` is the device's description. It is left out for host programs.
     """
     return {
         **point.axes(),
@@ -31,8 +31,10 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
 
 
 def _source_id(point: Point, graph: Graph) -> str:
-    """The name of the source, as a cell that no terminal and no spreadsheet takes for more; empty where
-    vertices have none."""
+    """Return the name of the source vertex, or "" if vertices have no names.
+
+    Control characters and formulas of spreadsheets are escaped.
+    """
     if graph.names is None or point.source is None:
         return ""
     return no_formula(printable(graph.names[point.source]))
@@ -41,7 +43,9 @@ def _source_id(point: Point, graph: Graph) -> str:
 def failed_row(
     point: Point, graph: Graph, device: Mapping[str, str], status: str, reason: str
 ) -> dict[str, str]:
-    """A row without a time; ``reason`` is cut to its first line, and escaped for terminals and
-    spreadsheets."""
+    """Return a row without a time.
+
+    ``reason`` is cut to its first line, in which control characters and formulas of spreadsheets are escaped.
+    """
     first = no_formula(printable((reason.splitlines() or [""])[0]))
     return base_row(point, graph, device) | {"status": status, "reason": first}

@@ -1,4 +1,4 @@
-"""A record of each run, beside its rows: command, time, machine and software.
+"""Record each run beside its rows: command, time, machine and software.
 
 ``NAME.runs.jsonl`` has one line of JSON for each run that wrote rows to ``NAME.csv``.
 """
@@ -25,17 +25,17 @@ _GPU_FACTS = (
     *("uuid", "name", "pci.bus_id", "driver_version", "vbios_version"),
     *("ecc.mode.current", "mig.mode.current", "power.limit", "power.max_limit", "clocks.max.sm"),
 )
-"""What nvidia-smi is asked about a GPU; ``nvidia-smi --help-query-gpu`` explains the names."""
+"""The properties of a GPU to ask nvidia-smi for. ``nvidia-smi --help-query-gpu`` explains their names."""
 _LIMIT_S = 20
 
 
 def runs_file(rows: Path) -> Path:
-    """The path of the record beside a result file."""
+    """Return the path of the record of runs beside a result file."""
     return rows.with_name(f"{rows.name.removesuffix('.csv')}.runs.jsonl")
 
 
 def record_run(rows: Path, origins: Iterable[Mapping[str, str]]) -> None:
-    """Append this run to the record of a result file.
+    """Append this run to the record of runs beside a result file.
 
     ``origins`` are the provenance columns of the rows to come, one entry per device. Raises UsageError if the
     record cannot be written.
@@ -50,8 +50,10 @@ def record_run(rows: Path, origins: Iterable[Mapping[str, str]]) -> None:
 
 
 def read_runs(rows: Path) -> list[dict[str, Any]]:
-    """The recorded runs of a result file, the first one first; none without a record. An unfinished last
-    line, of a run that was killed, is left out."""
+    """Return the recorded runs of a result file, the first run first. Returns an empty list without a record.
+
+    An unfinished last line, of a run that was killed, is left out.
+    """
     try:
         lines = runs_file(rows).read_text(encoding="utf-8").split("\n")[:-1]
         return [json.loads(line) for line in lines]
@@ -60,7 +62,10 @@ def read_runs(rows: Path) -> list[dict[str, Any]]:
 
 
 def describe_run(origins: Iterable[Mapping[str, str]]) -> dict[str, Any]:
-    """Everything that a stranger needs to know about the machine and the software of this process's run."""
+    """Return a description of this process's run: its command, time, machine, software and GPUs.
+
+    ``origins`` are the provenance columns of the rows to come, one entry per device.
+    """
     devices = {origin["gpu_bus_id"]: dict(origin) for origin in origins if origin.get("gpu_bus_id")}
     local, program = platform.node(), Path(sys.argv[0]).name
     return {
@@ -76,7 +81,7 @@ def describe_run(origins: Iterable[Mapping[str, str]]) -> dict[str, Any]:
 
 @cache
 def _software() -> dict[str, Any]:
-    """System, compilers and Python packages, which do not change while the process runs."""
+    """Return the system, the compilers and the Python packages. They do not change while the process runs."""
     return {
         "os": _system(),
         "kernel": platform.release(),
@@ -87,7 +92,10 @@ def _software() -> dict[str, Any]:
 
 
 def gpu_facts(bus_id: str) -> dict[str, str]:
-    """What nvidia-smi says of the GPU with this PCI address; empty without nvidia-smi."""
+    """Return nvidia-smi's facts about the GPU with this PCI address.
+
+    Returns an empty dictionary without nvidia-smi.
+    """
     smi = shutil.which("nvidia-smi")
     if smi is None:
         return {}
@@ -98,7 +106,6 @@ def gpu_facts(bus_id: str) -> dict[str, str]:
 
 
 def _compiler() -> str:
-    """The first line that the C++ compiler says of its version; empty if there is none."""
     try:
         return next(iter(_output(*toolchain.compiler(), "--version").splitlines()), "")
     except ToolchainError:

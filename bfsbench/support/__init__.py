@@ -1,1 +1,1 @@
-"""What every other package builds on: errors, files, the machine, compilers and compiled helpers."""
+"""Provide the basis of all other packages: errors, files, the machine, compilers and compiled helpers."""

@@ -1,7 +1,7 @@
-"""The processes that a program leaves, also where they leave its process group and clear their environment.
+"""Find and end the processes that a program leaves, even if they have left its process group.
 
-A process that adopts orphans becomes the parent of every descendant whose own parent has ended. So none of
-its descendants leaves its tree, and a look at ``/proc`` finds them all. A worker process adopts orphans.
+A process that adopts orphans becomes the parent of every descendant whose own parent has ended. So all its
+descendants stay in its process tree, and reading ``/proc`` finds them. A worker process adopts orphans.
 """
 
 import ctypes
@@ -13,29 +13,36 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "BFSBENCH_ENTRY"
-"""Environment variable of a program and its descendants: the process that started it, and a random word."""
+"""An environment variable of a program and its descendants.
+
+Its value is the number of the process that started the program, and a random word.
+"""
 
 ON_GPU: set[int] = set()
-"""Processes that this one has started and that hold memory on a GPU. They wait while others compute."""
+"""The processes that this process has started and that hold memory on a GPU. They wait while others
+compute."""
 
 _PROC = Path("/proc")
 _SET_CHILD_SUBREAPER = 36
 _adopting: set[int] = set()
-"""The process that called ``adopt_orphans``; a fork of it has another number."""
+"""The number of the process that called ``adopt_orphans``. A fork of this process has another number."""
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of its descendants whose parents end. For processes that start nothing in
-    the background but entries."""
+    """Make this process the parent of its descendants whose own parents end.
+
+    Call this only in a process that starts no background processes except entries.
+    """
     if sys.platform == "linux" and ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
         _adopting.add(os.getpid())
 
 
 def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
-    """Returns the living descendants of a program, and the processes with its mark, without itself.
+    """Return the living descendants of a program, and all processes that carry its ``mark``, except the
+    program.
 
-    Where this process adopts orphans, all of its own descendants count but those of ``kept``, which are the
-    other programs that it runs.
+    If this process adopts orphans, its own descendants are included, except the programs in ``kept`` and
+    their descendants.
     """
     tree = _tree()
     found = {*_below(pid, tree), *_marked(f"{MARK}={mark}".encode(), tree)}
@@ -46,7 +53,7 @@ def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
 
 
 def kill_programs(pid: int) -> None:
-    """Kill all descendants of a process, and the entries that it has started, but not itself."""
+    """Kill all descendants of a process, and the entries that it has started, but not the process itself."""
     signal_all([pid], signal.SIGSTOP)  # it starts no others meanwhile
     for _ in range(10):
         tree = _tree()
@@ -57,14 +64,14 @@ def kill_programs(pid: int) -> None:
 
 
 def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
-    """Send a signal to processes, some of which may have ended."""
+    """Send a signal to processes. Processes that have ended are ignored."""
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
 
 def _tree() -> dict[int, list[int]]:
-    """Returns the living children of each process, by its number."""
+    """Return a dictionary from the number of each process to the numbers of its living children."""
     tree: dict[int, list[int]] = {}
     for place in _PROC.glob("[0-9]*"):
         with suppress(OSError):
@@ -81,7 +88,7 @@ def _below(pid: int, tree: dict[int, list[int]]) -> Iterator[int]:
 
 
 def _marked(wanted: bytes, tree: dict[int, list[int]]) -> Iterator[int]:
-    """The visible processes whose environment has a word that begins so."""
+    """Yield the visible processes whose environment has a variable that begins with ``wanted``."""
     for children in tree.values():
         for pid in children:
             with suppress(OSError):

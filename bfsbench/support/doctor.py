@@ -1,7 +1,7 @@
-"""What this installation can run, and the command that installs or repairs each missing part.
+"""Find out what this installation can run, and the command that installs or repairs each missing part.
 
-Every check examines one thing and returns a record; none changes anything outside a temporary folder and the
-cache of the compiler of ziglang, which fills at its first use.
+Every check examines one thing and returns a record. Checks change only a temporary folder, and the cache of
+ziglang's compiler, which is filled at its first use.
 """
 
 import ctypes
@@ -27,7 +27,7 @@ from bfsbench.support.paths import PACKAGE, cache_dir
 DRIVER_LIBRARY = toolchain.DRIVER_LIBRARY
 DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 COMPILE_LIMIT = 120
-"""Seconds for a test program."""
+"""Seconds that compiling a test program may take."""
 
 PIP_INSTALL = toolchain.pip_install()
 INSTALL_COMPILER = f"{PIP_INSTALL} ziglang"
@@ -43,7 +43,8 @@ REINSTALL_CORE = toolchain.pip_install("--force-reinstall", *toolchain.CORE_PACK
 INSTALL_PYCUDA = f"{PIP_INSTALL} pycuda"
 REINSTALL_PYCUDA = f"{PIP_INSTALL} --force-reinstall --no-cache-dir --no-deps pycuda"
 WITHOUT_CURAND = "echo CUDA_ENABLE_CURAND = False >> ~/.aksetup-defaults.py"
-"""Settings of PyCUDA's installation: the wheels of nvcc come without the library of random numbers."""
+"""A setting for PyCUDA's installation, because the wheels of nvcc lack cuRAND, the library of random
+numbers."""
 INSTALL_NVML = f"{PIP_INSTALL} nvidia-ml-py"
 INSTALL_PLATFORMDIRS = f"{PIP_INSTALL} platformdirs"
 MOVE_CACHE = "export BFSBENCH_CACHE=/path/to/a/writable/folder"
@@ -51,7 +52,7 @@ MOVE_CACHE = "export BFSBENCH_CACHE=/path/to/a/writable/folder"
 _CPP = '#include <atomic>\nextern "C" int answer() { return std::atomic<int>(42).load(); }\n'
 _CUDA = "__global__ void answer(int *result) { *result = 42; }\n"
 _COMPUTE_CAPABILITY = (75, 76)
-"""CUdevice_attribute values of the major and the minor number."""
+"""CUdevice_attribute values of the major and the minor number of the compute capability."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,9 @@ class Check:
     state: Literal["ok", "missing", "broken"]
     detail: str
     fix: str = ""
-    """The command that repairs it; empty when ``state`` is ok."""
+    """The command that repairs the checked part; empty if ``state`` is ok."""
     required: bool = True
-    """Whether its section fails without it."""
+    """Whether the section fails if this check fails."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,10 @@ class Section:
 
 
 def examine() -> dict[str, Section]:
-    """Run all checks: those for everything (``common``), for a GPU (``gpu``) and for each backend."""
+    """Run all checks.
+
+    Returns their sections by name: ``common``, ``cpu``, ``gpu``, ``cuda`` and ``cuda-core``.
+    """
     return {
         "common": Section("Any use", (python_packages(), cache_folder())),
         "cpu": Section("CPU backend", (cpp_compiler(),)),
@@ -91,14 +95,16 @@ def examine() -> dict[str, Section]:
 
 
 def usable_backends(sections: dict[str, Section]) -> dict[str, bool]:
-    """Whether ``cpu``, ``cuda`` and ``cuda-core`` can run."""
+    """Return for each of the backends ``cpu``, ``cuda`` and ``cuda-core`` whether it can run."""
     needed = {"cpu": ("common", "cpu"), **{name: ("common", "gpu", name) for name in ("cuda", "cuda-core")}}
     return {name: all(sections[part].works for part in parts) for name, parts in needed.items()}
 
 
 def needed_packages() -> list[str]:
-    """The distributions that are always needed, by the metadata of the installed package, or of its source
-    tree."""
+    """Return the names of the packages that are always needed.
+
+    They come from the metadata of the installed package, or from pyproject.toml in a source tree.
+    """
     try:
         stated = importlib.metadata.requires("bfsbench") or []
     except importlib.metadata.PackageNotFoundError:
@@ -109,7 +115,7 @@ def needed_packages() -> list[str]:
 
 
 def python_packages() -> Check:
-    """The interpreter and the packages that are needed in any case."""
+    """Check the Python interpreter and the packages that are always needed."""
     versions, absent = [f"Python {platform.python_version()}"], []
     for name in needed_packages():
         try:
@@ -122,7 +128,7 @@ def python_packages() -> Check:
 
 
 def cache_folder() -> Check:
-    """Whether the cache is writable, tested in the closest existing folder above it."""
+    """Check whether the cache folder is writable, or the closest existing folder above it."""
     try:
         folder = cache_dir()
     except ImportError as error:
@@ -137,7 +143,7 @@ def cache_folder() -> Check:
 
 
 def cpp_compiler() -> Check:
-    """A C++ compiler whose output can be loaded."""
+    """Check whether there is a C++ compiler, and whether a library that it makes can be loaded."""
     name = "C++ compiler"
     try:
         command = toolchain.compiler()
@@ -162,7 +168,7 @@ def cpp_compiler() -> Check:
 
 
 def _load(library: Path) -> str | None:
-    """Why the compiled test cannot be used, or None."""
+    """Load the compiled test library. Returns the reason why it cannot be used, or None."""
     try:
         answer = ctypes.CDLL(str(library)).answer()
     except OSError as error:
@@ -171,7 +177,7 @@ def _load(library: Path) -> str | None:
 
 
 def _run(command: Sequence[str]) -> str | None:
-    """Run a compiler; its first error when it fails, or None."""
+    """Run a compiler. Returns its first error if it fails, else None."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_LIMIT, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -180,7 +186,7 @@ def _run(command: Sequence[str]) -> str | None:
 
 
 def driver() -> Check:
-    """NVIDIA's driver and the GPUs it offers."""
+    """Check NVIDIA's driver and the GPUs that it offers."""
     name = "NVIDIA driver"
     try:
         cuda = ctypes.CDLL(DRIVER_LIBRARY)
@@ -199,7 +205,7 @@ def driver() -> Check:
         return Check(name, "broken", "no GPU is visible", SHOW_DEVICES)
     release = f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
     found = [_describe(cuda, index) for index in range(count.value)]
-    first, capability = found[0]  # searches run on the first one
+    first, capability = found[0]  # searches run on the first GPU
     if reason := toolchain.unsupported(capability):
         return Check(name, "broken", f"{first} has {reason}", SHOW_DEVICES)
     gpus = ", ".join(f"{gpu} (compute capability {major}.{minor})" for gpu, (major, minor) in found)
@@ -208,7 +214,6 @@ def driver() -> Check:
 
 
 def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
-    """A GPU's name and compute capability."""
     device, name = ctypes.c_int(), ctypes.create_string_buffer(256)
     cuda.cuDeviceGet(ctypes.byref(device), index)
     cuda.cuDeviceGetName(name, len(name), device)
@@ -219,7 +224,7 @@ def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
 
 
 def _driver_release() -> str:
-    """The kernel module's release, such as 580.95.05; empty when it does not say."""
+    """Return the release of the driver's kernel module, such as 580.95.05; empty if it is unknown."""
     try:
         found = re.search(r"\b\d{3,}\.[\d.]+", DRIVER_VERSION.read_text(encoding="utf-8"))
     except OSError:
@@ -228,7 +233,7 @@ def _driver_release() -> str:
 
 
 def nvcc() -> Check:
-    """NVIDIA's compiler and all that it needs to compile a kernel."""
+    """Check nvcc, and everything that it needs to compile a kernel."""
     name = "nvcc"
     try:
         program = toolchain.find_nvcc()
@@ -253,7 +258,7 @@ def _release(program: Path) -> str:
 
 
 def pycuda() -> Check:
-    """PyCUDA can be imported, which also loads the driver."""
+    """Check whether PyCUDA can be imported, which also loads the driver."""
     name = "PyCUDA"
     if importlib.util.find_spec("pycuda") is None:
         return Check(name, "missing", "not installed", _install_pycuda())
@@ -267,7 +272,10 @@ def pycuda() -> Check:
 
 
 def _install_pycuda() -> str:
-    """The installation compiles against the toolkit that it finds through nvcc."""
+    """Return the command that installs PyCUDA.
+
+    It compiles PyCUDA against the CUDA toolkit to which nvcc belongs.
+    """
     try:
         root = toolchain.find_nvcc().resolve().parent.parent
     except ToolchainError:
@@ -279,7 +287,7 @@ def _install_pycuda() -> str:
 
 
 def nvrtc() -> Check:
-    """NVIDIA's compiler as a library, and whether the driver can load what it makes."""
+    """Check NVRTC, NVIDIA's compiler as a library, and whether the driver can load the code that it makes."""
     name = "NVRTC"
     try:
         version = toolchain.nvrtc_version()
@@ -296,7 +304,7 @@ def nvrtc() -> Check:
 
 
 def cuda_core() -> Check:
-    """NVIDIA's Python packages, and the headers and libraries that kernels need beside NVRTC."""
+    """Check the packages cuda-core and cuda-bindings, and the headers that kernels need beside NVRTC."""
     name, versions = "cuda-core", []
     try:
         importlib.import_module("cuda.core")
@@ -316,7 +324,7 @@ def cuda_core() -> Check:
 
 
 def telemetry() -> Check:
-    """NVML's Python package; without it rows do not say at which clocks they were taken."""
+    """Check NVML's Python package. Without it rows do not record the GPU's clocks and throttling."""
     name = "nvidia-ml-py"
     try:
         return Check(name, "ok", importlib.metadata.version(name), required=False)

@@ -1,9 +1,10 @@
-"""Errors that reach the user.
+"""Define the errors that reach the user.
 
-Every failure a user can cause or meet is a subclass of :class:`BfsbenchError`; the command line prints its
-message as one line and exits with its ``exit_code``. Anything else is a bug and keeps its traceback.
+Every failure that a user can cause or meet is a subclass of :class:`BfsbenchError`. The command line prints
+its message as one line and exits with its ``exit_code``. Any other exception is a bug and keeps its
+traceback.
 
-The module also formats text for people, and refuses numbers of callers that are no whole numbers.
+This module also formats text for people, and checks that numbers given by callers are whole numbers.
 """
 
 import difflib
@@ -14,12 +15,12 @@ from typing import Any
 
 
 def plural(number: int, noun: str) -> str:
-    """``1 point``, ``12 points``."""
+    """Return a number with its noun: ``1 point``, ``12 points``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def size_text(size: int) -> str:
-    """Bytes with the largest fitting unit: ``1.5 GiB``, ``12 bytes``."""
+    """Return a size in bytes with the largest fitting unit: ``1.5 GiB``, ``12 bytes``."""
     for unit, factor in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
@@ -27,7 +28,9 @@ def size_text(size: int) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with each control character as an escape such as ``\\x1b``, so that no terminal obeys it."""
+    """Return the text with each control character as an escape such as ``\\x1b``, so that no terminal obeys
+    it.
+    """
     if text.isprintable():
         return text
     shown = (one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
@@ -35,15 +38,14 @@ def printable(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """The text as a cell that spreadsheets do not take for a formula: with ``'`` before it if it looks like
-    one."""
+    """Return the text as a spreadsheet cell. A text that looks like a formula gets ``'`` before it."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 class BfsbenchError(Exception):
-    """Base of all expected failures; the message is one line addressed to the user.
+    """The base class of all expected failures. The message is one line addressed to the user.
 
-    What it quotes of a file or of a name may hold anything: characters that cannot be printed are escaped.
+    Characters that cannot be printed are escaped, because the message may quote a file or a name.
     """
 
     exit_code = 1
@@ -53,16 +55,18 @@ class BfsbenchError(Exception):
 
 
 class UsageError(BfsbenchError):
-    """The request itself cannot be carried out: unknown name, value out of range, unwritable output."""
+    """The request cannot be carried out, as for an unknown name, a value out of range or an unwritable
+    output.
+    """
 
     exit_code = 2
 
 
 class OptionError(UsageError):
-    """An option contradicts another one or has a wrong value.
+    """An option contradicts another option or has a wrong value.
 
     In ``text``, ``{name}`` stands for one of the ``values``, or else for the option of this name. The message
-    has the names of Python's arguments; ``on_command_line`` is the message with ``--name`` instead.
+    has the names of Python's arguments, and ``on_command_line`` is the message with ``--name`` instead.
     """
 
     def __init__(self, text: str, /, **values: object) -> None:
@@ -71,12 +75,15 @@ class OptionError(UsageError):
 
 
 def as_option(name: str) -> str:
-    """The command line's spelling of an argument: ``min_time`` is ``--min-time``."""
+    """Return the command line's spelling of an argument: ``min_time`` becomes ``--min-time``."""
     return "--" + name.replace("_", "-")
 
 
 def spelt(text: str, spell: Callable[[str], str], /, **values: object) -> str:
-    """The text with its values, and with each other ``{name}`` as ``spell`` writes it."""
+    """Return the text with its values filled in.
+
+    A ``{name}`` without a value is replaced by ``spell(name)``.
+    """
     return re.sub(r"\{(\w+)\}", lambda at: str(values[at[1]] if at[1] in values else spell(at[1])), text)
 
 
@@ -93,11 +100,11 @@ class FetchError(BfsbenchError):
 
 
 class ToolchainError(UsageError):
-    """Something needed to build native code is missing; the message names the fix."""
+    """A program or library needed to build native code is missing. The message says how to install it."""
 
 
 class DeviceError(BfsbenchError):
-    """A device refused or failed an operation. ``status`` is what a result row records."""
+    """A device refused or failed an operation. ``status`` is recorded in the result row."""
 
     status = "error"
 
@@ -115,7 +122,7 @@ class LaunchError(DeviceError):
 
 
 class KernelError(DeviceError):
-    """A kernel failed while it ran; the device context cannot be trusted afterwards."""
+    """A kernel failed while it ran. The device's context cannot be trusted afterwards."""
 
     status = "crash"
 
@@ -129,7 +136,10 @@ class NoPathError(BfsbenchError):
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """An error for an unknown name that suggests similar ones; case is ignored in the comparison."""
+    """Return an error for an unknown name that suggests similar names.
+
+    Upper and lower case count as equal.
+    """
     spelt = {candidate.lower(): candidate for candidate in known}
     near = [spelt[key] for key in difflib.get_close_matches(name.lower(), sorted(spelt), n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(near)}?" if near else f"see 'bfsbench list {kind}s'"
@@ -137,7 +147,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
 
 
 def whole(name: str, value: Any) -> int:
-    """An integer of any type as an int. Raises UsageError for anything else, fractions included."""
+    """Return an integer of any type as an int. Raises UsageError for anything else, including fractions."""
     try:
         return operator.index(value)
     except TypeError:
@@ -145,7 +155,7 @@ def whole(name: str, value: Any) -> int:
 
 
 def positive(name: str, value: Any) -> int:
-    """An integer of at least 1. Raises UsageError."""
+    """Return ``value`` as an int. Raises UsageError unless it is an integer of at least 1."""
     number = whole(name, value)
     if number < 1:
         raise UsageError(f"{name} must be at least 1, not {number}")
@@ -153,5 +163,5 @@ def positive(name: str, value: Any) -> int:
 
 
 def positive_or_none(name: str, value: Any) -> int | None:
-    """An integer of at least 1, or None where none is given. Raises UsageError."""
+    """Return ``value`` as an int, or None for None. Raises UsageError unless it is None or at least 1."""
     return None if value is None else positive(name, value)

@@ -1,4 +1,4 @@
-"""Properties of this computer."""
+"""Return properties of this computer: processor, cores and memory."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 @cache
 def cpu_model() -> str:
-    """The processor's name, by the system."""
+    """Return the name of the processor that the operating system reports."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -24,18 +24,20 @@ def cpu_model() -> str:
 
 
 def usable_cores() -> int:
-    """Cores that this process may use, at least 1."""
+    """Return the number of cores that this process may use, at least 1."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def available_memory() -> int | None:
-    """Bytes that this process can allocate before the machine swaps or the process is killed.
+    """Return the bytes that this process can allocate before the machine swaps or the process is killed.
 
-    The minimum of the system's available memory (without swap), the room below the limits of its control
-    groups (versions 1 and 2, parent groups included), and the room below ``ulimit -v``. None where none of
-    them is known.
+    It is the least of three numbers, or None if all are unknown:
+
+    - the system's available memory, without swap
+    - the room below the limits of the process's control groups (versions 1 and 2) and of their parents
+    - the room below ``ulimit -v``
     """
     found = [*_system(), *_cgroup_room(), *_address_space()]
     return max(0, min(found)) if found else None
@@ -48,8 +50,9 @@ def _system() -> Iterator[int]:
 
 
 def _cgroup_room() -> Iterator[int]:
-    """The limit minus the use, for each control group of the process and their parents. File pages that the
-    system can drop are part of a group's use; they are subtracted here.
+    """Yield the limit minus the use, in bytes, for each control group of the process and their parents.
+
+    A group's use includes file pages that the system can drop. They count as free here.
     """
     try:
         lines = (_PROC / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
@@ -81,7 +84,10 @@ def _address_space() -> Iterator[int]:
 
 
 def _number(path: Path) -> int | None:
-    """The number at the beginning of a file; None without a file or a number (``max``)."""
+    """Return the number at the beginning of a file.
+
+    Returns None if there is no file or no number, as for ``max``.
+    """
     try:
         return int(path.read_text(encoding="utf-8").split(None, 1)[0])
     except (OSError, ValueError, IndexError):
@@ -89,7 +95,7 @@ def _number(path: Path) -> int | None:
 
 
 def _fields(path: Path) -> dict[str, int]:
-    """The lines ``name number`` of a file; none when it cannot be read."""
+    """Return the lines ``name number`` of a file as a dictionary; empty if it cannot be read."""
     try:
         lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
     except OSError:

@@ -1,4 +1,4 @@
-"""Paths: kernels and catalogue shipped with the package, and the user's cache."""
+"""Locate the kernels and the catalogue that come with the package, and the user's cache."""
 
 import os
 from pathlib import Path
@@ -7,22 +7,28 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def _shipped(name: str) -> Path:
-    """A top-level file or folder of the source tree, which is inside the package when installed."""
+    """Return a top-level file or folder of the source tree.
+
+    An installed package has it inside the package's folder.
+    """
     installed = PACKAGE / name
     return installed if installed.exists() else PACKAGE.parent / name
 
 
 CUDA_SRC = _shipped("cuda_src")
 KERNEL_HEADERS = (CUDA_SRC / "common", CUDA_SRC)
-"""Folders searched for a kernel's headers after its own."""
+"""Folders that are searched for a kernel's headers, after the kernel's own folder."""
 CATALOGUE = _shipped("datasets.toml")
 H200_CEILINGS = _shipped("results/h200/ceilings.csv")
-"""What the GPU that the project's rows are of can do at most."""
+"""The ceilings of an H200, on which the project's rows were measured."""
 BUNDLED = PACKAGE / "data"
 
 
 def cache_dir() -> Path:
-    """Folder for downloads, converted graphs and compiled code: ``BFSBENCH_CACHE`` or the system's cache."""
+    """Return the folder for downloads, converted graphs and compiled code.
+
+    It is ``BFSBENCH_CACHE``, or else the system's folder for caches.
+    """
     override = os.environ.get("BFSBENCH_CACHE")
     if override:
         return Path(override).expanduser()

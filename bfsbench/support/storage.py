@@ -1,8 +1,8 @@
-"""Files that are written whole or not at all, their digests, and locks. No other module renames or locks
-files.
+"""Write files whole or not at all, compute their digests, and lock them.
 
-A file is written under another name in its folder, flushed to the device and renamed. A lock is on an open
-file (by ``filelock``, which does not change its content), so it ends with its holder, even a killed one.
+No other module renames or locks files. A file is written under a temporary name in its folder, flushed to the
+device and renamed. A lock is on an open file and does not change its content. So the lock ends with the
+process that holds it, even if the process is killed.
 """
 
 import errno
@@ -23,10 +23,11 @@ from bfsbench.support.errors import UsageError
 
 @contextmanager
 def output(path: Path) -> Iterator[TextIO]:
-    """A text file in UTF-8 for the user, written as by :func:`replacing`.
+    """Open a text file in UTF-8 for the user, which replaces ``path`` when this context ends without an
+    exception.
 
-    It is opened at once, so that an output which cannot be written is noticed before any work is done.
-    Raises UsageError then, and when the disk fills up; ``path`` is left as it was.
+    The file is opened at once, so that an output which cannot be written is noticed before any work is done.
+    Raises UsageError if it cannot be written, or if the disk fills up. Then ``path`` is left as it was.
     """
     try:
         with replacing(path) as file:
@@ -39,10 +40,11 @@ def output(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``path`` when the block ends without an exception.
+    """Open a file that replaces ``path`` when this context ends without an exception.
 
-    Symbolic links are followed, and the mode and owner of an existing file are kept; other hard links to it
-    keep the old content. A device or pipe is written to directly. Raises OSError; ``path`` is left as it was.
+    Symbolic links are followed, and the mode and owner of an existing file are kept. Other hard links to an
+    existing file keep the old content. A device or pipe is written to directly. Raises OSError, and then
+    ``path`` is left as it was.
     """
     target = real(path)
     if target.is_dir():
@@ -64,7 +66,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _imitate(path: Path, file: int) -> None:
-    """Give an open file the mode and, where allowed, the owner of ``path``, if that exists."""
+    """Give an open file the mode of ``path`` and, if allowed, its owner.
+
+    If ``path`` does not exist, do nothing.
+    """
     with suppress(FileNotFoundError):
         status = path.stat()
         with suppress(PermissionError):
@@ -79,9 +84,11 @@ def write(path: Path, data: bytes) -> None:
 
 
 def publish(made: Path, final: Path) -> None:
-    """Give a complete file or folder its final name, in place of what has that name. Raises OSError.
+    """Give a complete file or folder its final name, and replace any file or folder of that name. Raises
+    OSError.
 
-    A file is flushed to the device before. The files of a folder are not, so its reader must verify them.
+    A file is first flushed to the device. The files of a folder are not flushed, so its reader must verify
+    them.
     """
     if made.is_dir():
         if final.exists():
@@ -93,7 +100,7 @@ def publish(made: Path, final: Path) -> None:
 
 
 def link(file: Path, name: Path) -> None:
-    """Give a complete file another name, or a copy where the file system has no links. Raises OSError."""
+    """Give a complete file another name, or copy it if the file system has no hard links. Raises OSError."""
     part = part_of(name)
     try:
         try:
@@ -106,9 +113,9 @@ def link(file: Path, name: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """128-bit XXH3 of a file, in hexadecimal: detects damage, at the speed of memory, but not forgery.
+    """Return the 128-bit XXH3 hash of a file, in hexadecimal.
 
-    Raises OSError.
+    It detects damage, but not forgery. Raises OSError.
     """
     import xxhash
 
@@ -120,17 +127,20 @@ def digest(path: Path) -> str:
 
 
 def real(path: Path) -> Path:
-    """The path of the file itself, where ``path`` is a symbolic link to it."""
+    """Return the path of a file after all symbolic links in ``path`` are followed."""
     return Path(os.path.realpath(path))
 
 
 def part_of(path: Path) -> Path:
-    """A temporary name beside ``path`` for a file that will be renamed to it."""
+    """Return a temporary name beside ``path`` for a file that will be renamed to it."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
 def remove_parts(path: Path) -> None:
-    """Remove temporary files of killed writers of ``path``. Only for the process that may write ``path``."""
+    """Remove temporary files that killed writers of ``path`` left.
+
+    Call this only in a process that may write ``path``.
+    """
     part = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
     for left in path.parent.iterdir():
         if part.fullmatch(left.name):
@@ -138,11 +148,11 @@ def remove_parts(path: Path) -> None:
 
 
 def open_alone(path: Path, *, wait: bool = False, waiting: Callable[[], None] = lambda: None) -> int:
-    """Open a file to read it and to write at its end, with a lock until the descriptor is closed.
+    """Open a file for reading and appending, and lock it until the returned descriptor is closed.
 
-    It is made if there is none. Where another process has it open in this way: waits, after a call of
-    ``waiting``, or raises BlockingIOError. Raises OSError. The open file is the one at ``path`` at the time
-    of locking, even if another process has replaced or removed the file meanwhile.
+    The file is made if it does not exist. If another process holds its lock, this function calls ``waiting``
+    and waits, or raises BlockingIOError if ``wait`` is false. The open file is the file that ``path`` names
+    when the lock is taken, even if another process replaced the file meanwhile. Raises OSError.
     """
     from filelock import lock_descriptor
 
@@ -163,7 +173,7 @@ def open_alone(path: Path, *, wait: bool = False, waiting: Callable[[], None] = 
 
 
 def is_called(file: int, path: Path) -> bool:
-    """Whether the open file is the one at ``path``."""
+    """Return whether ``path`` names the open file."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(file), path.stat())
     return False
@@ -171,7 +181,10 @@ def is_called(file: int, path: Path) -> bool:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold the lock of a file, which is made if there is none; see :func:`open_alone`."""
+    """Hold the lock of a file while the code in this context runs. The file is made if it does not exist.
+
+    ``wait`` and ``waiting`` are passed to :func:`open_alone`.
+    """
     file = open_alone(path, wait=wait, waiting=waiting)
     try:
         yield

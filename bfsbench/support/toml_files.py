@@ -1,4 +1,4 @@
-"""TOML files as objects; errors name the file and the key."""
+"""Read TOML files as objects. Errors name the file and the key."""
 
 import tomllib
 from collections.abc import Callable
@@ -14,11 +14,14 @@ Kind = TypeVar("Kind")
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of the file; unknown keys are errors."""
+    """A table of a TOML file. Unknown keys are errors."""
 
 
 def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> dict[str, Any]:
-    """A TOML file, its decimal fractions as ``parse_float`` makes them. Raises InputError."""
+    """Return the content of a TOML file.
+
+    ``parse_float`` converts its decimal fractions. Raises InputError.
+    """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=parse_float)
     except OSError as error:
@@ -30,7 +33,10 @@ def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> 
 
 
 def converted(where: Path | str, table: Any, kind: type[Kind]) -> Kind:
-    """The table, which stands at ``where``, as a ``kind``. Raises InputError naming that and the key."""
+    """Return a TOML table as a ``kind``.
+
+    Raises InputError, which names ``where`` the table stands and the key.
+    """
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:

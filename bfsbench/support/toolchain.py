@@ -1,9 +1,8 @@
-"""C++ compiler discovery and a content-addressed cache of the shared libraries built with it.
+"""Find the C++ compiler, and cache the shared libraries that it builds.
 
-Among these are the compiled helpers of the host side, each one ``.cpp`` file of ``native``.
-
-The compiler is ``$CXX``, ``g++``, ``clang++`` or ``c++`` from the PATH, or, on a machine without any, the one
-in the PyPI wheel ``ziglang`` (extra ``compiler``).
+A library's name in the cache has a hash of its content. Helpers of the host side are compiled in this way,
+each from one ``.cpp`` file of ``native``. The compiler is ``$CXX``, or ``g++``, ``clang++`` or ``c++`` from
+the PATH. A machine without any uses the compiler in the PyPI wheel ``ziglang`` (extra ``compiler``).
 """
 
 import ctypes
@@ -34,11 +33,14 @@ from bfsbench.support.paths import cache_dir
 COMPILE = ("-std=c++17", "-O3", "-fPIC", "-pthread")
 """Options of every compilation of C++."""
 LINK = ("-shared", "-pthread")
-"""Options of every link. For each set of options the compiler of ziglang builds a library at first use."""
+"""Options of every link. The compiler of ziglang builds a library at the first use of each set of options."""
 
 
 def pip_install(*packages: str) -> str:
-    """The command that installs packages for this interpreter: another pip installs elsewhere."""
+    """Return the command that installs packages for this interpreter.
+
+    Another pip could install them elsewhere.
+    """
     return " ".join((sys.executable, "-m pip install", *packages))
 
 
@@ -59,9 +61,9 @@ CORE_PACKAGES = (
     "nvidia-cuda-cccl",
     "nvidia-nvjitlink",
 )
-"""What the backend ``cuda-core`` needs beside NVIDIA's driver."""
+"""The packages that the backend ``cuda-core`` needs beside NVIDIA's driver."""
 CORE_PACKAGES_12 = ("'cuda-bindings==12.*'", *(f"{name}-cu12" for name in CORE_PACKAGES if "nvidia" in name))
-"""The same for a driver for CUDA 12, beside cuda-core."""
+"""The packages that the backend ``cuda-core`` needs beside cuda-core and a driver for CUDA 12."""
 NO_COMPILER = (
     f"no C++ compiler found: install g++ (Debian/Ubuntu: apt install g++) or run '{pip_install('ziglang')}'"
 )
@@ -70,18 +72,18 @@ NO_NVRTC = f"no NVRTC found: run '{pip_install(*CORE_PACKAGES)}'"
 
 
 DRIVER_LIBRARY = "libcuda.so.1"
-"""NVIDIA's driver."""
+"""The file name of NVIDIA's driver library."""
 NVCC_OPTIONS = ("-std=c++17", "-O3", "-lineinfo")
 """Options of every compilation of kernels by nvcc."""
 NVRTC_OPTIONS = {"std": "c++17", "lineinfo": True}
-"""The same for NVRTC, which optimises by default; as cuda-core names them."""
+"""Options of every compilation of kernels by NVRTC, in cuda-core's spelling. NVRTC optimises by default."""
 LOWEST_COMPUTE_CAPABILITY = (7, 5)
-"""The lowest compute capability of GPUs that kernels run on: the lowest that CUDA 13 compiles for."""
+"""The lowest compute capability of GPUs that kernels run on. CUDA 13 compiles for none lower."""
 
 
 @cache
 def compiler() -> tuple[str, ...]:
-    """The command that runs the C++ compiler. Raises ToolchainError when there is none."""
+    """Return the command that runs the C++ compiler. Raises ToolchainError if there is none."""
     chosen = os.environ.get("CXX")
     if chosen:
         words = shlex.split(chosen)
@@ -99,15 +101,16 @@ def compiler() -> tuple[str, ...]:
 
 @cache
 def compiler_version() -> str:
-    """First line of the compiler's ``--version``."""
+    """Return the first line of the C++ compiler's ``--version``."""
     done = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False)
     return (done.stdout or done.stderr).splitlines()[0] if (done.stdout or done.stderr) else "unknown"
 
 
 def prepare_compiler() -> None:
-    """Run the compiler's one-time set-up, so that no process with a time limit has to wait for it. The
-    compiler of ziglang builds its C++ library at its first use, which takes minutes; it is cached. A line on
-    stderr says what the program waits for. Other compilers need no set-up. Raises ToolchainError.
+    """Run the compiler's one-time set-up, so that no process with a time limit has to wait for it.
+
+    Only the compiler of ziglang needs it: it builds its C++ library at its first use, which takes minutes. A
+    line on stderr says so. Raises ToolchainError if a test file cannot be compiled.
     """
     try:
         command = compiler()
@@ -130,7 +133,7 @@ def prepare_compiler() -> None:
 
 
 Rewrite = Callable[[str], str]
-"""From assembly to assembly."""
+"""A function that takes assembly and returns changed assembly."""
 
 
 def build_library(
@@ -140,14 +143,16 @@ def build_library(
     link_flags: Sequence[str] = (),
     rewrite: Rewrite | None = None,
 ) -> Path:
-    """Compile C++ sources and link them into a shared library, or find it in the cache.
+    """Compile C++ sources and link them into a shared library, or find the library in the cache.
 
-    ``sources`` may contain libraries, which are linked; ``flags`` are for the compiler, ``link_flags`` for
-    the linker; ``rewrite`` changes the assembly that is made of each source. In the cache a library is named
-    by a hash of its content. For every request (sources, flags, compiler, the module of ``rewrite``) a record
-    names the library and the headers it was built from. It is built again if any of these has changed.
-    Builders of the same library wait for one another, and files of killed builders are removed. Raises
-    ToolchainError with the compiler's first error.
+    ``sources`` may contain libraries, which are linked. ``flags`` are for the compiler, and ``link_flags``
+    for the linker. ``rewrite`` changes the assembly that is made of each source.
+
+    In the cache a library is named by a hash of its content. A record for each request names the library and
+    the headers that it was built from. A request consists of the sources, the flags, the compiler and the
+    module of ``rewrite``. The library is built again if any of these or a header has changed. Builders of one
+    library wait for one another, and files of killed builders are removed. Raises ToolchainError with the
+    compiler's first error.
     """
     request = hashlib.sha256()
     for part in (*compiler(), compiler_version(), platform.machine(), *flags, "", *link_flags):
@@ -171,7 +176,9 @@ def build_library(
 
 
 def _recorded(record: Path) -> Path | None:
-    """The library that a record names, if it and its headers are unchanged since it was built."""
+    """Return the library that a record names, or None if the library or its headers have changed since it was
+    built.
+    """
     try:
         found = json.loads(record.read_bytes())
         library = record.parent / str(found["library"])
@@ -190,7 +197,7 @@ def _digest(path: Path) -> str:
 
 
 def _remove_abandoned(folder: Path, mine: Path) -> None:
-    """Remove the work folders of killed builders: those whose records are not locked by another process."""
+    """Remove the work folders of killed builders. Their records are not locked by another process."""
     for work in folder.glob("*.work"):
         record = work.with_suffix(".json")
         with (
@@ -208,7 +215,7 @@ def _build(
     rewrite: Rewrite | None,
     record: Path,
 ) -> Path:
-    """Build a library and its record; the caller holds the record's lock."""
+    """Build a library and its record. The caller holds the record's lock."""
     work = record.with_suffix(".work")
     work.mkdir()
     try:
@@ -240,15 +247,18 @@ def _build(
 
 
 def _soname(name: str) -> list[str]:
-    """Give a library a name without a folder, so that libraries linked to it find it in any folder."""
+    """Return linker options that name a library without its folder.
+
+    Libraries that link to it can then find it in any folder.
+    """
     return [f"-Wl,-soname,{name}"] if sys.platform == "linux" else []
 
 
 def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
-    """The headers that a compiler's dependency file names, without the system's, and their digests.
+    """Return the headers that a compiler's dependency file names, except system headers, and their digests.
 
-    A header written after the compiler ``started`` gets no digest, since the compiler may have read older
-    text.
+    A header that was written after the compiler ``started`` gets no digest, because the compiler may have
+    read its older text.
     """
     text = os.fsdecode(rule.read_bytes()).replace("\\\n", " ").partition(": ")[2]
     names = (re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in re.findall(r"(?:\\.|\S)+", text))
@@ -257,7 +267,10 @@ def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
 
 
 def _run(command: Sequence[str], name: str, work: Path) -> None:
-    """Run the compiler with its temporary files in ``work``. Raises ToolchainError with its first error."""
+    """Run the compiler with its temporary files in ``work``.
+
+    Raises ToolchainError with the compiler's first error.
+    """
     environment = os.environ | {"TMPDIR": str(work)}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, errors="backslashreplace", check=False
@@ -267,15 +280,15 @@ def _run(command: Sequence[str], name: str, work: Path) -> None:
 
 
 def first_error(text: str) -> str:
-    """The first error in a compiler's output, in one line."""
+    """Return the first error in a compiler's output, as one line."""
     lines = [line for line in text.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no message")
 
 
 def find_nvcc() -> Path:
-    """NVIDIA's compiler: on the PATH, under ``CUDA_HOME`` or /usr/local/cuda, or from the PyPI wheels.
+    """Return the path of nvcc: on the PATH, under ``CUDA_HOME``, in /usr/local/cuda, or from the PyPI wheels.
 
-    Raises ToolchainError when there is none.
+    Raises ToolchainError if there is none.
     """
     on_path = shutil.which("nvcc")
     if on_path:
@@ -295,14 +308,20 @@ def find_nvcc() -> Path:
 
 @cache
 def nvcc_version() -> str:
-    """The last line of nvcc's ``--version``, which names its build. Raises ToolchainError without one."""
+    """Return the last line of nvcc's ``--version``, which names its build.
+
+    Raises ToolchainError without nvcc.
+    """
     done = subprocess.run([str(find_nvcc()), "--version"], capture_output=True, text=True, check=False)
     return next((line for line in reversed(done.stdout.splitlines()) if line), "unknown")
 
 
 @cache
 def nvrtc_version() -> str:
-    """The CUDA version of NVRTC: ``13.0``. Raises ToolchainError where it or cuda-bindings is missing."""
+    """Return the CUDA version of NVRTC, such as ``13.0``.
+
+    Raises ToolchainError without NVRTC or cuda-bindings.
+    """
     try:
         from cuda.bindings import nvrtc
 
@@ -315,9 +334,10 @@ def nvrtc_version() -> str:
 
 
 def too_new(nvrtc: str, driver: int) -> str:
-    """Why a driver, for CUDA 12.4 if it is 12040, cannot load what NVRTC compiles; empty if it can.
+    """Return the reason why a driver cannot load code that NVRTC compiles; empty if it can.
 
-    A driver loads machine code of any compiler for its major version of CUDA, and of earlier ones.
+    ``driver`` is a number, as 12040 for CUDA 12.4. A driver loads machine code of any compiler for its own or
+    an earlier major version of CUDA.
     """
     major = driver // 1000
     if int(nvrtc.partition(".")[0]) <= major:
@@ -328,7 +348,7 @@ def too_new(nvrtc: str, driver: int) -> str:
 
 
 def unsupported(compute_capability: tuple[int, int]) -> str:
-    """Why kernels cannot run on a GPU of this compute capability; empty if they can."""
+    """Return the reason why kernels cannot run on a GPU of this compute capability; empty if they can."""
     if compute_capability >= LOWEST_COMPUTE_CAPABILITY:
         return ""
     given, lowest = (".".join(map(str, one)) for one in (compute_capability, LOWEST_COMPUTE_CAPABILITY))
@@ -337,20 +357,21 @@ def unsupported(compute_capability: tuple[int, int]) -> str:
 
 HERE = Path(__file__).resolve().parent.parent / "native"
 HELPERS = ("convert", "parse", "statistics", "renumber", "cpu_queue")
-"""What loading a graph and checking a search take, the one that takes longest to compile first."""
+"""Libraries that loading a graph and checking a search need. The library that compiles longest comes
+first."""
 
 
 @cache
 def library(name: str) -> ctypes.CDLL:
-    """Load the native library ``name``; its functions release the interpreter lock while they run."""
+    """Load the native library ``name``. Its functions release the interpreter lock while they run."""
     return ctypes.CDLL(str(_built(name)))
 
 
 @contextmanager
 def building(names: Iterable[str]) -> Iterator[None]:
-    """Build libraries on all cores beside the block, and wait for them at its end.
+    """Build libraries on all cores while the code in this context runs, and wait for them at its end.
 
-    Names without a source are passed over. A failure is reported when the library is used.
+    Names without a source file are ignored. A failure is reported when the library is used.
     """
     known = [name for name in dict.fromkeys(names) if (HERE / f"{name}.cpp").exists()]
     if known:
