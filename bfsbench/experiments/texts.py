@@ -9,7 +9,8 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
 ``predicted`` how far to trust predicted times, ``kind_of`` the family of a graph, ``table`` any other CSV
 file. Missing rows are an error, so a text cannot quote numbers that were not measured. Below each table
 stands of which commits and days its rows are; rows of one search by different code are an error unless
-``mixed`` gives the reason above the table.
+``mixed`` gives the reason above the table. The line also says which searches have other
+code since, and by which other rows they stand in tables above.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ from bfsbench.reports.rows import (
     fastest,
     select,
 )
-from bfsbench.reports.taken import files_of, line_of
+from bfsbench.reports.taken import facts_of, files_of, line_of, other_rows, outdated
+from bfsbench.rows.code import DIGITS, code_hash
 from bfsbench.rows.point import knob_values
 from bfsbench.rows.results import read_results
 from bfsbench.rows.runs import read_runs
 from bfsbench.support.errors import BfsbenchError, InputError, ToolchainError
+from bfsbench.variants import all_variants
 
 if TYPE_CHECKING:
     import jinja2
@@ -349,6 +352,7 @@ def fill_in(template: Path, folder: Path) -> str:
 
     read: Read = []
     reasons: list[str] = []
+    present_code = _present_code(folder)
 
     @cache
     def rows(*files: str) -> Rows:
@@ -371,7 +375,7 @@ def fill_in(template: Path, folder: Path) -> str:
             kind_of=kind_of_graph,
             table=cache(lambda file: table(_below(folder, file))),
         )
-        text = _with_origins(parts, read, reasons)
+        text = _with_origins(parts, read, reasons, present_code)
     except jinja2.TemplateNotFound:
         raise InputError(f"cannot read {template}: there is no such file") from None
     except jinja2.TemplateSyntaxError as error:
@@ -400,14 +404,39 @@ def command_of(file: Path) -> str:
     return f"`{line['command']}`" + ("" if line["points"] == "all" else f", which measures {line['points']}")
 
 
-def _with_origins(parts: Iterable[str], read: Read, reasons: list[str]) -> str:
+def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
+    """A function that gives, for a variant, backend and knobs, the hashes that the present code has by the
+    CUDA compilers of the records below a folder. None for other backends, and for programs of others."""
+    records = (
+        read_runs(file.with_name(file.name.replace(".runs.jsonl", ".csv")))
+        for file in folder.rglob("*.runs.jsonl")
+    )
+    compilers = {run["nvcc"] for runs in records for run in runs if run.get("nvcc")}
+
+    @cache
+    def present(variant: str, backend: str, knobs: str) -> set[str]:
+        known = all_variants().get(variant)
+        if known is None or backend != "cuda":
+            return set()
+        macros = {knob.name: knob for knob in known.knobs if knob.compile_time}
+        given = {name: value for name, value in knob_values(knobs).items() if name in macros}
+        return {code_hash(known, known.knob_values(given), backend, nvcc)[:DIGITS] for nvcc in compilers}
+
+    return present
+
+
+def _with_origins(
+    parts: Iterable[str], read: Read, reasons: list[str], present_code: Callable[[str, str, str], set[str]]
+) -> str:
     """The text, with a line below each table that says of which commits and days its rows are, and by which
-    command; a command stands once in a text.
+    command; a command stands once in a text. The line also names searches whose code has changed since, and
+    the rows by which tables above it have the same searches.
 
     ``parts`` are evaluated one by one, and what is read meanwhile belongs to the table of that place;
     ``reasons`` hold why its rows may be of different code. Raises InputError for others that are.
     """
     made: list[str] = []
+    above: list[pd.DataFrame] = []
     commands: dict[str, str] = {}
     line, in_table, begun = "", False, 0
     for part in parts:
@@ -421,8 +450,10 @@ def _with_origins(parts: Iterable[str], read: Read, reasons: list[str]) -> str:
                     commands[file] = "the command above" if file in commands else command
                     if not command:
                         del commands[file]
-                origin = line_of(frames, reason, commands)
-                made.append(f"\n{origin}\n" if origin else "")
+                here = facts_of(frames)
+                if origin := line_of(frames, reason, commands):
+                    made.append(f"\n{origin}{outdated(here, present_code)}{other_rows(here, above)}\n")
+                above.append(here)
                 in_table = False
             if line.startswith("|") and not in_table:
                 in_table, begun = True, len(read)

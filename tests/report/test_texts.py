@@ -1,7 +1,9 @@
 """Texts whose numbers come from rows."""
 
 import csv
+import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,13 +11,16 @@ from click.testing import Result
 from result_rows import failed_row, row, write
 
 from bfsbench.experiments.texts import number, span
+from bfsbench.rows.code import DIGITS, code_hash
 from bfsbench.rows.results import read_rows
 from bfsbench.rows.runs import runs_file
 from bfsbench.support.paths import PACKAGE
+from bfsbench.variants import find
 from tests.commands import bfsbench, invoke
 from tests.parameters import some
 
 RESULTS = PACKAGE.parent / "results"
+PAGE = RESULTS / "README.md"
 
 
 def run(*arguments: object) -> Result:
@@ -222,7 +227,7 @@ def test_rows_of_older_code_are_marked_as_waiting_for_a_gpu(folder: Path) -> Non
 
 
 def test_the_tables_of_the_results_say_what_waits_for_a_gpu_and_name_their_commands() -> None:
-    page = (RESULTS / "README.md").read_text()
+    page = PAGE.read_text()
     parts = {part.partition("\n")[0]: part for part in page.split("\n## ")}
     waiting = ("Every search at its best", "Cold caches", "Graph500", "A GPU without clusters", "Energy")
     for heading in (*waiting, "The papers' claims"):
@@ -232,6 +237,56 @@ def test_the_tables_of_the_results_say_what_waits_for_a_gpu_and_name_their_comma
     assert "Rows: `energy.csv` (commit " in page
     goals = (RESULTS / "h200" / "goals.csv").read_text().splitlines()[0]
     assert goals == "graph,goal_ms,aim_ms", "targets; times come from rows"
+
+
+def test_a_table_says_by_which_other_rows_its_searches_stand_above(folder: Path) -> None:
+    once = [row(5.0, source=0), row(9.0, source=0, variant="luo")]
+    write(folder / "rows" / "once.csv", once)
+    text = filled(folder, TABLE % "a.csv" + TABLE % "once.csv" + TABLE % "a.csv").stdout
+    first, second, third = (line for line in text.splitlines() if line.startswith("Rows: "))
+    assert "other rows" not in first
+    assert second.endswith(
+        " Tables above have these searches by other rows: `a.csv` (3 sources); here 1 source."
+    )
+    assert third.endswith(
+        " Tables above have these searches by other rows: `once.csv` (1 source); here 3 sources."
+    )
+
+
+def test_a_table_of_rows_of_older_code_says_so(folder: Path) -> None:
+    rows, nvcc = folder / "rows" / "b.csv", "Build cuda_13.0"
+    now = code_hash(find("pull"), {}, "cuda", nvcc)[:DIGITS]
+    marks = []
+    for code in (now, "0" * DIGITS, ""):
+        write(rows, [row(2.0, code=code)])
+        runs_file(rows).write_text(f'{{"command": "bfsbench run", "nvcc": "{nvcc}"}}\n')
+        marks.append("Other code since: all searches." in filled(folder, TABLE % "b.csv").stdout)
+    assert marks == [False, True, True], "rows without a hash are older than hashes"
+    runs_file(rows).unlink()
+    assert "Other code since" not in filled(folder, TABLE % "b.csv").stdout, "no compiler is known"
+
+
+def test_results_name_the_commits_of_rows_that_are_not_in_the_history() -> None:
+    if not _is_commit("bbbef1128e01"):
+        pytest.skip("there is no history, or not all of it, to look at")
+    named: set[str] = set()
+    for file in RESULTS.rglob("*.csv"):
+        with file.open(newline="") as lines:
+            for line in csv.DictReader(lines):
+                if line.get("program") in ("cpu_parallel", "cpu_queue", None, ""):
+                    named |= {
+                        line[name] for name in ("commit", "kernels", "measured_commit") if line.get(name)
+                    }
+    gone = {commit[:7] for commit in named if not _is_commit(commit)}
+    (said,) = re.findall(
+        r"not in the history of this repository, which was rebuilt: (.*)\.$", PAGE.read_text(), re.M
+    )
+    assert set(re.split(", | and ", said)) == gone
+
+
+def _is_commit(name: str) -> bool:
+    asked = ["git", "cat-file", "-e", f"{name}^{{commit}}"]
+    return subprocess.run(asked, cwd=PACKAGE, capture_output=True, check=False).returncode == 0
 
 
 def commands() -> dict[str, str]:
