@@ -10,7 +10,8 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
 file. Missing rows are an error, so a text cannot quote numbers that were not measured. Below each table
 stands of which commits and days its rows are; rows of one search by different code are an error unless
 ``mixed`` gives the reason above the table. The line also says which searches have other
-code since, and by which other rows they stand in tables above.
+code since, and by which other rows they stand in tables above. Times that are compared are of equally many
+sources and repeats; others are an error.
 """
 
 from __future__ import annotations
@@ -63,8 +64,31 @@ _OF_COMPARISONS = ("points", "count", "noise", "threshold", "num_same_code", "is
 """Members of a comparison that templates may read."""
 
 
-Read = list["pd.DataFrame"]
-"""The rows whose numbers a template has read, in order; a list for all rows of one text."""
+Time = tuple[str, int, int]
+"""Of a time that a template has read: the graph, how many sources, and repeats from each; 0 if unknown."""
+
+
+class Read(list["pd.DataFrame"]):
+    """The rows whose numbers a template has read, in order; a list for all rows of one text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: list[tuple[str, Time]] = []
+        """The times that were read, with the name of their file."""
+
+    def check(self, begun: int, *, in_table: bool) -> None:
+        """Raise InputError if times that are compared are of unequal numbers of sources or repeats: all times
+        on a graph in one table, those of one file elsewhere. Looks at the times from ``begun`` on."""
+        found: dict[tuple[str, str], set[Time]] = {}
+        for file, time in self.times[begun:]:
+            found.setdefault(("" if in_table else file, time[0]), set()).add(time)
+        for (_, graph), times in found.items():
+            sources = {time[1] for time in times}
+            repeats = {time[2] for time in times} - {0}
+            for counts, what in ((sources, "sources"), (repeats, "repeats")):
+                if len(counts) > 1:
+                    numbers = " and ".join(map(str, sorted(counts)))
+                    raise InputError(f"times on {graph.split(':')[0]} are compared over {numbers} {what}")
 
 
 class Rows:
@@ -130,7 +154,12 @@ class Rows:
             if found.empty:
                 raise InputError(f"no times among {self.what}")
             self._kept[combined] = fastest(found, SETTING).sort_values("search_ms")
-        return cast("pd.DataFrame", self._kept[combined])
+        best = cast("pd.DataFrame", self._kept[combined])
+        read = best if combined is comparable else best[:1]
+        times = zip(read["graph"], read["sources"], read["repeats"], strict=True)
+        file = str(self._frame["file"].iloc[0])
+        self._read.times += [(file, (str(graph), int(n), int(repeats))) for graph, n, repeats in times]
+        return best
 
     @property
     def ms(self) -> float:
@@ -350,7 +379,7 @@ def fill_in(template: Path, folder: Path) -> str:
         "count": lambda value: f"{value:,}",
     }
 
-    read: Read = []
+    read = Read()
     reasons: list[str] = []
     present_code = _present_code(folder)
 
@@ -438,13 +467,15 @@ def _with_origins(
     made: list[str] = []
     above: list[pd.DataFrame] = []
     commands: dict[str, str] = {}
-    line, in_table, begun = "", False, 0
+    line, in_table, begun, times_begun = "", False, 0, 0
     for part in parts:
         for piece in part.splitlines(keepends=True):
             line += piece
             if in_table and not line.startswith("|"):
                 reason = reasons.pop(0) if reasons else None
                 frames = read[begun : len(read)]
+                read.check(times_begun, in_table=True)
+                times_begun = len(read.times)
                 for file in files_of(frames):
                     command = command_of(Path(file))
                     commands[file] = "the command above" if file in commands else command
@@ -456,10 +487,12 @@ def _with_origins(
                 above.append(here)
                 in_table = False
             if line.startswith("|") and not in_table:
-                in_table, begun = True, len(read)
+                read.check(times_begun, in_table=False)
+                in_table, begun, times_begun = True, len(read), len(read.times)
             if line.endswith("\n"):
                 made.append(line)
                 line = ""
+    read.check(times_begun, in_table=in_table)
     return "".join([*made, line])
 
 

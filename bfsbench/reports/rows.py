@@ -186,19 +186,21 @@ def configurations(
     """One row per SETTING, SHAPE and columns ``also``: one configuration, combined over all its sources.
 
     ``rows`` are of one ``family``, by default that of the first.
-    Columns beside those: ``sources`` (how many), ``search_ms`` (median over sources of the minima over
-    samples), ``median_ms`` (median over sources of the medians), ``spread`` and ``typical`` (medians over
-    sources of slowest / fastest and of median / fastest sample), the figures of the family, ``prepare_ms``
-    (median over sources; NaN in older rows, whose preparation was defined otherwise), ``compile_ms`` and
-    ``speedup`` (median over sources of the time of ``baseline``, a host program, the family's by default, /
-    this time; NaN unless both were taken on one machine). For a point that was measured more than once, its
-    fastest row is taken. A configuration that lacks a source of its search on the graph is left out: a median
-    over the rest would be one over other sources.
+    Columns beside those: ``sources`` (how many), ``repeats`` (the least from a source; 0 where rows do not
+    say), ``search_ms`` (median over sources of the minima over samples), ``median_ms`` (median over sources
+    of the medians), ``spread`` and ``typical`` (medians over sources of slowest / fastest and of median /
+    fastest sample), the figures of the family, ``prepare_ms`` (median over sources; NaN in older rows, whose
+    preparation was defined otherwise), ``compile_ms`` and ``speedup`` (median over sources of the time of
+    ``baseline``, a host program, the family's by default, / this time; NaN unless both were taken on one
+    machine). For a point that was measured more than once, its fastest row is taken. A configuration that
+    lacks a source of its search on the graph is left out: a median over the rest would be one over other
+    sources.
     """
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     key = [*SETTING, *SHAPE, *also]
     figures = [figure.name for figure in family.figures]
-    taken = dict.fromkeys([*key, *_SEARCH, *_TIMED, *figures])
+    taken = dict.fromkeys([*key, *_SEARCH, *_TIMED, *figures, "repeats"])
+    rows = rows.assign(repeats=_repeats(rows))
     rows = compact(succeeded(_complete(rows))[[*taken]], dict.fromkeys([*key, *_SEARCH]))
     rows = rows.sort_values("search_ms", kind="stable").drop_duplicates([*key, "source"])
     rows = rows.merge(_baseline(rows, baseline or family.baseline), how="left", on=_SEARCH)
@@ -212,6 +214,7 @@ def configurations(
     grouped = rows.groupby(key, sort=False, dropna=False, observed=True)
     frame = grouped.agg(
         sources=("source", "size"),
+        repeats=("repeats", "min"),
         search_ms=("search_ms", "median"),
         median_ms=("search_ms_median", "median"),
         spread=("spread", "median"),
@@ -253,7 +256,7 @@ def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     samples = rows["search_ms_samples"].astype(object).fillna("").astype(str)
     samples = samples[(rows["status"] == "ok") & (samples != "")]
-    counts = samples.str.count(";") + 1
+    counts = _repeats(rows)[samples.index]
     least = counts.groupby([rows["graph"], rows["graph_checksum"]]).transform("min")
     cut = samples[counts > least]
     if cut.empty:
@@ -273,6 +276,16 @@ def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
     for name in changed:
         rows.loc[cut.index, name] = changed[name]
     return rows
+
+
+def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
+    """How many repeats each row has; 0 where it does not say."""
+    import pandas as pd
+
+    if "search_ms_samples" not in rows:
+        return pd.Series(0, rows.index)
+    samples = rows["search_ms_samples"].astype(object).fillna("").astype(str)
+    return (samples.str.count(";") + 1).where(samples != "", 0).astype("int64")
 
 
 def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:

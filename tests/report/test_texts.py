@@ -64,10 +64,8 @@ def filled(folder: Path, template: str) -> Result:
         ("{{ compared('a.csv', 'a.csv').count('slower') }}", "0"),
         ("{{ claims('bfs4k-table2', 'a.csv')['undecided'] }}", "2"),
         ("{{ geometric_mean([2, 8]) | number }} {{ [9, 2, 4] | median }}", "4 4"),
-        (
-            "{{ rows('a.csv').first.ms | number }} {{ rows('a.csv').of(variant='bfs4k').first.ms | number }}",
-            "2 7",
-        ),
+        ("{{ rows('a.csv').first.ms | number }}", "2"),
+        ("{{ rows('a.csv').of(variant='bfs4k').first.ms | number }}", "7"),
         (
             "{% for row in rows('a.csv').ranking %}{{ row.variant }} {{ row.graphs }} {% endfor %}",
             "pull 1 bfs4k 1 ",
@@ -251,6 +249,47 @@ def test_a_table_says_by_which_other_rows_its_searches_stand_above(folder: Path)
     assert third.endswith(
         " Tables above have these searches by other rows: `once.csv` (1 source); here 3 sources."
     )
+
+
+BESIDE = """
+| pull | luo |
+|---|---|
+{% set all = rows("two.csv") %}
+| {{ all.of(variant="pull").ms | number }} | {{ all.of(variant="luo").ms | number }} |
+
+"""
+IF_COMPARED = (
+    "{% set times = rows('two.csv').best_each %}\n{{ times.pull | number }} {{ times.luo | default('none') }}"
+)
+
+
+@pytest.mark.parametrize(
+    ("planted", "complaint"),
+    [
+        (row(6.0, variant="luo", source=1), "times on grid are compared over 2 and 3 sources"),
+        (row(6.0, variant="luo", source=2) | {"search_ms_samples": "6;7"}, "compared over 2 and 3 repeats"),
+    ],
+)
+def test_times_of_unequal_sources_or_repeats_stand_in_no_table(
+    folder: Path, planted: dict[str, object], complaint: str
+) -> None:
+    repeats = {"search_ms_samples": "2;3;4"}
+    equal = [row(2.0, variant=name, source=n) | repeats for name in ("pull", "luo") for n in range(3)]
+    write(folder / "rows" / "two.csv", equal)
+    assert "| 2 | 2 |" in filled(folder, BESIDE).stdout
+    write(folder / "rows" / "two.csv", [*equal[:-1], planted])
+    for template in (BESIDE, BESIDE.replace("\n|", "\nBeside: |")):
+        refused = filled(folder, template)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert complaint in refused.stderr
+
+
+def test_a_search_that_lacks_a_source_has_no_number(folder: Path) -> None:
+    whole = [row(2.0, variant=name, source=n) for name in ("pull", "luo") for n in range(3)]
+    write(folder / "rows" / "two.csv", whole)
+    assert filled(folder, IF_COMPARED).stdout == "2 2.0"
+    write(folder / "rows" / "two.csv", [*whole[:-1], failed_row(variant="luo", source=2)])
+    assert filled(folder, IF_COMPARED).stdout == "2 none"
 
 
 def test_a_table_of_rows_of_older_code_says_so(folder: Path) -> None:
