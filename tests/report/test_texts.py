@@ -341,3 +341,40 @@ def test_the_commands_of_committed_rows_measure_as_many_points(name: str, tmp_pa
     words = shlex.split(commands()[name])
     done = bfsbench(*words[1:], "--dry-run", "--backend", "cpu", cwd=tmp_path)
     assert f"\n{len(read_rows(RESULTS / 'h200' / name))} points, each run" in done.stdout
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_every_program_of_others_in_the_results_has_options_unused_features_and_a_clock() -> None:
+    part = PAGE.read_text().split("\n## Programs of others\n")[1].split("\n## ")[0]
+    told = {
+        name: facts
+        for name, *facts in map(_cells, re.findall(r"^\| [A-Z].*\|$", part, re.M))
+        if len(facts) == 4
+    }
+    shown = {
+        row["variant"]
+        for row in read_rows(RESULTS / "h200" / "entries.csv")
+        if row["program"] and row["status"] == "ok"
+    }
+    assert {name.lower() for name in told} == shown
+    assert all(all(facts) for facts in told.values()), told
+    for program in shown:
+        (clock,) = re.findall(rf"^- {program}, another's program: .*", part, re.M)
+        assert re.search(r"timed by .*, .* included.*", clock)
+
+
+def test_sizes_stand_beside_times_of_others_and_the_sentence_on_the_cache_is_made_of_them() -> None:
+    part = PAGE.read_text().split("\n## Programs of others\n")[1]
+    head, *lines = re.findall(r"^\| (?:graph|\S.*) \| .* \|$", part.split("\n\nRows: ")[0], re.M)
+    assert _cells(head)[2:5] == ["vertices", "arcs", "MiB"]
+    found = [(line[0], *(float(cell.replace(",", "")) for cell in line[2:5])) for line in map(_cells, lines)]
+    for graph, vertices, arcs, mib in found:
+        assert mib == pytest.approx((8 * vertices + 4 * arcs) / 2**20, rel=0.01), graph
+    fit = sum(mib <= 60 for *_, mib in found)
+    many = "All" if fit == len(found) else f"{fit} of the"
+    largest = max(mib for *_, mib in found)
+    said = f"{many} {len(found)} graphs, with their levels, fit into the GPU's L2 cache of 60 MiB"
+    assert f"{said}; the largest takes {largest:g} MiB" in part
