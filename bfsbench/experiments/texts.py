@@ -11,8 +11,10 @@ verdicts on an experiment's claims. ``predicted`` says how well predicted times 
 short help of each command.
 
 Missing rows are an error, so that a text cannot quote numbers that were not measured. A line below each table
-says at which commits and on which days its rows were taken. If rows of one search measured different code,
-that is an error unless ``mixed`` gives the reason above the table.
+says at which commits and on which days its rows were taken. It also names the searches whose code has changed
+since then, and other rows of the same searches in tables above. If rows of one search measured different
+code, that is an error unless ``mixed`` gives the reason above the table. Times with unequal numbers of
+sources or repeats are an error, too.
 """
 
 from __future__ import annotations
@@ -43,11 +45,13 @@ from bfsbench.reports.rows import (
     fastest,
     select,
 )
-from bfsbench.reports.taken import files_of, line_of
+from bfsbench.reports.taken import facts_of, files_of, line_of, other_rows, outdated
+from bfsbench.rows.code import DIGITS, code_hash
 from bfsbench.rows.point import knob_values
 from bfsbench.rows.results import read_results
 from bfsbench.rows.runs import read_runs
 from bfsbench.support.errors import BfsbenchError, InputError, ToolchainError
+from bfsbench.variants import all_variants
 
 if TYPE_CHECKING:
     import jinja2
@@ -63,8 +67,34 @@ _OF_COMPARISONS = ("points", "count", "noise", "threshold", "num_same_code", "is
 """Members of a comparison that templates may read."""
 
 
-Read = list["pd.DataFrame"]
-"""The rows whose numbers a template has read, in order. One list holds the rows of the whole text."""
+Time = tuple[str, int, int]
+"""The graph of a time that a template has read, its number of sources, and its repeats; 0 if unknown."""
+
+
+class Read(list["pd.DataFrame"]):
+    """The rows whose numbers a template has read, in order. One list holds the rows of the whole text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: list[tuple[str, Time]] = []
+        """The times that were read, each with the name of its file."""
+
+    def check(self, begun: int, *, in_table: bool) -> None:
+        """Raises InputError if compared times have unequal numbers of sources or repeats.
+
+        It looks at the times from index ``begun`` on. A table compares all its times on a graph. Other text
+        compares only times of one file.
+        """
+        found: dict[tuple[str, str], set[Time]] = {}
+        for file, time in self.times[begun:]:
+            found.setdefault(("" if in_table else file, time[0]), set()).add(time)
+        for (_, graph), times in found.items():
+            sources = {time[1] for time in times}
+            repeats = {time[2] for time in times} - {0}
+            for counts, what in ((sources, "sources"), (repeats, "repeats")):
+                if len(counts) > 1:
+                    numbers = " and ".join(map(str, sorted(counts)))
+                    raise InputError(f"times on {graph.split(':')[0]} are compared over {numbers} {what}")
 
 
 class Rows:
@@ -128,7 +158,12 @@ class Rows:
             if found.empty:
                 raise InputError(f"no times among {self.what}")
             self._kept[combined] = fastest(found, SETTING).sort_values("search_ms")
-        return cast("pd.DataFrame", self._kept[combined])
+        best = cast("pd.DataFrame", self._kept[combined])
+        read = best if combined is comparable else best[:1]
+        times = zip(read["graph"], read["sources"], read["repeats"], strict=True)
+        file = str(self._frame["file"].iloc[0])
+        self._read.times += [(file, (str(graph), int(n), int(repeats))) for graph, n, repeats in times]
+        return best
 
     @property
     def ms(self) -> float:
@@ -375,8 +410,9 @@ def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
         "count": lambda value: f"{value:,}",
     }
 
-    read: Read = []
+    read = Read()
     reasons: list[str] = []
+    present_code = _present_code(folder)
 
     @cache
     def rows(*files: str) -> Rows:
@@ -400,7 +436,7 @@ def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
             table=cache(lambda file: table(_below(folder, file))),
             commands={**commands},
         )
-        text = _with_origins(parts, read, reasons)
+        text = _with_origins(parts, read, reasons, present_code)
     except jinja2.TemplateNotFound:
         raise InputError(f"cannot read {template}: there is no such file") from None
     except jinja2.TemplateSyntaxError as error:
@@ -430,35 +466,70 @@ def command_of(file: Path) -> str:
     return f"`{line['command']}`" + ("" if line["points"] == "all" else f", which measures {line['points']}")
 
 
-def _with_origins(parts: Iterable[str], read: Read, reasons: list[str]) -> str:
+def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
+    """Returns a function from a variant, backend and knobs to the hashes of the present code.
+
+    There is one hash for each CUDA compiler that the records below ``folder`` name. There is none for other
+    backends, nor for programs of others.
+    """
+    records = (
+        read_runs(file.with_name(file.name.replace(".runs.jsonl", ".csv")))
+        for file in folder.rglob("*.runs.jsonl")
+    )
+    compilers = {run["nvcc"] for runs in records for run in runs if run.get("nvcc")}
+
+    @cache
+    def present(variant: str, backend: str, knobs: str) -> set[str]:
+        known = all_variants().get(variant)
+        if known is None or backend != "cuda":
+            return set()
+        macros = {knob.name: knob for knob in known.knobs if knob.compile_time}
+        given = {name: value for name, value in knob_values(knobs).items() if name in macros}
+        return {code_hash(known, known.knob_values(given), backend, nvcc)[:DIGITS] for nvcc in compilers}
+
+    return present
+
+
+def _with_origins(
+    parts: Iterable[str], read: Read, reasons: list[str], present_code: Callable[[str, str, str], set[str]]
+) -> str:
     """Returns the text with a line below each table that says where its rows come from.
+
+    The line also names searches whose code has changed since, and rows of the same searches in tables above.
 
     The line has the commits, the days and the command. A command stands only once in a text. ``parts`` are
     evaluated one by one, and rows that are read during a table belong to it. ``reasons`` say why rows of a
     table may have measured different code. Raises InputError if they did and there is no reason.
     """
     made: list[str] = []
+    above: list[pd.DataFrame] = []
     commands: dict[str, str] = {}
-    line, in_table, begun = "", False, 0
+    line, in_table, begun, times_begun = "", False, 0, 0
     for part in parts:
         for piece in part.splitlines(keepends=True):
             line += piece
             if in_table and not line.startswith("|"):
                 reason = reasons.pop(0) if reasons else None
                 frames = read[begun : len(read)]
+                read.check(times_begun, in_table=True)
+                times_begun = len(read.times)
                 for file in files_of(frames):
                     command = command_of(Path(file))
                     commands[file] = "the command above" if file in commands else command
                     if not command:
                         del commands[file]
-                origin = line_of(frames, reason, commands)
-                made.append(f"\n{origin}\n" if origin else "")
+                here = facts_of(frames)
+                if origin := line_of(frames, reason, commands):
+                    made.append(f"\n{origin}{outdated(here, present_code)}{other_rows(here, above)}\n")
+                above.append(here)
                 in_table = False
             if line.startswith("|") and not in_table:
-                in_table, begun = True, len(read)
+                read.check(times_begun, in_table=False)
+                in_table, begun, times_begun = True, len(read), len(read.times)
             if line.endswith("\n"):
                 made.append(line)
                 line = ""
+    read.check(times_begun, in_table=in_table)
     return "".join([*made, line])
 
 

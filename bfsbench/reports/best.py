@@ -12,6 +12,7 @@ from bfsbench.reports.rows import (
     EMULATED,
     SETTING,
     SHAPE,
+    SPEED_UP,
     STATISTIC,
     TYPICAL,
     Kind,
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 
 _TIMES = ("search_ms", "median_ms", "spread", "prepare_ms")
 _MEANINGS = {
-    "search_ms": f"search ms: {STATISTIC}",
+    "search_ms": f"search ms: {STATISTIC}, of all its repeats",
     "median_ms": f"median ms: {TYPICAL}",
     "spread": "spread: slowest / fastest sample",
-    "times_best": "x best: search ms over that of the fastest search of the graph, of equally many repeats; "
+    "times_best": "x best: the time over that of the fastest search of the graph, of equally many repeats; "
     "empty where sources are missing",
     "points": "points: configurations whose answers were right",
 }
@@ -137,10 +138,10 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
         yield "No point has a time."
         return
     if any(frame["speedup"].notna()):
-        yield f"x sequential: speed-up over {kind.family.baseline} on the same machine."
+        yield f"x sequential: speed-up over {kind.family.baseline} on the same machine, {SPEED_UP}."
     if any(frame["sources"] > 1):
         yield _note_on_sources(kind.family)
-    if any(frame["prepare_ms"].notna()):
+    if any(frame["prepare_ms"].notna()) and not _is_emulated(kind):
         yield _NOTE_ON_PREPARATION
     yield from kind.family.advice(kind.rows)
 
@@ -148,9 +149,7 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
 def _meanings(drawings: Iterable[Table], kind: Kind, known: Recorded) -> Iterator[str]:
     """Yields explanations of the columns that the drawings have."""
     drawn = {column for table in drawings for column in table.columns}
-    told = [text for column, text in _MEANINGS.items() if column in drawn]
-    if told:
-        yield f"{'; '.join(told)}."
+    yield from (f"{text}." for column, text in _MEANINGS.items() if column in drawn)
     if "knobs" in drawn:
         yield _NOTE_ON_KNOBS
     for column in kind.family.profile:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from bfsbench.reports.rows import Kind, configurations
+from bfsbench.reports.rows import STATISTIC, Kind, configurations
 from bfsbench.rows.results import read_results
 from bfsbench.support import paths
 
@@ -55,8 +55,9 @@ def recorded(kind: Kind) -> Recorded:
     )
     first = rows.iloc[0]
     note = (
-        f"{first['gpu']} ms: not measured here, but on ours on {first['taken_at'][:10]}, by the same kernels "
-        f"at commit {first['commit'][:12]}, at the best of blocks of 64, 256 and the variant's own."
+        f"{first['gpu']} ms: not measured here, but on ours on {first['taken_at'][:10]}, by these kernels "
+        f"as of commit {first['commit'][:12]}, at the best of blocks of 64, 256 and the variant's own: "
+        f"{STATISTIC}."
     )
     return Recorded(times, note)
 

@@ -202,6 +202,7 @@ def configurations(
     The other columns are:
 
     - ``sources``: the number of sources;
+    - ``repeats``: the smallest number of repeats from a source, 0 where rows do not have it;
     - ``search_ms``: the median over sources of the fastest sample;
     - ``median_ms``: the median over sources of the median sample;
     - ``spread``, ``typical``: medians over sources of slowest / fastest and of median / fastest sample;
@@ -218,7 +219,8 @@ def configurations(
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     key = [*SETTING, *SHAPE, *also]
     figures = [figure.name for figure in family.figures]
-    taken = dict.fromkeys([*key, *_SEARCH, *_TIMED, *figures])
+    taken = dict.fromkeys([*key, *_SEARCH, *_TIMED, *figures, "repeats"])
+    rows = rows.assign(repeats=_repeats(rows))
     rows = compact(succeeded(_complete(rows))[[*taken]], dict.fromkeys([*key, *_SEARCH]))
     rows = rows.sort_values("search_ms", kind="stable").drop_duplicates([*key, "source"])
     rows = rows.merge(_baseline(rows, baseline or family.baseline), how="left", on=_SEARCH)
@@ -232,6 +234,7 @@ def configurations(
     grouped = rows.groupby(key, sort=False, dropna=False, observed=True)
     frame = grouped.agg(
         sources=("source", "size"),
+        repeats=("repeats", "min"),
         search_ms=("search_ms", "median"),
         median_ms=("search_ms_median", "median"),
         spread=("spread", "median"),
@@ -276,7 +279,7 @@ def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     samples = rows["search_ms_samples"].astype(object).fillna("").astype(str)
     samples = samples[(rows["status"] == "ok") & (samples != "")]
-    counts = samples.str.count(";") + 1
+    counts = _repeats(rows)[samples.index]
     least = counts.groupby([rows["graph"], rows["graph_checksum"]]).transform("min")
     cut = samples[counts > least]
     if cut.empty:
@@ -296,6 +299,16 @@ def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
     for name in changed:
         rows.loc[cut.index, name] = changed[name]
     return rows
+
+
+def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
+    """Returns the number of repeats of each row, 0 where a row does not have it."""
+    import pandas as pd
+
+    if "search_ms_samples" not in rows:
+        return pd.Series(0, rows.index)
+    samples = rows["search_ms_samples"].astype(object).fillna("").astype(str)
+    return (samples.str.count(";") + 1).where(samples != "", 0).astype("int64")
 
 
 def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bfsbench.reports.rows import SPEED_UP, STATISTIC, TYPICAL
 from bfsbench.support.errors import UsageError, no_formula, printable
 from bfsbench.variants import look
 
@@ -328,11 +329,15 @@ _LATEX_HEAD = "% In the preamble: \\usepackage{booktabs}\n"
 
 
 def _latex(table: Table) -> Iterable[str]:
-    """Yields the LaTeX text of a table: the notes, then one floating table for each drawing."""
+    """Yields the LaTeX text of a table: the notes as comments, then one floating table for each drawing.
+
+    Captions repeat the notes that name a statistic, because comments are not printed.
+    """
     from tabulate import tabulate
 
-    notes = [f"% {_for_latex(note)}\n" for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
-    yield "".join([f"% {_for_latex(table.title)}\n", *notes])
+    notes = [note for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
+    printed = [note for note in notes if any(one in note for one in (STATISTIC, TYPICAL, SPEED_UP))]
+    yield "".join(f"% {_for_latex(line)}\n" for line in (table.title, *notes))
     for drawn in (table,) if table.drawings is None else table.drawings:
         if not drawn.rows:
             continue
@@ -341,6 +346,7 @@ def _latex(table: Table) -> Iterable[str]:
             cells, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=_alignment(drawn)
         )
         title = ": ".join(dict.fromkeys(filter(None, (table.title, drawn.title))))
+        title = " ".join([f"{title}.", *printed]) if printed else title
         yield "\n".join(
             ["\\begin{table}", "\\centering", f"\\caption{{{_for_latex(title)}}}", grid, "\\end{table}\n"]
         )

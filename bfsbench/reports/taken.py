@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bfsbench.support.errors import InputError
@@ -10,8 +10,9 @@ from bfsbench.support.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-FACTS = ("variant", "backend", "knobs", "graph", "code", "commit", "taken_at", "file")
+FACTS = ("variant", "backend", "knobs", "graph", "source", "code", "commit", "taken_at", "file")
 _SEARCH = ["variant", "backend", "knobs"]
+_PLACE = ["variant", "backend", "graph"]
 _MOST_NAMED = 4
 _COMMIT, _DAY = 7, len("2026-11-21")
 
@@ -19,6 +20,71 @@ _COMMIT, _DAY = 7, len("2026-11-21")
 def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
     """Returns the result files that the rows of one table come from."""
     return [*dict.fromkeys(file for frame in frames if "file" in frame for file in frame["file"].unique())]
+
+
+def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The columns FACTS of the rows that stand in one table, each row once."""
+    import pandas as pd
+
+    known = [frame[[*FACTS]] for frame in frames if set(FACTS) <= set(frame)]
+    return pd.concat(known).drop_duplicates() if known else pd.DataFrame(columns=[*FACTS])
+
+
+def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
+    """Says that tables ``above`` have the same searches on the same graphs by other rows, hence with other
+    numbers. Names the files of these rows and their numbers of sources. Empty if there are none."""
+    found: dict[str, set[int]] = {}
+    counts: set[int] = set()
+    rows_here = _rows_of_places(here)
+    for table in above:
+        rows_there = _rows_of_places(table)
+        for place in rows_here.keys() & rows_there.keys():
+            if rows_here[place] != rows_there[place]:
+                counts.add(len({source for _, source in rows_here[place]}))
+                for file in {file for file, _ in rows_there[place]}:
+                    sources = {source for name, source in rows_there[place] if name == file}
+                    found.setdefault(file, set()).add(len(sources))
+    if not found:
+        return ""
+    files = ", ".join(f"`{file.split('/')[-1]}` ({_sources(found[file])})" for file in sorted(found))
+    return f" Tables above have these searches by other rows: {files}; here {_sources(counts)}."
+
+
+def _sources(counts: Iterable[int]) -> str:
+    ordered = sorted(counts)
+    return f"{' or '.join(map(str, ordered))} {'source' if ordered == [1] else 'sources'}"
+
+
+def _rows_of_places(rows: pd.DataFrame) -> dict[tuple[str, ...], frozenset[tuple[str, float]]]:
+    """The file and source of each row, by the search and the graph."""
+    made: dict[tuple[str, ...], set[tuple[str, float]]] = {}
+    places = zip(*(rows[name] for name in (*_PLACE, "file", "source")), strict=True)
+    for variant, backend, graph, file, source in places:
+        made.setdefault((variant, backend, graph), set()).add((file, source))
+    return {place: frozenset(found) for place, found in made.items()}
+
+
+def outdated(rows: pd.DataFrame, current: Callable[[str, str, str], set[str]]) -> str:
+    """Says which searches have other code now than when these rows were taken.
+
+    ``current`` gives for a variant, backend and knobs the hashes that the present code may have; none if that
+    is unknown. Rows without a hash are older than hashes.
+    """
+    older, known = set[str](), set[str]()
+    measured = rows[[*_SEARCH, "code"]].drop_duplicates()
+    for variant, backend, knobs, code in measured.itertuples(index=False, name=None):
+        if now := current(variant, backend, knobs):
+            known.add(variant)
+            if code not in now:
+                older.add(variant)
+    if not older:
+        return ""
+    which = "all searches" if older == known else _named([f"`{name}`" for name in sorted(older)])
+    return f" Other code since: {which}."
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} searches"
 
 
 def line_of(
@@ -30,12 +96,9 @@ def line_of(
     search may have measured different code. The line then names these searches. Raises InputError if there
     are some and ``reason`` is None.
     """
-    import pandas as pd
-
-    known = [frame[[*FACTS]] for frame in frames if set(FACTS) <= set(frame)]
-    if not known:
+    rows = facts_of(frames)
+    if rows.empty:
         return ""
-    rows = pd.concat(known).drop_duplicates()
     rows = rows.assign(commit=rows["commit"].str[:_COMMIT], day=rows["taken_at"].str[:_DAY])
     mixed = _mixed(rows)
     if mixed and reason is None:
@@ -66,10 +129,7 @@ def _mixed(rows: pd.DataFrame) -> list[str]:
         if some["code"].nunique() > 1:
             parts = [f"{commit} on {_graphs(of)}" for commit, of in some.groupby("commit", sort=False)]
             found.setdefault(", ".join(parts), {})[f"`{variant}`"] = None
-    return [
-        f"{', '.join(names) if len(names) <= _MOST_NAMED else f'{len(names)} searches'} ({parts})"
-        for parts, names in found.items()
-    ]
+    return [f"{_named([*names])} ({parts})" for parts, names in found.items()]
 
 
 def _graphs(rows: pd.DataFrame) -> str:

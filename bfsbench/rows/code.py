@@ -45,25 +45,30 @@ def is_outdated(row: Mapping[str, str], point: Point) -> bool:
     return bool(now) and row["code"] != now
 
 
-def code_hash(variant: type[Variant], knobs: Mapping[str, KnobValue], backend: str) -> str:
+def code_hash(
+    variant: type[Variant], knobs: Mapping[str, KnobValue], backend: str, nvcc: str | None = None
+) -> str:
     """Return the SHA-256, in hexadecimal, of the code that runs for a point.
 
     It covers every kernel file with all its headers, or the native program, or the files that an entry runs.
     It also covers the modules of the host loop, macros, and the compiler's version and options. It does not
-    cover grid, block and run-time knobs. Returns "" if this machine lacks the compiler or a file.
+    cover grid, block and run-time knobs. ``nvcc`` is the version of another machine's compiler; by default
+    this machine's compiler is asked. Returns "" if this machine lacks the compiler or a file.
     """
     macros = tuple(
         (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time
     )
-    return _hash(variant, macros, backend)
+    return _hash(variant, macros, backend, nvcc)
 
 
 @cache
-def _hash(variant: type[Variant], macros: tuple[tuple[str, KnobValue], ...], backend: str) -> str:
+def _hash(
+    variant: type[Variant], macros: tuple[tuple[str, KnobValue], ...], backend: str, nvcc: str | None
+) -> str:
     digest = hashlib.sha256()
     try:
         parts = variant.program_parts()
-        for part in (backend, *map(str, macros), *(() if parts else _compiler(backend))):
+        for part in (backend, *map(str, macros), *(() if parts else _compiler(backend, nvcc))):
             digest.update(part.encode() + b"\0")
         for content in parts or ():
             digest.update(content + b"\0")
@@ -74,9 +79,9 @@ def _hash(variant: type[Variant], macros: tuple[tuple[str, KnobValue], ...], bac
     return digest.hexdigest()
 
 
-def _compiler(backend: str) -> tuple[str, ...]:
+def _compiler(backend: str, nvcc: str | None) -> tuple[str, ...]:
     if backend == "cuda":
-        return (nvcc_version(), *NVCC_OPTIONS)
+        return (nvcc or nvcc_version(), *NVCC_OPTIONS)
     if backend == "cuda-core":
         return (f"NVRTC {nvrtc_version()}", repr(NVRTC_OPTIONS))
     return (compiler_version(),)

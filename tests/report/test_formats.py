@@ -9,6 +9,7 @@ import click
 import pytest
 from hypothesis import given, strategies as st
 
+from bfsbench.reports.rows import STATISTIC
 from bfsbench.reports.table import WIDTH, Cell, Table, render
 from bfsbench.support.errors import UsageError
 
@@ -134,6 +135,12 @@ def test_latex_has_a_ruled_table_and_no_character_that_means_something() -> None
     assert re.search(r"(?<!\\)[$#]", text) is None
     assert len(re.findall(r"(?<!\\)&", text)) == 4  # two lines of three cells
     assert text.startswith("% In the preamble: \\usepackage{booktabs}\n")
+
+
+def test_latex_prints_the_statistic_of_its_times() -> None:
+    drawn = Table("", "a graph", ("variant", "search_ms"), [("pull", 1.5)])
+    text = render([table(drawings=(drawn,), notes=("other", f"search ms: {STATISTIC}."))], "latex")
+    assert f"\\caption{{Times: a graph. search ms: {STATISTIC}.}}" in text
 
 
 def test_latex_of_a_heat_map_has_numbers_alone() -> None:

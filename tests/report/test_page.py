@@ -14,6 +14,7 @@ from result_rows import emulated_row, failed_row, host_row, row, write
 
 from bfsbench.cli import main
 from bfsbench.reports.html import page
+from bfsbench.reports.rows import STATISTIC
 from bfsbench.rows.results import read_results
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def test_the_matrix_has_the_ratios_and_the_best_search_first(opened: Opened) -> 
     assert cells == [
         ["pull (bottom_up)", "1.15", "1.15", "1.33", "1 of 2", "1.00", "2", "1.33", "1.00"],
         ["push", "1.41", "1.41", "2.00", "1 of 2", "1.22", "2", "1.00", "2.00"],
-        ["cpu_queue (sequential)", "46.7", "46.7", "46.7", "0 of 2", "35.0", "1", "46.7", ""],
+        ["cpu_queue (sequential)", "46.7", "46.7", "46.7", "0 of 1", "35.0", "1", "46.7", ""],
     ]
     page.locator("#matrix th").get_by_role("button", name="grid").click()
     assert lines.first.locator("th").inner_text() == "push"
@@ -239,6 +240,7 @@ def test_heat_maps_tell_a_cell_and_lead_to_its_points(opened: Opened) -> None:
     texts = ["grid \\ block", "64", "128", "256"]
     texts += ["auto", "3.000", "", "2.000", "16", "9.000", "10.00", "failed"]
     assert maps.locator("th, td").all_inner_texts() == texts
+    assert STATISTIC in maps.get_by_role("status").inner_text()
     maps.get_by_role("cell", name="9.000").hover()
     assert "grid 16, block 64: 9.000 ms, 4.50 times the best" in maps.get_by_role("status").inner_text()
     maps.get_by_role("button", name="points").click()

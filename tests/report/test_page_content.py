@@ -8,6 +8,7 @@ import pytest
 from bfsbench.reports.html.content import content
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.recorded import FILE
+from bfsbench.reports.rows import SPEED_UP, STATISTIC, TYPICAL
 from bfsbench.rows.results import read_results
 from tests.report.level_rows import level, profiled
 from tests.report.result_rows import emulated_row, failed_row, host_row, row, write
@@ -109,18 +110,36 @@ def test_the_page_has_our_times_beside_emulated_rows(tmp_path: Path) -> None:
     known = read_results([FILE]).query("variant == 'pull' and graph == 'soc-Epinions1:directed'")
     sources = known["source"].unique()
     like = {"graph_checksum": known["graph_checksum"].iloc[0], "graph": known["graph"].iloc[0]}
-    rows = [emulated_row(5.0, source=int(source), **like) for source in sources]
+    rows = [
+        emulated_row(5.0, source=int(source), prepare_ms=9.0, compile_ms=1.0, **like) for source in sources
+    ]
     made = content(read_results([write(tmp_path / "rows.csv", rows)]), None)
     (best,) = (table for table in made["tables"] if table["name"] == "best_emulated")
     assert "h200_ms" in [column["key"] for column in best["columns"]]
+    (note,) = (note for note in best["notes"] if note.startswith("NVIDIA H200 ms: not measured here"))
+    assert STATISTIC in note
+    assert not any("prepare" in note for note in best["notes"]), "the table has no such column"
 
 
 def test_notes_name_columns_as_the_page_does(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.csv", [row(2.0), host_row(8.0)])
     (best,) = (table for table in content(read_results([path]), None)["tables"] if table["name"] == "best")
-    (note,) = best["notes"]
-    assert note.startswith("times as fast as one CPU core: ")
-    assert "times as fast as one CPU core" in [column["label"] for column in best["columns"]]
+    labels = [column["label"] for column in best["columns"]]
+    for heading in ("times as fast as one CPU core", "time (ms)", "median time (ms)", "slowest / fastest"):
+        assert heading in labels
+        assert sum(note.startswith(f"{heading}: ") for note in best["notes"]) == 1
+
+
+def test_every_table_and_picture_of_times_names_its_statistic(tmp_path: Path) -> None:
+    launches = [(grid, block) for grid in ("16", "64") for block in (64, 256)]
+    rows = [row(2.0 + block, grid=grid, block=block) for grid, block in launches]
+    made = content(read_results([write(tmp_path / "rows.csv", [*rows, host_row(8.0)])]), None)
+    tables = {table["name"]: " ".join(table["notes"]) for table in made["tables"]}
+    assert f"time (ms): {STATISTIC}" in tables["best"]
+    assert f"median time (ms): {TYPICAL}" in tables["best"]
+    assert SPEED_UP in tables["best"]
+    assert "A time is that of the fastest repeat from one source" in tables["points"]
+    assert [one["statistic"] for one in (*made["maps"], *made["kinds"])] == [STATISTIC] * 2
 
 
 def test_the_matrix_says_what_the_clock_of_another_program_covers(tmp_path: Path) -> None:

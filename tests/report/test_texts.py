@@ -1,7 +1,9 @@
 """Texts whose numbers come from rows."""
 
 import csv
+import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,13 +11,16 @@ from click.testing import Result
 from result_rows import failed_row, row, write
 
 from bfsbench.experiments.texts import number, span
+from bfsbench.rows.code import DIGITS, code_hash
 from bfsbench.rows.results import read_rows
 from bfsbench.rows.runs import runs_file
 from bfsbench.support.paths import PACKAGE
+from bfsbench.variants import find
 from tests.commands import bfsbench, invoke
 from tests.parameters import some
 
 RESULTS = PACKAGE.parent / "results"
+PAGE = RESULTS / "README.md"
 
 
 def run(*arguments: object) -> Result:
@@ -59,10 +64,8 @@ def filled(folder: Path, template: str) -> Result:
         ("{{ compared('a.csv', 'a.csv').count('slower') }}", "0"),
         ("{{ claims('bfs4k-table2', 'a.csv')['undecided'] }}", "2"),
         ("{{ geometric_mean([2, 8]) | number }} {{ [9, 2, 4] | median }}", "4 4"),
-        (
-            "{{ rows('a.csv').first.ms | number }} {{ rows('a.csv').of(variant='bfs4k').first.ms | number }}",
-            "2 7",
-        ),
+        ("{{ rows('a.csv').first.ms | number }}", "2"),
+        ("{{ rows('a.csv').of(variant='bfs4k').first.ms | number }}", "7"),
         (
             "{% for row in rows('a.csv').ranking %}{{ row.variant }} {{ row.graphs }} {% endfor %}",
             "pull 1 bfs4k 1 ",
@@ -222,7 +225,7 @@ def test_rows_of_older_code_are_marked_as_waiting_for_a_gpu(folder: Path) -> Non
 
 
 def test_the_tables_of_the_results_say_what_waits_for_a_gpu_and_name_their_commands() -> None:
-    page = (RESULTS / "README.md").read_text()
+    page = PAGE.read_text()
     parts = {part.partition("\n")[0]: part for part in page.split("\n## ")}
     waiting = ("Every search at its best", "Cold caches", "Graph500", "A GPU without clusters", "Energy")
     for heading in (*waiting, "The papers' claims"):
@@ -232,6 +235,97 @@ def test_the_tables_of_the_results_say_what_waits_for_a_gpu_and_name_their_comma
     assert "Rows: `energy.csv` (commit " in page
     goals = (RESULTS / "h200" / "goals.csv").read_text().splitlines()[0]
     assert goals == "graph,goal_ms,aim_ms", "targets; times come from rows"
+
+
+def test_a_table_says_by_which_other_rows_its_searches_stand_above(folder: Path) -> None:
+    once = [row(5.0, source=0), row(9.0, source=0, variant="luo")]
+    write(folder / "rows" / "once.csv", once)
+    text = filled(folder, TABLE % "a.csv" + TABLE % "once.csv" + TABLE % "a.csv").stdout
+    first, second, third = (line for line in text.splitlines() if line.startswith("Rows: "))
+    assert "other rows" not in first
+    assert second.endswith(
+        " Tables above have these searches by other rows: `a.csv` (3 sources); here 1 source."
+    )
+    assert third.endswith(
+        " Tables above have these searches by other rows: `once.csv` (1 source); here 3 sources."
+    )
+
+
+BESIDE = """
+| pull | luo |
+|---|---|
+{% set all = rows("two.csv") %}
+| {{ all.of(variant="pull").ms | number }} | {{ all.of(variant="luo").ms | number }} |
+
+"""
+IF_COMPARED = (
+    "{% set times = rows('two.csv').best_each %}\n{{ times.pull | number }} {{ times.luo | default('none') }}"
+)
+
+
+@pytest.mark.parametrize(
+    ("planted", "complaint"),
+    [
+        (row(6.0, variant="luo", source=1), "times on grid are compared over 2 and 3 sources"),
+        (row(6.0, variant="luo", source=2) | {"search_ms_samples": "6;7"}, "compared over 2 and 3 repeats"),
+    ],
+)
+def test_times_of_unequal_sources_or_repeats_stand_in_no_table(
+    folder: Path, planted: dict[str, object], complaint: str
+) -> None:
+    repeats = {"search_ms_samples": "2;3;4"}
+    equal = [row(2.0, variant=name, source=n) | repeats for name in ("pull", "luo") for n in range(3)]
+    write(folder / "rows" / "two.csv", equal)
+    assert "| 2 | 2 |" in filled(folder, BESIDE).stdout
+    write(folder / "rows" / "two.csv", [*equal[:-1], planted])
+    for template in (BESIDE, BESIDE.replace("\n|", "\nBeside: |")):
+        refused = filled(folder, template)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert complaint in refused.stderr
+
+
+def test_a_search_that_lacks_a_source_has_no_number(folder: Path) -> None:
+    whole = [row(2.0, variant=name, source=n) for name in ("pull", "luo") for n in range(3)]
+    write(folder / "rows" / "two.csv", whole)
+    assert filled(folder, IF_COMPARED).stdout == "2 2.0"
+    write(folder / "rows" / "two.csv", [*whole[:-1], failed_row(variant="luo", source=2)])
+    assert filled(folder, IF_COMPARED).stdout == "2 none"
+
+
+def test_a_table_of_rows_of_older_code_says_so(folder: Path) -> None:
+    rows, nvcc = folder / "rows" / "b.csv", "Build cuda_13.0"
+    now = code_hash(find("pull"), {}, "cuda", nvcc)[:DIGITS]
+    marks = []
+    for code in (now, "0" * DIGITS, ""):
+        write(rows, [row(2.0, code=code)])
+        runs_file(rows).write_text(f'{{"command": "bfsbench run", "nvcc": "{nvcc}"}}\n')
+        marks.append("Other code since: all searches." in filled(folder, TABLE % "b.csv").stdout)
+    assert marks == [False, True, True], "rows without a hash are older than hashes"
+    runs_file(rows).unlink()
+    assert "Other code since" not in filled(folder, TABLE % "b.csv").stdout, "no compiler is known"
+
+
+def test_results_name_the_commits_of_rows_that_are_not_in_the_history() -> None:
+    if not _is_commit("bbbef1128e01"):
+        pytest.skip("there is no history, or not all of it, to look at")
+    named: set[str] = set()
+    for file in RESULTS.rglob("*.csv"):
+        with file.open(newline="") as lines:
+            for line in csv.DictReader(lines):
+                if line.get("program") in ("cpu_parallel", "cpu_queue", None, ""):
+                    named |= {
+                        line[name] for name in ("commit", "kernels", "measured_commit") if line.get(name)
+                    }
+    gone = {commit[:7] for commit in named if not _is_commit(commit)}
+    (said,) = re.findall(
+        r"not in the history of this repository, which was rebuilt: (.*)\.$", PAGE.read_text(), re.M
+    )
+    assert set(re.split(", | and ", said)) == gone
+
+
+def _is_commit(name: str) -> bool:
+    asked = ["git", "cat-file", "-e", f"{name}^{{commit}}"]
+    return subprocess.run(asked, cwd=PACKAGE, capture_output=True, check=False).returncode == 0
 
 
 def commands() -> dict[str, str]:
@@ -247,3 +341,40 @@ def test_the_commands_of_committed_rows_measure_as_many_points(name: str, tmp_pa
     words = shlex.split(commands()[name])
     done = bfsbench(*words[1:], "--dry-run", "--backend", "cpu", cwd=tmp_path)
     assert f"\n{len(read_rows(RESULTS / 'h200' / name))} points, each run" in done.stdout
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_every_program_of_others_in_the_results_has_options_unused_features_and_a_clock() -> None:
+    part = PAGE.read_text().split("\n## Programs of others\n")[1].split("\n## ")[0]
+    told = {
+        name: facts
+        for name, *facts in map(_cells, re.findall(r"^\| [A-Z].*\|$", part, re.M))
+        if len(facts) == 4
+    }
+    shown = {
+        row["variant"]
+        for row in read_rows(RESULTS / "h200" / "entries.csv")
+        if row["program"] and row["status"] == "ok"
+    }
+    assert {name.lower() for name in told} == shown
+    assert all(all(facts) for facts in told.values()), told
+    for program in shown:
+        (clock,) = re.findall(rf"^- {program}, another's program: .*", part, re.M)
+        assert re.search(r"timed by .*, .* included.*", clock)
+
+
+def test_sizes_stand_beside_times_of_others_and_the_sentence_on_the_cache_is_made_of_them() -> None:
+    part = PAGE.read_text().split("\n## Programs of others\n")[1]
+    head, *lines = re.findall(r"^\| (?:graph|\S.*) \| .* \|$", part.split("\n\nRows: ")[0], re.M)
+    assert _cells(head)[2:5] == ["vertices", "arcs", "MiB"]
+    found = [(line[0], *(float(cell.replace(",", "")) for cell in line[2:5])) for line in map(_cells, lines)]
+    for graph, vertices, arcs, mib in found:
+        assert mib == pytest.approx((8 * vertices + 4 * arcs) / 2**20, rel=0.01), graph
+    fit = sum(mib <= 60 for *_, mib in found)
+    many = "All" if fit == len(found) else f"{fit} of the"
+    largest = max(mib for *_, mib in found)
+    said = f"{many} {len(found)} graphs, with their levels, fit into the GPU's L2 cache of 60 MiB"
+    assert f"{said}; the largest takes {largest:g} MiB" in part

@@ -19,7 +19,7 @@ function barsOf(kind, title) {
   const [failed, others] = [called("failed"), called("other sources")];
   return element("div", {},
     element("h3", {}, `Best time of each search${kind.heading ? `, ${kind.heading}` : ""}`),
-    element("p", { className: "note" }, `${kind.graphs[place].searched}: ${kind.statistic}; median: ${kind.typical}; ${far ? "bars on a logarithmic scale" : "bars from 0"}`
+    element("p", { className: "note" }, `${kind.graphs[place].searched}: ${kind.statistic}, of equally many repeats; median: ${kind.typical}; ${far ? "bars on a logarithmic scale" : "bars from 0"}`
       + `${found.some(({ search }) => search.host) ? "; grey: programs on the CPU" : ""}`
       + `${failed.length ? `. No time: ${failed.join(", ")}` : ""}${others.length ? `. From other sources: ${others.join(", ")}` : ""}.`),
     element("div", { className: "bars" }, ...found.flatMap((one) => bar(one, length(one.cell.ms), one.cell.ms / least))));

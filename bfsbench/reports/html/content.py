@@ -116,9 +116,10 @@ def points(rows: pd.DataFrame) -> Table:
         else f"{len(shown):,} of {len(rows):,} rows of the result files, of each search on each graph the "
         "fastest (other tables are made of all rows; --graph, --variant and --backend choose others)"
     )
+    time = "A time is that of the fastest repeat from one source."
     origin = "'origin' is a row of Provenance: device, driver, versions and commit."
     title = "All points" if len(shown) == len(rows) else "Fastest points"
-    return Table.of("points", title, frame, [f"{every}, with all samples. {origin}"])
+    return Table.of("points", title, frame, [f"{every}, with all samples. {time} {origin}"])
 
 
 def _columns(rows: pd.DataFrame) -> list[str]:
@@ -316,11 +317,18 @@ def _tables(rows: pd.DataFrame, levels: pd.DataFrame | None) -> Iterator[Table]:
         for table in with_footnotes(makers[name](rows), rows):
             if name == "best":
                 columns = _best_columns(table)
-                table = replace(table, columns=columns, rows=table.columns_of(*columns).rows)
+                notes = (*_meanings(table, columns), *table.notes)
+                table = replace(table, columns=columns, rows=table.columns_of(*columns).rows, notes=notes)
             elif name == "provenance":
                 numbered = [(number, *row) for number, row in enumerate(table.rows, 1)]
                 table = replace(table, columns=("origin", *table.columns), rows=numbered)
             yield table
+
+
+def _meanings(table: Table, columns: Sequence[str]) -> Iterator[str]:
+    """The lines of the legend that explain one of these columns."""
+    headings = tuple(f"{header(column)}: " for column in columns)
+    yield from (line for line in table.legend if line.startswith(headings))
 
 
 def _best_columns(table: Table) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bfsbench.reports.heatmap import grid_order
 from bfsbench.reports.measured import TimedRows, search_names
 from bfsbench.reports.plots.profile import of_fastest_launch
+from bfsbench.reports.rows import STATISTIC
 from bfsbench.variants import with_aliases
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:
             "variant": with_aliases(found["variant"].iloc[0]),
             "name": found["graph"].iloc[0],
             "searched": measured.searched(str(graph)),
+            "statistic": STATISTIC,
             "grids": grids,
             "blocks": blocks,
             "cells": lines,

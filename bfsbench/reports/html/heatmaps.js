@@ -35,7 +35,7 @@ class HeatMaps {
 
   draw() {
     const map = this.maps.find(({ series }) => series === this.searches.select.value);
-    this.facts.textContent = `${map.searched}. Point at a cell, or move by arrow keys.`;
+    this.facts.textContent = `${map.searched}: ${map.statistic}. Point at a cell, or move by arrow keys.`;
     this.points.hidden = true;
     const table = mapTable(map, (grid, block, words) => {
       this.facts.textContent = words;

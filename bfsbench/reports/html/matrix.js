@@ -27,9 +27,9 @@ class Matrix {
 
   note() {
     const left = this.kind.graphs.length - this.graphs.length;
-    const alone = left ? ` ${left} ${left === 1 ? "graph" : "graphs"} with one search alone ${left === 1 ? "is" : "are"} left out.` : "";
+    const alone = left ? ` ${left} ${left === 1 ? "graph is" : "graphs are"} left out: with times of one search alone, or searched from another number of sources than most.` : "";
     const fewer = this.lacking() ? ` Searches that lack graphs come after those with more: their means are over fewer, perhaps easier ones; "times ${this.searches[0].name}" is over the graphs of both.` : "";
-    return `Time over that of the best search of the graph, and its geometric mean over graphs. A time is ${this.kind.statistic}; "by medians": ${this.kind.typical}.${fewer}${alone}`;
+    return `Time over that of the best search of the graph, and its geometric mean over graphs. A time is ${this.kind.statistic}, of equally many repeats; "by medians": ${this.kind.typical}.${fewer}${alone}`;
   }
 
   /* Whether some search has no time to compare on some graph. */
@@ -39,12 +39,12 @@ class Matrix {
 
   /* What a search has beside its ratios. */
   figures() {
-    const all = this.graphs.length;
+    const run = (search) => this.graphs.filter(({ place }) => search.cells[place]).length; // with a time or without
     const figures = [
       { label: "geometric mean", value: (search) => search.mean, text: times, shaded: true },
       { label: "by medians", value: (search) => search.typical, text: times, extra: true },
       { label: "worst", value: (search) => search.worst, text: times, shaded: true },
-      { label: "best on", value: (search) => -search.best, text: (value) => `${-value} of ${all}`, extra: true },
+      { label: "best on", value: (search) => -search.best, text: (value, search) => `${-value} of ${run(search)}`, extra: true },
     ];
     if (this.lacking()) {
       figures.push({ label: `times ${this.searches[0].name}`, value: (search) => search.against_first, text: times, extra: true });
@@ -83,7 +83,7 @@ class Matrix {
   line(search) {
     const figures = this.columns.map(({ value, text, shaded, extra }) => {
       const found = value(search);
-      const cell = element("td", { className: extra ? "figure extra" : "figure" }, found === null ? "" : text(found));
+      const cell = element("td", { className: extra ? "figure extra" : "figure" }, found === null ? "" : text(found, search));
       if (shaded && found !== null) shade(cell, found, MATRIX_DARKEST);
       return cell;
     });

@@ -284,9 +284,9 @@ def level_table(counted: Counters | ProgramCounters) -> Table:
 
 
 TRUST = (
-    "How far to trust it: of 176 searches on an H200 half of the predictions are wrong by more than a factor "
-    "of 1.40, and their geometric mean is 0.84 of the measured times. The rank correlation is 0.64 to 0.92 "
-    "within a graph, and 0.95 over all graphs, which mostly orders graphs by their size."
+    "How far to trust it: of 220 searches on an H200 half of the predictions are wrong by more than a factor "
+    "of 1.38, and their geometric mean is 0.83 of the measured times. The rank correlation is 0.64 to 0.92 "
+    "within a graph, and 0.96 over all graphs, which mostly orders graphs by their size."
 )
 
 
