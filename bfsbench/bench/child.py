@@ -37,9 +37,9 @@ def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] 
     except (EOFError, ConnectionError):
         kind = "no result"
     finally:
-        receiver.close()
         if kind == "step":  # interrupted: the child's result is not wanted any more
             os.kill(child, signal.SIGKILL)
+        receiver.close()
         _, status = os.waitpid(child, 0)
     if kind == "error":
         raise value.error()
@@ -60,13 +60,20 @@ def how_it_ended(code: int | None) -> str:
 def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
     """Send what came of ``work`` and end this process. An unexpected error is printed, and is no result."""
     own, code = os.getpid(), 1
+
+    def send(message: tuple[str, object]) -> None:
+        try:
+            sender.send(message)
+        except ConnectionError:  # the parent is gone
+            os._exit(1)
+
     try:
         try:
-            answer: tuple[str, object] = ("result", work(lambda: sender.send(("step", None))))
+            answer: tuple[str, object] = ("result", work(lambda: send(("step", None))))
         except BfsbenchError as error:
             answer = ("error", Refused.of(error))
         if os.getpid() == own:  # a kernel may have forked: only the original process answers
-            sender.send(answer)
+            send(answer)
         code = 0
     except Exception:
         traceback.print_exc()

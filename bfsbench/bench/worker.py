@@ -91,10 +91,14 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
 
 
 def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> None:
-    """Send a message, unless a kernel has forked: only the original ``process`` answers."""
+    """Send a message, unless a kernel has forked: only the original ``process`` answers. Ends the process if
+    its parent is gone, which no variant may take for an error of its own."""
     if os.getpid() != process:
         os._exit(0)
-    pipe.send(number, messages.encode(answer))
+    try:
+        pipe.send(number, messages.encode(answer))
+    except ConnectionError:
+        raise SystemExit from None
 
 
 def _answer(

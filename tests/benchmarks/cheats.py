@@ -28,6 +28,7 @@ from bfsbench.bench.runner import Measured
 from bfsbench.bench.worker import Worker
 from bfsbench.graphs.load import load
 from bfsbench.rows.point import Point
+from bfsbench.variants import add_folder
 from tests.entries.toy_entries import HEAD, TOYS, compile_toys, declare
 
 FAULTY = Path(__file__).parents[1] / "faulty"
@@ -102,8 +103,9 @@ def main() -> None:
     draw, counts, through = random.Random(given.seed), Counter[tuple[str, str]](), 0
     with tempfile.TemporaryDirectory(prefix="cheats-") as place:
         folder = Path(place)
-        os.environ |= {"BFSBENCH_ENTRIES": place, "BFSBENCH_VARIANTS": str(FAULTY)}
+        os.environ |= {"BFSBENCH_ENTRIES": place, "BFSBENCH_VARIANTS": str(FAULTY)}  # for worker processes
         cheats, worker = prepared(folder), Worker("cpu")
+        add_folder(FAULTY)  # this process read the variable when it imported the variants
         for number in range(given.cheats):
             kind, variant, graph, least_ms = cheats[number % len(cheats)]
             sources = draw.sample(range(1, 39), draw.randint(1, 3))
