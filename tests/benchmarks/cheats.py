@@ -60,7 +60,8 @@ TOYS_OF = {
     "library": ("wrong", "stale", "past_end", "before_begin", "leaves_child", "crashes", "fails"),
     "python": ("wrong", "stale", "returned_again", "past_end", "too_wide", "fractions", "texts", "ends"),
 }
-KERNELS = ("lies", "vandal", "scribbles", "traps", "dies", "orphans", "raises")
+KERNELS = ("lies", "vandal", "scribbles", "traps", "dies", "raises")
+"""Those of ``tests/faulty`` that spare their parent process, which is this program."""
 KERNEL_GRAPH = "lattice(rows=9,columns=7)"
 
 
