@@ -1,6 +1,7 @@
 """A point: one configuration to measure. A sweep is a list of points; a row is the result of one."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bfsbench.graphs.marks import given_name
 from bfsbench.programs import KnobValue as KnobValue
@@ -39,6 +40,7 @@ class Point:
         }
 
 
+@lru_cache  # a large file repeats few names
 def row_name(locator: str) -> str:
     """The name of a graph in rows: for a file its name without the folder, for a graph in memory its own.
     Older rows have the path as typed."""

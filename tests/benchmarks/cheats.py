@@ -69,7 +69,7 @@ def declare_attack(folder: Path, how: str) -> str:
     """Declare a function of ``toys/attacks.py``, which is a command unless it takes a graph. Returns the
     name of the entry."""
     python = getattr(attacks, how).__code__.co_varnames[:1] == ("graph",)
-    words = f'["{sys.executable}", "{{here}}/attacks.py", "{{answer}}", "{how}"]'
+    words = f'["{sys.executable}", "{{here}}/attacks.py", "{{graph}}", "{{answer}}", "{how}"]'
     call = f'python = "attacks:{how}"' if python else f"command = {words}"
     clock = f'[clock]\nheld_by = "{"ours" if python else "theirs"}"\n'
     covers = 'covers = ["initialisation", "transfers", "conversion"]\n'
