@@ -105,6 +105,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="cheats-") as place:
         folder = Path(place)
         os.environ |= {"BFSBENCH_ENTRIES": place, "BFSBENCH_VARIANTS": str(FAULTY)}  # for worker processes
+        os.environ["BFSBENCH_CACHE"] = f"{place}/cache"  # one of the cheats writes there
         cheats, worker = prepared(folder), Worker("cpu")
         add_folder(FAULTY)  # this process read the variable when it imported the variants
         for number in range(given.cheats):
