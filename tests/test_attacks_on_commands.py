@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.entries.find import declarations_in
 from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.formats import read_edges
 from bfsbench.support.errors import InputError
 from bfsbench.support.toml_files import read_toml
-from tests.commands import bfsbench
+from tests.commands import bfsbench, bfsbench_with
 from tests.parameters import some
 
 RUN = ("run", "--dataset", "path(n=9)", "--variant", "cpu_queue", "--repeats", "1", "--out", "rows.csv")
@@ -57,9 +56,10 @@ def test_nested_tables_are_refused(tmp_path: Path) -> None:
         read_toml(tmp_path / "deep.toml")
 
 
-def test_a_pipe_among_declarations_is_left_alone(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.toml")
-    assert declarations_in(tmp_path) == []
+def test_pipes_among_variants_are_left_alone(tmp_path: Path) -> None:
+    for name in ("pipe.toml", "pipe.py", "pipe.cu"):
+        os.mkfifo(tmp_path / name)
+    assert "pipe" not in bfsbench_with(tmp_path, "list", "variants", cwd=tmp_path).stdout
 
 
 def test_a_closed_output_is_one_line(tmp_path: Path) -> None:

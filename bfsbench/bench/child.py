@@ -38,9 +38,9 @@ def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] 
     except (EOFError, ConnectionError):
         kind = "no result"
     finally:
-        receiver.close()
         if kind == "step":  # interrupted: the child's result is not wanted any more
             os.kill(child, signal.SIGKILL)
+        receiver.close()
         _, status = os.waitpid(child, 0)
     if kind == "error":
         raise value.error()
@@ -67,13 +67,20 @@ def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
     If ``work`` raises any other exception, its traceback is printed and nothing is sent.
     """
     own, code = os.getpid(), 1
+
+    def send(message: tuple[str, object]) -> None:
+        try:
+            sender.send(message)
+        except ConnectionError:  # the parent is gone
+            os._exit(1)
+
     try:
         try:
-            answer: tuple[str, object] = ("result", work(lambda: sender.send(("step", None))))
+            answer: tuple[str, object] = ("result", work(lambda: send(("step", None))))
         except BfsbenchError as error:
             answer = ("error", Refused.of(error))
         if os.getpid() == own:  # a kernel may have forked: only the original process answers
-            sender.send(answer)
+            send(answer)
         code = 0
     except Exception:
         traceback.print_exc()

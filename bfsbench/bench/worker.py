@@ -93,11 +93,15 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
 def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> None:
     """Send a message, unless this process is a copy that a kernel forked.
 
-    Only the original ``process`` answers.
+    Only the original ``process`` answers. It ends if its parent is gone. No variant may take that for an
+    error of its own.
     """
     if os.getpid() != process:
         os._exit(0)
-    pipe.send(number, messages.encode(answer))
+    try:
+        pipe.send(number, messages.encode(answer))
+    except ConnectionError:
+        raise SystemExit from None
 
 
 def _answer(

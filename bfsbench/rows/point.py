@@ -2,6 +2,7 @@
 one."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bfsbench.graphs.marks import given_name
 from bfsbench.programs import KnobValue as KnobValue
@@ -41,6 +42,7 @@ class Point:
         }
 
 
+@lru_cache  # a large file repeats few names
 def row_name(locator: str) -> str:
     """Return the name of a graph in rows. For a file this is its name without the folder.
 

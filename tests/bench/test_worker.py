@@ -64,6 +64,40 @@ def test_a_device_that_cannot_be_had_is_told_at_the_start() -> None:
         worker.close()
 
 
+def test_a_worker_whose_parent_is_gone_ends_without_a_word(
+    worker: Worker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Between two samples it writes into a pipe that nobody reads any more."""
+    pipe, process = worker.start(), worker._process
+    assert process is not None
+    asked = messages.Measure([POINT, replace(POINT, source=1)], Method(1_000_000, 60))
+    pipe.send(1, messages.encode(asked))
+    assert isinstance(messages.decode_answer(pipe.receive(1, 60)[1]), messages.Step)
+    pipe.close()
+    process.join(30)
+    assert (process.exitcode, capfd.readouterr().err) == (0, "")
+
+
+GONE = """
+import os, time
+from bfsbench.bench.child import in_child
+
+def work(step):
+    step()
+    while os.getppid() == parent:
+        time.sleep(0.01)
+    step()
+
+parent = os.getpid()
+in_child(work, lambda: os._exit(7))
+"""
+
+
+def test_a_child_whose_parent_is_gone_ends_without_a_word() -> None:
+    done = subprocess.run([sys.executable, "-c", GONE], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (7, "")
+
+
 def test_closing_twice_is_closing_once(worker: Worker) -> None:
     worker.start()
     worker.close()

@@ -24,6 +24,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from bfsbench.bench.options import ALTERNATING
 from bfsbench.rows.columns import COLUMNS
 from bfsbench.rows.provenance import host_columns
 
@@ -70,6 +71,7 @@ def row(point: dict[str, str], draw: random.Random, number: int) -> dict[str, st
         **point,
         "family": "bfs",
         "status": "ok",
+        "method": ALTERNATING,
         "num_vertices": str(num_vertices),
         "num_edges": str(num_vertices * 32),
         "graph_checksum": f"{num_vertices:064x}",

@@ -28,6 +28,7 @@ from bfsbench.bench.runner import Measured
 from bfsbench.bench.worker import Worker
 from bfsbench.graphs.load import load
 from bfsbench.rows.point import Point
+from bfsbench.variants import add_folder
 from tests.entries.toy_entries import HEAD, TOYS, compile_toys, declare
 
 FAULTY = Path(__file__).parents[1] / "faulty"
@@ -59,7 +60,8 @@ TOYS_OF = {
     "library": ("wrong", "stale", "past_end", "before_begin", "leaves_child", "crashes", "fails"),
     "python": ("wrong", "stale", "returned_again", "past_end", "too_wide", "fractions", "texts", "ends"),
 }
-KERNELS = ("lies", "vandal", "scribbles", "traps", "dies", "orphans", "raises")
+KERNELS = ("lies", "vandal", "scribbles", "traps", "dies", "raises")
+"""Those of ``tests/faulty`` that spare their parent process, which is this program."""
 KERNEL_GRAPH = "lattice(rows=9,columns=7)"
 
 
@@ -67,7 +69,7 @@ def declare_attack(folder: Path, how: str) -> str:
     """Declare a function of ``toys/attacks.py``, which is a command unless it takes a graph. Returns the
     name of the entry."""
     python = getattr(attacks, how).__code__.co_varnames[:1] == ("graph",)
-    words = f'["{sys.executable}", "{{here}}/attacks.py", "{{answer}}", "{how}"]'
+    words = f'["{sys.executable}", "{{here}}/attacks.py", "{{graph}}", "{{answer}}", "{how}"]'
     call = f'python = "attacks:{how}"' if python else f"command = {words}"
     clock = f'[clock]\nheld_by = "{"ours" if python else "theirs"}"\n'
     covers = 'covers = ["initialisation", "transfers", "conversion"]\n'
@@ -102,8 +104,10 @@ def main() -> None:
     draw, counts, through = random.Random(given.seed), Counter[tuple[str, str]](), 0
     with tempfile.TemporaryDirectory(prefix="cheats-") as place:
         folder = Path(place)
-        os.environ |= {"BFSBENCH_ENTRIES": place, "BFSBENCH_VARIANTS": str(FAULTY)}
+        os.environ |= {"BFSBENCH_ENTRIES": place, "BFSBENCH_VARIANTS": str(FAULTY)}  # for worker processes
+        os.environ["BFSBENCH_CACHE"] = f"{place}/cache"  # one of the cheats writes there
         cheats, worker = prepared(folder), Worker("cpu")
+        add_folder(FAULTY)  # this process read the variable when it imported the variants
         for number in range(given.cheats):
             kind, variant, graph, least_ms = cheats[number % len(cheats)]
             sources = draw.sample(range(1, 39), draw.randint(1, 3))
