@@ -294,7 +294,7 @@ def test_the_list_shows_every_state(server: Server, entries: Entries) -> None:
         "soc-Epinions1": "bundled",
         "USA-road-d.NY": "bundled",
     }
-    assert "730,100" in output, "counts are of the file that is here"
+    assert "365,050" in output, "counts are of the file that is here"
 
 
 def test_graphs_without_a_download_are_prepared(server: Server, entries: Entries, home: Path) -> None:

@@ -377,4 +377,4 @@ def test_sizes_stand_beside_times_of_others_and_the_sentence_on_the_cache_is_mad
     many = "All" if fit == len(found) else f"{fit} of the"
     largest = max(mib for *_, mib in found)
     said = f"{many} {len(found)} graphs, with their levels, fit into the GPU's L2 cache of 60 MiB"
-    assert f"{said}; the largest takes {largest:g} MiB" in part
+    assert f"{said}. The largest takes {largest:g} MiB" in part
