@@ -21,7 +21,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # Without deadlines: the time of an example depends on the machine.
-settings.register_profile("some", deadline=None, max_examples=25)
+settings.register_profile("some", deadline=None, max_examples=15)
 settings.register_profile("exhaustive", deadline=None, max_examples=200)
 EXHAUSTIVE_LIMIT_S = 1200
 """Of one test."""

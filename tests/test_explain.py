@@ -89,6 +89,7 @@ def test_a_predicted_time_is_called_so(tmp_path: Path) -> None:
     assert "the ceilings lack the probe 'launch_and_read'" in lacking.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_search_that_pushes_pulls_and_waits_for_blocks_of_a_cluster(tmp_path: Path) -> None:
     table = tmp_path / "adaptive.counters.csv"
     done = bfsbench("explain", "adaptive", "--dataset", DENSE, "--source", "1", "--out", table)

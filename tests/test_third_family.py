@@ -104,6 +104,7 @@ def test_a_file_of_another_family_gets_its_columns(tmp_path: Path) -> None:
     assert both[1].split(",")[-3:-1] == ["1", "one"]
 
 
+@pytest.mark.exhaustive
 def test_it_is_reported(swept: Path) -> None:
     drawing = ("report", "r.csv", "--format", "svg", "--out", "plots", "--plot")
     asked = several(

@@ -67,6 +67,7 @@ def source(tmp_path: Path) -> Path:
     return answer_source(tmp_path)
 
 
+@pytest.mark.exhaustive
 def test_a_cache_works_where_it_is_moved_or_copied_to(cache: Path, tmp_path: Path) -> None:
     Emulator().module(KERNELS / "block.cu", {})
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))

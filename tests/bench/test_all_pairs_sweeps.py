@@ -34,6 +34,7 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "r.csv"
 
 
+@pytest.mark.exhaustive
 def test_a_family_is_run_and_reported(out: Path) -> None:
     names = "apsp_fw,apsp_min_plus,apsp_fw_blocked,cpu_floyd_warshall"
     result = run(out, "--family", "apsp", "--variant", names, "--block", "32,64")
@@ -109,6 +110,7 @@ def test_a_block_that_is_too_large_is_a_row(out: Path) -> None:
     assert "8,192 threads a block" in row["reason"]
 
 
+@pytest.mark.exhaustive
 def test_next_hops_are_timed_apart_and_resumed(out: Path) -> None:
     assert run(out, "--variant", ",".join(WEIGHTED), "--parents").exit_code == 0
     assert all(float(row["parents_ms"]) > 0 for row in read_rows(out))

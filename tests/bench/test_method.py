@@ -20,6 +20,7 @@ from tests.bench.test_run import LATTICE, SMALL, run, run_faulty
 from tests.parameters import one_in
 
 
+@pytest.mark.exhaustive
 def test_points_take_turns_and_rows_say_how_they_were_measured(tmp_path: Path) -> None:
     words = ("--dataset", f"{LATTICE},{SMALL}", "--variant", "cpu_queue,push,dies", "--block", "32")
     how = ("--repeats", "2", "--warmup", "2", "--cold", "--parents")

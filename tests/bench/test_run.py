@@ -89,6 +89,7 @@ def test_a_dry_run_counts_what_resuming_would_measure(tmp_path: Path) -> None:
     assert (tmp_path / "r.csv").read_bytes() == before
 
 
+@pytest.mark.exhaustive
 def test_a_dry_run_counts_failed_points_that_are_tried_again(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "raises,push", "--resume")
     run_faulty(*words, cwd=tmp_path, check=1)

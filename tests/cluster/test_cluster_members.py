@@ -221,6 +221,7 @@ def test_a_worker_that_was_started_in_another_way_is_left_out(pair: Pair) -> Non
     wait_for_workers(pair, 2)
 
 
+@pytest.mark.exhaustive
 def test_workers_with_different_code_are_refused_and_the_doctor_tells(pair: Pair) -> None:
     scheduler = pair.address.replace("tcp", "dask")
     with starting(pair.folder) as start:

@@ -50,6 +50,7 @@ def scheduler(start: Start) -> tuple[str, subprocess.Popen[str]]:
     return address, process
 
 
+@pytest.mark.exhaustive
 def test_the_rows_are_those_of_one_process(start: Start, tmp_path: Path) -> None:
     words = "--variant push,pull,cpu_queue --grid auto,2 --block 32,64 --sources 2 --profile"
     one = start(*RUN, *words.split(), "--out", "alone.csv")

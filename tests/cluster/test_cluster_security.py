@@ -200,6 +200,7 @@ def test_jobs_without_certificates_are_refused_before_a_port_is_opened(
     assert "jobs were started" in invoke(*command, "--cluster", queue, "--insecure").stderr
 
 
+@pytest.mark.exhaustive
 def test_a_scheduler_that_others_can_reach_is_refused_by_sweeps_and_doctor(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +214,7 @@ def test_a_scheduler_that_others_can_reach_is_refused_by_sweeps_and_doctor(
         assert no.exit_code == 2 and "has no TLS" in no.stderr and "--insecure" in no.stderr
 
 
+@pytest.mark.exhaustive
 def test_the_doctor_s_cluster_listens_on_loopback_alone(start: Start) -> None:
     examining = start(*BFSBENCH, "doctor", "--cluster", "local:1")
     found: list[tuple[str, int]] = []

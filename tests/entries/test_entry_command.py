@@ -143,6 +143,7 @@ def test_an_entry_stands_in_lists_and_on_its_own_page(own: Path) -> None:
     assert f"{own}/my_command/my_command.toml" in shown
 
 
+@pytest.mark.exhaustive
 def test_check_says_what_is_wrong_in_one_line_each(own: Path, swept: Path) -> None:
     assert "19 of 19 searches are right" in bfsbench("entry", "check", str(own / "my_command"), own=own)
     said = bfsbench("entry", "check", "toy_library_fails", own=own, folder=swept.parent, check=1).splitlines()

@@ -39,6 +39,7 @@ def test_the_headline_is_measured_on_the_cpu_and_ends_with_a_verdict_per_claim(t
     assert "Verdicts" in done.stdout and "not measured" in page
 
 
+@pytest.mark.exhaustive
 def test_a_headline_that_runs_out_of_time_keeps_its_rows_and_is_resumed(tmp_path: Path) -> None:
     words = (*WORDS, "--tune", "0", "--variant", "cpu_parallel")
     stopped = bfsbench(*words, "--minutes", "0.000001", cwd=tmp_path)

@@ -107,6 +107,7 @@ def test_shrunk_graphs_and_stand_ins_are_marked_in_rows_and_tables(mine: Path, t
         assert "soc-Slashdot0811 (stand-in soc-Epinions1, shrunk to 0.001)" in text.replace("\n", " ")
 
 
+@pytest.mark.exhaustive
 def test_resuming_repeats_nothing(mine: Path, tmp_path: Path) -> None:
     words = (str(mine), "--graph", "streets")
     tiny(*words, cwd=tmp_path)

@@ -187,6 +187,7 @@ def test_every_single_bit_flip_is_noticed(store: GraphStore) -> None:
     assert_flips_are_noticed(store, sample=None)
 
 
+@pytest.mark.exhaustive
 def test_a_flipped_bit_gives_no_wrong_row(tmp_path: Path) -> None:
     """Without the check, a flipped bit in the arcs gave a search of half the depth under the old checksum."""
     command = [sys.executable, "-m", "bfsbench", "run", "--dataset", "path(n=103)", "--variant", "cpu_queue"]

@@ -92,6 +92,7 @@ def test_a_declared_race_does_not_pass_where_none_is_needed(tmp_path: Path) -> N
     assert "race" in grade(exercise, kernel).problems
 
 
+@pytest.mark.exhaustive
 def test_a_class_is_a_table(tmp_path: Path) -> None:
     for student, done in (("ada", True), ("bob", False)):
         hand_out(find("lost_update"), tmp_path / student / "lost_update")

@@ -264,6 +264,7 @@ def test_all_shapes_in_every_way(device: Device, cluster: int, knobs: dict[str, 
     check_shapes(device, ["kronecker", "hub"], 1, CLUSTER_SIZE=cluster, **knobs)
 
 
+@pytest.mark.exhaustive
 def test_searches_leave_nothing_behind_for_the_next(device: Device) -> None:
     graph = build_graph(generate("kronecker", scale=9, edge_factor=6, seed=2), "kronecker")
     for knobs in WAYS:
