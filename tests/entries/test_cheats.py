@@ -132,6 +132,17 @@ def test_a_right_search(toys: Path, line: Graph, kind: str, how: str, more: str)
         assert how != "stops_the_clock" or min(timing.search_ms) >= 20
 
 
+def test_one_slow_first_search_is_no_sign_of_kept_answers(
+    toys: Path, line: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first search from one of two sources is slow, and the first one from the other source is fast."""
+    monkeypatch.setattr("bfsbench.entries.variant._COMPARED_MS", 100.0)  # a loaded machine delays less
+    variant = made(declare(toys, "python", "slow_at_first"), line)
+    runs = [Search(line, source).run(variant) for source in (3, 20)]
+    timings = time_runs(variant, runs, Method(3), Machine(None))
+    assert [len(timing.search_ms) for timing in timings] == [3, 3]
+
+
 def test_parents_that_are_no_tree(toys: Path, line: Graph) -> None:
     with pytest.raises(WrongResultError, match="rule 1"):
         timed(declare(toys, "command", "no_tree", 'answer = "parents"'), line)

@@ -18,6 +18,17 @@ def honest(graph):
     return search
 
 
+def slow_at_first(graph):
+    """Searches honestly. Only the first search takes long, as if the program waited for a core."""
+    waits = [0.2]
+
+    def search(source, answer):
+        time.sleep(waits.pop() if waits else 0)
+        answer[:] = levels(graph, source)
+
+    return search
+
+
 def returned(graph):
     return lambda source, answer: levels(graph, source)
 
