@@ -125,10 +125,13 @@ def test_buffers_of_one_size_and_type_are_given_once(device: Device) -> None:
 
 @pytest.mark.exhaustive
 def test_result_files_of_100_000_rows_take_a_tenth_of_what_a_million_may(tmp_path: Path) -> None:
-    """A million rows may take 15 s of processor time and 1.5 GB in each command. The start takes up to 2 s
-    and 0.3 GB, whatever the number of rows."""
+    """A million rows may take 15 s of processor time and 1.5 GB in each command.
+
+    The start takes up to 2 s and 0.4 GB for any number of rows. So 100,000 rows may take a tenth of the rest
+    besides.
+    """
     make(tmp_path / "r.csv", 100_000)
     for name in ("text", "page", "resume", "resume"):
         words = [word.format(file=tmp_path / "r.csv", folder=tmp_path) for word in COMMANDS[name]]
         _wall_s, busy_s, memory_gb, _code = run_command(words)
-        assert busy_s < 2 + 1.5 and memory_gb < 0.3 + 0.15, name
+        assert busy_s < 2 + 1.3 and memory_gb < 0.4 + 0.11, name

@@ -86,6 +86,8 @@ class Wait:
 
 
 LOOPBACK = "127.0.0.1"
+SILENT = logging.CRITICAL + 1
+"""A level that hides all messages of Dask. At an interrupt its scheduler logs even critical ones."""
 CONNECT_LIMIT_S = 10
 WITHOUT_SCHEDULER_S = 60
 """Seconds that a worker waits for its scheduler, at the start or after losing it, before it ends."""
@@ -97,7 +99,7 @@ NANNY = {
     "dashboard": False,
     "dashboard_address": f"{LOOPBACK}:0",  # Dask serves this page anyway
     "death_timeout": WITHOUT_SCHEDULER_S,
-    "silence_logs": logging.CRITICAL,
+    "silence_logs": SILENT,
 }
 
 
@@ -110,7 +112,7 @@ def require_dask() -> None:
         raise ToolchainError(f"clusters need Dask distributed: {INSTALL}")
     import dask
 
-    quiet = dict.fromkeys(("distributed", "distributed.client", "bokeh", "tornado"), "critical")
+    quiet = dict.fromkeys(("distributed", "distributed.client", "bokeh", "tornado"), SILENT)
     dask.config.set({"logging": quiet, "distributed.worker.daemon": False})
 
 
@@ -250,7 +252,7 @@ def _local(workers: list[dict[str, Any]], security: Security) -> Any:
     return SpecCluster(
         scheduler={"cls": Scheduler, "options": common | {"dashboard_address": f"{LOOPBACK}:0"}},
         workers={options["name"]: {"cls": Nanny, "options": options | common} for options in workers},
-        silence_logs=logging.CRITICAL,
+        silence_logs=SILENT,
         security=security,
     )
 

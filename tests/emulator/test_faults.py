@@ -15,7 +15,13 @@ from bfsbench.variants import all_variants, find
 from tests.emulator.planted import FAULTS, Fault, copy_of_kernels
 from tests.parameters import some
 
-KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelProgram)]
+KERNEL_VARIANTS = [
+    variant
+    for variant in all_variants().values()
+    if issubclass(variant, KernelProgram) and variant.name != "one_by_one_kernels"
+]
+"""Without the variant that repeats the search of another variant, whose kernels are among these."""
+
 KINDS = {fault.kind for fault in FAULTS}
 
 QUICK = (
