@@ -343,6 +343,24 @@ def test_the_commands_of_committed_rows_measure_as_many_points(name: str, tmp_pa
     assert f"\n{len(read_rows(RESULTS / 'h200' / name))} points, each run" in done.stdout
 
 
+DEFINED = {("entry-clocks.md.j2", "20 ms"), ("limits.md.j2", "6 us")}
+"""Times that are definitions: the limit below which drivers search twice, and FIXED_US of level_costs.py."""
+
+
+def _typed(template: str) -> list[str]:
+    """Returns the times and percentages in a template that are outside of its code and of code spans."""
+    code = r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|```.*?```|`[^`\n]*`"
+    return re.findall(r"[\d.,]*\d ?(?:[mnuµ]?s|%)(?!\w)", re.sub(code, "", template, flags=re.DOTALL))
+
+
+def test_no_template_has_a_typed_time_or_percentage() -> None:
+    planted = "{{ a }} ms, `5 ms`, 2.15 ms, 3 to 9 us, 1.5 s and 5 to 8 % of 16 sources {# 7 ms #}"
+    assert _typed(planted) == ["2.15 ms", "9 us", "1.5 s", "8 %"]
+    templates = list((PACKAGE.parent / "docs" / "text").glob("*.j2"))
+    found = {(path.name, number) for path in templates for number in _typed(path.read_text())}
+    assert found == DEFINED
+
+
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
