@@ -17,11 +17,11 @@ from bfsbench.support.paths import CUDA_SRC
 from tests.benchmarks.big_results import COMMANDS, make, run_command
 from tests.benchmarks.kernel_versions import SharedBuffers, main as compare_versions
 from tests.benchmarks.litmus.patterns import AS_USED, PATTERNS, trials
-from tests.parameters import some
 
 ROUNDS = 12
 
 
+@pytest.mark.exhaustive
 def test_the_program_prints_and_writes_every_trial(tmp_path: Path) -> None:
     out = tmp_path / "litmus.csv"
     command = [sys.executable, "-m", "tests.benchmarks.litmus", "--backend", "cpu", "--rounds", "300"]
@@ -57,7 +57,8 @@ def test_hand_overs_are_in_order_and_controls_are_not(seed: int) -> None:
     assert controls == {key for key in raced if key[1] not in (AS_USED, "no atomics")}
 
 
-@pytest.mark.parametrize("seed", some([1, 2, 3], 1))
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.exhaustive
 def test_claims_without_atomics_are_seen_to_fail(seed: int) -> None:
     with CpuDevice(seed, watched=True) as device:
         (trial, *_) = (one for one in trials(device) if one.order == "no atomics")

@@ -104,6 +104,7 @@ def test_a_search_that_pushes_pulls_and_waits_for_blocks_of_a_cluster(tmp_path: 
     assert {float(row["lanes"]) / float(row["executions"]) for row in meetings} == {32}
 
 
+@pytest.mark.exhaustive
 def test_levels_of_few_vertices_within_one_launch(tmp_path: Path) -> None:
     out = tmp_path / "tiny.counters.csv"
     graph = "lattice(rows=3,columns=8)"

@@ -53,6 +53,7 @@ def test_a_family_is_run_and_reported(out: Path) -> None:
     assert "all-pairs shortest paths" in text and "all pairs\n" in text and "GOPS" in text
 
 
+@pytest.mark.exhaustive
 def test_both_families_in_one_report(tmp_path: Path) -> None:
     for family, name in (("bfs", "cpu_queue"), ("apsp", "cpu_floyd_warshall")):
         assert run(tmp_path / f"{family}.csv", "--variant", name).exit_code == 0

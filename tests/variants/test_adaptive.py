@@ -154,7 +154,7 @@ def test_the_arrays_may_end_anywhere(device: Device, num_edges: int, knobs: dict
 
 
 @pytest.mark.parametrize("knobs", [PULLED | MANY, PULLED | MANY | LIKELY, PULLED | MANY | LIKELY | TREE])
-@pytest.mark.parametrize("most", [1, 4, 12, 32])
+@pytest.mark.parametrize("most", some([1, 4, 12, 32], 4, 32))
 def test_words_with_few_vertices_left_are_pulled_several_at_a_time(
     device: Device, most: int, knobs: dict[str, int]
 ) -> None:
@@ -271,7 +271,7 @@ def test_searches_leave_nothing_behind_for_the_next(device: Device) -> None:
         check_levels(prepared(Adaptive, device, graph, **knobs), *[0, 7, 100, 511] * 5)
 
 
-@pytest.mark.parametrize("cluster", some(CLUSTERS, *USUAL_CLUSTERS))
+@pytest.mark.parametrize("cluster", some(CLUSTERS, 8))
 @given(graph=graphs(300, 400, hubs=3), grid=st.sampled_from([None, 1, 9]), data=st.data())
 def test_any_graph_and_any_knobs(
     device: Device, graph: Graph, grid: int | None, data: st.DataObject, cluster: int

@@ -151,6 +151,7 @@ def test_a_listed_level_that_finds_nothing_ends_the_search(device: Device) -> No
     assert steps == left_behind(device, graph, 2, PUSHED_EDGE=34, LISTED_VERTICES=100)[0]
 
 
+@pytest.mark.exhaustive
 def test_trees_of_levels_that_are_only_listed(device: Device) -> None:
     graph = build_graph(random_digraph(4000, degree=12), "random")
     _, vertices, _ = left_behind(device, graph, 8, PUSHED_EDGE=40, LISTED_VERTICES=100, TREE=1)

@@ -1,6 +1,6 @@
 """Tiny levels of the search of one launch, which one block of the cluster runs without the others."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
 from bfsbench.programs.families.bfs.search import reference_levels
-from tests.parameters import covering, some
+from tests.parameters import covering, one_in, some
 from tests.shapes import SHAPES, edge_list, with_wide_offsets
 from tests.variants.adaptive_searches import (
     CLUSTERS,
@@ -102,7 +102,8 @@ def test_a_graph_of_long_rows_has_smaller_tiny_levels(device: Device) -> None:
 
 
 @pytest.mark.parametrize(
-    ("knobs", "cluster"), covering([{}, {"TINY_PARTS": 10}, {"SMALL_PARTS": 20}], USUAL_CLUSTERS)
+    ("knobs", "cluster"),
+    one_in(9, product([{"TINY_PARTS": 10}, {}, {"SMALL_PARTS": 20}], USUAL_CLUSTERS)),
 )
 def test_all_shapes(
     device: Device, monkeypatch: pytest.MonkeyPatch, cluster: int, knobs: dict[str, int]
@@ -111,6 +112,7 @@ def test_all_shapes(
     check_shapes(device, list(SHAPES), CLUSTER_SIZE=cluster, **knobs)
 
 
+@pytest.mark.exhaustive
 def test_wide_offsets(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     compile_with(monkeypatch, TINY_LEVELS=1)
     for name in ("kronecker", "hub", "random_dense"):
