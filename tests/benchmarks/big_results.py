@@ -6,10 +6,8 @@ Makes the file if it is not there: five graphs and six searches (a host program 
 blocks, knobs and sources, five samples a point, one point in a hundred failed. COMMANDs are of the table
 below; all by default.
 
-On two cores of an AMD EPYC beside a load of 3 to 4, a file of 600 MB took: text 11 s and 1.4 GB; page 14 s
-and 1.2 GB, of 5.7 MB; resuming 11 to 15 s and 0.7 GB, and 34 s where the file lacked columns and was
-rewritten. Before, with Python's csv module and a dictionary a row, the table of best times alone took 112 s
-and 6 GB.
+On two idle cores of an AMD EPYC a file of 588 MB took: text 10.4 s and 1.31 GB; page 10.4 s and 1.27 GB;
+resuming 11.2 s and 0.69 GB. Resuming takes longer if the file lacks columns, because it is then rewritten.
 """
 
 import argparse
