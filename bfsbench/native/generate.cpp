@@ -111,7 +111,7 @@ struct Quadrants {
 };
 
 // Draws the targets of `source` on the ring. With chance `rewire`, a target moves to a vertex that the row
-// does not have yet. A target that the row already has becomes -1.
+// does not have yet. If the row already has a target, the repeated target becomes -1.
 void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance rewire, Random random, int32_t* row) {
     for (int64_t slot = 0; slot < degree; ++slot) {
         const auto drawn = [&](int64_t v) { return std::find(row, row + slot, v) != row + slot; };

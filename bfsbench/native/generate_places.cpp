@@ -1,5 +1,5 @@
-// Generators of graphs whose vertices have places: points in a square, and pages on hosts. They draw integers
-// only. So they give equal graphs on any machine and with any number of threads.
+// Generators of graphs whose vertices have places: points in a square, and pages on hosts. These generators
+// draw only integers, so a seed gives equal graphs on every machine and with any number of threads.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -62,7 +62,8 @@ class Cells {
     std::vector<int64_t> starts_;
 };
 
-// The hosts of a crawl. Every `span` ids have two hosts, which meet at a random id.
+// The hosts of a crawl. Every range of `span` ids belongs to two hosts. The second host begins at a random id
+// of the range.
 struct Hosts {
     int64_t vertices, span;
     Stream splits;

@@ -75,8 +75,8 @@ __device__ __noinline__ void end_search(const bfs &search, const unsigned *reach
 }
 
 // Store "unreached" for vertices without in-neighbours, and clear their bits in `open`. All blocks outside the first
-// cluster must call it, while the first cluster runs the first levels. The call also brings offsets into the L2 cache
-// for pulled levels. With MANY_VERTICES, open_word does this work.
+// cluster must call it, while the first cluster runs the first levels. Reading the offsets also brings them
+// into the L2 cache for pulled levels. With MANY_VERTICES, open_word does this work.
 __device__ __noinline__ void close_unreachable(const bfs &search, unsigned source) {
     const unsigned busy = CLUSTER_SIZE * blockDim.x / 32, warp = global_thread() / 32, warps = grid_threads() / 32;
     mark_rows(search.column_offsets, search.num_vertices, search.open, warp - busy, warps - busy,
@@ -145,6 +145,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             if (at.uses_lists()) clear(shared.push, at.share, at.queues_list());
         }
         __syncthreads();
-        if (global_thread() == grid_threads() - 1) prepare_step(search, records, at);  // its warp has least to do
+        // The grid's last warp has the least work.
+        if (global_thread() == grid_threads() - 1) prepare_step(search, records, at);
     }
 }

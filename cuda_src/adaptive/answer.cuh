@@ -27,8 +27,8 @@ struct answer_of<true> {
 };
 typedef answer_of<TREE> search_answer;
 
-// Returns whether any lane of a warp has found a parent. With TREE, `parent` becomes that of the first such lane, in
-// all lanes.
+// Returns whether any lane of a warp has found a parent. With TREE, `parent` in all lanes becomes the parent
+// that the first of these lanes has found.
 __device__ __forceinline__ bool any_parent(bool found, int &parent) {
     if (!TREE) return __any_sync(ALL_LANES, found);
     const unsigned lanes = __ballot_sync(ALL_LANES, found);

@@ -15,8 +15,8 @@ struct search_counts {
     }
 };
 
-// Add the counts of a block's threads to those of the search, with one global atomic per count. All threads of the
-// block must call it.
+// Add the counts of a block's threads to the counts of the search, with one global atomic per count. All
+// threads of the block must call it.
 __device__ __forceinline__ void add_block(search_counts *reached, unsigned vertices, unsigned long long edges) {
     __shared__ search_counts block;
     if (threadIdx.x == 0) block.edges = block.vertices = 0;

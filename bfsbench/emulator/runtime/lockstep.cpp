@@ -9,9 +9,9 @@ namespace emu {
 
 namespace {
 
-// A lane may wait in a loop for a lane of its warp that is further on. In strict lockstep it would wait for
-// ever. So once in this many issues, the lanes furthest on go first. The smaller number is for loops that
-// only read. Other waiting loops, such as locks, are not recognised.
+// A lane may wait in a loop for a lane of its warp whose position is further on. In strict lockstep the waiting
+// lane would wait for ever. So after kPollPatience issues (in a loop that only reads) or kLockstepPatience
+// issues (in any other loop), the lanes furthest on issue one step first.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
 // Rounds that a block issues before other blocks have their turn, so that blocks make their steps side by

@@ -35,7 +35,7 @@ class Position {
         move(loops, to);
     }
     bool is_behind(const Position& other) const;
-    // Leaves a loop early. Lanes that do so after the same step of their warp stay together.
+    // Leaves a loop early. Lanes that leave a loop after one step of their warp stay together.
     void part(Loops& loops, const void* place, uint64_t step) {
         if (place > place_) move(loops, place);
         parted_ = step, parted_at_ = place;

@@ -8,8 +8,8 @@
 
 namespace emu {
 
-// The result of a block barrier: the threads that passed a true predicate, and all threads that met.
-// block_barrier() waits for all threads of the block that have not exited.
+// The result of a block barrier: the number of threads that passed a true predicate, and the number of all
+// threads that met. block_barrier() waits for all threads of the block that have not exited.
 struct Votes {
     unsigned in_favour, all;
 };

@@ -37,7 +37,7 @@ struct KernelOf {
 template <class Tag>
 Kernel KernelOf<Tag>::value("", &device_functions);
 
-// The type of a parameter, as function types contain it: without __restrict__.
+// The type of a parameter without __restrict__, as it appears in a function's type.
 template <class T>
 struct Plain {
     using type = T;
@@ -106,7 +106,7 @@ class DynamicSharedAtFileScope {
     template <class Index> T& operator[](Index index) const { return dynamic_shared<T>()[index]; }
 };
 
-// The way in which the program was built. All its object files must have one mode.
+// The mode in which a program was built. All object files of a program must have one mode.
 enum class Mode : int { plain, watched, counting };
 struct EMU_API Program {
     // Sets the mode of the program. `python` is the interpreter that prints findings and counts at the end.
