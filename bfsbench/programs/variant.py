@@ -316,7 +316,7 @@ class KernelSetup:
     graph: DeviceGraph
     """The graph's arrays on a device."""
     grid: int | None
-    """Most blocks that a launch may have. None for as many as the work needs."""
+    """Most blocks that a launch may have. None stands for the number of blocks that the work needs."""
     block: int
     """Threads per block."""
     knobs: Mapping[str, KnobValue]

@@ -188,8 +188,8 @@ def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
 def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     """Returns the mean ratios of each search's times to the times of the search ``first``.
 
-    Graphs that lack a time of either search are left out. ``times_first`` is the geometric mean for the
-    fastest repeats, and ``median_times_first`` is the geometric mean for the median repeats.
+    Graphs without times of both searches are left out. ``times_first`` is the geometric mean for the fastest
+    repeats, and ``median_times_first`` is the geometric mean for the median repeats.
     """
     import numpy as np
 
@@ -222,7 +222,7 @@ def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str
 def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:
     """Yields the tables that people read first, with one line per search.
 
-    Searches that lack graphs have a table of their own. ``names`` are short names of graphs.
+    Searches without times on some graphs have a separate table. ``names`` are short names of graphs.
     """
     overall = frame[frame["family"] == ALL].astype({"best_percent": "int64"})
     where = ["device"] if overall.groupby("backend")["device"].nunique().max() > 1 else []

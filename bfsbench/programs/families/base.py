@@ -53,7 +53,7 @@ class Figure(Column):
     quartiles: bool = False
     """Whether tables also have the columns ``NAME_q1``, ``NAME_median`` and ``NAME_q3``."""
     shown: bool = True
-    """Whether text tables show it. CSV and JSON always do."""
+    """True if text tables show the figure. CSV and JSON files always contain it."""
 
     @property
     def table_columns(self) -> tuple[str, ...]:

@@ -163,7 +163,7 @@ why there is none. None means that the search was not run on the graph."""
 FAILED = "failed"
 """The cell of a search that was run on the graph and has no time."""
 OTHER_SOURCES = "other sources"
-"""The cell of a search that lacks a time from some source that the other searches have."""
+"""The cell of a search without a time from some source from which other searches have times."""
 
 
 def searches(measured: TimedRows) -> dict[str, Any]:
