@@ -154,12 +154,12 @@ def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> l
             factor = times[series.variant] / times[fastest]
             if factor > 1:
                 best = f"{fastest} takes {times[fastest]:,.4g} ms, {factor:.3g} times less"
-                says = f"a slow program of the CPU: {best}"
+                says = f"a slow CPU program: {best}"
             else:
                 says = (
-                    "the fastest program of the CPU in the rows"
+                    "the fastest CPU program in the rows"
                     if len(times) > 1
-                    else ("perhaps a slow program of the CPU: no other one was measured")
+                    else ("perhaps a slow CPU program: no other one was measured")
                 )
             remarks.append(f"rests on {series.title}, {says}")
     return remarks

@@ -53,7 +53,8 @@ _NOTE_ON_GRAPHS = (
     "times of one search alone, and those searched from another number of sources than most, are left out."
 )
 _NOTE_ON_MISSING = (
-    "Searches that lack graphs stand apart: their x best is a mean over fewer, perhaps easier ones."
+    "Searches without times on some graphs have a separate table. Their x best is a mean over fewer graphs, "
+    "which may be easier."
 )
 _NOTE_ON_FAILED = "failed: on how many graphs it was run and has no time, or not from all sources."
 _NOTE_ON_PREPARATION = "prepare ms: the median over graphs, once a graph; not part of the ratios."

@@ -48,7 +48,7 @@ def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
     if not found:
         return ""
     files = ", ".join(f"`{file.split('/')[-1]}` ({_sources(found[file])})" for file in sorted(found))
-    return f" Tables above have these searches by other rows: {files}; here {_sources(counts)}."
+    return f" Tables above use different rows of these searches: {files}. This table has {_sources(counts)}."
 
 
 def _sources(counts: Iterable[int]) -> str:
