@@ -171,8 +171,8 @@ class ParallelSearch final : public Search {
     }
 
     // Expands the entries begin .. end - 1 of a queue into the queue of `member`. It prefetches only for
-    // entries that have been written: those before `end` and, in the member's own queue, those it has just
-    // appended.
+    // entries that have been written: the entries before `end` and, in the member's own queue, the entries that
+    // it has just appended.
     template <bool together>
     void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
         const bool own = queue == member.queue.get();

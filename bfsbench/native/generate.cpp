@@ -278,8 +278,9 @@ int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagon
     });
 }
 
-// Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. Shuffling all ends
-// in place over both arrays pairs them. An edge with two equal ends then swaps its target with another edge.
+// Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. A shuffle of all ends,
+// over the arrays of sources and targets, pairs the ends. An edge with two equal ends then swaps its target
+// with another edge.
 int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed, int,
                         Allocate allocate) {
     return guarded([&] {

@@ -79,7 +79,8 @@ inline void skip_line(const char*& p) {
     while (*p != '\n') ++p;
 }
 
-// Reads up to 7 digits at once. Moves `q` behind them, or leaves it if there are none or more.
+// Reads up to 7 digits at once. Moves `q` behind the digits. Leaves `q` unchanged if there are no digits or
+// more than 7.
 //
 // The first character is the lowest byte of `chunk`. XOR with '0' turns digits into their values. Adding 0x76
 // then sets the top bit of every byte that is not a digit. The digits are shifted to the high end, so that

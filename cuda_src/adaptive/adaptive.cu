@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         course begin = {};
         begin.left = {search.num_entered, search.num_edges, 1, 0};
         begin.step = first_step;
-        begin.last = QUEUE;  // for the next call of decide() only: after QUEUE it learns nothing
+        begin.last = QUEUE;  // only for the next call of decide(), which learns nothing from a QUEUE step
         at = begin;
         result = {};
         decide(search, at, {});
@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case END: end_search(search, complete, visited, MANY_VERTICES && at.pulled); return;
         case FAIL: return;
         }
-        if (at.uses_lists())  // after QUEUE, `level` is that of the listed vertices already
+        if (at.uses_lists())  // after QUEUE, `level` is already the level of the listed vertices
             queue_claimed(search, shared.push, step + 1, at.next == QUEUE ? level : level + 1, at.next == LIST, result);
         __syncthreads();
         if (threadIdx.x == 0) {

@@ -1,5 +1,5 @@
-// The answer of a search for each vertex: its level or, with TREE, its parent. Callers pass both values where they know
-// them. The compiler removes the value that is not stored.
+// The answer of a search for each vertex: its level or, with TREE, its parent. Callers pass the level and,
+// where they know it, the parent. The compiler removes the value that is not stored.
 #pragma once
 
 #include "graph.cuh"

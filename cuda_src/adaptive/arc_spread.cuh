@@ -1,6 +1,6 @@
 // Estimates of how many vertices and arcs a level will find. They follow from the numbers of unreached vertices
-// and arcs, and from the numbers that earlier levels found. Approximate divisions suffice. All blocks get the
-// same results, because they execute the same instructions on the same numbers.
+// and arcs, and from the numbers that earlier levels found. Approximate divisions suffice. All blocks get equal
+// results, because they execute equal instructions on equal numbers.
 #pragma once
 
 #include "tally.cuh"

@@ -1,7 +1,8 @@
-// Counts of the vertices and edges that a search has reached, by which host loops decide.
+// Counts of the vertices and edges that a search has reached. The host's loops use these counts for their
+// decisions.
 //
-// Kernels only add to them, so the host computes the difference between two levels. The count of edges grows to the
-// number of all edges, so it has 64 bits.
+// Kernels only add to the counts, so the host computes the difference between two levels. The count of edges
+// grows to the number of all edges, so it has 64 bits.
 #pragma once
 
 struct search_counts {

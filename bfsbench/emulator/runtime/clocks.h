@@ -149,7 +149,7 @@ class Clocks {
     struct Shape {
         uint32_t first_block, first_warp, blocks, threads, warps, parent;
     };
-    std::vector<Shape> shapes_;              // of grids
+    std::vector<Shape> shapes_;              // shapes of the grids of this launch
     std::map<uint32_t, uint32_t> streams_;  // last grid of each stream
     Known at_launch_;                        // what the running grid begins with
     std::unordered_map<const void*, Word> words_;

@@ -52,7 +52,8 @@ class Position {
         }
         return true;
     }
-    // Returns whether two positions for which is_with() holds stay equal while their lanes do the same.
+    // Returns whether two positions, for which is_with() holds, stay equal while their lanes execute equal
+    // instructions.
     bool is_same_as(const Position& other) const { return parted_ == other.parted_ && parted_at_ == other.parted_at_; }
 
     Position() = default;
@@ -81,7 +82,8 @@ class Position {
     const void* parted_at_ = nullptr;
     uint64_t parted_ = 0;  // the step after which the lanes left a loop; 0 if they have not
     unsigned depth_ = 0;
-    Iteration iterations_[kDepth];  // of the loops around the place, outermost first, without first iterations
+    // Iterations of the loops around the place, outermost loop first, without first iterations.
+    Iteration iterations_[kDepth];
 };
 
 }  // namespace emu

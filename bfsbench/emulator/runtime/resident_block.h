@@ -47,7 +47,7 @@ struct alignas(64) Fiber : Thread {
 
     // The remaining members are used when the emulator watches memory accesses.
     uint32_t clock;  // number of steps of synchronisation
-    Moment moment;   // its current moment, if that belongs to this era
+    Moment moment;   // the thread's current moment, if it belongs to this era
     bool alone;      // the thread has met no other thread in this era, so no other thread's access is over for it
     Past last;       // last access, at last_address
     const char* last_address;
@@ -98,7 +98,7 @@ struct ResidentBlock : Block {
 
     ThreadSet ready;          // suspended threads that may continue
     ThreadSet at_barrier[3];  // by Wait::block, cluster and grid, minus one
-    unsigned votes[2] = {};   // of the current and the last block barrier, by parity
+    unsigned votes[2] = {};   // votes at the current and at the previous block barrier, by parity of `barriers`
     unsigned voters[2] = {};
     unsigned barriers = 0;    // number of completed block barriers
     unsigned grid_phase = 0;  // phase of the grid barrier where its threads wait
@@ -123,7 +123,8 @@ struct ResidentBlock : Block {
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
-    // Returns the variable, or the dynamic part, to which a byte of the shared memory belongs.
+    // Returns the variable, or the dynamic part, to which a byte records the accesses to the block's shared
+    // memory belongs.
     Extent variable_at(const Grid& grid, size_t offset) const;
 
     bool runnable() const {

@@ -135,7 +135,7 @@ class Ops {
     };
     void fill(Slot& slot, const void* site, uint32_t shape, const void* from);
 
-    std::array<Slot, kSlots> slots_{};  // those used last
+    std::array<Slot, kSlots> slots_{};  // the operations that were used most recently
     std::array<Quick, kSlots> loads_{};
     std::vector<Op> all_;
     std::unordered_multimap<const void*, uint16_t> numbers_;  // by site
@@ -147,7 +147,7 @@ struct alignas(64) Traces {
     uint8_t begin[kWarpSize];  // row of each lane's first entry, and row after its last; both are 0 for an empty trace
     uint8_t end[kWarpSize];
     Entry rows[kRoom][kWarpSize];
-    // Prefetches the entry of the same lane a few rows further on.
+    // Prefetches the lane's entry that lies a few rows further on.
     static void fetch_after(const Entry* entry) {
         constexpr uintptr_t kSoon = 3 * sizeof rows[0];
         prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(entry) + kSoon));

@@ -1,5 +1,5 @@
-// Block barriers. A barrier gets the place of its call. CUDA does not allow threads of a block to meet at
-// different __syncthreads, and the error names both places.
+// Block barriers. A barrier function gets the place of its call. CUDA does not allow threads of a block to meet
+// at different __syncthreads. The emulator's error message names the two places.
 #pragma once
 
 #include <cstdint>

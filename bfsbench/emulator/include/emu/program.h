@@ -77,7 +77,7 @@ __attribute__((noinline)) EMU_INNER void launch_self(const char* name, unsigned 
     launch_program_kernel(kernel, launch->shape, arguments, sizes, sizeof...(Parameters), EMU_SITE, launch->from);
 }
 
-// The heap of kernels. Its allocations are buffers, like those of cudaMalloc.
+// The heap of kernels. Its allocations are buffers, like the allocations of cudaMalloc.
 EMU_API void* device_malloc(size_t bytes);
 EMU_API bool device_free(void* place);
 // Frees memory that host and device share. Returns false if `place` is not such memory.

@@ -92,7 +92,7 @@ EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, cons
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
-// Announces a read through a cache that does not see what its own launch writes (__ldg).
+// Announces a read by __ldg, whose cache does not see what the running launch writes.
 EMU_API void read_only(const void* address, size_t bytes, const void* site);
 
 // Announces that the current thread waits at a barrier of its warp, block, cluster or grid.
