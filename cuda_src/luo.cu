@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     frontiers(level + 1).clear();
     if (threadIdx.x == 0) spilled[(level + 1) % 3] = 0;
     __syncthreads();
-    bool in_shared = false;  // whether this level's frontier is in shared memory
+    bool in_shared = false;  // true if this level's frontier is in shared memory
     do {
         w_frontiers current = frontiers(level), next = frontiers(level + 1);
         frontiers(level + 2).clear();

@@ -18,7 +18,7 @@
 struct tree_findings {
     unsigned long long edges;  // number of listed edges with both ends in the tree
     int vertices, depth;       // of the tree
-    int moved;                 // whether the last round changed an ancestor
+    int moved;                 // true if the last round changed an ancestor
     int first[RULES];          // by rule: the smallest vertex that breaks the rule
 
     __device__ void broken(int rule, int v) { atomicMin(&first[rule - 1], v); }

@@ -75,7 +75,7 @@ class Axis:
 
     @property
     def ordered(self) -> bool:
-        """Whether neighbouring values are similar: true of numbers, false of names."""
+        """True if neighbouring values are similar: true of numbers, false of names."""
         return not any(isinstance(value, str) for value in self.values)
 
 

@@ -227,7 +227,7 @@ class Findings:
 
     @property
     def works(self) -> bool:
-        """Whether a sweep could use all workers."""
+        """True if a sweep could use all workers."""
         return bool(self.workers) and not self.troubles and not self.differences
 
     @property

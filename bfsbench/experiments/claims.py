@@ -145,7 +145,8 @@ def _listed(names: list[str]) -> str:
 def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> list[str]:
     """Returns remarks on the CPU programs that a verdict rests on.
 
-    A remark says that a faster CPU program is known, that none is faster, or that no other one was measured.
+    A remark says that a faster CPU program is known, that no measured CPU program is faster, or that no other
+    CPU program was measured.
     """
     times, remarks = outcome.host_times(graph), []
     for series in compared:

@@ -39,10 +39,10 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
     """
 
     needs_graphs: ClassVar[bool] = False
-    """Whether the drawing shows the graphs themselves. The graphs are then loaded even if nothing is
+    """True if the drawing shows the graphs themselves. The graphs are then loaded even if nothing is
     measured."""
     shows_times: ClassVar[bool] = False
-    """Whether the table of best times belongs to the drawing."""
+    """True if the table of best times belongs to the drawing."""
 
     title: str = ""
     """The drawing's title, by default the title of the experiment."""

@@ -118,7 +118,7 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """The kind of graph, such as ``road``."""
     description: str
     directed: bool
-    """Whether arcs have a direction. Undirected graphs are always ``:symmetrised``."""
+    """True if arcs have a direction. Undirected graphs are always ``:symmetrised``."""
     aliases: list[str] = []
     sources: list[Source] = []
     generator: str | None = None

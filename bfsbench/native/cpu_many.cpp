@@ -51,7 +51,7 @@ struct ManyArguments {
     const int32_t* row_indices;
     int32_t bits;  // sources of a pass: 64, 128, 256 or 512
     int32_t threads;
-    int32_t grouped;  // whether a pass takes the sources of a ball; otherwise passes take sources in their given order
+    int32_t grouped;  // true if a pass takes the sources of a ball; otherwise passes take sources in their given order
     double alpha;
 };
 

@@ -45,7 +45,7 @@ struct Outcome {
     int64_t last_row;  // adjacency: rows up to the last that is not blank
     int64_t offset;  // place of the faulty word
     int32_t error;
-    int32_t weights;  // whether some line has a first number after the ids other than the text "1"
+    int32_t weights;  // true if some line has a first number after the ids other than the text "1"
 };
 }
 

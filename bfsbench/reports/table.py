@@ -50,7 +50,7 @@ class Table:
     legend: tuple[str, ...] = ()
     """Notes for readers of the drawings, on what the drawings show."""
     heat: bool = False
-    """Whether the numbers right of the first column are times, which are shaded by their ratio to the
+    """True if the numbers right of the first column are times, which are shaded by their ratio to the
     smallest."""
 
     @classmethod

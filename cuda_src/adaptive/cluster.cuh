@@ -26,7 +26,7 @@ __device__ __forceinline__ cluster_row whole_row(const bfs &, const cluster_row 
 #include "short_rows.cuh"
 #else
 typedef cluster_row found_row;
-constexpr bool MAY_BE_LONG = true;  // whether a row may have more parts than one lane writes
+constexpr bool MAY_BE_LONG = true;  // true if a row may have more parts than one lane writes
 __device__ __forceinline__ found_row row_behind(const bfs &search, int v) { return search.row_of<found_row>(v); }
 
 // The bitmap in which the cluster claims vertices: the bitmap of reached vertices in global memory.
@@ -59,7 +59,7 @@ struct cluster_queues {
     in_turn<part[CLUSTER_PARTS], 2> parts;
     rows_aside<SPILLED_ROWS> spilled;
     in_turn<unsigned, 3> sizes;  // places requested in the queue of a level; above its capacity if rows were spilled
-    in_turn<int, 2> overflow;    // whether a row of a level has been spilled by any block
+    in_turn<int, 2> overflow;    // true if a row of a level has been spilled by any block
     in_turn<pause_kind, 2> pause;
     unsigned total;              // number of parts of the latest level, in the whole cluster; 0 if unknown
     float growth;                // `total` divided by the previous level's total; at first the mean degree, or 1

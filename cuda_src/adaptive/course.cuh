@@ -28,12 +28,12 @@ struct course {
     float worth;        // the number of edges above which pulling a level costs less than pushing it, as last computed
     frontier now;       // the frontier that the next step expands
     edge_t expanded;    // edges of the frontier that the last level expanded
-    int swapped;        // whether the complete bitmap is `visited_then`
-    int pulled;         // whether this search has pulled a level
+    int swapped;        // true if the complete bitmap is `visited_then`
+    int pulled;         // true if this search has pulled a level
     int step, level;
     step_kind last, next;
-    int unlearned;      // whether after_step() must still learn from what the last level found
-    int mixed;          // whether the queue has parts of short rows and of hubs
+    int unlearned;      // true if after_step() must still learn from what the last level found
+    int mixed;          // true if the queue has parts of short rows and of hubs
     edge_share share;   // a block's share of the edges that the next step may queue
 
     __device__ __forceinline__ bool pushed() const { return last == PUSH || last == LIST; }

@@ -61,7 +61,7 @@ struct edge_limit {
             if (load_relaxed(&next.queued_units) > share.most_units) passed = 1;
     }
     // Report the units that are completed when the count of edges grows from `before` by `more`. Returns
-    // whether any unit was completed.
+    // true if any unit was completed.
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
         if (more < share.unit && before % share.unit + more < share.unit) return false;
         const unsigned units = (before % share.unit + more) / share.unit;

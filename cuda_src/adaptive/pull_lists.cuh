@@ -42,10 +42,10 @@ struct candidates {
     const unsigned *visited;
     pull_lists &lists;
     const word_share &own;
-    bool first;  // whether this pulled level fills `open` (MANY_VERTICES)
+    bool first;  // true if this pulled level fills `open` (MANY_VERTICES)
     word_walk<RUN> at;
     offset_t begin, end;  // the row of this lane's vertex, if it is a candidate
-    bool together;        // whether several words of this batch are taken at a time
+    bool together;        // true if several words of this batch are taken at a time
 
     // Read the words of this batch, one per lane. The warp takes several words at a time if the words of the
     // batch have at most `few_bits` bits together. The first pulled level takes one word at a time, because

@@ -32,8 +32,8 @@ typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut as in global memory
 struct frontier {
     tally found;      // after RUN_LEVELS: the frontier's edges, and the number of its level instead of its vertices
     unsigned queued;  // parts
-    int unqueued;     // whether some vertices have not been queued
-    // Whether unqueued vertices are in the bitmap alone, on no block's list, so they cannot be queued.
+    int unqueued;     // true if some vertices have not been queued
+    // True if unqueued vertices are in the bitmap alone, on no block's list, so they cannot be queued.
     int must_pull;
     unsigned rests;   // number of pieces of long rows, for PULL_RESTS
 };
@@ -42,7 +42,7 @@ struct frontier {
 // after a notice in the barrier.
 struct next_frontier {
     counted_barrier barrier;
-    // Whether some vertices are on no block's list; they are in the queue, unless a block has stopped queueing.
+    // True if some vertices are on no block's list; they are in the queue, unless a block has stopped queueing.
     int unlisted;
     unsigned rests;
     unsigned queued_units;  // see edge_limit

@@ -27,7 +27,7 @@ struct word_walk {
         return current >> threadIdx.x % 32 & 1;
     }
     // Take the next pending words that have at most 32 bits together, and give each bit to a lane. Returns
-    // whether this lane has a bit. `slot` becomes the index of that bit.
+    // true if this lane has a bit. `slot` becomes the index of that bit.
     __device__ __forceinline__ bool take_words() {
         const unsigned lane = threadIdx.x % 32, count = pending >> lane & 1 ? __popc(words) : 0;
         unsigned total, owner = 0, place = 0;

@@ -27,7 +27,7 @@ struct block_levels {
     int step = 0;
     int level = 0;     // vertices up to this level have their right levels
     unsigned now = 0;  // which of the two bitmaps holds the current frontier
-    bool busy = false;  // whether some vertex in the block's parts is at this level
+    bool busy = false;  // true if some vertex in the block's parts is at this level
 
     __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
     __device__ __forceinline__ unsigned *bitmap_of(int step) const {

@@ -73,7 +73,7 @@ class Gathering {
 };
 
 struct ThreadClock {
-    bool used = false;  // whether this clock differs from a new ThreadClock
+    bool used = false;  // true if this clock differs from a new ThreadClock
     Known known;              // what happened before the thread's next access
     Known released[2];        // by scope, minus one: what the thread's next atomic passes on
     Known acquired[2];        // by scope, minus one: what the thread's next fence makes known

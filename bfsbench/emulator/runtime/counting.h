@@ -182,7 +182,7 @@ class Counting {
         Touched* touched = nullptr;
         std::unordered_map<const char*, Touched> regions;
         // For atomics: the offset of the first word that the instruction used in this epoch and region, and
-        // whether it has used other words since.
+        // true if it has used other words since.
         size_t word = 0;
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;

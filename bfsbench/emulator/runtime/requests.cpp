@@ -130,7 +130,7 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     bool old = false, stores = !site.waits && views_.stores();
     if (lanes == ~0u) {
         uint32_t of_lanes[1 + kWarpSize] = {~0u};
-        uint8_t differs[kWarpSize];  // whether a lane's sector differs from the previous lane's sector
+        uint8_t differs[kWarpSize];  // true if a lane's sector differs from the previous lane's sector
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
             auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
             beside |= offset | (last - offset);  // the result is negative, as a signed number, outside the region

@@ -111,7 +111,7 @@ struct ResidentBlock : Block {
 
     // Used when the emulator watches memory accesses for races and other faults.
     std::vector<ThreadClock> clocks;  // by rank
-    bool clocks_used = false;         // whether any of the clocks differs from a new ThreadClock
+    bool clocks_used = false;         // true if any of the clocks differs from a new ThreadClock
     FamilyPlace place{};
     std::unique_ptr<Shadow> shadow;   // of the shared memory
 
@@ -154,7 +154,7 @@ struct ResidentBlock : Block {
     void release(Wait where);
     void release_block_barrier();
     // arrive() adds a thread's vote and lets it wait at the block's barrier. is_at_other_barrier() returns
-    // whether threads already wait at another __syncthreads of the source. It must return false before a call
+    // true if threads already wait at another __syncthreads of the source. It must return false before a call
     // of arrive().
     void arrive(Fiber& fiber);
     bool is_at_other_barrier(const Fiber& fiber) const;

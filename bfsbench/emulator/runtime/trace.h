@@ -20,7 +20,7 @@ class Lockstep;
 struct Changes {
     static constexpr size_t kWord = 4, kSlots = 1 << 12;
     uint64_t stored[kSlots] = {};  // a bit per word, by hash: the word may have been stored to in this launch
-    bool put_aside = false;        // whether some words of memory hold an old value now (see views.h)
+    bool put_aside = false;        // true if some words of memory hold an old value now (see views.h)
     uint32_t stores = 0;           // number of stores in this launch
 
     // Returns whether a load of these bytes may have to find an older value than memory holds.

@@ -97,7 +97,7 @@ class Views {
         uint32_t acquired = 0;
         std::vector<uint32_t> log;
         uint32_t logged = 0;                  // number of words in the log
-        // Whether the log has a kMoment mark; the two members below are the values of the latest one.
+        // True if the log has a kMoment mark; the two members below are the values of the latest one.
         bool marked = false;
         uint32_t logged_time, logged_number;
 

@@ -247,7 +247,7 @@ class Comparison:
 
     @property
     def is_worse(self) -> bool:
-        """Whether a point got slower or lost its time."""
+        """True if a point got slower or lost its time."""
         return any(point.verdict in WORSE for point in self.points)
 
 

@@ -326,7 +326,7 @@ def _tables(rows: pd.DataFrame, levels: pd.DataFrame | None) -> Iterator[Table]:
 
 
 def _meanings(table: Table, columns: Sequence[str]) -> Iterator[str]:
-    """The lines of the legend that explain one of these columns."""
+    """Yields the lines of the legend that explain a column in ``columns``."""
     headings = tuple(f"{header(column)}: " for column in columns)
     yield from (line for line in table.legend if line.startswith(headings))
 

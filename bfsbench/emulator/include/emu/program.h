@@ -1,6 +1,6 @@
 // Launches in programs with host code. As in nvcc, a launch calls the kernel like a function.
 // `kernel<<<shape>>>(arguments)` configures the launch and calls the kernel. The kernel's body first asks
-// whether it should be launched. So C++ converts arguments, deduces template arguments and follows pointers
+// true if it should be launched. So C++ converts arguments, deduces template arguments and follows pointers
 // to kernels.
 #pragma once
 
