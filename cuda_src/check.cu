@@ -1,8 +1,8 @@
 // check: compares and sums arrays on the device, between timed runs.
 //
-// Downloading an answer takes longer than many searches. So these kernels compare an answer with the uploaded
-// reference, and the host reads only the number of different words. They also sum up the arrays of a graph.
-// The sum changes when a search writes into one of them.
+// Downloading an answer takes longer than many searches. So these kernels compare an answer with the reference,
+// which the host has uploaded. The host reads only the number of different words. These kernels also compute a
+// checksum of the graph's arrays. The checksum changes when a search writes into one of the arrays.
 #include "graph.cuh"
 
 // Adds to *differences the number of elements of `found` that differ from `expected`.

@@ -7,9 +7,10 @@
 //
 // Invariant. Every vertex but the source is counted once, in the level that reaches it.
 //
-// Races. In push several threads may find one neighbour unreached; atomicCAS lets one of them claim and count
-// it. In pull only the vertex's own thread writes its level. Other threads may read the old or the new level;
-// neither equals `level`, so both lead to the same answer.
+// Races. In push several threads may find one neighbour unreached. atomicCAS lets exactly one thread claim and
+// count the neighbour. In pull only the vertex's own thread writes its level. Other threads may read the old or
+// the new level. Neither of these values equals `level`, so the answer does not depend on which one a thread
+// reads.
 #include "counts.cuh"
 #include "neighbours.cuh"
 

@@ -2,12 +2,13 @@
 // Fig. 12).
 //
 // The level array serves as frontier, as in the kernel frontier_numbers. A frontier vertex of out-degree
-// defer_max or more goes to its block's queue in shared memory, so that it does not delay its warp. After the
-// block's other vertices, each thread expands queued vertices. Then all vertices of a warp have a high
-// degree.
+// defer_max or more goes to its block's queue in shared memory, so that it does not delay its warp. When the
+// block has expanded all other vertices, its threads expand the queued vertices, one vertex per thread. All
+// vertices of a warp then have a high degree.
 //
-// Capacity. The atomic that reserves a place also shows when the queue is full. Then the thread expands the
-// vertex at once. So `deferred` can exceed queue_size. One barrier, after all vertices, is enough.
+// Capacity. The atomic that reserves a place also tells the thread whether the queue is full. If the queue is
+// full, the thread expands the vertex immediately. So `deferred` can exceed queue_size. One barrier, after all
+// vertices, is enough.
 //
 // Races. Several threads may find one neighbour unreached; all of them store the same level.
 #include "neighbours.cuh"

@@ -4,8 +4,8 @@
 // loop, it appends that queue to the global queue with a single global atomic. The next level takes its
 // vertices from the global queue.
 //
-// Races. Two threads may both find a neighbour unreached. Both store the same level, and both put the vertex
-// into the next queue. Expanding both copies costs time and can produce further duplicates.
+// Races. Two threads may find one neighbour unreached. Then both threads store the same level, and both put the
+// vertex into the next queue. Expanding both copies costs time and can produce further duplicates.
 //
 // Capacities. Vertices that do not fit the block's queue go to the global queue. With duplicates the global
 // queue can need more than its V entries. Vertices that do not fit are counted but not stored. When the host
@@ -14,8 +14,8 @@
 #include "queue.cuh"
 #include "rebuild.cuh"
 
-// Expands one level. sizes[level % 3] is the length of this level's queue. The kernel adds to the length of
-// the next queue and clears the length after that one for the next launch.
+// Expands one level. sizes[level % 3] is the length of this level's queue. The kernel adds to the length of the
+// next level's queue, and clears the length of the queue two levels ahead.
 extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offsets,
                                           const int *__restrict__ column_indices, int *levels, unsigned capacity,
                                           unsigned block_queue_size, const int *__restrict__ queue,
@@ -30,7 +30,8 @@ extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offse
     if (threadIdx.x == 0) block_size = 0;
     __syncthreads();
 
-    // The loop's bounds are equal for all threads of a block, so that all of them meet at the barriers.
+    // The loop's bounds are equal for all threads of a block, so that all threads of the block meet at the
+    // barriers.
     for (unsigned base = blockIdx.x * blockDim.x; base < input_size; base += grid_threads()) {
         if (base + threadIdx.x < input_size) {
             const int v = queue[base + threadIdx.x];

@@ -4,14 +4,14 @@
 // A level has these launches:
 // count_neighbours   stores the degrees of the frontier's vertices
 // (prefix sum)       gives each vertex the place of its first neighbour in the gathered array (scan.cuh)
-// gather_serial      copies all neighbours; or find_starts and gather_fine do, or gather_fine alone
-// generate_mask      marks neighbours without a level, one flag per vertex, which removes duplicates
-// set_levels         gives marked vertices their level, and copies the mask for its prefix sum
-// (prefix sum)       gives each marked vertex its place in the next frontier
-// compact            puts marked vertices into the next frontier, and clears the mask
+// gather_serial      copies all neighbours (or gather_fine does, with or without find_starts) generate_mask
+// marks neighbours without a level, one flag per vertex, which removes duplicates set_levels         gives
+// marked vertices their level, and copies the mask for its prefix sum (prefix sum)       gives each marked
+// vertex its place in the next frontier compact            puts marked vertices into the next frontier, and
+// clears the mask
 //
-// The last three read every vertex. If few neighbours were gathered, one launch of filter_sequentially
-// replaces everything from generate_mask on.
+// The last three launches (set_levels, the prefix sum and compact) read every vertex. If few neighbours were
+// gathered, one launch of filter_sequentially replaces everything from generate_mask on.
 //
 // Invariant. Only vertices without a level are marked, and each marked vertex gets a level. So a vertex is in
 // one frontier, once: a frontier has at most V entries, and the gathered array at most E.
@@ -54,8 +54,8 @@ __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_s
     return low;
 }
 
-// Stores, for every tile of the gathered array, the vertex to which its first place belongs. A vertex with
-// many neighbours owns the first places of many tiles.
+// Stores, for every tile of the gathered array, the vertex to which its first place belongs. A vertex with many
+// neighbours may own the first places of many tiles.
 extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int *starts, int tile,
                                        int frontier_size) {
     for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {
@@ -74,7 +74,8 @@ extern "C" __global__ void gather_fine(const offset_t *__restrict__ row_offsets,
     extern __shared__ edge_t edges[];
     __shared__ int start;
     const edge_t tile = GATHER_TILE_SIZE * blockDim.x, total = offsets[frontier_size];
-    // The loop's bounds are equal for all threads of a block, so that all of them meet at the barriers.
+    // The loop's bounds are equal for all threads of a block, so that all threads of the block meet at the
+    // barriers.
     for (edge_t first = blockIdx.x * tile; first < total; first += gridDim.x * tile) {
         const edge_t last = min(first + tile, total);
         if (threadIdx.x == 0)
@@ -123,7 +124,7 @@ extern "C" __global__ void compact(const offset_t *__restrict__ row_offsets, int
 }
 
 // Filters few gathered neighbours in one block. Threads claim unreached neighbours and mark them in shared
-// memory. Then one thread fills the frontier with the marked ones.
+// memory. Then one thread fills the frontier with the marked vertices.
 extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_offsets,
                                                const int *__restrict__ gathered,
                                                const offset_t *__restrict__ offsets, int *levels, int *frontier,

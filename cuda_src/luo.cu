@@ -1,10 +1,11 @@
 // luo: a hierarchy of queues and three layers of kernels (Luo, Wong and Hwu 2010, sections 3.2 and 3.3).
 //
 // Queues. A thread appends each vertex it discovers to one of its block's W_FRONTIERS W-frontiers in shared
-// memory. The thread's index chooses which. The W-frontiers of a block, one after another, form its
-// B-frontier. The sizes before a W-frontier add up to its offset, so no copy is needed. The B-frontiers of
-// all blocks form the G-frontier in global memory. A block reserves room there with one atomic, and its
-// threads copy coalesced.
+// memory. The thread's index chooses the W-frontier. The W-frontiers of a block, one after another, form its
+// B-frontier. The offset of a W-frontier in the B-frontier is the sum of the sizes of the W-frontiers before
+// it, so the B-frontier needs no copy. The B-frontiers of all blocks form the G-frontier in global memory. A
+// block reserves room in the G-frontier with one atomic, and its threads copy the B-frontier there with
+// coalesced stores.
 //
 // Layers. luo_block runs levels in one block and keeps the frontier in shared memory, while it fits.
 // luo_resident runs levels in blocks that are all resident and meet at a barrier. luo_level runs one level.
@@ -31,7 +32,7 @@ enum { luo_block, luo_resident };
 // level adds to the size of the next level, which was cleared before, and clears the size of the level after
 // the next.
 struct search_state {
-    int level;  // whose frontier is to be expanded next
+    int level;  // the level the level whose frontier is to be expanded next
     int sizes[3];
     int failed;  // a block waited too long at the barrier
     grid_barrier barrier;
@@ -49,7 +50,7 @@ struct search {
 
 // The W-frontiers of a block, in shared memory: what the block has discovered.
 struct w_frontiers {
-    int *entries;  // `capacity` of them for each W-frontier
+    int *entries;  // `capacity` entries for each W-frontier
     int *sizes;    // may exceed the capacity, because failed appends count, too
     int capacity;
     int *queue;  // the G-frontier, for vertices that do not fit, and its size
@@ -101,13 +102,14 @@ __device__ __forceinline__ void expand(const search &search, int row, int level,
 __device__ __forceinline__ void expand_share(const search &search, search_state *state, int *entries, int capacity,
                                              int level, unsigned size) {
     __shared__ int sizes[W_FRONTIERS];
-    __shared__ int place;  // of the B-frontier in the G-frontier
+    __shared__ int place;  // where the B-frontier begins in the G-frontier
     const int *queue = search.queue(level);
     w_frontiers found = {entries, sizes, capacity, search.queue(level + 1), &state->sizes[(level + 1) % 3]};
 
     const unsigned share = max((size + gridDim.x - 1) / gridDim.x, min(blockDim.x, 32u));
     const unsigned first = blockIdx.x * share, last = min(first + share, size);
-    // The loop's bounds are equal for all threads of a block, so that all of them meet at the barriers.
+    // The loop's bounds are equal for all threads of a block, so that all threads of the block meet at the
+    // barriers.
     for (unsigned base = first; base < last; base += blockDim.x) {
         found.clear();
         __syncthreads();
@@ -130,7 +132,7 @@ extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *q
     *state = search_state{0, {rows, 0, 0}, 0, {0}};
 }
 
-// The first layer. One block runs levels while they have at most `limit` rows.
+// The first layer of kernels. One block runs levels while each has at most `limit` rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_block(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records, int limit,
@@ -147,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     frontiers(level + 1).clear();
     if (threadIdx.x == 0) spilled[(level + 1) % 3] = 0;
     __syncthreads();
-    bool in_shared = false;  // whether this level's frontier is in shared memory
+    bool in_shared = false;  // true if this level's frontier is in shared memory
     do {
         w_frontiers current = frontiers(level), next = frontiers(level + 1);
         frontiers(level + 2).clear();
@@ -175,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// The second layer. Resident blocks run levels while these have at_least .. at_most rows.
+// The second layer of kernels. Resident blocks run levels while each has at_least .. at_most rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_resident(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
                  int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records,
@@ -193,12 +195,13 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             return;
         }
         ++level;
-        size = *const_cast<const volatile int *>(&state->sizes[level % 3]);  // other blocks have added to it
+        // volatile, because other blocks have added to the size.
+        size = *const_cast<const volatile int *>(&state->sizes[level % 3]);
     } while (size >= at_least && size <= at_most);
     if (global_thread() == 0) state->level = level;
 }
 
-// The third layer. One launch runs one level.
+// The third layer of kernels. Each launch runs one level.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_level(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, int level, int size) {

@@ -1,21 +1,22 @@
 // many: breadth-first searches from up to BITS sources at once, with a bit for each source (Then et al.
 // 2014). One launch is one pass.
 //
-// Each vertex has a row of BITS bits in three arrays. `seen` says which searches have reached the vertex,
-// `frontier` which reached it in the last level, and `next` which reach it in this level. WORDS threads work
-// on a vertex, each on one word of its rows. No thread needs the word of another thread. All blocks are
-// resident. A level has two steps, and a barrier of all blocks ends each:
+// Each vertex has a row of BITS bits in three arrays. The bits of `seen` are the searches that have reached the
+// vertex. The bits of `frontier` are the searches that reached it in the last level, and the bits of `next` are
+// the searches that reach it in this level. WORDS threads work on a vertex, each on one word of its rows. No
+// thread needs the word of another thread. All blocks are resident. A level has two steps, and a barrier of all
+// blocks ends each:
 //
 // 1. Expand. If few arcs leave the frontier, the level is pushed: its vertices give their rows to their
 // out-neighbours. Otherwise it is pulled: each vertex that some search has not reached collects the rows of
 // its in-neighbours until its row is complete.
 // 2. Settle. The threads count the vertices that each search has found. They clear the rows of the old
-// frontier, because that array becomes `next`.
+// frontier, because the old `frontier` array becomes `next`.
 //
 // Races. In a pushed level several threads add bits to a word of `seen`. atomicOr gives each new bit to
-// exactly one thread, which adds it to `next`. A read before the atomic may be outdated and miss bits; then
-// the atomic decides. Marks and rows of the frontier are not written while they are read, because marks and
-// queues alternate between two arrays.
+// exactly one thread, which adds it to `next`. A read before the atomic may return an old word, in which bits
+// are missing. Then the atomic decides. Marks and rows of the frontier are not written while they are read,
+// because marks and queues alternate between two arrays.
 //
 // Capacities. Only the thread that marks a vertex appends it to the queue. So a queue of num_vertices entries
 // suffices.
@@ -38,8 +39,8 @@ struct measures {
 // Sizes and arcs of the frontiers. Level l uses index l % 3. A level adds to the values of the next level,
 // and clears the values of the level after that.
 struct many_state {
-    unsigned long long leaving[3];  // arcs that leave the frontier
-    int sizes[3];                   // vertices of the frontier
+    unsigned long long leaving[3];  // number of arcs that leave the frontier
+    int sizes[3];                   // number of vertices in the frontier
     int failed;                     // a block waited too long at the barrier
     grid_barrier barrier;
 };
@@ -70,7 +71,7 @@ __device__ __forceinline__ word_t whole_word(int number, int w) {
     return bits >= 64 ? ~0ull : bits <= 0 ? 0 : (1ull << bits) - 1;
 }
 
-// Puts a vertex into the queue of a level, unless it is there already.
+// Puts a vertex into the queue of a level, unless the queue already has the vertex.
 __device__ __forceinline__ void enter(const many_rows &rows, many_state *state, int v, int level) {
     int *const mark = &rows.marks(level)[v];
     if (load_relaxed(mark) != level && atomicExch(mark, level) != level)

@@ -1,11 +1,12 @@
 // probe: kernels that measure the ceilings of a device, one operation each. The code in bfsbench/tools/probe/
 // times them.
 //
-// Every kernel writes a result that lets the host check its work: a sum of values, a count of failures, or
-// the last address. Each thread writes its own sum or count, because adding them up would be timed, too.
+// Every kernel writes a result by which the host checks the kernel's work: a sum of values, a count of
+// failures, or the last address. Each thread writes its own sum or count, because adding up the values of all
+// threads would take time in the measurement.
 //
-// Kernels that measure rates have signed counters. The compiler may assume that these do not overflow. So it
-// knows the number of iterations and keeps several accesses in flight.
+// Kernels that measure rates have signed counters. The compiler may assume that signed counters do not
+// overflow. So the compiler knows the number of iterations and keeps several accesses in flight.
 #include "add_min.cuh"
 #include "barrier.cuh"
 #include "graph.cuh"
@@ -77,7 +78,7 @@ template <class Operation>
 __device__ __forceinline__ void run_chains(int rounds, int bound, unsigned *sums, Operation operation) {
     int numbers[CHAINS];
     for (int i = 0; i < CHAINS; ++i) numbers[i] = i;
-    const int step = bound > 0;  // unknown to the compiler
+    const int step = bound > 0;  // the compiler does not know this value, so it must compute the sums
 #pragma unroll 4
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll

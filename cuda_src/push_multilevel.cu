@@ -6,18 +6,20 @@
 // in a launch of its own. The host chooses the kernel by the size of the frontier.
 //
 // Between launches the frontier of a level lies in the global queue of the level's parity; its length is
-// sizes[level % 3]. Inside the kernel, vertex i of the frontier lies at index i of a shared queue while that
-// has room. Otherwise it lies at index i of the global queue. So a level that outgrows the shared queue is
-// completed. At the end the block copies the shared part in front of the rest.
+// sizes[level % 3]. Inside the kernel, vertex i of the frontier lies at index i of a queue in shared memory
+// while this queue has room. Otherwise it lies at index i of the global queue. So the kernel completes a level
+// that outgrows the shared queue. At the end the block copies the vertices of the shared queue to the beginning
+// of the global queue.
 //
 // Invariants. Only one thread claims a vertex, so a global queue of V entries cannot overflow. There are no
-// races. A level reads the queues of its own parity and appends to those of the other parity. Of the three
-// counters, all threads read this level's, threads add to the next level's, and one thread clears the third.
-// So one barrier per level is enough.
+// races. A level reads the queues of its own parity and appends to the queues of the other parity. There are
+// three counters of frontier sizes. All threads read the counter of this level, threads add to the counter of
+// the next level, and one thread clears the third counter. So one barrier per level is enough.
 //
-// Cost. A level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A
-// thread keeps several of the last three in flight (claim.cuh). Two changes gained nothing on road networks
-// on an H200: prefetching a vertex's row offsets when it is claimed, and reading a level before claiming.
+// Cost. A level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A thread
+// keeps several reads of neighbours, claims and appends in flight (claim.cuh). Two changes gained nothing on
+// road networks on an H200: prefetching a vertex's row offsets when it is claimed, and reading a level before
+// claiming.
 #include "claim.cuh"
 #include "profile.cuh"
 #include "queue.cuh"

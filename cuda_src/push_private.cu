@@ -2,16 +2,16 @@
 //
 // Threads take vertices from a global frontier and claim their unreached neighbours with an atomicCAS. A
 // block appends claimed vertices to a private frontier in shared memory, so only its own threads contend.
-// After all its vertices, the block reserves room in the global frontier with one atomic and copies its
-// private frontier there, coalesced.
+// When a block has expanded all its vertices, it reserves room in the global frontier with one atomic. It
+// copies its private frontier there with coalesced stores.
 //
-// Invariants. Only one thread claims a vertex, so a global frontier of V entries cannot overflow. Vertices
-// that do not fit a full private frontier go to the global one at once. There are no races.
+// Invariants. Only one thread claims a vertex, so a global frontier of V entries cannot overflow. If a private
+// frontier is full, further vertices go directly to the global frontier. There are no races.
 #include "graph.cuh"
 #include "queue.cuh"
 
-// Expands one level. sizes[level % 3] is the length of this level's frontier. The kernel adds to the length
-// of the next frontier and clears the length after that one for the next launch.
+// Expands one level. sizes[level % 3] is the length of this level's frontier. The kernel adds to the length of
+// the next level's frontier, and clears the length of the frontier two levels ahead.
 extern "C" __global__ void push_private(const offset_t *__restrict__ row_offsets,
                                         const int *__restrict__ column_indices, int *levels, int num_vertices,
                                         unsigned local_capacity, const int *__restrict__ queue, int *next_queue,

@@ -7,7 +7,7 @@
 // A kernel that tested first, and stopped at the first true term, would be `pull`.
 //
 // Races. A thread writes only the level and the element of y of its own row, and reads no other level. Only
-// *progress has several writers; all of them store the same value.
+// *progress has several writers, and all of these threads store the same value.
 #include "graph.cuh"
 
 extern "C" __global__ void spmv(const offset_t *__restrict__ column_offsets, const int *__restrict__ row_indices,

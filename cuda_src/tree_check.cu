@@ -1,24 +1,25 @@
 // tree_check: checks on the device whether parents form a breadth-first tree, by the five rules of Graph500.
 //
 // Levels come from the parents alone. In each round a vertex replaces its ancestor by that ancestor's
-// ancestor and adds up the steps. A tree of depth D is climbed in log2(D) rounds. A vertex that has not
-// arrived at the source by then never will: it breaks rule 1. Levels counted in this way put each vertex one
-// below its parent: rule 2. One pass over the edges compares the levels of both ends (rules 3 and 4). It also
-// marks vertices that an edge joins to their parent (rule 5). Together the rules say that levels are right
-// and no vertex is missing. check_parents in bfsbench/programs/families/bfs/parents.py is the same check on
-// the host.
+// ancestor and adds up the steps. After log2(D) rounds, every vertex of a tree of depth D has the source as its
+// ancestor. A vertex whose ancestor is not the source after the last round is not connected to the source by
+// parents: it breaks rule 1. These levels put each vertex one level below its parent, so rule 2 holds. One pass
+// over the edges compares the levels of both ends (rules 3 and 4). It also marks vertices that an edge joins to
+// their parent (rule 5). Together the rules say that levels are right and no vertex is missing. check_parents
+// in bfsbench/programs/families/bfs/parents.py is the same check on the host.
 //
 // The host defines NO_PARENT.
 #include "graph.cuh"
 
 #define RULES 5
 
-// The result of the check. The host sets `first` to the largest integer, and all other members to 0.
+// The result of the check. The host sets `first` to the largest integer and all other members to 0 before the
+// check.
 struct tree_findings {
-    unsigned long long edges;  // listed edges whose ends both are in the tree
+    unsigned long long edges;  // number of listed edges with both ends in the tree
     int vertices, depth;       // of the tree
-    int moved;                 // whether the last round changed an ancestor
-    int first[RULES];          // smallest vertex that breaks each rule
+    int moved;                 // true if the last round changed an ancestor
+    int first[RULES];          // by rule: the smallest vertex that breaks the rule
 
     __device__ void broken(int rule, int v) { atomicMin(&first[rule - 1], v); }
 };
@@ -36,7 +37,7 @@ extern "C" __global__ void begin_climb(const int *__restrict__ parents, int num_
     }
 }
 
-// Runs one round of the climb. It reads one pair of arrays and writes the other pair.
+// Runs one round of the climb. Reads `above` and `steps`, and writes the results to a second pair of arrays.
 extern "C" __global__ void climb(const int *__restrict__ above, const int *__restrict__ steps, int *above_then,
                                  int *steps_then, int num_vertices, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -60,7 +61,7 @@ extern "C" __global__ void end_climb(const int *__restrict__ parents, const int 
 
 struct marked_tree {
     const int *parents, *levels;
-    unsigned *joined;  // one bit per vertex: an edge leads to it from its parent
+    unsigned *joined;  // one bit per vertex, set if an edge leads to the vertex from its parent
 
     __device__ void check_arc(int u, int v, int from, int to, tree_findings *found) const {
         if (from == UNREACHED) return;
@@ -86,7 +87,8 @@ extern "C" __global__ void check_edges(const int *__restrict__ tails, const int 
     if (inside) atomicAdd(&found->edges, inside);
 }
 
-// Finds vertices of the tree that no edge joins to their parent. Computes the tree's size and depth.
+// Finds vertices number of the tree's vertices, and the tree's depth that no edge joins to their parent.
+// Computes the tree's size and depth.
 extern "C" __global__ void check_joined(const int *__restrict__ parents, const int *__restrict__ levels,
                                         const unsigned *__restrict__ joined, int num_vertices, int source,
                                         tree_findings *found) {

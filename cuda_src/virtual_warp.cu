@@ -4,7 +4,7 @@
 // A virtual warp has W_SZ threads. It takes W_SZ consecutive vertices, one after another. All its threads
 // test whether the vertex is in the frontier (the SISD phase). Then they visit its neighbours together, W_SZ
 // consecutive list entries at a time (the SIMD phase). Lists are read coalesced, and fewer threads of a warp
-// are idle. With W_SZ = 1 this is frontier_numbers.
+// are idle. With W_SZ = 1 the kernel does the work of frontier_numbers.
 //
 // Races. Several threads may find one neighbour unreached; all of them store the same level. Threads of one
 // virtual warp may read different levels of their vertex, while it changes from UNREACHED to level + 1.

@@ -1,5 +1,5 @@
-"""Implements the device interface on this machine's CPU. :mod:`bfsbench.emulator` runs the ``.cu`` files. It
-is for developing and testing kernels without a GPU. Its times do not predict those of a GPU."""
+"""Implements the device interface on this machine's CPU. :mod:`bfsbench.emulator` runs the ``.cu`` files.
+This device serves to develop and test kernels without a GPU. Its times do not predict the times of a GPU."""
 
 from typing import Any
 

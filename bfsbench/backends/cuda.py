@@ -49,8 +49,8 @@ class LaunchConfig(ctypes.Structure):
 def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, shared: int) -> int | None:
     """Returns how many clusters of a kernel the device holds at a time, or None if the driver cannot answer.
 
-    The kernel of ``cubin`` is compiled with clusters of ``cluster`` blocks. The device is that of the current
-    context.
+    The kernel of ``cubin`` is compiled with clusters of ``cluster`` blocks. The device is the device of the
+    current context.
     """
     driver, of = ctypes.CDLL(DRIVER_LIBRARY), FunctionAttribute
     if not hasattr(driver, "cuOccupancyMaxActiveClusters"):

@@ -137,7 +137,7 @@ class FunctionAttribute(IntEnum):
     REQUIRED_CLUSTER_WIDTH = 11
     """The cluster size that a kernel is compiled with, or 0."""
     NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
-    """Whether clusters may have more than 8 blocks."""
+    """True if clusters may have more than 8 blocks."""
 
 
 class Function(Protocol):

@@ -242,7 +242,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Turns:
-    """Whether the points of a graph take turns, where a point takes one sample per turn."""
+    """True if the points of a graph take turns, and each point takes one sample per turn."""
 
     taken: bool = False
     seed: int | None = None

@@ -90,7 +90,7 @@ class SourceChoice:
     """In families whose points start from many sources: the number of sources per point. None stands for
     every vertex."""
     published: bool = False
-    """Whether the given sources are ids or names in the graph's file. Otherwise they are vertices counted
+    """True if the given sources are ids or names in the graph's file. Otherwise they are vertices counted
     from 0."""
 
     @classmethod

@@ -90,7 +90,7 @@ class Monitor(Protocol):
         """Return how many other processes use the device."""
 
     def governor(self) -> str:
-        """Return the name of the governor that sets the CPU's clocks; empty if unknown."""
+        """Return the name of the governor that sets the clock rates of the CPU, or "" if it is unknown."""
 
     def flush(self) -> None:
         """Flush the caches by writing more data than they hold."""

@@ -104,7 +104,7 @@ class Timed:
 
     @property
     def rule(self) -> str:
-        """The word of the column ``method`` about the order of the sources."""
+        """The name of the rule for the order of sources, as the column ``method`` contains it."""
         return ALTERNATING if len(self.problems) > 1 else INTERPOSED if self.others else REPEATED
 
 

@@ -92,8 +92,8 @@ class Output:
         return {row_name(row["graph"]) for row in self._rows.values()}
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
-        """Return the row of a point on this graph, if there is one that measured the current code, else
-        None.
+        """Return a row of a point on this graph that measured the current code, or None if there is no such
+        row.
         """
         row = self._rows.get((*point.axes().values(), graph.checksum))
         return None if row is None or is_outdated(row, point) else row

@@ -75,7 +75,7 @@ class Axis:
 
     @property
     def ordered(self) -> bool:
-        """Whether neighbouring values are similar: true of numbers, false of names."""
+        """True if neighbouring values are similar: true of numbers, false of names."""
         return not any(isinstance(value, str) for value in self.values)
 
 
@@ -420,7 +420,7 @@ class Tuning:
         return Questions(min(total, self.points or total) + confirmed, self._batches())
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return as many points as the budget allows, from the first configurations of the space."""
+        """Return points of the first configurations of the space, up to the number that the budget allows."""
         launches = replace(self.axes, grids=self.axes.grids or [None], blocks=self.axes.blocks or [None])
         space = Space.of(launches, self.graph.locator, {}, backend)
         sources = self.sources.choose(graphs[self.graph.locator]) if graphs else self.sources.stand_ins()

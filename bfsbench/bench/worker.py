@@ -221,7 +221,7 @@ class Worker:
     def measure(self, points: Sequence[Point], method: Method) -> dict[Point, dict[str, str] | Failure]:
         """Ask the worker process for the rows of points.
 
-        Returns the rows of all points, or only the row or Failure of the point that failed.
+        Returns the row of each point. If a point fails, returns one item: that point with its Failure.
         """
         place, answer = self._ask(method.limit_s, messages.Measure([*points], method), len(points))
         if not isinstance(answer, messages.Rows):

@@ -44,13 +44,13 @@ class Cluster:
     place: Place
     equipment: Equipment
     mixed_devices: bool
-    """Whether workers may have different devices."""
+    """True if workers may have different devices."""
     tell: Callable[[str], None]
     certificates: Certificates | None = None
     """Certificates for scheduler and workers. Without them, a cluster beyond this machine has no access
     control."""
     insecure: bool = False
-    """Whether a cluster beyond this machine without access control is accepted."""
+    """True if a cluster beyond this machine without access control is accepted."""
     device: DeviceInfo | None = None
     client: Client | None = None
     """Dask's client. None until the cluster is started."""

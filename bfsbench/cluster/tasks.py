@@ -157,7 +157,8 @@ def introduce(equipment: Equipment) -> Introduction | Unable:
 def run_assignment(task: Assignment) -> list[Measured] | Unable | Stranger:
     """Run points as a sweep on one device does, and return their outcomes.
 
-    Returns Unable if this worker cannot run them, and Stranger if the task is for another process.
+    Returns Unable if this worker cannot run the points. Returns Stranger if the task was meant for an earlier
+    worker process at this address.
     """
     worker, station = distributed.get_worker(), _station()
     if station.identity != task.identity:
@@ -226,7 +227,7 @@ class Findings:
 
     @property
     def works(self) -> bool:
-        """Whether a sweep could use all workers."""
+        """True if a sweep could use all workers."""
         return bool(self.workers) and not self.troubles and not self.differences
 
     @property

@@ -51,7 +51,7 @@ def _most_of_memory() -> int:
 
 @dataclass(frozen=True)
 class Hardware:
-    """The resources of the emulated GPU. Sizes are in bytes. The defaults are those of a recent GPU with few
+    """The resources of the emulated GPU. Sizes are in bytes. The defaults describe a recent GPU with few
     multiprocessors."""
 
     max_threads_per_block: int = 1024
@@ -194,8 +194,8 @@ class Emulator:
         """Translate, compile and load a ``.cu`` file. Returns the module. Raises ToolchainError that names
         file and line of the error.
 
-        A ``contract`` adds a check: the file compiles only if its types and macros agree with those of the
-        host.
+        A ``contract`` adds a check: the file compiles only if its types and macros agree with the types and
+        macros of the host.
         """
         self.refuse_if_closed()
         source = source.resolve()

@@ -56,7 +56,7 @@ class ProgramReport:
 
     @property
     def clean(self) -> bool:
-        """Whether the run has no failures and no findings, except findings that comments declare benign."""
+        """True if the run has no failures and no findings, except findings that comments declare benign."""
         return not (self.host or self.failures or any(not found.benign for found in self.findings))
 
 

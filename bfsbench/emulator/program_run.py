@@ -29,7 +29,7 @@ class Runs:
 
     @property
     def clean(self) -> bool:
-        """Whether all runs have no failures and no findings, except findings that comments declare benign."""
+        """True if all runs have no failures and no findings, except findings that comments declare benign."""
         return not self.failures and not any(True for _ in self.undeclared())
 
     def undeclared(self) -> Iterator[tuple[Finding | HostFinding, int]]:

@@ -192,7 +192,7 @@ class Translation:
     kernels: dict[str, KernelDefinition] = field(default_factory=dict)
     launches_kernels: bool = False
     volatile: bool = False
-    """Whether threads may poll memory in loops without calls."""
+    """True if threads may poll memory in loops without calls."""
     shared_variables: int = 0
     with_loops: set[str] | None = None
     """Functions that an unrolled loop must not call. None if no loop is to be unrolled."""

@@ -214,7 +214,7 @@ class Finding:
 
     @property
     def benign(self) -> bool:
-        """Whether comments in the source declare the finding benign. A comment is on the line of an access,
+        """True if comments in the source declare the finding benign. A comment is on the line of an access,
         or on the line above.
 
         ``benign race`` must stand at each plain store that races. If the race has no plain store, it must
@@ -226,8 +226,8 @@ class Finding:
 
     @property
     def declarations(self) -> tuple[Line, ...]:
-        """The lines of the comments that declare the finding benign. Empty unless every access that needs a
-        comment has one."""
+        """The lines of the comments that declare the finding benign. Empty if a comment is missing at an
+        access that needs a comment."""
         actors = [actor for actor in (self.actor, self.other) if actor]
         if self.fault not in DECLARATIONS:
             return ()

@@ -116,7 +116,7 @@ class Entry(TomlTable, frozen=True, kw_only=True):
 
     @property
     def per_search(self) -> bool:
-        """Whether each search runs in a process of its own."""
+        """True if each search runs in a separate process."""
         return any("{source}" in word for word in self.call.command)
 
     @property

@@ -146,8 +146,8 @@ class EntryVariant(ForeignProgram):
         self.preprocess_ms = self._running.preparation_ms
 
     def settle_clock(self) -> None:
-        """Compare the program's own clock with the host's clock, if it has one. If they cannot be compared,
-        the host's clock counts. Raises WrongResultError if they contradict each other."""
+        """If the program has its own clock, compare this clock with the host's clock. If the clocks cannot be
+        compared, the host's clock counts. Raises WrongResultError if the clocks contradict each other."""
         if self.entry.clock.held_by != "ours":
             untimed_ms = clocks.untimed_ms(type(self))
             self._held_by = "ours" if untimed_ms is None else self.entry.clock.held_by

@@ -145,7 +145,8 @@ def _listed(names: list[str]) -> str:
 def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> list[str]:
     """Returns remarks on the CPU programs that a verdict rests on.
 
-    A remark says that a faster CPU program is known, that none is faster, or that no other one was measured.
+    A remark says that a faster CPU program is known, that no measured CPU program is faster, or that no other
+    CPU program was measured.
     """
     times, remarks = outcome.host_times(graph), []
     for series in compared:
@@ -154,12 +155,12 @@ def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> l
             factor = times[series.variant] / times[fastest]
             if factor > 1:
                 best = f"{fastest} takes {times[fastest]:,.4g} ms, {factor:.3g} times less"
-                says = f"a slow program of the CPU: {best}"
+                says = f"a slow CPU program: {best}"
             else:
                 says = (
-                    "the fastest program of the CPU in the rows"
+                    "the fastest CPU program in the rows"
                     if len(times) > 1
-                    else ("perhaps a slow program of the CPU: no other one was measured")
+                    else ("perhaps a slow CPU program: no other one was measured")
                 )
             remarks.append(f"rests on {series.title}, {says}")
     return remarks

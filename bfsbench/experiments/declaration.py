@@ -57,7 +57,7 @@ class Sweep(TomlTable, frozen=True, kw_only=True):
 
     @property
     def tunes(self) -> bool:
-        """Whether the sweep looks for the fastest setting."""
+        """True if the sweep looks for the fastest setting."""
         return bool(self.tune or self.tune_per_knob)
 
 
@@ -86,7 +86,7 @@ class Claim(TomlTable, frozen=True, kw_only=True):
     by: Factor = 1.0
     at_most: Factor | None = None
     changed: bool = False
-    """Whether ``versus`` includes the forms of the authors' searches that this project has changed
+    """True if ``versus`` includes the forms of the authors' searches that this project has changed
     (``Knob.changed``)."""
 
 
@@ -108,12 +108,12 @@ class Experiment(TomlTable, frozen=True, kw_only=True):
     sources: Annotated[int, msgspec.Meta(ge=1)] = 1
     seed: int = 0
     profile: bool = False
-    """Whether level profiles are taken as well."""
+    """True if level profiles are taken as well."""
     all_rows: bool = False
-    """Whether the time of a search is its best time in all result files at hand, for the same graph, source
+    """True if the time of a search is its best time in all result files at hand, for the same graph, source
     and device. All searches then have equal tuning, no matter which experiment tuned them."""
     graph_by_graph: bool = False
-    """Whether each graph is loaded, measured and released before the next one. Sweeps that do not tune run
+    """True if each graph is loaded, measured and released before the next one. Sweeps that do not tune run
     first on every graph. Sweeps that tune follow."""
     sweeps: list[Sweep] = msgspec.field(default_factory=list)
     drawings: list[Drawing] = msgspec.field(default_factory=list)
@@ -129,7 +129,7 @@ class Experiment(TomlTable, frozen=True, kw_only=True):
 
     @property
     def needs_graphs(self) -> bool:
-        """Whether some drawing shows the graphs themselves."""
+        """True if some drawing shows the graphs themselves."""
         return any(drawing.needs_graphs for drawing in self.drawings)
 
     def graph(self, label: str) -> GraphUse:

@@ -39,10 +39,10 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
     """
 
     needs_graphs: ClassVar[bool] = False
-    """Whether the drawing shows the graphs themselves. The graphs are then loaded even if nothing is
+    """True if the drawing shows the graphs themselves. The graphs are then loaded even if nothing is
     measured."""
     shows_times: ClassVar[bool] = False
-    """Whether the table of best times belongs to the drawing."""
+    """True if the table of best times belongs to the drawing."""
 
     title: str = ""
     """The drawing's title, by default the title of the experiment."""
@@ -232,7 +232,8 @@ def _statistics(outcome: Outcome) -> Table:
 def _beside(outcome: Outcome, printed: Printed) -> Table:
     """Returns a table of printed and measured statistics.
 
-    Measured numbers have as many digits as printed ones. The last column names the statistics that differ.
+    Each measured number is rounded to the digits of the printed number. The last column names the statistics
+    that differ.
     """
     facts: list[tuple[Cell, ...]] = []
     lines: list[tuple[Cell, ...]] = []
@@ -343,9 +344,8 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
 
 
 def _growth_table(outcome: Outcome, drawing: Growth) -> Table:
-    """Returns a table of the two growth curves and the measured times, at the sizes of the graphs.
-
-    The curves are those of an accelerated quadratic algorithm and of n log n.
+    """Returns a table of the two growth curves and the measured times, at the sizes of the graphs. One curve
+    is the growth of an accelerated quadratic algorithm. The other is n log n.
     """
     series = outcome.series_of(drawing)
     best = [outcome.best(one)["search_ms"] for one in series]
@@ -372,9 +372,7 @@ def crossing(acceleration: float) -> int:
 
 def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
     """Returns a picture of the two growth curves and their crossing, beside measured times over the number of
-    vertices.
-
-    The curves are those of an accelerated quadratic algorithm and of n log n.
+    vertices. One curve is the growth of an accelerated quadratic algorithm. The other is n log n.
     """
     heading = title + outcome.heading
     figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))

@@ -182,7 +182,7 @@ class Outcome:
 
     @property
     def emulated(self) -> bool:
-        """Whether the times are of emulated kernels."""
+        """True if the times are of emulated kernels."""
         return bool(len(self.rows)) and bool((self.rows["backend"] == "cpu").all())
 
 

@@ -29,7 +29,7 @@ class Series:
     knobs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Allowed values of knobs, as in rows. Other knobs may have any value."""
     changed: bool = False
-    """Whether the series is a form of the authors' search that this project has changed."""
+    """True if the series is a form of the authors' search that this project has changed."""
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Returns the rows that belong to the series."""

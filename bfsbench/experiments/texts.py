@@ -349,7 +349,8 @@ def predicted(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def table(path: Path) -> list[dict[str, Any]]:
-    """Returns the lines of a CSV file that does not hold result rows, with values by column.
+    """Returns the lines of a CSV file that does not hold result rows, each as a dictionary of values by
+    column.
 
     Numbers in the file become numbers. Raises InputError if the file cannot be read.
     """

@@ -38,7 +38,7 @@ class Layout:
     first_id: int
     last_id: int
     shift: bool = False
-    """Whether ids are stored less ``first_id``."""
+    """True if ids are stored less ``first_id``."""
     comments: str = "#"
     """A line that starts with one of these letters is skipped. The letter ``/`` means ``//``."""
     separator: str = ""
@@ -51,13 +51,13 @@ class Layout:
     surplus: str = ""
     """Text to append to the message about a number too many."""
     adjacency: bool = False
-    """Whether line i lists the neighbours of vertex i, instead of one edge per line."""
+    """True if line i lists the neighbours of vertex i, instead of one edge per line."""
     row_values: int = 0
     """Number of values before the first neighbour."""
     entry_values: int = 0
     """Number of values after each neighbour."""
     weighted: bool = False
-    """Whether the first number after an edge or a neighbour is read as its weight."""
+    """True if the first number after an edge or a neighbour is read as its weight."""
     max_rows: int = NO_LIMIT
     """Most lines that may list a neighbour."""
 
@@ -135,7 +135,7 @@ class Parsed:
     weights: npt.NDArray[np.int32] | None = None
     """None unless the layout reads weights."""
     weighted: bool = False
-    """Whether the first number after any edge is not a plain 1."""
+    """True if the first number after any edge is not a plain 1."""
 
 
 @cache

@@ -42,7 +42,7 @@ class Recipe:
     for other formats.
     """
     self_loops: Keep | None = None
-    """None: drop the self loops of a matrix (its diagonal), and keep those of other formats."""
+    """None: drop the self loops of a matrix (its diagonal), and keep the self loops of other formats."""
     duplicates: Keep | None = None
     """What to do with parallel arcs. None: keep them, but drop them if ``symmetrise`` adds arcs."""
     orientation: Orientation | None = None
@@ -82,7 +82,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     orientation: Orientation | None = None
     """How the edges are to be read, if the format does not define it."""
     ids: IdPolicy | None = None
-    """Needed if the source keeps ids without edges that the publisher's own file lacks."""
+    """Needed if the source keeps ids without edges that are missing in the publisher's own file."""
     size: Count | None = None
     """Size in bytes of the file as offered."""
     sha256: Sha256 | None = None
@@ -118,7 +118,7 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """The kind of graph, such as ``road``."""
     description: str
     directed: bool
-    """Whether arcs have a direction. Undirected graphs are always ``:symmetrised``."""
+    """True if arcs have a direction. Undirected graphs are always ``:symmetrised``."""
     aliases: list[str] = []
     sources: list[Source] = []
     generator: str | None = None

@@ -87,7 +87,7 @@ class _Plan:
     """What a conversion does with an edge list: mirror edges, drop self loops, drop duplicates."""
 
     mirror: bool
-    """Whether each edge is stored both ways."""
+    """True if each edge is stored both ways."""
     undirected: bool
     drop_loops: bool
     drop_duplicates: bool

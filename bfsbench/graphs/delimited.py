@@ -38,7 +38,7 @@ class Dialect:
     separator: str
     """A tab, comma or semicolon that separates words besides blanks. Empty if only blanks separate them."""
     headings: bool
-    """Whether the first line has the columns' names."""
+    """True if the first line has the columns' names."""
     source: int
     target: int
     weight: int | None
@@ -46,9 +46,9 @@ class Dialect:
     width: int
     """Number of words in a line."""
     named: bool
-    """Whether vertices are words instead of numbers."""
+    """True if vertices are words instead of numbers."""
     plain: bool
-    """Whether every line is two ids and numbers, so that the native parser can read it."""
+    """True if every line is two ids and numbers, so that the native parser can read it."""
 
     def has_number(self, line: str) -> bool:
         """Returns whether any word of the line is a number."""

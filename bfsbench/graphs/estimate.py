@@ -19,7 +19,7 @@ def peak_memory(request: GraphName) -> int | None:
     """Returns an estimate of the peak memory in bytes of opening a graph.
 
     A graph in the cache takes the size of its arrays, which are mapped. Any other graph is generated or read,
-    and then converted. Returns None for a graph that is not fetched and whose size the catalogue lacks.
+    and then converted. Returns None for a graph that is not fetched and whose size is not in the catalogue.
     Memory of searches and devices is not included. Raises InputError for a file that cannot be read.
     """
     found = files.held(request.dataset) if request.dataset else None

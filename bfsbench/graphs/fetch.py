@@ -46,9 +46,9 @@ class Fetcher:
     """If given, files are copied from this folder and nothing is downloaded."""
     convert: bool = True
     insecure: bool = False
-    """Whether to accept files over plain HTTP even if no checksum is known."""
+    """True to accept files over plain HTTP even if no checksum is known."""
     accept_changed: bool = False
-    """Whether to accept files that differ from the first download, and record their checksums."""
+    """True to accept files that differ from the first download, and record their checksums."""
     jobs: int = 2
     """Number of graphs fetched in parallel. Conversions run one at a time, because they take much memory."""
     _converting: threading.Lock = field(default_factory=threading.Lock)

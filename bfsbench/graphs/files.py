@@ -107,7 +107,7 @@ def partial_bytes(dataset: Dataset) -> int:
 
 def verify(path: Path, source: Source) -> None:
     """Check the graph inside ``path`` against its published checksum, if there is one. Raises
-    UnavailableError if they differ, and InputError if the file cannot be read."""
+    UnavailableError if the checksums differ, and InputError if the file cannot be read."""
     if source.content_sha256 is None:
         return
     found = _content_sha256(path)

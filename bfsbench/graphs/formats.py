@@ -132,7 +132,8 @@ def first_look(
 
 
 def count_entries(path: Path, format_name: str | None = None) -> tuple[int | None, int]:
-    """Returns the number of vertices, or None if the header lacks it, and the approximate number of entries.
+    """Returns the number of vertices, or None if the header does not have it, and the approximate number of
+    entries.
 
     Entries are edges, or listed neighbours. If no header counts them, the number is estimated from the file's
     first block or from its size. Raises InputError, and UsageError for an unknown format.

@@ -105,7 +105,7 @@ class EdgeList:
     format: str | None = None
     weights: npt.NDArray[np.int32] | None = None
     weights_unread: bool = False
-    """Whether the source has weights other than 1 that were not read."""
+    """True if the source has weights other than 1 that were not read."""
     names: VertexNames | None = None
     """Names of the vertices, if the source has names."""
     reader: str = ""
@@ -140,7 +140,7 @@ class Graph:
     weights: npt.NDArray[np.int32] | None = None
     """int32[E] in CSR order, ascending among parallel arcs. None if arcs have no weights."""
     weights_unread: bool = False
-    """Whether the source has weights other than 1 that were not read."""
+    """True if the source has weights other than 1 that were not read."""
     names: VertexNames | None = None
     """Names of the vertices, if the source has names."""
     reader: str = ""

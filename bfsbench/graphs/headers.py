@@ -31,7 +31,7 @@ class Header:
     dialect: Dialect | None = None
     """The separator and the columns of an edge list. None for other formats."""
     weights: bool = True
-    """Whether the numbers after edges can be weights. In a skew-symmetric matrix they cannot."""
+    """True if the numbers after edges can be weights. In a skew-symmetric matrix they cannot."""
 
 
 class HeaderLines:

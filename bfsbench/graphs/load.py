@@ -89,8 +89,8 @@ class GraphName:
 
     @property
     def drawn(self) -> tuple[str, dict[str, Any]] | None:
-        """Returns the generator and the parameters that draw the graph, or None if it is not generated. The
-        parameters of a shrunk graph are those of the small graph."""
+        """Returns the generator and the parameters that draw the graph, or None if it is not generated. For a
+        shrunk graph, the parameters draw the small graph."""
         if self.generator is None:
             return None
         from bfsbench.graphs.generators import GENERATORS

@@ -20,7 +20,7 @@ class Size:
     vertices: int
     edges: int
     mirrored: bool = False
-    """Whether every edge is stored as two arcs."""
+    """True if every edge is stored as two arcs."""
     weighted: bool = False
 
     @property

@@ -294,7 +294,7 @@ State = Literal["missing", "partial", "fetched", "bundled", "converted", "genera
 
 @dataclass(frozen=True)
 class Presence:
-    """Whether a dataset's files are on disk. ``converted`` graphs are ready. ``generated`` graphs are made
+    """True if a dataset's files are on disk. ``converted`` graphs are ready. ``generated`` graphs are made
     when used."""
 
     state: State

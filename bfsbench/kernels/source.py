@@ -137,7 +137,7 @@ class KernelDefinition:
 
     name: str
     c_linkage: bool
-    """Whether it has C linkage. The host can launch it by name only then."""
+    """True if the kernel has C linkage. The host can launch a kernel by name only if it has C linkage."""
     parameters: str
     """The text between the brackets."""
     launch_bounds: str

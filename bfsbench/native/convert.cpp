@@ -19,7 +19,7 @@ struct Arcs {
     int64_t count;
     const int32_t* rows;
     const int32_t* columns;
-    bool mirror;      // each edge stands for two arcs, but a self loop for one
+    bool mirror;      // an edge stands for two arcs, one in each direction; a self loop is one arc
     bool drop_loops;
 
     template <class Emit>
@@ -79,7 +79,7 @@ void sort_bucket(const uint64_t* dealt, int64_t begin, int64_t end, int64_t firs
     for (int64_t i = begin; i < end; ++i)
         columns[next[row_of(dealt[i]) - first_row]++] = static_cast<int32_t>(dealt[i]);
     if (!sort_rows) return;
-    // next[row] is the end of the row now.
+    // After the loop above, next[row] is the end of the row.
     for (int64_t row = 0; row < rows; ++row) std::sort(columns + offsets[first_row + row], columns + next[row]);
 }
 
@@ -103,8 +103,10 @@ int64_t count_loops(int64_t count, const int32_t* rows, const int32_t* columns, 
     return outside ? -1 : loops.load();
 }
 
-// Groups arcs by row into offsets[num_vertices + 1] and columns[arcs]. `dealt` is scratch for as many arcs.
-// Within a row, columns keep the order of the input, or ascend if `sort_rows` is set.
+// Groups arcs by row. `count` is the length of `rows` and `columns_in`. If `mirror` is set, an edge (u, v)
+// stands for the arcs u -> v and v -> u. If `drop_loops` is set, self loops are left out. Stores row offsets in
+// offsets[num_vertices + 1], and column indices in `columns`. `columns` and the scratch array `dealt` have room
+// for all arcs. Within a row, columns keep the order of the input, or ascend if `sort_rows` is set.
 void group_by_row(int64_t count, const int32_t* rows, const int32_t* columns_in, int32_t mirror, int32_t drop_loops,
                   int32_t sort_rows, int64_t num_vertices, uint64_t* dealt, int64_t* offsets, int32_t* columns) {
     int shift = 0;

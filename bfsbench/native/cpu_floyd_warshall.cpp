@@ -1,10 +1,11 @@
 // cpu_floyd_warshall: the Floyd-Warshall algorithm (CSE 6230) on all cores, in tiles that fit the cache
 // (Venkataraman, Sahni and Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm", 2003).
 //
-// A round allows paths through kTile more vertices. First it finishes the tile on the diagonal. Then it
-// finishes the other tiles of that row and column, which need the diagonal tile. Then it updates all other
-// tiles; each needs one tile of the row and one of the column. Infinite distances need no test: a path with
-// an infinite part is never shorter, and twice the infinite distance fits an int32.
+// A round allows paths through kTile more vertices. First it finishes the tile on the diagonal. Second, it
+// finishes the other tiles in the row and in the column of the diagonal tile, which need the diagonal tile.
+// Third, it updates all remaining tiles. Each of these needs one finished tile of the row and one finished tile
+// of the column. Infinite distances need no test: a path with an infinite part is never shorter, and twice the
+// infinite distance fits an int32.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -21,7 +22,7 @@
 namespace {
 
 constexpr int64_t kTile = 64;
-constexpr int64_t kLanes = 8, kVectors = 4;  // fast_relax takes their product as columns at a time
+constexpr int64_t kLanes = 8, kVectors = 4;  // fast_relax takes kLanes * kVectors columns at a time
 
 typedef int32_t Vector __attribute__((vector_size(4 * kLanes)));
 

@@ -2,17 +2,18 @@
 // More the Merrier: Efficient Multi-Source Graph Traversal", 2014).
 //
 // A pass searches from up to 512 sources. Each vertex has a row with one bit for each source, in three
-// arrays. `seen` says which searches have reached the vertex, `frontier` which reached it in the last level,
-// and `next` which reach it in this level. So one access to a neighbour serves all searches that meet there.
-// Each core runs its own passes. Cores share only the graph.
+// arrays. The bits of `seen` are the searches that have reached the vertex. The bits of `frontier` are the
+// searches that reached it in the last level, and the bits of `next` are the searches that reach it in this
+// level. So one access to a neighbour serves all searches that have the vertex in their frontiers. Each core
+// runs its own passes. Cores share only the graph.
 //
 // A level is pushed or pulled. To push, vertices of the frontier give their rows to their out-neighbours. To
 // pull, each vertex that some search has not reached collects the rows of its in-neighbours, until its row is
 // complete. Let `leaving` be the arcs that leave the frontier, and `lacking` the arcs into incomplete
 // vertices. The level is pulled if alpha * leaving > lacking.
 //
-// Searches share accesses only where they meet in one level. So sources are grouped: a pass takes the sources
-// of a ball (after Liu, Huang and Hu, "iBFS", 2016, who group by shared neighbours).
+// Searches share an access only if they reach a vertex in the same level. So each pass takes sources that lie
+// close together, in a ball (after Liu, Huang and Hu, "iBFS", 2016, who group sources by shared neighbours).
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -50,7 +51,7 @@ struct ManyArguments {
     const int32_t* row_indices;
     int32_t bits;  // sources of a pass: 64, 128, 256 or 512
     int32_t threads;
-    int32_t grouped;  // whether a pass takes the sources of a ball; else they are taken as listed
+    int32_t grouped;  // true if a pass takes the sources of a ball; otherwise passes take sources in their given order
     double alpha;
 };
 
@@ -66,11 +67,12 @@ struct Measures {
 namespace {
 
 constexpr int64_t kAhead = 12;  // arcs, or entries of a queue, between a prefetch and its use
-constexpr int kLooks = 4;       // rows that a vertex collects before it tests whether it has all that it lacks
+constexpr int kLooks = 4;       // rows that a vertex collects before it tests whether its row is complete
 
 constexpr int64_t kBallArcs = 4;
 
-enum State : uint8_t { kComplete = 1, kActive = 2, kFresh = 4 };  // seen by all searches; in frontier; in next
+// Every search has reached the vertex; it has a row in frontier; it has a row in next.
+enum State : uint8_t { kComplete = 1, kActive = 2, kFresh = 4 };
 
 template <int lanes>
 struct VectorOf {
@@ -135,7 +137,8 @@ class Rows {
 };
 
 // Counts, for each bit, in how many of the added rows it is set. Plane p holds bit p of all these counts, so
-// one operation treats all bits of a row. Eight rows are first added to each other, which takes fewer steps.
+// one operation treats all bits of a row. The counter first adds up eight rows, because adding single rows to
+// all planes would take more steps.
 template <int words>
 class Counter {
   public:
@@ -327,7 +330,7 @@ class Passes {
         for (int64_t first = 0; first < graph_.num_vertices; first += 8) {
             uint64_t eight;
             std::memcpy(&eight, &state_[first], 8);
-            if ((eight & 0x0101010101010101) == 0x0101010101010101) continue;  // all of them complete
+            if ((eight & 0x0101010101010101) == 0x0101010101010101) continue;  // all eight vertices are complete
             for (int64_t v = first; v < first + 8; ++v)
                 if (!(state_[v] & kComplete)) pull_to(v);
         }
@@ -394,8 +397,9 @@ class Passes {
 
 // Returns the order in which passes take the sources, as indices of `sources`. A ball grows from a seed along
 // the arcs until it has filled the pass. It also grows through sources of earlier passes. The next seed is a
-// source at the edge of the ball. The balls of all passes together look at kBallArcs times all arcs, and each
-// pass has an equal share. After its share, a pass takes sources in their given order.
+// source at the edge of the ball. The balls of all passes together read at most kBallArcs times the number of
+// all arcs. Each pass may read an equal number of arcs. After that number, the pass takes further sources in
+// their given order.
 template <class Offset>
 std::vector<int64_t> by_balls(const Graph<Offset>& graph, const int32_t* sources, int64_t number, int64_t bits) {
     std::vector<int64_t> place(graph.num_vertices, -1), order;

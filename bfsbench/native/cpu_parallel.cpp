@@ -10,7 +10,7 @@
 // instruction. So two threads may both claim a vertex, queue it and expand it. This costs time but changes no
 // level. A thread never claims a vertex twice, so a queue of num_vertices entries never overflows. Neighbours
 // in short rows are claimed without a branch, because the processor cannot predict which are unseen. The
-// calling thread pushes levels of few arcs alone, because sharing them would take longer.
+// calling thread pushes levels of few arcs alone, because sharing these levels among threads would take longer.
 //
 // Threads use relaxed atomic operations for bytes and levels that several of them may access in one step.
 #include <algorithm>
@@ -36,7 +36,7 @@ struct ParallelArguments {
     int32_t threads;
     int32_t sequential_limit;  // one thread pushes a level of up to this many arcs
     double alpha, beta;
-    int8_t* steps;  // int8[num_vertices]: the Step that expanded each level; null if not wanted
+    int8_t* steps;  // int8[num_vertices]: by level, the Step that expanded the level; null if not wanted
 };
 }
 
@@ -131,8 +131,8 @@ class ParallelSearch final : public Search {
 
     int64_t degree(int32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
 
-    // Resets levels and bytes. The bytes after the last vertex count as seen, so that no step takes them for
-    // vertices.
+    // Resets levels and the bytes that say whether a vertex was seen. The bytes after the last vertex count as
+    // seen, so that no step takes them for vertices.
     void clear() {
         const int64_t n = graph_.num_vertices;
         team_.share(n, kLevelGrain, [&](int64_t begin, int64_t end) {
@@ -171,8 +171,8 @@ class ParallelSearch final : public Search {
     }
 
     // Expands the entries begin .. end - 1 of a queue into the queue of `member`. It prefetches only for
-    // entries that have been written: those before `end` and, in the member's own queue, those it has just
-    // appended.
+    // entries that have been written: the entries before `end` and, in the member's own queue, the entries that
+    // it has just appended.
     template <bool together>
     void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
         const bool own = queue == member.queue.get();
@@ -198,7 +198,7 @@ class ParallelSearch final : public Search {
         member.found.add({fill - old, arcs});
     }
 
-    // Ends a step: what all members have found becomes the current level. Returns its size.
+    // Ends a step: the vertices that all members have found become the current level. Returns the level's size.
     Frontier advance() {
         Frontier all;
         for (Member& member : members_) {
@@ -300,7 +300,7 @@ class ParallelSearch final : public Search {
         for (uint64_t rest = unseen(w); rest; rest &= rest - 1) {
             const int64_t v = w * 64 + __builtin_ctzll(rest);
             const Offset first = column_offsets_[v], last = column_offsets_[v + 1];
-            if (first == last) seen_[v] = 1;  // no arc leads to it, so no later step has to look at it
+            if (first == last) seen_[v] = 1;  // no arc leads to the vertex, so no later step has to look at it
             if (!any_in_level(first, last)) continue;
             levels_[v] = next;
             seen_[v] = 1;

@@ -46,8 +46,8 @@ int emit_edges(int64_t count, int threads, Allocate allocate, Draw draw) {
     return kDone;
 }
 
-// Generates the edges of `rows` rows. row(r, add) calls add(source, target) for each edge of row r. It runs
-// twice per row and must add the same edges each time.
+// Generates the edges of `rows` rows. row(r, add) calls add(source, target) for each edge of row r. emit_rows
+// runs `row` twice per row. Both runs must add the same edges.
 template <class Row>
 int emit_rows(int64_t rows, int threads, Allocate allocate, Row row) {
     const int64_t grain = grain_of(rows);

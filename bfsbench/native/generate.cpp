@@ -111,7 +111,7 @@ struct Quadrants {
 };
 
 // Draws the targets of `source` on the ring. With chance `rewire`, a target moves to a vertex that the row
-// does not have yet. A target that the row already has becomes -1.
+// does not have yet. If the row already has a target, the repeated target becomes -1.
 void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance rewire, Random random, int32_t* row) {
     for (int64_t slot = 0; slot < degree; ++slot) {
         const auto drawn = [&](int64_t v) { return std::find(row, row + slot, v) != row + slot; };
@@ -278,8 +278,9 @@ int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagon
     });
 }
 
-// Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. Shuffling all ends
-// in place over both arrays pairs them. An edge with two equal ends then swaps its target with another edge.
+// Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. A shuffle of all ends,
+// over the arrays of sources and targets, pairs the ends. An edge with two equal ends then swaps its target
+// with another edge.
 int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed, int,
                         Allocate allocate) {
     return guarded([&] {

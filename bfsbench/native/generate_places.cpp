@@ -1,5 +1,5 @@
-// Generators of graphs whose vertices have places: points in a square, and pages on hosts. They draw integers
-// only. So they give equal graphs on any machine and with any number of threads.
+// Generators of graphs whose vertices have places: points in a square, and pages on hosts. These generators
+// draw only integers, so a seed gives equal graphs on every machine and with any number of threads.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -62,7 +62,8 @@ class Cells {
     std::vector<int64_t> starts_;
 };
 
-// The hosts of a crawl. Every `span` ids have two hosts, which meet at a random id.
+// The hosts of a crawl. Every range of `span` ids belongs to two hosts. The second host begins at a random id
+// of the range.
 struct Hosts {
     int64_t vertices, span;
     Stream splits;
@@ -92,8 +93,8 @@ int generate_geometric(int64_t vertices, int64_t side, int64_t radius, uint64_t 
 }
 
 // Generates a crawl. The number of links of a page is skewed, with mean `degree`. With chance `near`, a link
-// goes to a page of the same host, mostly a close one. Otherwise, with chance `hubs`, it goes to the first
-// page of a span of ids, mostly an early span. Otherwise it goes to any page.
+// goes to a page of the linking page's host, mostly to a close page. Otherwise, with chance `hubs`, the link
+// goes to the first page of a span of ids, mostly of an early span. Otherwise the link goes to any page.
 int generate_crawl(int64_t vertices, int64_t degree, int64_t span, Chance near, Chance hubs, uint64_t seed, int threads,
                    Allocate allocate) {
     return guarded([&] {

@@ -1,5 +1,5 @@
 // parents: computes the parents of a breadth-first tree from the levels of a finished search, on all cores.
-// cuda_src/parents.cu does so on a GPU.
+// cuda_src/parents.cu computes parents on a GPU.
 #include <cstdint>
 
 #include "parallel.h"

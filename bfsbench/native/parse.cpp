@@ -45,7 +45,7 @@ struct Outcome {
     int64_t last_row;  // adjacency: rows up to the last that is not blank
     int64_t offset;  // place of the faulty word
     int32_t error;
-    int32_t weights;  // whether a first number after the ids is not a plain 1
+    int32_t weights;  // true if some line has a first number after the ids other than the text "1"
 };
 }
 
@@ -79,7 +79,8 @@ inline void skip_line(const char*& p) {
     while (*p != '\n') ++p;
 }
 
-// Reads up to 7 digits at once. Moves `q` behind them, or leaves it if there are none or more.
+// Reads up to 7 digits at once. Moves `q` behind the digits. Leaves `q` unchanged if there are no digits or
+// more than 7.
 //
 // The first character is the lowest byte of `chunk`. XOR with '0' turns digits into their values. Adding 0x76
 // then sets the top bit of every byte that is not a digit. The digits are shifted to the high end, so that
@@ -106,7 +107,7 @@ inline Error read_id(const char*& p, const char* end, const Layout& layout, int6
     bool above = false;
     if (q == p) {
         for (; is_digit(*q); ++q) {
-            // Sets `above` before the next value, ten times this one plus a digit, could exceed 64 bits.
+            // Sets `above` before `value` could exceed 64 bits, because the next digit multiplies it by ten.
             above |= value > UINT64_MAX / 10 - 1;
             value = value * 10 + static_cast<uint64_t>(*q - '0');
         }
@@ -258,8 +259,8 @@ Error adjacency_line(const char*& p, const char* end, const Layout& layout, int3
 
 extern "C" {
 
-// Parses lines "[tag] u v [numbers]". A block of n bytes has at most n / 4 + 1 pairs of ids, and as many
-// weights. `weights` is used only if layout->weighted is set.
+// Parses lines "[tag] u v [numbers]". A block of n bytes has at most n / 4 + 1 pairs of ids, with one weight
+// per pair. `weights` is used only if layout->weighted is set.
 void parse_edges_int32(const char* text, int64_t size, const Layout* layout, int32_t* sources, int32_t* targets,
                        int32_t* weights, Outcome* out) {
     parse_edges(text, size, *layout, sources, targets, weights, *out);

@@ -8,7 +8,7 @@
 
 namespace bfsbench {
 
-// The step of SplitMix64's counter: 2^64 divided by the golden ratio.
+// The number that SplitMix64 adds to its counter for each draw: 2^64 divided by the golden ratio.
 constexpr uint64_t kGolden = 0x9E3779B97F4A7C15u;
 
 // A probability p, stored as the integer p * 2^63. An event of chance 2^63 always happens.

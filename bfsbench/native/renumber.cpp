@@ -7,8 +7,8 @@
 
 extern "C" {
 
-// The marks of 32 ids, and the number of marks in all earlier words. Both lie in one cache line, so a look-up
-// reads one line.
+// The marks of 32 ids (`bits`), and the number of marked ids in all earlier words (`rank`). They lie together
+// in one cache line, so a look-up reads one line.
 struct Word {
     uint32_t bits;
     int32_t rank;
@@ -31,7 +31,8 @@ inline int32_t count_bits(uint32_t bits) {
 
 extern "C" {
 
-// Sets the bits of all ids. Most bits are already set, so a read without an atomic store is usually enough.
+// Marks all ids. Most ids occur many times, so their bits are usually already set. A read then saves the atomic
+// operation.
 void mark_ids(int64_t count, const int32_t* ids, Word* words) {
     bfsbench::parallel_slices(count, bfsbench::worker_count(count), [=](int, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -42,7 +43,8 @@ void mark_ids(int64_t count, const int32_t* ids, Word* words) {
     });
 }
 
-// Stores the rank of every word. Returns how many ids occur.
+// Stores `rank` of every word: the number of marked ids in all earlier words. Returns the number of different
+// ids.
 int64_t rank_words(int64_t count, Word* words) {
     int64_t rank = 0;
     for (int64_t w = 0; w < count; ++w) {

@@ -1,10 +1,10 @@
 // Components and distances of a graph, taken as undirected.
 //
 // A search runs level by level. It pushes small levels: it visits the neighbours of each vertex in the queue.
-// Their rows lie anywhere in memory, so the search prefetches the next ones. It pulls large levels on all
-// cores: each unseen vertex looks for a neighbour in the level and stops at the first. Pulling reads rows in
-// order and skips most arcs (Beamer, Asanovic and Patterson, "Direction-optimizing breadth-first search",
-// 2012).
+// The rows of these vertices lie anywhere in memory, so the search prefetches rows. The search pulls large
+// levels on all cores: each unseen vertex looks for a neighbour in the level, and stops when it has found one.
+// Pulling reads rows in order and skips most arcs (Beamer, Asanovic and Patterson, "Direction-optimizing
+// breadth-first search", 2012).
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -141,8 +141,8 @@ void reach(const Arcs* arcs, const Scratch* scratch, int32_t start, Reach* resul
     *result = Search{*arcs, *scratch}.run(start);
 }
 
-// Returns the number of components, and stores the search of the largest from its first vertex. scratch->seen
-// must be zero.
+// Returns the number of components. Stores in `largest` the result of a search of the largest component from
+// its first vertex. scratch->seen must be zero.
 int64_t components(const Arcs* arcs, const Scratch* scratch, Reach* largest) {
     const Search search{*arcs, *scratch};
     int64_t count = 0;

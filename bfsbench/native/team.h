@@ -1,8 +1,9 @@
 // A team of threads that stay alive between parallel loops.
 //
-// Starting threads takes tens of microseconds, longer than many levels of a search. So a team starts them
-// once. After a loop, members first spin, because the next loop usually follows at once, and then sleep. A
-// loop does not wait for members that have not joined it: they may be asleep, or their core may be busy.
+// Starting threads takes tens of microseconds, longer than many levels of a search. So a team starts its
+// threads once. After a loop, members spin for a while, because the next loop usually follows immediately, and
+// then sleep. A loop does not wait for members that have not joined it, because these members may be asleep, or
+// their cores may be busy.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +98,8 @@ class Team {
     }
 
     // Wakes sleeping members. The caller has changed the epoch before it reads sleepers_. A member increments
-    // sleepers_ before it reads the epoch. So at least one of the two sees the change of the other.
+    // sleepers_ before it reads the epoch. So the caller sees the new sleeper, or the member sees the new
+    // epoch.
     void wake() {
         if (sleepers_.load() == 0) return;
         std::lock_guard<std::mutex> guard(mutex_);
@@ -128,7 +130,7 @@ class Team {
     std::vector<std::thread> others_;
     const Body* body_ = nullptr;
     std::atomic<bool> stopping_{false};
-    // state_ and sleepers_ have a cache line each, because members spin on one while the other changes.
+    // state_ and sleepers_ have separate cache lines, because members spin on state_ while sleepers_ changes.
     alignas(64) std::atomic<uint64_t> state_{0};
     alignas(64) std::atomic<int> sleepers_{0};
     std::mutex mutex_;

@@ -65,11 +65,11 @@ class DeviceGraph:
         return self._expected[2]
 
     def preparation_ms(self, prepare: Callable[[], None], layout: tuple[str, ...]) -> tuple[float, float]:
-        """Call ``prepare`` of a search that reads the layouts in ``layout``. Returns its times in ms of
-        preparation and of compilation.
+        """Call ``prepare``, which prepares a search. ``layout`` names the arrays that the search reads.
+        Returns the times in ms of preparation and of compilation.
 
-        The preparation time is that of a first search on this graph. It includes the time of parts that
-        earlier searches have already uploaded or made. It does not include compilation.
+        The preparation time is the time that the first search on this graph would take. It includes the time
+        of parts that earlier searches have already uploaded or made. It does not include compilation.
         """
         self._used, self._nested_ms = set(), 0.0
         started, compiled = time.perf_counter(), self.device.compile_ms

@@ -63,7 +63,7 @@ class Knob:
     minimum: float | None = None
     maximum: float | None = None
     compile_time: bool = False
-    """Whether the value is compiled into the kernel as a macro of this name, instead of passed to it."""
+    """True if the value is compiled into the kernel as a macro of this name, instead of passed to it."""
     changed: tuple[KnobValue, ...] = ()
     """The values that change the authors' algorithm. Verdicts on papers tell them apart."""
 
@@ -172,9 +172,9 @@ class Variant(ABC):
     ``number``.
     """
     host: ClassVar[bool] = False
-    """Whether the variant is a native CPU program, which has no grid and block."""
+    """True if the variant is a native CPU program, which has no grid and block."""
     launched: ClassVar[bool] = True
-    """Whether a grid and a block are chosen for the variant. False if it has none or chooses its own."""
+    """True if a grid and a block are chosen for the variant. False if it has none or chooses its own."""
     usual_block: ClassVar[int] = 256
     """Default number of threads per block."""
     preprocess_ms: float = 0.0
@@ -316,7 +316,7 @@ class KernelSetup:
     graph: DeviceGraph
     """The graph's arrays on a device."""
     grid: int | None
-    """Most blocks that a launch may have. None for as many as the work needs."""
+    """Most blocks that a launch may have. None stands for the number of blocks that the work needs."""
     block: int
     """Threads per block."""
     knobs: Mapping[str, KnobValue]
@@ -333,7 +333,7 @@ class KernelProgram(Variant):
     structs: ClassVar[tuple[type[Struct], ...]] = ()
     """Structs that the kernels declare too, besides the structs of base classes."""
     whole_warps: ClassVar[bool] = False
-    """Whether the kernels need blocks of whole warps. Other blocks are refused."""
+    """True if the kernels need blocks of whole warps. Other blocks are refused."""
     kernel_files: ClassVar[tuple[str, ...]] = ()
     """Names of the ``.cu`` files with the kernels, without suffix. By default the variant's name."""
 
@@ -348,7 +348,7 @@ class KernelProgram(Variant):
         self.host_graph = setup.graph.host_graph
         self.num_vertices = self.host_graph.num_vertices
         self.num_edges = self.host_graph.row_offsets.dtype.type(self.host_graph.num_edges)
-        """Its dtype is that of the kernels' ``offset_t``."""
+        """Its dtype is the type ``offset_t`` of the kernels."""
         self.grid = setup.grid
         self.block = setup.block
         self.knob = setup.knobs

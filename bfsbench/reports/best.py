@@ -94,7 +94,7 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Recorded) -> pd.DataFr
 def _times_best(kind: Kind) -> pd.DataFrame:
     """Returns ``times_best`` of each search: its time divided by the best time of the graph.
 
-    Searches that lack a time from some source are left out; see ``comparable``. The values are NaN for
+    Searches without a time from some source are left out (see ``comparable``). The values are NaN for
     emulated kernels.
     """
     whole = fastest(comparable(kind.rows, kind.family), SETTING)
@@ -115,7 +115,7 @@ def _is_emulated(kind: Kind) -> bool:
 def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     """Returns sums over the steps of a run for each configuration, as the median over its sources.
 
-    A sum is NaN if some step lacks the number.
+    A sum is NaN if the number of some step is missing.
     """
     of_run = steps.groupby([*_POINT, "source"], dropna=False)
     complete = of_run[names].count().eq(of_run.size(), axis=0)

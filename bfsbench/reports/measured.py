@@ -92,7 +92,7 @@ class TimedRows:
 
     @property
     def emulated(self) -> bool:
-        """Whether the rows are of kernels that the CPU emulated."""
+        """True if the rows are of kernels that the CPU emulated."""
         return self.suffix.endswith(EMULATED)
 
     @property

@@ -53,7 +53,8 @@ _NOTE_ON_GRAPHS = (
     "times of one search alone, and those searched from another number of sources than most, are left out."
 )
 _NOTE_ON_MISSING = (
-    "Searches that lack graphs stand apart: their x best is a mean over fewer, perhaps easier ones."
+    "Searches without times on some graphs have a separate table. Their x best is a mean over fewer graphs, "
+    "which may be easier."
 )
 _NOTE_ON_FAILED = "failed: on how many graphs it was run and has no time, or not from all sources."
 _NOTE_ON_PREPARATION = "prepare ms: the median over graphs, once a graph; not part of the ratios."
@@ -188,8 +189,8 @@ def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
 def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     """Returns the mean ratios of each search's times to the times of the search ``first``.
 
-    Graphs that lack a time of either search are left out. ``times_first`` is the geometric mean for the
-    fastest repeats, and ``median_times_first`` is the geometric mean for the median repeats.
+    Graphs without times of both searches are left out. ``times_first`` is the geometric mean for the fastest
+    repeats, and ``median_times_first`` is the geometric mean for the median repeats.
     """
     import numpy as np
 
@@ -222,7 +223,7 @@ def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str
 def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:
     """Yields the tables that people read first, with one line per search.
 
-    Searches that lack graphs have a table of their own. ``names`` are short names of graphs.
+    Searches without times on some graphs have a separate table. ``names`` are short names of graphs.
     """
     overall = frame[frame["family"] == ALL].astype({"best_percent": "int64"})
     where = ["device"] if overall.groupby("backend")["device"].nunique().max() > 1 else []

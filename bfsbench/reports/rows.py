@@ -59,7 +59,8 @@ class Kind:
     rows: pd.DataFrame
 
     def configurations(self) -> pd.DataFrame:
-        """Returns one row per configuration, combined over sources. See the function ``configurations``."""
+        """Returns one row per configuration, combined over sources, as the function of this module makes
+        it."""
         return configurations(self.rows, self.family)
 
     @cached_property
@@ -146,8 +147,9 @@ def select(
 ) -> pd.DataFrame:
     """Returns the rows of these graphs, variants and backends. An empty list selects all.
 
-    A graph's name may lack its direction, or everything behind any colon. It then selects all graphs that
-    begin so. A variant may be named by an alias. Raises UsageError for a name that no row has.
+    A graph may be named without its direction, or without everything behind any colon. Such a name selects
+    all graphs whose names begin with it. A variant may be named by an alias. Raises UsageError for a name
+    that no row has.
     """
     have = set(rows["graph"])
     wanted = [_graphs_called(name, have) for name in graphs]
@@ -312,9 +314,9 @@ def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
 
 
 def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:
-    """Returns the best configurations of those graphs that were searched from the usual number of sources.
-
-    The usual number is the one that most graphs have. This keeps graphs of another sweep out of a ranking.
+    """Returns the best configurations of graphs that were searched from the usual number of sources. The
+    usual number is the number of sources that most graphs have. This keeps graphs of another sweep out of a
+    ranking.
     """
     if best.empty:
         return best
@@ -366,9 +368,9 @@ def comparable(
 
 
 def counting_sources(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the sources of each graph whose times are compared, one graph and source per row.
+    """Returns the sources whose times are compared, with one row per graph and source.
 
-    ``comparable`` says how these sources are chosen.
+    The docstring of ``comparable`` says how these sources are chosen.
     """
     import pandas as pd
 

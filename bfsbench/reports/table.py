@@ -50,7 +50,7 @@ class Table:
     legend: tuple[str, ...] = ()
     """Notes for readers of the drawings, on what the drawings show."""
     heat: bool = False
-    """Whether the numbers right of the first column are times, which are shaded by their ratio to the
+    """True if the numbers right of the first column are times, which are shaded by their ratio to the
     smallest."""
 
     @classmethod
@@ -329,7 +329,8 @@ _LATEX_HEAD = "% In the preamble: \\usepackage{booktabs}\n"
 
 
 def _latex(table: Table) -> Iterable[str]:
-    """Yields the LaTeX text of a table: the notes as comments, then one floating table for each drawing.
+    """Yields the LaTeX text of a table: the notes as comments, and then floating tables. There is one of them
+    for each table in ``drawings``, into which a wide table is split.
 
     Captions repeat the notes that name a statistic, because comments are not printed.
     """

@@ -31,8 +31,9 @@ def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
-    """Says that tables ``above`` have the same searches on the same graphs by other rows, hence with other
-    numbers. Names the files of these rows and their numbers of sources. Empty if there are none."""
+    """Returns a sentence if tables ``above`` show searches of this table on its graphs from other rows, and
+    so with other numbers. The sentence names the files of these rows and their numbers of sources. Otherwise
+    returns ""."""
     found: dict[str, set[int]] = {}
     counts: set[int] = set()
     rows_here = _rows_of_places(here)
@@ -47,7 +48,7 @@ def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
     if not found:
         return ""
     files = ", ".join(f"`{file.split('/')[-1]}` ({_sources(found[file])})" for file in sorted(found))
-    return f" Tables above have these searches by other rows: {files}; here {_sources(counts)}."
+    return f" Tables above use different rows of these searches: {files}. This table has {_sources(counts)}."
 
 
 def _sources(counts: Iterable[int]) -> str:

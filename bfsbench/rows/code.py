@@ -38,8 +38,7 @@ def code_of(point: Point) -> str:
 def is_outdated(row: Mapping[str, str], point: Point) -> bool:
     """Return whether the code of a row's point has changed since the row was taken.
 
-    Returns False if this is unknown: rows of older files have no hash, and this machine may lack the
-    compiler.
+    Returns False if this is unknown: rows of older files have no hash, and the compiler may be missing.
     """
     now = code_of(point) if row["code"] else ""
     return bool(now) and row["code"] != now
@@ -53,7 +52,7 @@ def code_hash(
     It covers every kernel file with all its headers, or the native program, or the files that an entry runs.
     It also covers the modules of the host loop, macros, and the compiler's version and options. It does not
     cover grid, block and run-time knobs. ``nvcc`` is the version of another machine's compiler; by default
-    this machine's compiler is asked. Returns "" if this machine lacks the compiler or a file.
+    this machine's compiler is asked. Returns "" if the compiler or a file is missing.
     """
     macros = tuple(
         (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time
@@ -96,8 +95,8 @@ def _program(variant: type[Variant]) -> Iterator[Path]:
 
 
 def _host_modules(variant: type[Variant]) -> Iterator[Path]:
-    """Yield the modules of a variant's class and its bases, and the modules of variants that they import
-    from.
+    """Yield the files of the modules that define a variant's class and its base classes. Also yield the files
+    of modules of variants from which these modules import.
     """
     names = {base.__module__ for base in variant.__mro__ if _is_host(base.__module__)}
     for name in sorted(names):

@@ -96,7 +96,7 @@ ADDED = {
     **{"program": "", "clock": "", "covers": "", "host_mib": "", "device_mib": ""},
     "source_id": "",
 }
-"""Columns that older files lack, and the values that the rows of these files get."""
+"""Columns that are missing in older files, and the values that the rows of these files get."""
 
 AMOUNTS = (
     *("search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms", "compile_ms"),

@@ -287,7 +287,7 @@ class KnownRows(Sequence[KnownRow]):
         """Open the file at ``path``.
 
         ``header`` is its first line. ``columns`` are the columns of its rows, including columns of ADDED that
-        the header lacks. ``texts`` holds the columns _BRIEF.
+        are missing in the header. ``texts`` holds the columns _BRIEF.
         """
         self.columns = tuple(columns)
         self.header = tuple(header)
@@ -343,7 +343,7 @@ class KnownRows(Sequence[KnownRow]):
     def relaid(self, columns: Sequence[str]) -> Iterator[bytes]:
         """Yield all rows as lines of a file with other columns, several lines at a time.
 
-        Columns that this file lacks get their default from ADDED, or are empty.
+        Columns that are missing in this file get their default from ADDED, or are empty.
         """
         places = {name: place for place, name in enumerate(self.header)}
         more = [ADDED.get(name, "") for name in columns if name not in places]

@@ -67,9 +67,9 @@ class ResultWriter:
     """Appends rows to a result file, or to another file with ``columns``. When ``append`` returns, rows are
     on disk.
 
-    ``rows`` are the rows that the file had at the beginning. A file that lacks columns of ADDED gets them.
-    Raises UsageError if the file has rows and ``resume`` is false, if it cannot be written, or if another run
-    writes it. Raises InputError if it is not a result file of this schema.
+    ``rows`` are the rows that the file had at the beginning. Columns of ADDED that are missing in the file
+    are added to it. Raises UsageError if the file has rows and ``resume`` is false, if it cannot be written,
+    or if another run writes it. Raises InputError if it is not a result file of this schema.
     """
 
     def __init__(self, path: Path, *, resume: bool, columns: Sequence[str] = COLUMNS) -> None:
@@ -253,8 +253,8 @@ def read_header(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
     """Return all rows of a result file as text, or of a file of another ``kind`` with ``columns``.
 
-    Columns of ADDED that the file lacks are filled in. Raises InputError if the file cannot be read, has
-    other columns, or has a row of another length.
+    Missing columns of ADDED are filled in. Raises InputError if the file cannot be read, has other columns,
+    or has a row of another length.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:

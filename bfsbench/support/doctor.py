@@ -65,7 +65,7 @@ class Check:
     fix: str = ""
     """The command that repairs the checked part; empty if ``state`` is ok."""
     required: bool = True
-    """Whether the section fails if this check fails."""
+    """True if the section fails if this check fails."""
 
 
 @dataclass(frozen=True)

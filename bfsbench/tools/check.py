@@ -85,7 +85,7 @@ class Report:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing has to be fixed."""
+        """True if there are no failures and no findings that have to be fixed."""
         return not self.undeclared and not self.failures
 
 
@@ -110,11 +110,12 @@ class Found:
 def check(
     variant: type[Variant], axes: Axes, graphs: Sequence[GraphName], seeds: int, begin: Callable[[], None]
 ) -> Report:
-    """Runs a variant under every seed on every graph that its family accepts. Returns the findings.
+    """Runs a variant with the seeds 1 to ``seeds`` on every graph that its family accepts. Returns the
+    findings.
 
     The grids and blocks come from ``axes``, or from LAUNCHES if ``axes`` has none. ``begin`` is called before
-    each run. The runs take place in a child process. If a kernel ends that process, this is the only failure
-    in the report. Raises UsageError for a variant without kernels, for an unknown graph, and for knobs out of
+    each run. The runs take place in a child process. If a kernel ends that process, the report contains only
+    this failure. Raises UsageError for a variant without kernels, for an unknown graph, and for knobs out of
     range.
     """
     if not issubclass(variant, KernelProgram):
@@ -186,7 +187,8 @@ def usual_graphs(variant: type[Variant], axes: Axes) -> list[GraphName]:
 
 
 def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[GraphName], seeds: int) -> int:
-    """Returns the number of runs that ``check`` makes, unless the variant's family refuses some graphs."""
+    """Returns the most runs that ``check`` makes. It makes fewer runs if the variant's family refuses
+    graphs."""
     return len(graphs) * len(knob_settings(variant, axes.knobs, {})) * seeds
 
 

@@ -151,7 +151,7 @@ _BOUND = 2**30
 def _additions(name: str, device: Device, block: int) -> Trial:
     """Returns a trial of additions and minima.
 
-    It runs as many blocks of ``block`` threads as the device holds at once.
+    The trial runs blocks of ``block`` threads, up to the number that the device holds at once.
     """
     program = kernel(device, name)
     blocks = program.resident_blocks(block)

@@ -50,7 +50,7 @@ def all_variants() -> dict[str, type[Variant]]:
 
 
 def all_families() -> dict[str, Family]:
-    """Returns all families by name, including the families of those user modules that could be loaded."""
+    """Returns all families by name, including the families of user modules that could be loaded."""
     return dict(look().families)
 
 

@@ -113,7 +113,7 @@ def levels_to_thousands(graph: Graph, most: int) -> int:
 
 def _levels_from(graph: Graph, start: int, most: int) -> int | None:
     """Returns how many levels a search from ``start`` takes to reach 4,096 vertices. The result is at most
-    ``most`` + 1. Returns None if the search ends before it has reached so many vertices."""
+    ``most`` + 1. Returns None if the search ends before it has reached 4,096 vertices."""
     seen = frontier = np.array([start], np.int32)
     for level in range(1, most + 1):
         share = _ARCS // len(frontier)
@@ -299,8 +299,8 @@ class Adaptive(OneLaunchVariant):
     records_fit = True
     """False if there was no memory for the rows as records, and the user had not asked for them."""
     largest_cluster = _LARGEST_CLUSTER
-    """The most blocks of a cluster. It is lowered where the device has no room for so many blocks
-    together."""
+    """The most blocks of a cluster. A device without room for a cluster of this size gets smaller
+    clusters."""
 
     def cluster_size(self) -> int:
         """Returns the number of blocks of a cluster: the value of the knob CLUSTER_SIZE, unless that is 0.

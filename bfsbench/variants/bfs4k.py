@@ -34,7 +34,8 @@ class Bfs4k(KernelVariant):
     """The search of Busato and Bombieri, "BFS-4K", IEEE TPDS 2015.
 
     The single-block kernel runs levels with small frontiers in one block, and the multi-block kernel runs all
-    others. ``--block`` sets the threads of the single-block kernel, and K6 those of the multi-block kernel.
+    others. ``--block`` sets the threads of the single-block kernel, and K6 sets the threads of the
+    multi-block kernel.
 
     These choices are not in the paper:
 

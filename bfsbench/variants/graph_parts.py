@@ -304,8 +304,8 @@ class GraphParts:
     """int32: the vertex at each place, or -1 if there is none."""
     number: int
     hops: int
-    """Arcs between a part and its farthest ghosts. A block can run as many levels before it reads the ghosts
-    again."""
+    """Arcs between a part and its farthest ghosts. A block can run this number of levels before it reads the
+    ghosts again."""
     most_ids: int
     """The number of local ids of the largest part, a multiple of PLACES."""
     milliseconds: float

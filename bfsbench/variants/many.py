@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 WIDTHS = (64, 128, 256, 512, 1024)
 _MAX_POLLS = 1 << 27
-"""Number of times that a block looks for the others at a barrier before it gives up. This takes a minute or
-more."""
+"""Number of times that a block polls a barrier before it gives up. This takes a minute or more."""
 
 
 class Measures(Struct):

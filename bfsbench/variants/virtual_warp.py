@@ -10,8 +10,8 @@ class VirtualWarp(LevelKernelVariant):
     """Springer's virtual warp-centric kernel, after Hong et al. 2011.
 
     The printed kernel has an error, which is corrected here. It distributes the vertices by threads, so a
-    virtual warp at the end of the graph may lack some of its threads. Then every W_SZ-th neighbour is missed.
-    Here the number of items is rounded up to whole virtual warps.
+    virtual warp at the end of the graph may have fewer than W_SZ threads. Then every W_SZ-th neighbour is
+    missed. Here the number of items is rounded up to whole virtual warps.
     """
 
     name = "virtual_warp"

@@ -75,8 +75,8 @@ __device__ __noinline__ void end_search(const bfs &search, const unsigned *reach
 }
 
 // Store "unreached" for vertices without in-neighbours, and clear their bits in `open`. All blocks outside the first
-// cluster must call it, while the first cluster runs the first levels. The call also brings offsets into the L2 cache
-// for pulled levels. With MANY_VERTICES, open_word does this work.
+// cluster must call it, while the first cluster runs the first levels. Reading the offsets also brings them
+// into the L2 cache for pulled levels. With MANY_VERTICES, open_word does this work.
 __device__ __noinline__ void close_unreachable(const bfs &search, unsigned source) {
     const unsigned busy = CLUSTER_SIZE * blockDim.x / 32, warp = global_thread() / 32, warps = grid_threads() / 32;
     mark_rows(search.column_offsets, search.num_vertices, search.open, warp - busy, warps - busy,
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         course begin = {};
         begin.left = {search.num_entered, search.num_edges, 1, 0};
         begin.step = first_step;
-        begin.last = QUEUE;  // for the next call of decide() only: after QUEUE it learns nothing
+        begin.last = QUEUE;  // only for the next call of decide(), which learns nothing from a QUEUE step
         at = begin;
         result = {};
         decide(search, at, {});
@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case END: end_search(search, complete, visited, MANY_VERTICES && at.pulled); return;
         case FAIL: return;
         }
-        if (at.uses_lists())  // after QUEUE, `level` is that of the listed vertices already
+        if (at.uses_lists())  // after QUEUE, `level` is already the level of the listed vertices
             queue_claimed(search, shared.push, step + 1, at.next == QUEUE ? level : level + 1, at.next == LIST, result);
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -145,6 +145,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             if (at.uses_lists()) clear(shared.push, at.share, at.queues_list());
         }
         __syncthreads();
-        if (global_thread() == grid_threads() - 1) prepare_step(search, records, at);  // its warp has least to do
+        // The grid's last warp has the least work.
+        if (global_thread() == grid_threads() - 1) prepare_step(search, records, at);
     }
 }

@@ -1,5 +1,5 @@
-// The answer of a search for each vertex: its level or, with TREE, its parent. Callers pass both values where they know
-// them. The compiler removes the value that is not stored.
+// The answer of a search for each vertex: its level or, with TREE, its parent. Callers pass the level and,
+// where they know it, the parent. The compiler removes the value that is not stored.
 #pragma once
 
 #include "graph.cuh"
@@ -27,8 +27,8 @@ struct answer_of<true> {
 };
 typedef answer_of<TREE> search_answer;
 
-// Returns whether any lane of a warp has found a parent. With TREE, `parent` becomes that of the first such lane, in
-// all lanes.
+// Returns whether any lane of a warp has found a parent. With TREE, `parent` in all lanes becomes the parent
+// that the first of these lanes has found.
 __device__ __forceinline__ bool any_parent(bool found, int &parent) {
     if (!TREE) return __any_sync(ALL_LANES, found);
     const unsigned lanes = __ballot_sync(ALL_LANES, found);

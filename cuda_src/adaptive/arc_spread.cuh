@@ -1,10 +1,11 @@
-// Estimates of what a level will find: from what is unreached, and from what earlier levels found. Approximate
-// divisions suffice. All blocks get the same results, because they execute the same instructions on the same numbers.
+// Estimates of how many vertices and arcs a level will find. They follow from the numbers of unreached vertices
+// and arcs, and from the numbers that earlier levels found. Approximate divisions suffice. All blocks get equal
+// results, because they execute equal instructions on equal numbers.
 #pragma once
 
 #include "tally.cuh"
 
-// Reciprocals of the vertices and arcs that a level is expected to find: learn() multiplies by them.
+// Reciprocals of the numbers of vertices and arcs that a level is expected to find. learn() multiplies by them.
 struct expected_find {
     float per_vertex, per_arc;
 };
@@ -19,9 +20,10 @@ __device__ __forceinline__ bool outgrows(float size, float before, float small) 
 struct arc_spread {
     static constexpr float LEAST = 0.02f;  // a lower bound of `spread`
 
-    long long unreached, unexplored;  // vertices, and their arcs; may fall below 0: a cluster counts parts for vertices
-    float spread;  // vertices that the last level found, as a share of those expected
-    float cover;   // arcs of the vertices found, as a share of those expected, averaged over levels; 0 if unknown
+    // Unreached vertices, and their arcs; may fall below 0, because a cluster reports parts as vertices.
+    long long unreached, unexplored;
+    float spread;  // vertices that the last level found / vertices that it was expected to find
+    float cover;   // arcs of found vertices / expected arcs, averaged over levels; 0 if unknown
 
     __device__ __forceinline__ float rows() const { return fmaxf((float)unreached, 0); }
     __device__ __forceinline__ float arcs() const { return fmaxf((float)unexplored, 0); }
@@ -31,7 +33,8 @@ struct arc_spread {
         const float hits = __fdividef((float)edges * arcs(), (float)all_edges);
         return __fdividef(hits, hits + rows() + 1);
     }
-    // Returns what a level finds if it expands `expanded` edges, and if arcs are spread evenly.
+    // Returns the numbers of vertices and arcs that a level finds if it expands `expanded` edges, and if arcs
+    // are spread evenly.
     __device__ __forceinline__ expected_find expected(edge_t expanded, edge_t all_edges) const {
         const float met = met_by(expanded, all_edges);
         return {__fdividef(1, rows() * met + 1), __fdividef(1, arcs() * met + 1)};

@@ -1,6 +1,7 @@
 // Vertices that the threads of a block have claimed lately, in a hash table in shared memory. In web crawls, many rows
-// lead to one vertex. All lanes that look before its bit is set would send an atomic to one word. This table stops most
-// of them. It is never cleared within a search, because a claimed vertex stays reached.
+// lead to one vertex. All lanes that look before the vertex's bit is set would send an atomic to one word. The
+// table stops most of these atomics. The table is never cleared within a search, because a claimed vertex stays
+// reached.
 #pragma once
 
 #include "graph.cuh"

@@ -8,9 +8,10 @@ __device__ __forceinline__ unsigned tail_bits(unsigned num_vertices) {
     return num_vertices % 32 ? ALL_LANES << num_vertices % 32 : 0;
 }
 
-// Visit the vertices of a bitmap: for all threads of all blocks. Each lane calls bits_of(w, there); `there` is false
-// for a lane without a word. For each word whose result is not 0, all lanes of the warp call visit(set, v), each for
-// one vertex of the word. Words are spread over all warps of the grid, so that a small bitmap uses all of them.
+// Visit the vertices of a bitmap. All threads of all blocks must call it. Each lane calls bits_of(w, there) to
+// get a word; `there` is false for a lane without a word. For each result that is not 0, all lanes of the warp
+// call visit(set, v), each lane for one vertex v of the word. Words are spread over all warps of the grid, so
+// that a small bitmap uses all of them.
 template <class BitsOf, class Visit>
 __device__ __forceinline__ void visit_bitmap(unsigned words, BitsOf bits_of, Visit visit) {
     const unsigned warps = grid_threads() / 32, few = min((words + warps - 1) / warps, 32u), lane = threadIdx.x % 32;
@@ -23,9 +24,10 @@ __device__ __forceinline__ void visit_bitmap(unsigned words, BitsOf bits_of, Vis
     }
 }
 
-// Claim: set bits of a word, if `mine`. Returns the word before, or all bits if not `mine`. The first thread to set a
-// bit has claimed its vertex, since atomics on one word have one order. The instruction is predicated instead of
-// branched around, so that several claims of a thread are in flight together.
+// Claim vertices: set `bits` of a word, if `mine`. Returns the word's previous value, or all bits set if not
+// `mine`. The first thread to set a bit has claimed its vertex, since atomics on one word have one order. The
+// instruction is predicated instead of branched around, so that several claims of a thread are in flight
+// together.
 __device__ __forceinline__ unsigned set_bits(bool mine, unsigned *word, unsigned bits) {
     unsigned before = ALL_LANES;
     asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; @p atom.relaxed.gpu.global.or.b32 %0, [%2], %3;}"
@@ -39,8 +41,9 @@ __device__ __forceinline__ unsigned set_bit(bool mine, unsigned *bitmap, int v) 
     return set_bits(mine, &bitmap[v / 32u], 1u << v % 32);
 }
 
-// Look at a word, possibly through the L1 cache, so the value may be old. Only claims set bits in the meantime, so a
-// bit that shows was claimed, and an unset bit is followed by a claim.
+// Returns a word of the bitmap, which may be an old value from the L1 cache. During a level only claims set
+// bits. So the vertex of a set bit has been claimed. If a bit is not set, the caller must still claim the
+// vertex.
 __device__ __forceinline__ unsigned look(const unsigned *word) {
     unsigned value;
     // benign race: a look may miss a claim
@@ -48,13 +51,13 @@ __device__ __forceinline__ unsigned look(const unsigned *word) {
     return value;
 }
 
-// Claims of a warp. Neighbouring lanes that need the same word form a group, and the last lane of the group makes one
-// atomic for all. The column indices of a row are sorted, so in web crawls groups are large.
+// Claims of a warp. Neighbouring lanes that need one word form a group, and the last lane of the group makes
+// one atomic for the whole group. The column indices of a row are sorted, so in web crawls groups are large.
 struct joint_claim {
-    unsigned bits;    // wanted by this lane and earlier lanes of its group
-    unsigned before;  // wanted by earlier lanes alone: they win a vertex that several lanes want
+    unsigned bits;    // bits of the vertices that this lane and earlier lanes of its group claim
+    unsigned before;  // bits that earlier lanes of the group claim: the earliest lane wins a vertex
     unsigned last;    // the last lane of the group
-    unsigned found;   // in the last lane: the word before the claim
+    unsigned found;   // in the last lane: the word's value before the claim
 
     __device__ __forceinline__ void ask(unsigned *visited, bool mine, int v) {
         const unsigned lane = threadIdx.x % 32, word = v / 32u;
@@ -73,22 +76,23 @@ struct joint_claim {
         if (lane == first) before = 0;
         found = set_bits(lane == last && bits, &visited[word], bits);
     }
-    // Whether this lane has claimed its vertex.
+    // Returns whether this lane has won its vertex.
     __device__ __forceinline__ bool won(bool mine, int v) const {
         const unsigned set = before | __shfl_sync(ALL_LANES, found, last);
         return mine && !(set >> v % 32 & 1);
     }
 };
 
-// Returns whether the lane before this one needs the same word. All lanes of a warp must call it. A lane whose `mine`
-// is false uses ~threadIdx.x, which is not the index of any word.
+// Returns whether the previous lane needs the word that this lane needs. All lanes of a warp must call it. A
+// lane whose `mine` is false uses ~threadIdx.x, which is not the index of any word.
 __device__ __forceinline__ bool same_word_as_before(bool mine, int v) {
     const unsigned word = mine ? v / 32u : ~threadIdx.x, previous = __shfl_up_sync(ALL_LANES, word, 1);
     return threadIdx.x % 32 > 0 && word == previous;
 }
 
-// Claim `count` vertices per lane. Leaves in `mine` those that this lane has claimed. All lanes of a warp must call it.
-// Joint claims cost about 50 instructions, so they are made only if some lanes share a word.
+// Claim up to `count` vertices per lane: v[k] if mine[k]. On return, mine[k] says whether this lane has won
+// v[k]. All lanes of a warp must call it. Joint claims cost about 50 instructions, so they are made only if
+// some lanes share a word.
 template <int count>
 __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], const int (&v)[count]) {
     bool together = false;
@@ -104,8 +108,9 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
     }
 }
 
-// The words of a bitmap that a block works on at a time: `words` of its own, from its `first`-th on. Blocks own runs of
-// `run` words in turn, and `run` is a power of two. A slot is the index of a bit among the words at hand.
+// The words of a bitmap that a block works on at a time. Runs of `run` words belong to the blocks in turn;
+// `run` is a power of two. The block works on `words` of its own words, from its `first`-th on. A slot is the
+// index of a bit among these words.
 template <unsigned run>
 struct word_share_by {
     unsigned first, words;

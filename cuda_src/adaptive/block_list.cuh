@@ -6,7 +6,7 @@
 template <unsigned capacity>
 struct block_list {
     int entries[capacity];
-    unsigned size;  // places requested so far, including those of refused appends
+    unsigned size;  // places requested so far, including places of refused appends
     unsigned end;   // the least place at which a refused append would have begun; entries before it are valid
 
     // Empty the list. One thread of the block calls it.
@@ -14,8 +14,8 @@ struct block_list {
     // Returns the number of entries. A barrier of the block must come before.
     __device__ __forceinline__ unsigned listed() const { return min(size, end); }
     __device__ __forceinline__ bool all_fit() const { return size <= capacity; }
-    // Append the numbers of a warp, all or none. Returns false if there is no room for all of them. All lanes of a warp
-    // must call it.
+    // Append either all numbers of a warp or none. Returns false if there is no room for all of them. All lanes
+    // of a warp must call it.
     template <int count>
     __device__ __forceinline__ bool append(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;
@@ -37,11 +37,13 @@ struct block_list {
     }
 };
 
-// Redistributes numbers of a warp: each lane brings several or none, and then takes at most one.
+// Redistributes numbers among the lanes of a warp. Each lane brings any count of numbers, and then takes at
+// most one number.
 struct warp_list {
     int entries[32];
 
-    // Returns the count of numbers. Stores them only if there are at most 32. All lanes of a warp must call it.
+    // Returns how many numbers the lanes bring. Stores the numbers only if there are at most 32. All lanes of a
+    // warp must call it.
     template <int count>
     __device__ __forceinline__ unsigned fill(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;
@@ -56,7 +58,8 @@ struct warp_list {
         __syncwarp();
         return total;
     }
-    // Returns this lane's number, or 0 if it is not `there`. All lanes of a warp must call it, once after each fill().
+    // Returns this lane's number, or 0 if `there` is false. All lanes of a warp must call it, once after each
+    // fill().
     __device__ __forceinline__ int take(bool there) const {
         const int entry = there ? entries[threadIdx.x % 32] : 0;
         __syncwarp();

@@ -1,13 +1,16 @@
 // The regime of small frontiers: one thread-block cluster runs level after level, with queues in its shared memory.
 //
-// A level is a chain of dependent accesses: part, column index, claim, offsets, place in a queue, barrier. The part,
-// the place and the barrier stay within the cluster. Each block owns many regions of neighbouring ids, and queues the
-// rows of vertices in them. So the blocks have about equal shares of a level, and read different pages of the graph.
+// A level is a chain of dependent accesses. A thread reads a part of a row, reads a column index, claims the
+// vertex, reads the offsets of its row, and reserves a place in a queue. Then it waits at the barrier. Parts,
+// places and the barrier are in the shared memory of the cluster. Each block owns many regions of neighbouring
+// ids, and queues the rows of the vertices in its regions. So the blocks get about equal numbers of parts in a
+// level, and read different pages of the graph.
 //
 // A row is spilled if a block's queue has no place for it. The cluster then stops after the level, and writes what is
-// left of the frontier to the queue in global memory. Spilled rows are mostly long, and a few warps may have found all
-// of them. So the block sets them aside, and all its warps cut them into parts when the cluster stops. A level that is
-// likely to find far too much is handed to all blocks before its expansion, because spilling is slow.
+// left of the frontier to the queue in global memory. Spilled rows are mostly long, and a few warps may have
+// found all of them. So each block keeps its spilled rows on a list, and all warps of the block cut these rows
+// into parts when the cluster stops. If a level is likely to find far more parts than the queues hold, the
+// cluster stops before this level, because spilling is slow. All blocks then expand the level.
 //
 // The host defines CLUSTER_PARTS, the capacity of one block's queue.
 #pragma once
@@ -23,10 +26,10 @@ __device__ __forceinline__ cluster_row whole_row(const bfs &, const cluster_row 
 #include "short_rows.cuh"
 #else
 typedef cluster_row found_row;
-constexpr bool MAY_BE_LONG = true;  // a row may have more parts than one lane writes
+constexpr bool MAY_BE_LONG = true;  // true if a row may have more parts than one lane writes
 __device__ __forceinline__ found_row row_behind(const bfs &search, int v) { return search.row_of<found_row>(v); }
 
-// The bitmap in which the cluster claims: the one of the whole search, in global memory.
+// The bitmap in which the cluster claims vertices: the bitmap of reached vertices in global memory.
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;
@@ -37,12 +40,12 @@ struct cluster_bitmap {
 };
 #endif
 
-// The ways in which a block expands its share of a level.
-// narrow: at most one arc per thread. It claims without a look, and reads offsets while the claim is in flight, even if
-// another thread wins. So the chain is short.
-// crowded: more arcs. It looks before it claims, and reads offsets only of claimed vertices. So accesses are few.
-// lone: the first block runs the level alone, and keeps what it finds in its own queue.
-// taken: parts come from global memory, or the source. The block keeps them, except long rows.
+// The modes in which a block expands its parts of a level. narrow_level: at most one arc per thread. A thread
+// claims without a look, and reads offsets while the claim is in flight, even if another thread wins the
+// vertex. So the chain of accesses is short. crowded_level: more arcs. A thread looks before it claims, and
+// reads the offsets of claimed vertices only. So it makes fewer accesses. lone_level: the first block runs the
+// level alone, and keeps the parts that it finds in its own queue. taken_level: the frontier comes from global
+// memory or is the source. The block keeps its parts, except parts of long rows.
 struct narrow_level { enum { ARCS = 1, LOOKS = false, KEEPS = false, ALONE = false }; };
 struct crowded_level { enum { ARCS = 2, LOOKS = true, KEEPS = false, ALONE = false }; };
 struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }; };
@@ -56,23 +59,25 @@ struct cluster_queues {
     in_turn<part[CLUSTER_PARTS], 2> parts;
     rows_aside<SPILLED_ROWS> spilled;
     in_turn<unsigned, 3> sizes;  // places requested in the queue of a level; above its capacity if rows were spilled
-    in_turn<int, 2> overflow;    // whether a row of a level has been spilled by any block
+    in_turn<int, 2> overflow;    // true if a row of a level has been spilled by any block
     in_turn<pause_kind, 2> pause;
-    unsigned total;              // parts of the level expanded last, in the whole cluster; 0 if unknown
-    float growth;                // `total` by the total of the level before; at first the mean degree, or 1
-    unsigned tiny_levels;        // how many levels in a row, up to that one, were tiny
+    unsigned total;              // number of parts of the latest level, in the whole cluster; 0 if unknown
+    float growth;                // `total` divided by the previous level's total; at first the mean degree, or 1
+    unsigned tiny_levels;        // number of tiny levels in a row, up to the level of `total`
     unsigned last;               // the level before which the cluster stops in any case
-    unsigned stopped, left;      // the level at which one block alone stopped, and its parts; ~0u if some were spilled
+    // The level at which one block alone stopped, and its number of parts, or ~0u after a spill.
+    unsigned stopped, left;
     unsigned place;              // where this block's parts begin in the queue in global memory
     edge_limit<next_frontier> limit;  // for spilled rows
-    block_tally given;           // what goes to global memory; other blocks learn its edges only
+    // Count of the rows that go to global memory; blocks outside the cluster learn only its edges.
+    block_tally given;
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
 };
 
-// Spill rows, at most one per lane. This sets the rows aside for global memory, and sets `overflow` in the first
-// `blocks` blocks. If the list of rows is full, the warp writes the parts to global memory itself. All lanes of a warp
-// must call it.
+// Spill rows, at most one per lane. All lanes of a warp must call it. Appends the rows to the block's list of
+// spilled rows, and sets `overflow` in the shared memory of the first `blocks` blocks. If the list is full, the
+// warp writes the rows' parts to the queue in global memory itself.
 __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, cluster_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
@@ -95,10 +100,10 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     own.spilled.keep(place, fit ? mine.begin : 0, fit ? edges : 0, first);
 }
 
-// Queue long rows in the cluster, at most one per lane. Their parts are dealt out to all blocks in turn, or to this
-// block if it is alone. Returns false if there is no room; reserved places then get empty parts. It does not try if
-// `warps` warps with as many parts would exceed `most`: the cluster would then stop anyway. All lanes of a warp must
-// call it.
+// Queue long rows in the cluster, at most one per lane. All lanes of a warp must call it. The parts go to the
+// queues of all blocks in turn or, if `alone`, to the queue of this block. Returns false if a queue has no
+// room, and writes empty parts to the places that it has reserved. Also returns false, without reserving
+// places, if `warps` times the parts of this warp exceed `most`, because the cluster would then stop anyway.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
@@ -124,9 +129,9 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     return fit;
 }
 
-// Queue rows for the next level: some per lane, each possibly empty. A row of at most 8 parts goes to the block
-// `target`; a longer one is dealt out by queue_long_rows, with its `warps` and `most`. A row that finds no room is
-// spilled. All lanes of a warp must call it.
+// Queue rows for the next level: some per lane, each possibly empty. A row of at most 8 parts goes to the queue
+// of the block `target`. queue_long_rows queues longer rows, and gets `warps` and `most`. A row for which a
+// queue has no room is spilled. All lanes of a warp must call it.
 template <class Level, class Row, int at_a_time>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
                                            const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,
@@ -155,7 +160,8 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
 }
 
 // Fill the queues of the cluster: with the source's row or, if `source` is negative, with `queued` parts from global
-// memory. Blocks take runs of eight parts in turn, and keep them, which needs no access to another block.
+// memory. Blocks take runs of eight parts in turn. Each block queues its parts in its own queue, which needs no
+// access to another block.
 __device__ __forceinline__ void take_frontier(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                               int step, unsigned level, unsigned queued, int source) {
     const unsigned most = source < 0 ? CLUSTER_SIZE * CLUSTER_PARTS : CLUSTER_PARTS;
@@ -175,7 +181,7 @@ __device__ __forceinline__ void take_frontier(const bfs &search, const cluster_b
     }
 }
 
-// Write this block's share of the frontier, held and spilled, to the queue in global memory.
+// Write the parts in this block's queue, and the parts of its spilled rows, to the queue in global memory.
 __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &own, int step, unsigned level,
                                            step_result &result) {
     next_frontier &next = search.state->frontiers[step];
@@ -195,8 +201,9 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     own.spilled.template write<queue_row>(queue + held);
 }
 
-// Expand this block's share of a level: `arcs` slots of QUAD per part, some empty. A lane without an arc reads arc 0
-// instead of branching, so that all loads of a thread are in flight together.
+// Expand this block's parts of a level. `arcs` is QUAD times the number of parts. A part with fewer than QUAD
+// arcs has empty slots. A lane without an arc reads arc 0 instead of branching, so that all loads of a thread
+// are in flight together.
 template <class Level, int at_a_time = Level::ARCS>
 __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                              unsigned arcs, int step, unsigned level) {

@@ -1,18 +1,19 @@
-// A barrier of all blocks whose words carry sums. A block that sees all arrivals has the sums without another access.
-// So all blocks can decide on the next step alike, without a message.
+// A barrier of all blocks whose words carry sums. A block that sees all arrivals has read the sums, too. So
+// every block computes the same decision on the next step, and no block has to tell the others.
 //
-// Each block adds to three words, to the first with release:
+// Each block adds to three words. The addition to the first word is a release:
 //
 //   [11 bits: arrivals | 11: notices | 42: edges]
 //   [11 bits: arrivals | 11: blocks that left vertices unqueued | 42: vertices]
 //   [11 bits: arrivals | 53: parts queued]
 //
 // A word is complete when its arrivals equal the number of blocks, which is at most 2047. Each word shows this by
-// itself, so the order of reading does not matter. A notice says that more words in memory must be read. Warps
-// reserve places in a queue by adding to the third word before they arrive.
+// itself, so the order of reading does not matter. A notice tells the blocks to read further words of the
+// frontier in global memory. Warps reserve places in a queue by adding to the third word before they arrive.
 //
-// Memory order: the addition with release and the load with acquire make all writes of a block before its arrival
-// visible to every block that has passed. A word serves one step, and must be zeroed before.
+// Memory order: the addition with release and the load with acquire make all writes of a block before its
+// arrival visible to every block that has passed the barrier. Each word serves one step, and must be 0 before
+// that step.
 #pragma once
 
 #include "atomics.cuh"
@@ -33,19 +34,20 @@ struct counted_barrier {
     static constexpr unsigned long long ONE = 1;
 
     __device__ __forceinline__ static bool flagged(unsigned long long word) { return (word >> FLAGS & 0x7ff) > 0; }
-    // Reserve places in the queue. Returns the first.
+    // Reserve `parts` places in the queue. Returns the first of these places.
     __device__ __forceinline__ unsigned reserve(unsigned parts) {
         return (unsigned)atomicAdd(&parts_word, (unsigned long long)parts);
     }
-    // Arrive. One thread of each block calls it, after a barrier of the block.
+    // Report that this block arrives, with its counts. One thread of each block calls it, after a barrier of
+    // the block.
     __device__ __forceinline__ void arrive(const step_result &mine) {
         add_relaxed(&parts_word, ONE << ARRIVALS);
         add_relaxed(&vertices_word, ONE << ARRIVALS | (ONE * mine.unqueued) << FLAGS | mine.found.sum.vertices);
         add_release(&edges_word, ONE << ARRIVALS | (ONE * mine.notice) << FLAGS | mine.found.sum.edges);
     }
-    // Wait until all blocks have arrived, for one thread of each block. Returns false after `max_polls` polls. Else
-    // sets `sums`, whose first members are a tally, the parts queued, and whether a block left vertices unqueued. Its
-    // other members become 0.
+    // Wait until all blocks have arrived. One thread of each block calls it. Returns false after `max_polls`
+    // polls. Otherwise sets `sums`, whose first members are a tally, the number of queued parts, and whether a
+    // block left vertices unqueued. The remaining members of `sums` become 0.
     template <class Sums>
     __device__ __forceinline__ bool wait(Sums &sums, bool &notice, unsigned max_polls) const {
         for (unsigned polls = 0;; ++polls) {

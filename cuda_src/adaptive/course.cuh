@@ -1,13 +1,16 @@
 // The course of a search: its steps, what each block knows between two steps, and the decision on the next step. The
-// first thread of each block decides. All get the same result, because all have the same numbers from the barrier.
+// first thread of each block decides. All blocks make the same decision, because the barrier gives all of them
+// the same numbers.
 #pragma once
 
 #include "arc_spread.cuh"
 #include "search.cuh"
 
 // Prices, in looks at the bitmap. They were chosen by times on an H200.
-constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;  // of a QUEUE step, and of each vertex in it
-constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;  // of a pulled level's longest rows, if all rows miss
+// Price of a QUEUE step, and of each vertex in the step.
+constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;
+// Price of a pulled level's longest rows, if no row has a parent.
+constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
 constexpr int FAR_BELOW = 2;           // see decide(): how many times smaller than `worth`
 constexpr float UNSURE = 1.6f;         // factor on `worth` until a level has shown how arcs are spread
 constexpr int MIXED = 64;              // parts are mixed if there is more than one further part per MIXED vertices
@@ -25,12 +28,12 @@ struct course {
     float worth;        // the number of edges above which pulling a level costs less than pushing it, as last computed
     frontier now;       // the frontier that the next step expands
     edge_t expanded;    // edges of the frontier that the last level expanded
-    int swapped;        // whether the complete bitmap is `visited_then`
-    int pulled;         // whether this search has pulled a level
+    int swapped;        // true if the complete bitmap is `visited_then`
+    int pulled;         // true if this search has pulled a level
     int step, level;
     step_kind last, next;
-    int unlearned;      // whether after_step() is still to learn from what the last level found
-    int mixed;          // whether the queue has parts of short rows and of hubs
+    int unlearned;      // true if after_step() must still learn from what the last level found
+    int mixed;          // true if the queue has parts of short rows and of hubs
     edge_share share;   // a block's share of the edges that the next step may queue
 
     __device__ __forceinline__ bool pushed() const { return last == PUSH || last == LIST; }
@@ -42,10 +45,10 @@ struct course {
     __device__ __forceinline__ bool queues_list() const { return next == QUEUE && pushed(); }
 };
 
-// Returns E: a frontier with more edges is cheaper to pull. A pushed edge costs `pushed_edge` looks if it leads to a
-// new vertex, else a quarter of that. Pulling costs one look per unreached vertex, and a walk over the bitmaps. It
-// also costs further looks until rows meet the frontier, and the wait for rows that never meet it. Pushing an unqueued
-// frontier costs a QUEUE step besides.
+// Returns E: a frontier with more edges is cheaper to pull. A pushed edge costs `pushed_edge` looks if it leads
+// to a new vertex, and otherwise a quarter of `pushed_edge` looks. Pulling costs one look per unreached vertex,
+// and a walk over the bitmaps. It also costs further looks until rows meet the frontier, and the wait for rows
+// that never meet it. Pushing an unqueued frontier also costs a QUEUE step.
 __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float leading_on = left.spread * __fdividef(left.arcs(), (float)search.num_edges);
@@ -58,8 +61,8 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;  // never
 }
 
-// Returns whether the level to be pushed is expected to find so much that the next level is pulled. Then it is a LIST
-// step, which reads no offsets. Fewer arcs are expected while `cover` is unknown.
+// Returns whether the level to be pushed is expected to find so many edges that the next level is pulled. In
+// that case the push is a LIST step, which reads no offsets. Fewer arcs are expected while `cover` is unknown.
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);
@@ -79,8 +82,8 @@ __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
 }
 
-// Learn from what the last step found, and subtract it from what is left. After RUN_LEVELS this is rough: the cluster
-// reports only the frontier that it leaves, and its parts count as vertices.
+// Learn from what the last step found, and subtract it from what is left. After RUN_LEVELS the result is rough:
+// the cluster reports only its last frontier, and each part of this frontier counts as a vertex.
 __device__ __forceinline__ void learn(course &at, const expected_find &expected) {
     if (at.pushed() || at.last == PULL || at.last == PULL_RESTS) at.left.learn(at.now.found, expected);
     if (at.last == QUEUE) return;
@@ -89,8 +92,8 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
 }
 
 // Decide on the next step. All threads of the block wait meanwhile, so a frontier far below `worth` is pushed without
-// computing `worth` anew. after_step() does that later, while it waits for the other blocks. Until then, the next level
-// uses the last share.
+// computing `worth` anew. after_step() computes `worth` later, while it waits for other blocks. Until then the
+// next level uses the previous `share`.
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
@@ -122,14 +125,14 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     search_state &state = *search.state;
     const next_frontier &now = state.frontiers[++at.step];
     const frontier before = at.now;
-    if (at.unlearned) {  // left by decide() for now, while other blocks end this step
+    if (at.unlearned) {  // decide() has left this work to the time in which other blocks end this step
         learn(at, at.left.expected(at.expanded, search.num_edges));
         at.worth = edges_worth_pulling(search, at);
         at.share = share_of(search, at.worth, gridDim.x);
     }
-    // PULL_RESTS continues the level of the step before, and QUEUE expands nothing.
+    // PULL_RESTS continues the level of the previous step, and QUEUE expands nothing.
     if (at.next != PULL_RESTS && at.next != QUEUE) at.expanded = before.found.edges;
-    expected_find expected = at.left.expected(at.expanded, search.num_edges);  // early: it is slow
+    expected_find expected = at.left.expected(at.expanded, search.num_edges);  // computed early, because it takes long
     bool notice = false, failed = false, recounted = at.recounts();
     const bool all_came = now.barrier.wait(at.now, notice, max_polls);
     at.last = at.next;
@@ -144,7 +147,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     }
     if (at.last == RUN_LEVELS) at.level = at.now.found.vertices, at.now.found.vertices = 0;
     if (at.last == LIST) at.now.found.edges = at.left.edges_of(at.now.found.vertices);
-    if (at.last == QUEUE) at.left.unexplored += (long long)before.found.edges - at.now.found.edges;  // a LIST guessed
+    // The LIST step had subtracted an estimate.
+    if (at.last == QUEUE) at.left.unexplored += (long long)before.found.edges - at.now.found.edges;
     if (at.pushed() || at.last == PULL) ++at.level;
     // PULL and PULL_RESTS are one level: add their sums. Parts that PULL queued are dropped: QUEUE starts from the bitmaps.
     if (at.last == PULL_RESTS) {
@@ -164,8 +168,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     return at;
 }
 
-// Note the level that a step begins with, and empty the frontier to which the step after it adds. One thread of the
-// grid calls it. The frontier it empties was read before the last barrier.
+// Note the first level of a step, and empty the frontier to which the following step adds. One thread of the
+// grid calls it. All blocks have read the emptied frontier before the last barrier.
 __device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {
     if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, layers::pull);
     if (at.next == PUSH || at.next == LIST || (at.next == END && at.now.found.vertices > 0))

@@ -1,18 +1,19 @@
-// A limit to the edges that all blocks queue in a step together. Beyond it the next level is pulled, so nothing more
-// need be queued.
+// A limit on the number of edges that all blocks together queue in a step. If they find more edges, the next
+// level is pulled, so the blocks stop queueing.
 #pragma once
 
 #include "atomics.cuh"
 #include "warp.cuh"
 
-// A block's share of the limit. The block reports its edges in units of `unit` edges; its share has UNITS units. The
-// limit is passed when all blocks together have reported more than `most_units`.
+// The limit, divided among the blocks. A block reports the edges that it finds in units of `unit` edges. UNITS
+// units of every block add up to the limit. The limit is passed when all blocks together have reported more
+// than `most_units` units.
 struct edge_share {
     static constexpr unsigned UNITS = 4;
 
     unsigned unit, most_units;
 
-    // Returns the share of each of `blocks` blocks in a limit of `edges` edges.
+    // Divides a limit of `edges` edges equally among `blocks` blocks.
     __device__ __forceinline__ static edge_share of(float edges, unsigned blocks) {
         return {1 + (unsigned)fminf(__fdividef(edges, (float)(blocks * UNITS)), 1e9f), blocks * UNITS};
     }
@@ -23,17 +24,19 @@ struct edge_share {
 // `queued_units` of a Frontier, in global memory.
 template <class Frontier>
 struct edge_limit {
-    static constexpr unsigned MOST_EDGES = 1u << 20;  // of a row: the sum of a warp must fit 32 bits
+    // Longer rows count as this many edges, so that the sum of a warp fits 32 bits.
+    static constexpr unsigned MOST_EDGES = 1u << 20;
 
     unsigned edges;
-    volatile unsigned told;  // units of all blocks when a warp of this block last reported: a hint, set by any warp
+    // Units of all blocks when a warp of this block reported most recently; any warp may set this hint.
+    volatile unsigned told;
     edge_share share;
     volatile int passed;
 
     // Set the count to 0. One thread of the block calls it.
     __device__ __forceinline__ void reset(const edge_share &its) { edges = told = 0, share = its, passed = 0; }
-    // Count the edges of each lane's row. Returns, alike for all lanes, whether the limit was passed before. All lanes
-    // of a warp must call it.
+    // Count the edges of each lane's row. Returns, with one result for all lanes, whether the limit had been
+    // passed before the call. All lanes of a warp must call it.
     __device__ __forceinline__ bool count(edge_t of_row, Frontier &next) {
         const bool leads = threadIdx.x % 32 == 0;  // one lane reads `passed` for all, so that lanes agree
         if (__any_sync(ALL_LANES, leads && passed)) return true;
@@ -48,16 +51,17 @@ struct edge_limit {
         edges = now;
         return now > before && tell(before, now - before, next);
     }
-    // Check again whether all blocks together have passed the limit, because other blocks report at about the same
-    // time. A block that has found its share checks twice. Any other block checks only if half of the limit has been
-    // reported. One thread of the block calls it.
+    // Check again whether all blocks together have passed the limit, because other blocks report at about the
+    // same time. A block that has found UNITS units checks twice. Any other block checks once, and only if more
+    // than half of the limit has been reported. One thread of the block calls it.
     __device__ __forceinline__ void look_again(const Frontier &next) {
         const unsigned looks = edges / edge_share::UNITS >= share.unit ? 2 : told > share.most_units / 2;
 #pragma unroll 1
         for (unsigned i = 0; i < looks && !passed; ++i)
             if (load_relaxed(&next.queued_units) > share.most_units) passed = 1;
     }
-    // Report the units that `more` edges after `before` complete. Returns false if they complete none.
+    // Report the units that are completed when the count of edges grows from `before` by `more`. Returns
+    // true if any unit was completed.
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
         if (more < share.unit && before % share.unit + more < share.unit) return false;
         const unsigned units = (before % share.unit + more) / share.unit;

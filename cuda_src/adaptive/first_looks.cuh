@@ -1,7 +1,8 @@
 // First looks of a pulled level, with LIKELY_FIRST. The host has ordered in-neighbours so that the likeliest parent is
-// the first of its row (likely_parents.cu). It has also copied the first ones into one array. A warp reads those of 32
-// vertices by one access, and their offsets by two. Most vertices need no more than one look; only the others read
-// their rows.
+// the first of its row (likely_parents.cu). The host has also copied the first in-neighbour of every vertex
+// into one array. A warp reads the first in-neighbours of 32 vertices by one access, and the offsets of these
+// vertices by two accesses. Most vertices find a parent by one look. Only the remaining vertices read their
+// rows.
 #pragma once
 
 #include "pull_lists.cuh"
@@ -10,17 +11,17 @@ constexpr int LIKELY_ALIGNMENT = 32;
 constexpr int LOOK_WORDS = 4;  // words of the bitmap for which a warp has loads in flight together
 constexpr unsigned FEW_FIRST_BITS = 8 * 32;  // the most bits in 32 words for which a warp takes several words at a time
 
-// Returns the array of first in-neighbours. It lies behind the rows, from a multiple of LIKELY_ALIGNMENT on. A vertex
-// without in-neighbours has itself there.
+// Returns the array of first in-neighbours. The array lies behind the rows, from a multiple of LIKELY_ALIGNMENT
+// on. The element of a vertex without in-neighbours is the vertex itself.
 __device__ __forceinline__ const int *first_parents(const bfs &search) {
     const edge_t end = search.row_indices_end;
     return search.row_indices + ((end + LIKELY_ALIGNMENT - 1) & ~(edge_t)(LIKELY_ALIGNMENT - 1));
 }
 
-// Look at the first in-neighbour of each vertex of a block's share. All warps of the block must call it. Each warp has
-// the same words as in pull_rows, so __syncwarp suffices between the two. With MANY_VERTICES the first pulled level
-// notes in `open` which vertices have in-neighbours. It also stores "unreached" for vertices not found, so that whole
-// sectors are written.
+// Look at the first in-neighbour of each vertex in the block's words of the bitmap. All warps of the block must
+// call it. Each warp takes the words that it takes in pull_rows, so __syncwarp suffices between the two
+// functions. With MANY_VERTICES the first pulled level notes in `open` which vertices have in-neighbours. It
+// also stores "unreached" for vertices not found, so that whole sectors are written.
 __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned *visited, pull_lists &lists,
                                               const word_share &share, int level, bool first, tally &found,
                                               tally &unreached) {

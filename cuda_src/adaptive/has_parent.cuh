@@ -6,8 +6,9 @@
 constexpr int LOOKS = 4;  // looks that a thread has in flight together: a divisor of WINDOW
 
 // Returns whether a vertex of the window [begin, end) has been reached; with TREE, `parent` becomes such a vertex.
-// Looks limit the speed of a large level, and one of the first is likely to succeed. So only LOOKS of them are made at
-// a time. Graph has the members `row_indices`, the in-neighbours, and `row_indices_end`, their number.
+// Looks limit the speed of a large level, and one of the first looks is likely to succeed. So a thread makes
+// only LOOKS looks at a time. The type Graph has the members `row_indices` (the in-neighbours of all vertices)
+// and `row_indices_end` (the length of that array).
 template <class Graph>
 __device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *visited, edge_t begin, edge_t end,
                                            int &parent) {
@@ -29,9 +30,10 @@ __device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *v
     return false;
 }
 
-// Returns whether the first windows of this lane's rest of a row, [at, end), contain a parent. Lanes without a row
-// help: `lanes` lanes look at each row, one window each, so that a warp waits less for its last rows. `active` are the
-// lanes with a row. All lanes of a warp must call it. `begins` and `lengths` have room for one number per lane.
+// Returns whether the first windows of this lane's rest of a row, [at, end), contain a parent. Lanes without a
+// row help other lanes: `lanes` lanes look at each row, one window per lane, so that a warp waits less for its
+// last rows. `active` are the lanes with a row. All lanes of a warp must call it. `begins` and `lengths` have
+// room for one number per lane.
 template <class Graph>
 __device__ __forceinline__ bool has_parent_together(const Graph &graph, const unsigned *visited, offset_t *begins,
                                                     edge_t *lengths, edge_t at, edge_t end, unsigned active,

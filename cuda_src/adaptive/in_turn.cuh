@@ -1,8 +1,9 @@
-// Copies of a variable that take turns by rounds. With three counters, one can be read while a second one is added to
-// and the third is emptied, with one barrier per round.
+// Copies of a variable, of which each round uses a different one. With three copies of a counter, threads can
+// read the first copy, add to the second and empty the third in one round. Then one barrier per round is
+// enough.
 #pragma once
 
-// The index is the number of the round.
+// The operator [] takes the number of the round.
 template <class T, int count>
 struct in_turn {
     T all[count];

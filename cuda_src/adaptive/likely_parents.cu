@@ -1,15 +1,17 @@
 // likely_parents: sorts in-neighbours by falling out-degree, for pulled levels.
 //
-// A vertex with many arcs is reached early, so it is a likely parent. A vertex that has it first in its row finds it
-// soon. Each row gets a counting sort by the number of leading zeros of out-degrees. A warp sorts a short row, a block
-// a long one. Within a class there is no order. Behind the rows, from `first_of` on, the result holds the first
-// in-neighbour of each vertex (first_looks.cuh).
+// A vertex with many arcs is reached early, so it is a likely parent. A vertex finds a parent soon if likely
+// parents come first in its row. Each row gets a counting sort by the number of leading zeros of the
+// in-neighbours' out-degrees. A warp sorts a short row, and a block sorts a long row. In-neighbours with equal
+// numbers of leading zeros stay in no particular order. Behind the rows, from `first_of` on, the result holds
+// the first in-neighbour of each vertex (first_looks.cuh).
 //
 // The host defines LONG_ROW: a row of at least this many arcs is sorted by a block.
 #include "graph.cuh"
 #include "prefix_sum.cuh"
 
-constexpr int CLASSES = WARP;  // of out-degrees, the highest first, one per lane; degrees of 2^31 or more share a class
+// Classes of out-degrees, the highest first, one class per lane; degrees of 2^31 or more share a class.
+constexpr int CLASSES = WARP;
 
 struct in_neighbours {
     const offset_t *row_offsets, *column_offsets;
@@ -38,7 +40,7 @@ struct a_block {
     __device__ __forceinline__ static void meet() { __syncthreads(); }
 };
 
-// Order a row. For all threads of a team; `places` has one number per class.
+// Order a row. All threads of a team must call it. `places` has one number per class.
 template <class Team>
 __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, edge_t *places) {
     const unsigned thread = Team::thread(), threads = Team::threads();
@@ -61,8 +63,8 @@ __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, e
     Team::meet();
 }
 
-// Order all rows except the long ones, which are appended to long_rows. Its first element is their number, which the
-// host has set to 0.
+// Order all rows except long rows. Append the vertices of long rows to long_rows, whose first element counts
+// them. The host sets that element to 0 before the launch.
 extern "C" __global__ void __launch_bounds__(1024)
     order_rows(const offset_t *row_offsets, const offset_t *column_offsets, const int *row_indices, int num_vertices,
                int *ordered, offset_t first_of, int *long_rows) {

@@ -3,8 +3,9 @@
 
 #include "graph.cuh"
 
-// Fill the bitmap, and call without(v) for each vertex without arcs. For `warps` whole warps of the grid, of which this
-// thread's is the `warp`-th. A warp has the loads for WORDS words in flight together.
+// Fill the bitmap, and call without(v) for each vertex without arcs. `warps` whole warps of the grid must call
+// it; `warp` is the index of the calling warp among them. A warp has the loads for WORDS words in flight
+// together.
 template <class Without>
 __device__ __forceinline__ void mark_rows(const offset_t *offsets, unsigned num_vertices, unsigned *bitmap,
                                           unsigned warp, unsigned warps, Without without) {

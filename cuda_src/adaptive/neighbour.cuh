@@ -1,5 +1,5 @@
-// The entries of the array of column indices. With SHORT_ROWS, two bits of an entry tell how many records the row of
-// the neighbour has. A record has four entries, and those without an arc are NO_ARC.
+// The entries of the array of column indices. With SHORT_ROWS, two bits of an entry say how many records the
+// neighbour has. A record has four entries. Entries without an arc are NO_ARC.
 #pragma once
 
 constexpr int NO_ARC = -1, TWO_RECORDS = 1 << 31, NO_RECORD = 1 << 30, ID_BITS = NO_RECORD - 1;

@@ -2,12 +2,14 @@
 //
 // All earlier levels are complete. So an in-neighbour reached before this level is in the frontier: otherwise this
 // vertex would have been reached. One bitmap of reached vertices thus serves as the frontier, on directed graphs too.
-// Vertices found now must not show in it before the level ends. They go to the second bitmap, and the two then swap.
+// Vertices found in this level must not show in this bitmap before the level ends. So they go to a second
+// bitmap, and then the two bitmaps swap.
 //
-// Most rows need one or two windows, a few need many. So a lane that has finished a row takes the next vertex at once.
-// A list of its warp holds the next vertices and their offsets. When the list is empty, lanes without a row look at
-// further windows of the remaining rows. A row without a parent after PATIENCE rounds is set aside for a whole warp.
-// The rest of a very long row is left to all blocks, in the step PULL_RESTS.
+// Most vertices find a parent in the first one or two windows of their rows, but a few need many windows. So a
+// lane that has finished a row takes the next vertex at once. A list of its warp holds the next vertices and
+// their offsets. When the list is empty, lanes without a row look at further windows of the remaining rows. A
+// row without a parent after PATIENCE rounds is set aside for a whole warp. All blocks together read the rest
+// of a very long row, in the step PULL_RESTS.
 #pragma once
 
 #include "first_looks.cuh"
@@ -16,11 +18,12 @@
 
 constexpr int PATIENCE = 8;  // rounds of windows after which a lane sets its row aside
 constexpr int PIECE = 32 * WINDOW;  // arcs that a warp looks at together
-constexpr int WARP_PIECES = 4;  // pieces of a row that a warp looks at before it puts off a rest of more pieces
-constexpr int FEW_FOUND = 64;  // a block that found at most so many vertices queues them, so that no QUEUE step follows
+constexpr int WARP_PIECES = 4;  // pieces of a row that a warp looks at before it puts off the remaining pieces
+// A block that found at most FEW_FOUND vertices queues them, so that no QUEUE step follows.
+constexpr int FEW_FOUND = 64;
 
-// Reach the vertex of a slot: set its bit in fresh() and store its level, `level` + 1. No claim is needed, because one
-// lane alone looks for its parent.
+// Reach the vertex of a slot: set its bit in fresh() and store its level, `level` + 1. No claim is needed,
+// because only one lane looks for the vertex's parent.
 __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
                                            int level, int parent, edge_t degree, tally &found) {
     atomicOr(&lists.fresh()[slot / 32], 1u << slot % 32);
@@ -28,12 +31,13 @@ __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists,
     found.count(degree);
 }
 
-// Pull the vertices of a block's share, and set long rows aside. All warps of the block must call it.
+// Find parents for the vertices in the block's words of the bitmap, and set long rows aside. All warps of the
+// block must call it.
 __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
                                           const word_share &share, int level, bool first, tally &found,
                                           tally &unreached) {
     const unsigned warp = threadIdx.x / 32, below = (1u << threadIdx.x % 32) - 1;
-    unsigned head = 0, tail = 0;  // of the warp's list, a ring: entries head to tail - 1 wait
+    unsigned head = 0, tail = 0;  // the warp's list is a ring: its entries are head to tail - 1
     candidates next = {search, visited, lists, share, first && !LIKELY_FIRST};
     next.at.batch = ~0u;
     next.advance();
@@ -57,7 +61,7 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
         head += min((unsigned)__popc(idle), tail - head);
         __syncwarp();
         const unsigned active = __ballot_sync(ALL_LANES, at < end);
-        if (active == 0) return;  // then the list is empty, and no word is left
+        if (active == 0) return;  // no lane has a row, so the list is empty and no word is left
         const bool list_empty = head == tail && next.at.current == 0;
         const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;  // per row
         int parent = 0;
@@ -83,8 +87,9 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
     }
 }
 
-// Leave the rest of a row to all blocks, for the step PULL_RESTS. For a whole warp. A piece is (vertex, number of the
-// piece in its row). Pieces are written to the queue of this step, which a pulled level does not read.
+// Put off the rest of a row to the step PULL_RESTS, in which all blocks share the pieces. All lanes of a warp
+// must call it. A piece is stored as (vertex, number of the piece in its row). Pieces are written to the queue
+// of this step, which a pulled level does not read.
 __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, edge_t rest, edge_t end, int step,
                                         step_result &result) {
     const edge_t origin = begin & ~(edge_t)(WINDOW - 1);
@@ -99,8 +104,8 @@ __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, 
     for (unsigned i = lane; i < pieces; i += 32) search.queue(step)[place + i] = part{(offset_t)v, (int)(first + i)};
 }
 
-// Look at the rows that the block has set aside, one warp per row. The rests of very long rows are put off. Returns
-// what this warp's lanes have found.
+// Look at the rows that the block has set aside, one warp lanes that look at each row. The rests of very long
+// rows are put off. Returns what this warp's lanes have found.
 __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
                                              const word_share &share, int step, int level, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
@@ -125,7 +130,8 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
 }
 
 // Look at the pieces of rows that were put off, one warp per piece. All blocks must call it. Several warps may find a
-// parent of one vertex. The first that sets its bit stores the level. `level` is that of the vertices to be found.
+// parent of one vertex. The warp that sets the vertex's bit first stores the level. `level` is the level of the
+// vertices to be found.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
                                         int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
@@ -156,9 +162,9 @@ __device__ __noinline__ void queue_found(const bfs &search, pull_lists &lists, c
     }
 }
 
-// Find the vertices of the next level. All blocks must call it. Writes all words of `visited_then`, so it needs no
-// clearing. It is the complete bitmap after this step. With `recount`, adds the unreached vertices and their arcs to
-// the state.
+// Find the vertices of the next level. All blocks must call it. Writes all words of `visited_then`, so the
+// caller need not clear this bitmap. After this step `visited_then` is the complete bitmap. With `recount`,
+// adds the unreached vertices and their arcs to the state.
 __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *visited, unsigned *visited_then,
                                            pull_lists &lists, int step, int level, bool first_pulled, bool recount,
                                            step_result &result) {

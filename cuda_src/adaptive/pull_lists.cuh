@@ -9,9 +9,10 @@
 constexpr unsigned RUN = MANY_VERTICES ? 8 : 1;
 typedef word_share_by<RUN> word_share;
 constexpr int WAITING = 64;  // capacity of a warp's list: a power of two, and at least the bits of two words
-// Whether fresh() is in dynamic shared memory. The host then gives a block FRESH_WORDS words.
+// True if the array of fresh() is in dynamic shared memory. The host then gives each block FRESH_WORDS words.
 constexpr bool FRESH_APART = MANY_VERTICES && !SHORT_ROWS;
-// A block pulls FRESH words of the bitmap between two of its barriers, and can set LONG_ROWS rows aside in that time.
+// Between two barriers, a block finds parents for the vertices of FRESH words of the bitmap, and can set
+// LONG_ROWS rows aside.
 constexpr int FRESH = FRESH_APART ? FRESH_WORDS : 2048 >> WIDE_OFFSETS;
 constexpr int LONG_ROWS = FRESH_APART ? 1024 >> WIDE_OFFSETS : 256;
 constexpr unsigned FEW_BITS = 20 * 32;  // the most bits in 32 words for which a warp takes several words at a time
@@ -22,7 +23,7 @@ struct pull_lists {
     unsigned slots[MAX_WARPS][WAITING];  // see word_share_by
     unsigned fresh_here[FRESH_APART ? 1 : FRESH];  // used by fresh() alone
     unsigned long_slots[LONG_ROWS];
-    offset_t long_rests[LONG_ROWS];      // the first arc that has not been looked at
+    offset_t long_rests[LONG_ROWS];      // offset of the first arc that has not been looked at
     unsigned num_long;
     block_tally unreached;
 
@@ -33,22 +34,22 @@ struct pull_lists {
     }
 };
 
-// The vertices for which a warp looks for parents. The warps of a block take turns by words of its share, and each warp
-// reads offsets one word ahead. With MANY_VERTICES, most words have few unreached vertices in later levels. Then a warp
-// takes several words at a time, so that most lanes have a vertex.
+// The vertices for which a warp looks for parents. The warps of a block take the block's words in turn, and
+// each warp reads offsets one word ahead. With MANY_VERTICES, most words have few unreached vertices in later
+// levels. Then a warp takes several words at a time, so that most lanes have a vertex.
 struct candidates {
     const bfs &search;
     const unsigned *visited;
     pull_lists &lists;
     const word_share &own;
-    bool first;  // whether this pulled level fills `open` (MANY_VERTICES)
+    bool first;  // true if this pulled level fills `open` (MANY_VERTICES)
     word_walk<RUN> at;
     offset_t begin, end;  // the row of this lane's vertex, if it is a candidate
-    bool together;        // whether several words of this batch are taken at a time
+    bool together;        // true if several words of this batch are taken at a time
 
-    // Read the words of this batch, one per lane. Several are taken at a time if all have at most `few_bits` bits. The
-    // first pulled level takes one word at a time, because open_word() needs all vertices of a word. Returns whether
-    // any lane has a word.
+    // Read the words of this batch, one per lane. The warp takes several words at a time if the words of the
+    // batch have at most `few_bits` bits together. The first pulled level takes one word at a time, because
+    // open_word() needs all vertices of a word. Returns whether any lane has a word.
     __device__ __forceinline__ bool read_batch(unsigned few_bits = FEW_BITS) {
         const unsigned k = at.nth_word(threadIdx.x % 32);
         const bool all_open = MANY_VERTICES && first;

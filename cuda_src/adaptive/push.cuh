@@ -1,17 +1,18 @@
 // The regime of middling frontiers: all blocks expand the parts in the queue, one thread per arc.
 //
-// A level has two phases, so that all threads make each access of the chain together: part, arc, look, claim, offsets,
-// place. First each warp takes a run of parts, and lays their arcs side by side. It claims the vertices they lead to,
-// and appends these to the list of its block. Then the block goes through the list, one thread per vertex: it reads the
-// offsets, stores the level, and writes parts for the next step. One atomic of the block reserves the places for the
-// first parts of rows. One more atomic per round reserves the places for further parts.
+// A level is a chain of accesses: part, arc, look, claim, offsets, place in the queue. A level has two phases,
+// so that all threads make each of these accesses at about the same time. First each warp takes a run of parts,
+// and lays their arcs side by side. The warp claims the vertices to which the arcs lead, and appends these
+// vertices to the list of its block. Then the block goes through the list, one thread per vertex: it reads the
+// offsets, stores the level, and writes parts for the next step. One atomic of the block reserves the places
+// for the first parts of rows. One more atomic per round reserves the places for further parts.
 //
 // If the list is full, a warp stores levels and queues parts by itself. Once all blocks together have found so many
-// edges that the next level is pulled, nothing more is queued. A LIST step is expected to find that many, so it only
-// fills the lists. If the next level is pushed after all, a QUEUE step queues the lists.
+// edges that the next level is pulled, nothing more is queued. A LIST step is expected to find that many edges,
+// so it only fills the lists. If the next level is pushed after all, a QUEUE step queues the lists.
 //
-// A claim is an atomic or on the bitmap, so each vertex has one claimer. A look before it spares most atomics. A look
-// may be outdated: then it misses a bit, and the claim decides.
+// A claim is an atomic or on the bitmap, so each vertex has one claimer. A look before the claim avoids most
+// atomics. A look may read an old word and miss a bit. Then the claim decides.
 #pragma once
 
 #include "asked_lately.cuh"
@@ -22,20 +23,21 @@ constexpr int CLAIMED = 8192;  // capacity of a block's list
 constexpr int ARCS = 4;  // arcs per thread at a time, if the warp has more than 64
 typedef asked_lately<WIDE_OFFSETS ? 128 : 512> asked_here;
 constexpr unsigned FEW_PARTS_OF_LANE = 4;  // the most further parts of a row that its lane writes itself
-constexpr unsigned LONG_RESTS = 256;  // capacity of the list of longer rows, which all warps of the block write
+constexpr unsigned LONG_RESTS = 256;  // capacity of the list of longer rows, whose parts all warps of the block write
 
 struct push_buffers {
     block_list<CLAIMED> claimed;
-    unsigned place;          // where the list's first parts begin in the queue, in the order of the list
+    unsigned place;          // where in the queue the first parts of the listed rows begin, in the order of the list
     unsigned further_place;  // where the further parts of this round begin
-    rows_aside<LONG_RESTS> further;  // long rows of a round, without first parts; `parts` counts those of all rows
+    // Long rows of a round, without their first parts; `parts` counts further parts of all rows.
+    rows_aside<LONG_RESTS> further;
     edge_limit<next_frontier> limit;
     block_tally found;
     warp_list few[MAX_WARPS];  // vertices that a warp must claim after its looks
 };
 
-// Prepare a block's buffers for a step. For its first thread, before a barrier of the block. `keeps_list` is true if
-// QUEUE reads the list of the step before.
+// Prepare a block's buffers for a step. The first thread of the block calls it, before a barrier of the block.
+// `keeps_list` is true if QUEUE reads the list of the step before.
 __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &share, bool keeps_list) {
     if (!keeps_list) buffers.claimed.reset();
     buffers.further.reset();
@@ -43,7 +45,8 @@ __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &s
     buffers.found.reset();
 }
 
-// Store the level of a claimed vertex, and count it. Returns its row. With TREE, claim_arcs has stored the parent.
+// Store the level of a claimed vertex, and count the vertex. Returns the vertex's row. With TREE, claim_arcs
+// has stored the parent.
 __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int level, tally &found) {
     const queue_row row = search.row_of(v);
     search.answer.level(v, level);
@@ -51,8 +54,8 @@ __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int
     return row;
 }
 
-// Store levels of vertices that found no room on the list, and queue their rows, at most one per lane. All lanes of a
-// warp must call it.
+// Store levels of claimed vertices for which the block's list has no room, and queue their rows. Each lane
+// brings at most one vertex. All lanes of a warp must call it.
 __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buffers, bool mine, int v, int step,
                                             int level) {
     tally found = {0, 0};
@@ -62,7 +65,8 @@ __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buf
         append_rows(search, row, mine ? row.parts() : 0, step);
 }
 
-// Append claimed vertices to the block's list, or reach them directly if it is full. All lanes of a warp must call it.
+// Append claimed vertices to the block's list. If the list is full, store their levels and queue their rows
+// directly. All lanes of a warp must call it.
 template <int count>
 __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &buffers, const bool (&mine)[count],
                                              const int (&v)[count], int step, int level) {
@@ -70,8 +74,8 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
     for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
 }
 
-// Set a long row aside, without its first part, if there is room. Returns the number of further parts that this lane's
-// warp must write itself: 0 if the row was set aside.
+// Set a long row aside, without its first part, if the list of long rows has room. Returns the number of
+// further parts that this lane's warp must write itself: 0 if the row was set aside.
 __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
     const unsigned further = max(row.parts(), 1u) - 1;
     if (further <= FEW_PARTS_OF_LANE) return further;
@@ -84,8 +88,9 @@ __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_r
     return 0;
 }
 
-// Store levels of vertices of the block's list, `count` per thread from the first-th on, and queue their rows. First
-// parts have the places buffers.place + i, where i is the index on the list. Further parts get places here.
+// Store levels of vertices of the block's list, and queue their rows. Takes `count` vertices per thread, from
+// the `first`-th entry on. First parts have the places buffers.place + i, where i is the index on the list.
+// This function reserves the places of further parts.
 template <int count>
 __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, next_frontier &next,
                                            unsigned first, unsigned size, int step, int level) {
@@ -125,10 +130,10 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     buffers.further.template write<queue_row>(queue + buffers.further_place);
 }
 
-// The second phase: store levels of the listed vertices, queue their rows for `step`, and set `result`. `level` is that
-// of the listed vertices. All blocks must call it, after push_level or list_frontier, or one step later in QUEUE.
-// Places of first parts are reserved before the offsets are known, so that both accesses are in flight together. With
-// `only_lists`, the vertices have their levels already, and are only counted.
+// The second phase: store levels of the listed vertices, queue their rows for `step`, and set `result`. `level`
+// is the level of the listed vertices. All blocks must call it, after push_level or list_frontier, or one step
+// later in QUEUE. Places of first parts are reserved before the offsets are known, so that both accesses are in
+// flight together. With `only_lists`, the vertices have their levels already, and are only counted.
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
                                               bool only_lists, step_result &result) {
     next_frontier &next = search.state->frontiers[step];
@@ -153,11 +158,13 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
         }
     if (!last) return;
     const bool all_fit = buffers.claimed.all_fit(), stopped = buffers.limit.passed || only_lists;
-    if (!all_fit) store_relaxed(&next.unlisted, 1);  // must_pull, if any block has stopped queueing
+    // If any block has stopped queueing, this becomes frontier::must_pull.
+    if (!all_fit) store_relaxed(&next.unlisted, 1);
     result = {buffers.found, !all_fit, stopped && buffers.found.sum.vertices > 0};
 }
 
-// Claim vertices, and list those that are won, which stay in `mine`. With `only_lists` the claiming lane stores levels.
+// Claim vertices, and append the vertices that this lane wins to the block's list. On return, `mine` says which
+// vertices this lane has won. With `only_lists` the winning lane also stores the level.
 template <int count>
 __device__ __forceinline__ void claim_and_list(const bfs &search, unsigned *visited, push_buffers &buffers,
                                                bool (&mine)[count], const int (&v)[count], int step, int level,
@@ -168,9 +175,10 @@ __device__ __forceinline__ void claim_and_list(const bfs &search, unsigned *visi
     list_claimed(search, buffers, mine, v, step, level);
 }
 
-// Claim the vertices that arcs of a run lead to: `count` arcs per lane, from the first-th on. Where a warp has many
-// arcs, most lead to reached vertices. So if at most 32 vertices are left after the looks, they are dealt out to one
-// lane each. With TREE they are not, because a vertex would lose its arc, and so its parent.
+// Claim the vertices to which arcs of a run lead: `count` arcs per lane, from the `first`-th arc on. If a warp
+// has many arcs, most of them lead to reached vertices. So if at most 32 vertices are left after the looks,
+// each goes to one lane. With TREE the vertices stay in their lanes, because a vertex that changes lanes would
+// lose its arc and so its parent.
 template <int count>
 __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, const arc_run &arcs, unsigned first, int step, int level,
@@ -208,8 +216,8 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
 }
 
 // The first phase: expand the parts in the queue. All blocks must call it. Warps are numbered across blocks, so that
-// few parts still use all blocks. Each warp takes a run of parts, whose vertices are mostly neighbours. If parts are
-// `mixed`, they are dealt out one by one, so that no warp gets all parts of a hub.
+// few parts still use all blocks. Each warp takes a run of parts, whose vertices are mostly neighbours. If
+// parts are `mixed`, warps take single parts in turn, so that no warp gets all parts of a hub.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, int step, int level, unsigned queued, bool mixed,
                                            bool only_lists) {
@@ -230,8 +238,8 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
     }
 }
 
-// List a frontier that pulling has found: its vertices are in `visited`, but not in `visited_before`. All blocks must
-// call it.
+// Append to the lists a frontier that a pulled level has found. Its vertices are in `visited`, but not in
+// `visited_before`. All blocks must call it.
 __device__ __noinline__ void list_frontier(const bfs &search, const unsigned *visited,
                                             const unsigned *visited_before, push_buffers &buffers, int step,
                                             int level) {

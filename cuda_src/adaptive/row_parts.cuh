@@ -9,8 +9,9 @@ struct alignas(2 * sizeof(offset_t)) part {
     int length;
 };
 
-// A row of the graph, cut into parts of up to `size` arcs. OF_ARRAY counts these from the start of the window in which
-// the row begins, so that a part has whole windows. OF_ROW counts from the start of the row.
+// A row of the graph, cut into parts of up to `size` arcs. With OF_ARRAY, the first part begins at the start of
+// the window in which the row begins, so that every part has whole windows. With OF_ROW, the first part begins
+// at the start of the row.
 enum cut_kind { OF_ARRAY, OF_ROW };
 template <unsigned size, cut_kind cut>
 struct cut_row {
@@ -46,8 +47,9 @@ __device__ __forceinline__ unsigned load_window(const int *column_indices, offse
     return ((1u << window.length) - 1) << first;
 }
 
-// Visit the rows of all lanes whose `mine` is true, one after the other. For each row, all lanes of the warp call
-// visit(row, place) together.
+// Visit the rows of all lanes whose `mine` is true, one after the other. All lanes of a warp must call it. For
+// each row, all lanes of the warp call visit(row, place), with the row and the place of the lane that brings
+// the row.
 template <class Row, class Visit>
 __device__ __forceinline__ void visit_rows(bool mine, const Row &row, unsigned place, Visit visit) {
 #pragma unroll 1
@@ -73,14 +75,15 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Ro
     });
 }
 
-// Rows that are kept in shared memory, so that all warps of a block share the work of cutting them into parts. A few
-// warps may have found all of them. A row is kept as one part, so its length must fit part::length. `slots` has the
-// place of its first part.
+// Rows that are kept in shared memory, so that all warps of a block share the work of cutting them into parts.
+// A few warps may have found all of these rows. A row is kept as one part, so its length must fit part::length.
+// `slots` has the queue place of each row's first part.
 template <unsigned room>
 struct rows_aside {
     part rows[room];
     unsigned slots[room];
-    unsigned count, parts;  // rows requested, of which at most `room` are kept; places of all parts, also of other rows
+    // Number of rows requested, of which at most `room` are kept; number of places reserved for parts.
+    unsigned count, parts;
 
     __device__ __forceinline__ void reset() { count = parts = 0; }
     __device__ __forceinline__ void keep(unsigned place, edge_t begin, edge_t length, unsigned slot) {
@@ -103,8 +106,8 @@ struct rows_aside {
 
 // The arcs of a run of parts, one in each lane, laid side by side.
 struct arc_run {
-    unsigned end;      // this lane's part has the arcs before `end` that earlier lanes do not have
-    edge_t origin;     // for the nth arc of the run, if this lane's part has it, origin + n is its offset
+    unsigned end;      // this lane's part has the arcs of the run from the previous lane's `end` to this `end`
+    edge_t origin;     // if this lane's part has the nth arc of the run, the offset of the arc is origin + n
     unsigned total;    // arcs of the run
 
     __device__ __forceinline__ explicit arc_run(const part &mine) {

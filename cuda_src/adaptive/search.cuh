@@ -22,25 +22,28 @@ namespace layers {
 enum { cluster, push, pull, block };
 }
 
-// A frontier is a queue of parts of rows, not of vertices. The discoverer of a vertex has read its offsets, so the
-// expansion begins with column indices. The row of a hub is many parts, so that no thread waits for it.
+// A frontier is a queue of parts of rows, not of vertices. The thread that discovers a vertex reads the
+// vertex's offsets, so the expansion begins with column indices. The row of a hub is many parts, so that no
+// thread waits for it.
 typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut as in global memory
 
 // The facts about a frontier that all blocks know after the barrier at the end of the step that found it. Members
 // before `must_pull` are the sums that counted_barrier::wait fills.
 struct frontier {
-    tally found;      // after RUN_LEVELS: the edges of the frontier, and its level in place of vertices
+    tally found;      // after RUN_LEVELS: the frontier's edges, and the number of its level instead of its vertices
     unsigned queued;  // parts
-    int unqueued;     // some vertices have not been queued
-    int must_pull;    // these are in the bitmap alone, on no block's list, so they cannot be queued
-    unsigned rests;   // pieces of long rows, for PULL_RESTS
+    int unqueued;     // true if some vertices have not been queued
+    // True if unqueued vertices are in the bitmap alone, on no block's list, so they cannot be queued.
+    int must_pull;
+    unsigned rests;   // number of pieces of long rows, for PULL_RESTS
 };
 
 // A frontier in global memory, to which blocks add in the step that finds it. `unlisted` and `rests` are read only
 // after a notice in the barrier.
 struct next_frontier {
     counted_barrier barrier;
-    int unlisted;  // some vertices are on no block's list: they are in the queue, unless a block has stopped queueing
+    // True if some vertices are on no block's list; they are in the queue, unless a block has stopped queueing.
+    int unlisted;
     unsigned rests;
     unsigned queued_units;  // see edge_limit
 };
@@ -49,15 +52,15 @@ struct next_frontier {
 // the third. So one barrier per step suffices.
 struct search_state {
     in_turn<next_frontier, 3> frontiers;
-    int failed;       // a block has waited too long for the others
-    int first_step;   // of the next search, whose first two frontiers the last search has left empty
+    int failed;       // a block has waited too long at the barrier
+    int first_step;   // first step of the next search, whose first two frontiers the last search has left empty
     in_turn<tally, 3> unreached;  // unreached vertices and arcs that lead to them, counted by a PULL after a LIST
 };
 
 // The limits and prices by which the kernel decides on steps. The host sets them.
 struct thresholds {
-    unsigned small, tiny;  // the most parts of a level that the cluster expands, and that one of its blocks expands
-    unsigned listed;       // vertices: a step that is expected to find more may be LIST
+    unsigned small, tiny;  // the most parts of a level that the cluster expands, and that one block alone expands
+    unsigned listed;       // number of vertices: a step that is expected to find more may be LIST
     int pushed_edge;       // price of pushing an arc that leads to a new vertex, in looks
     int may_pull;
 };
@@ -73,8 +76,9 @@ struct bfs {
     offset_t num_edges;
     search_answer answer;
     thresholds when;
-    unsigned *open;   // one bit per vertex: 0 if it is known to have no in-neighbours, and its "unreached" is stored
-    part *queues[2];  // of even and of odd steps; each has room for all rows and for a cluster's queues
+    // One bit per vertex: 0 if the vertex is known to have no in-neighbours, and "unreached" is stored for it.
+    unsigned *open;
+    part *queues[2];  // queues of even and of odd steps; each has room for all rows and for a cluster's queues
     search_state *state;
     int region_shift;       // 2^region_shift neighbouring ids are a region; the blocks of a cluster own regions in turn
     offset_t first_record;  // where records begin among the column indices (short_rows.cuh)

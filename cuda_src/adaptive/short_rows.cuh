@@ -1,11 +1,13 @@
-// Records for graphs with short rows, such as roads and lattices (SHORT_ROWS). They shorten a level of a cluster in two
-// ways. Offsets are not read, because the id of a vertex gives the place of its arcs. Claims do not go to the L2 cache.
+// Records for graphs with short rows, such as roads and lattices (SHORT_ROWS). Records shorten a level of a
+// cluster, because the cluster reads no offsets: the id of a vertex gives the place of its record. Claims are
+// also faster, because the cluster has the bitmap in its shared memory instead of the L2 cache.
 //
-// Behind the column indices, each vertex has a record of four entries, and a second one if any row has more than four
-// arcs (short_rows.cu). An entry holds the id of a neighbour and the number of its records. Rows and records are in one
-// array, so a part can point to either.
+// Each vertex has a record of four entries behind the column indices, and a second record if any row of the
+// graph has more than four arcs (short_rows.cu). An entry holds the id of a neighbour and the number of the
+// neighbour's records. Rows and records are in one array, so a part can point to a row or to a record.
 //
-// While the cluster runs levels, the bitmap is in its shared memory. Each block holds the words of its regions.
+// While the cluster runs levels, the bitmap is in the shared memory of the cluster's blocks. Each block holds
+// the words of its regions.
 #pragma once
 
 #include "block_cluster.cuh"
@@ -13,7 +15,7 @@
 
 static_assert(QUAD == 4 && !WIDE_OFFSETS && !TREE, "records are of four arcs, and of no place in COO");
 
-// The records of a vertex: none if its arcs cannot lead to a new vertex.
+// The records of a vertex. A vertex whose arcs cannot lead to a new vertex has none.
 struct record_row {
     edge_t begin, distance;  // `distance` is from the first record to the second
     unsigned records;
@@ -29,7 +31,8 @@ __device__ __forceinline__ record_row row_behind(const bfs &search, int entry) {
     const edge_t distance = (edge_t)QUAD * search.num_vertices;
     return {search.first_record + (edge_t)QUAD * neighbour_of(entry), distance, records};
 }
-// Returns the row of the record's vertex in the column indices, for the queue in global memory.
+// Returns the vertex's row in the column indices, because the queue in global memory holds rows instead of
+// records.
 __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, const record_row &row) {
     if (row.records == 0) return {0, 0};
     return search.row_of<cut_row<QUAD, OF_ROW>>((int)((row.begin - search.first_record) / QUAD));
@@ -46,7 +49,7 @@ struct cluster_bitmap {
         extern __shared__ uint4 quads_of_block[];
         return quads_of_block;
     }
-    // Does not look, because a look in shared memory takes as long as a claim.
+    // Returns 0 without a look, because a look in shared memory takes as long as a claim.
     __device__ __forceinline__ unsigned look(int) const { return 0; }
     __device__ __forceinline__ unsigned claim(bool mine, int v) const {
         const unsigned quad = (unsigned)v / 128, region = quad >> quads_shift;
@@ -67,8 +70,8 @@ struct cluster_bitmap {
             if (first < search.words()) visit(quads()[i], first);
         }
     }
-    // Load the bitmap into shared memory, or clear it there if `empty`. The caller must then pass a barrier of the
-    // cluster.
+    // Load the bitmap into shared memory, or clear it there if `empty`. After the call the caller must pass a
+    // barrier of the cluster.
     __device__ __noinline__ void load(bool empty) const {
         const unsigned words = search.words();
         visit_quads([&](uint4 &quad, unsigned first) {

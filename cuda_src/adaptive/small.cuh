@@ -2,9 +2,9 @@
 // tiny.
 //
 // One block alone needs only __syncthreads between two levels, and keeps all parts in its own queue. The other blocks
-// of the cluster wait at its barrier. Meanwhile the first block writes only words of theirs that they read after the
-// barrier. The host's LEVELS_AT_A_TIME bounds the levels of a step, and so the time that all others wait. More than
-// TINY_LEVELS tiny levels in a row start a run of one block.
+// of the cluster wait at its barrier. Meanwhile the first block writes to their shared memory only words that
+// they read after the barrier. The host's LEVELS_AT_A_TIME bounds the levels of a step, and so the time that
+// the blocks outside the cluster wait. More than TINY_LEVELS tiny levels in a row start a run of one block.
 #pragma once
 
 #include "arc_spread.cuh"
@@ -34,8 +34,9 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
     return total;
 }
 
-// Run levels while they are tiny, at most to own.last. The first block of a cluster calls it. Writes to all its blocks
-// the level at which it stopped, and the number of parts: ~0u if a row was spilled, so that the cluster stops.
+// Run levels while they are tiny, at most to own.last. All threads of the first block of a cluster must call
+// it. Writes to the shared memory of all blocks of the cluster the level at which the first block stopped, and
+// the number of its parts. This number is ~0u if a row was spilled, so that the cluster stops.
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                 level_record *records, int step, unsigned level) {
     const unsigned most = search.when.tiny;
@@ -55,7 +56,7 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
         *in_block(&own.stopped, threadIdx.x) = level;
         *in_block(&own.left, threadIdx.x) = left;
     }
-    // The last level may have vertices, but no arcs.
+    // Note the last level even without parts, because it may have vertices without arcs.
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, layers::block);
 }
 
@@ -64,14 +65,15 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
 __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &own, unsigned level) {
     const unsigned lane = threadIdx.x % 32, size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     const unsigned parts = warp_sum(size), before = own.total;
-    cluster_sync();  // all blocks have read the sizes of others, which the next level changes
+    cluster_sync();  // each block has read the queue sizes of all blocks, which the next level changes
     return outgrows((float)parts, (float)before, (float)search.when.small);
 }
 
-// Run levels until there is a pause. All blocks of a cluster must call it. Returns the first level that has not been
-// expanded. The last warp of a block counts the parts of a level while the block expands it, which costs no time. So a
-// level that is not small may be expanded, unless growth foretold it. Warps without arcs go straight to the barrier,
-// because their instructions would delay the others.
+// Run levels until a decision other than GO_ON or a spilled row. All blocks of a cluster must call it. Returns
+// the first level that has not been expanded. The last warp of a block counts the parts of a level while the
+// block expands it, which costs no time. So the cluster may expand one level that is not small, unless the
+// growth of earlier levels has predicted its size. Warps without arcs go straight to the barrier, because their
+// instructions would delay the other warps.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
@@ -106,9 +108,10 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
     return level;
 }
 
-// Run levels while they are small. All blocks of one cluster must call it. Begins with the source or, if `source` is
-// negative, with the queue in global memory. Reports the first level that has not been expanded in place of found
-// vertices. Its frontier goes to the queue in global memory, unless it must be pulled.
+// Run levels while they are small. All blocks of one cluster must call it. The first frontier is the source or,
+// if `source` is negative, the queue in global memory. On return, result.found.sum.vertices of the first block
+// is the number of the first level that has not been expanded. The function writes that level's frontier to the
+// queue in global memory, unless the level must be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const edge_share &share, step_result &result) {
@@ -144,7 +147,8 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     bitmap.store();
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
-        if (total > 0) note_level(records, level, 0, layers::cluster);  // the step that expands it notes it again
+        // The step that expands this level notes the level again.
+        if (total > 0) note_level(records, level, 0, layers::cluster);
         result.found.sum.vertices = level;
     }
 }

@@ -3,7 +3,7 @@
 
 #include "warp.cuh"
 
-// A number of vertices, and the sum of their degrees.
+// The number of vertices in a set, and the sum of their degrees.
 struct tally {
     edge_t edges;
     unsigned vertices;

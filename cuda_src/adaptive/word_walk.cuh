@@ -1,10 +1,10 @@
-// A walk of a block's warps over words of a bitmap. Each warp has words of its own, and takes one or several at a time,
-// one bit per lane. Words without a bit are skipped.
+// A walk of a block's warps over words of a bitmap. Each warp has its own words. It takes one word or several
+// words at a time, with one bit per lane. Words without a bit are skipped.
 #pragma once
 
 #include "prefix_sum.cuh"
 
-// Warps take turns by runs of `run` neighbouring words.
+// Runs of `run` neighbouring words belong to the warps in turn.
 template <unsigned run>
 struct word_walk {
     unsigned batch;    // the number of the batch: 32 words, one per lane
@@ -26,8 +26,8 @@ struct word_walk {
         slot = nth_word(next) * 32 + threadIdx.x % 32;
         return current >> threadIdx.x % 32 & 1;
     }
-    // Take the next pending words that have at most 32 bits together, and give each bit to a lane. Returns whether this
-    // lane has a bit, which is `slot`.
+    // Take the next pending words that have at most 32 bits together, and give each bit to a lane. Returns
+    // true if this lane has a bit. `slot` becomes the index of that bit.
     __device__ __forceinline__ bool take_words() {
         const unsigned lane = threadIdx.x % 32, count = pending >> lane & 1 ? __popc(words) : 0;
         unsigned total, owner = 0, place = 0;

@@ -69,7 +69,7 @@ __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivo
     tile.store(matrix + place, via + place, pitch);
 }
 
-// Returns the index of the i-th tile of a row or column, skipping the pivot.
+// Returns the index of the i-th tile of a row or column. The pivot is not counted.
 __device__ __forceinline__ int other(int i, int pivot) { return i + (i >= pivot); }
 
 // The first half of the blocks takes the other tiles of the pivot's row. The second half takes the other

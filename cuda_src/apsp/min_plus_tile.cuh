@@ -2,9 +2,9 @@
 // over all k.
 //
 // A block holds a tile of C, TILE_SIZE x TILE_SIZE elements, in registers. Each thread holds ELEMENTS_Y x
-// ELEMENTS_X of them. The block copies A and B to shared memory in pieces: DEPTH columns of A and DEPTH rows
-// of B at a time. For each k a thread reads ELEMENTS_X + ELEMENTS_Y values there and computes ELEMENTS_X *
-// ELEMENTS_Y sums. So arithmetic limits the speed, not memory.
+// ELEMENTS_X elements. The block copies A and B to shared memory in pieces: DEPTH columns of A and DEPTH rows
+// of B at a time. For each k a thread reads ELEMENTS_X + ELEMENTS_Y values from shared memory and computes
+// ELEMENTS_X * ELEMENTS_Y sums. So arithmetic, rather than memory, limits the speed.
 #pragma once
 
 #include "min_plus.cuh"
@@ -12,8 +12,8 @@
 #define THREADS_X (TILE_SIZE / ELEMENTS_X)
 #define THREADS_Y (TILE_SIZE / ELEMENTS_Y)
 #define THREADS (THREADS_X * THREADS_Y)
-// A multiprocessor shall hold enough blocks for at least 512 threads, which leaves each thread up to 128
-// registers.
+// The number of blocks on a multiprocessor: enough for at least 512 threads, so that each thread may use up to
+// 128 registers.
 #define BLOCKS (THREADS < 512 ? 512 / THREADS : 1)
 #define VECTOR (ELEMENTS_X < 4 ? ELEMENTS_X : 4)
 #ifndef DEPTH
@@ -33,8 +33,8 @@ __device__ __forceinline__ Vector<kLength> load_vector(const int *from) {
     return *reinterpret_cast<const Vector<kLength> *>(from);
 }
 
-// The elements of a tile that one thread holds. Its rows are THREADS_Y apart. Its columns come in runs of
-// VECTOR, so that the threads of a warp read and write whole cache lines.
+// The elements of a tile that one thread holds. The rows of a thread's elements are THREADS_Y apart. Its
+// columns form runs of VECTOR columns, so that the threads of a warp read and write whole cache lines.
 struct Tile {
     int best[ELEMENTS_Y][ELEMENTS_X];
 #if TRACKS
@@ -123,7 +123,7 @@ __device__ __forceinline__ void multiply(Tile &tile, const int *left, const int 
     __shared__ __align__(16) int left_piece[TILE_SIZE][LEFT_PITCH];
     __shared__ __align__(16) int right_piece[DEPTH][TILE_SIZE];
     for (int start = 0; start < TILE_SIZE; start += DEPTH) {
-        __syncthreads();  // the piece before has been used
+        __syncthreads();  // all threads have used the previous piece
         copy_piece<TILE_SIZE, DEPTH>(left_piece, left + start, pitch);
         copy_piece<DEPTH, TILE_SIZE>(right_piece, right + start * pitch, pitch);
         __syncthreads();

@@ -10,8 +10,8 @@
 // vertices in the queue (output.cuh).
 //
 // Child kernels. The parent does not wait for its child kernels. A launch ends only after its children, so
-// they end before the next launch begins. The limit per level or the device may refuse a child; then the
-// parent expands the row.
+// they end before the next launch begins. If a level has MAX_CHILDREN child kernels, or the device refuses a
+// launch, the parent expands the row.
 //
 // Races. Threads read and write levels without atomics. A vertex may enter the queue more than once, which
 // costs only time (see visitor::visit).
@@ -26,7 +26,7 @@ namespace layers {
 enum { bfs4k_single_block };
 }
 
-// Replaces, in a queue, a vertex whose row a child kernel expands.
+// The queue entry that replaces a vertex after a child kernel has taken over its row.
 constexpr int STRUCK = -1;
 
 // The queue in global memory, from which the multi-block kernel takes rows.
@@ -93,7 +93,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                        int *odd_queue, int capacity, search_state *state, unsigned long long *counters, int k1,
                        int k3, int k4, int k7, int child_degree, int hash_bytes, int limit, level_record *records,
                        int level, int size) {
-    extern __shared__ unsigned long long dynamic[];  // hash table, then rows of even and of odd levels
+    // Hash table, then the frontier's rows, of even levels and of odd levels.
+    extern __shared__ unsigned long long dynamic[];
     __shared__ int sizes[3];
     __shared__ bool has_child_row[3];
     search_context search;

@@ -18,8 +18,8 @@ constexpr int MAX_CHILDREN = 2048;
 // Expands one row. Each thread visits about k3 neighbours.
 __global__ void bfs4k_child(search_context search, adjacency row);
 
-// Launches a child kernel for a row, with the caller's block size. Returns false if the level has too many
-// children or the device refuses.
+// Launches a child kernel for a row, with the caller's block size. Returns false if the level already has
+// MAX_CHILDREN child kernels, or if the device refuses the launch.
 __device__ __forceinline__ bool launch_child(const search_context &search, const adjacency &row) {
     if (atomicAdd(&search.state->children[search.level % 2], 1) >= MAX_CHILDREN) {
         search.count(counted::refused);

@@ -20,8 +20,8 @@ struct visitor {
     // Gives unreached neighbours their level and puts them into the next frontier. -1 stands for no
     // neighbour.
     //
-    // Races. Several threads may find one vertex unreached; all of them store an equal level. The vertex is
-    // then in the frontier more than once, unless drop_duplicates removes the copies. Copies cost only time.
+    // Races. Several threads may find one vertex unreached. All of them store an equal level, and each puts the
+    // vertex into the frontier. drop_duplicates may remove these copies. The remaining copies cost only time.
     __device__ __forceinline__ void visit(const int (&neighbours)[BATCH]) {
         if (warp.lane == 0) search.count(counted::warp_steps);
         int levels[BATCH];
@@ -59,7 +59,7 @@ struct visitor {
 template <class Found>
 struct edge_discover {
     visitor<Found> &visit;
-    edge_t before, total;  // edges in the rows of lower lanes, and of all lanes
+    edge_t before, total;  // number of edges in the rows of lower lanes, and in the rows of all lanes
     edge_t shift;          // difference between an edge's place in column_indices and its number
 
     __device__ __forceinline__ edge_discover(visitor<Found> &visit, const adjacency &row) : visit(visit) {
@@ -68,7 +68,7 @@ struct edge_discover {
     }
 
     // With EXT, all lanes together finish a row that is longer than a warp, without searching for owners.
-    // This happens when the last lane's edge lies in such a row.
+    // They do so when the last lane's edge lies in such a row.
     __device__ __forceinline__ void run() {
         const warp_lanes &warp = visit.warp;
         int owner = 0;        // lane that brought the row of this lane's edge
@@ -110,7 +110,8 @@ struct edge_discover {
         return owner;
     }
 
-    // Returns the number at which the row of `lane` ends, or 0 if the row is no longer than a warp.
+    // Returns the number of the edge at which the row of `lane` ends, or 0 if the row has at most as many edges
+    // as a warp has lanes.
     __device__ __forceinline__ edge_t end_if_long(int lane) const {
         const warp_lanes &warp = visit.warp;
         const edge_t begin = __shfl_sync(warp.mask, before, lane);
@@ -120,8 +121,8 @@ struct edge_discover {
     }
 };
 
-// Distributes the rows of a frontier over warps. A warp takes a run of consecutive rows, then the run
-// `stride` rows further on.
+// Distributes the rows of a frontier over warps. A warp takes a run of consecutive rows, and then the run that
+// begins `stride` rows further on.
 template <class Frontier, class Found>
 struct expansion {
     visitor<Found> visit;
@@ -129,9 +130,9 @@ struct expansion {
     unsigned size;
 
     // Launches child kernels for rows of high degree and removes these rows from the frontier. It looks at
-    // `rows` rows from `begin` on, then from `begin` + stride on, and so on. Launching first lets children
-    // and parent run concurrently. The single-block kernel calls this before it expands. In the multi-block
-    // kernel each warp calls it for its own rows.
+    // `rows` rows from `begin` on, then from `begin` + stride on, and so on. The parent launches child kernels
+    // before it expands its own rows, so that they run concurrently. The single-block kernel calls this
+    // function once per level. In the multi-block kernel each warp calls it for the warp's own rows.
     __device__ __forceinline__ void launch_children(unsigned begin, unsigned rows, unsigned stride) {
 #if CHILD_KERNELS
         for (unsigned first = begin; first < size; first += stride) {
@@ -177,8 +178,8 @@ struct expansion {
         }
     }
 
-    // Expands the frontier edge by edge. A warp takes at most one row per lane, and fewer if that keeps more
-    // warps busy. Its lanes share the edges of these rows.
+    // Expands the frontier edge by edge. A warp takes at most one row per lane, and fewer rows if that keeps
+    // more warps busy. The lanes of the warp share the edges of these rows.
     __device__ __forceinline__ void by_edges() {
         const warp_lanes &warp = visit.warp;
         const unsigned warps_of_block = (blockDim.x + 31) / 32, warps = warps_of_block * gridDim.x;

@@ -1,9 +1,10 @@
 // Finds duplicates, in shared memory, among vertices that a block discovers at about the same time (section 6
-// of the paper). Either method may miss duplicates. Neither ever drops all copies of a vertex.
+// of the paper). Both methods, hash64 and hash_warp, may miss duplicates. They never drop all copies of a
+// vertex.
 //
 // Races. Threads write and read the tables without atomics, on purpose. `compute-sanitizer --tool racecheck`
-// reports it: for hash64 between warps of a block, and for hash_warp between lanes that write one entry in
-// one step. A race only decides which store is the last.
+// reports these races: for hash64 between warps of a block, and for hash_warp between lanes that write one
+// entry in one step. A race only decides which thread's store remains.
 #pragma once
 
 #include "search.cuh"
@@ -11,8 +12,8 @@
 enum class hashing { none, hash64, hash_warp };
 constexpr hashing HASHING = hashing::HASH;
 
-// Two sets of the calling thread's vertices: the duplicates, and those that met another vertex in the table.
-// Bit k stands for vertices[k].
+// Two sets of the calling thread's vertices. `detected` has the duplicates. `conflicts` has the vertices whose
+// table entry another vertex has overwritten. Bit k stands for vertices[k].
 struct verdict {
     unsigned detected, conflicts;
 };
@@ -20,9 +21,9 @@ struct verdict {
 // hash64 has one table per block. A thread writes each vertex with its own tag as one 64-bit word, and reads
 // the word back.
 //
-// - If it reads the vertex with another tag, another thread has written the vertex later. This copy is
-// dropped.
-// - If it reads another vertex, this is a conflict. The copy is kept.
+// - If the thread reads the vertex with another tag, another thread has written the vertex later. The reading
+//   thread's copy is dropped.
+// - If the thread reads another vertex, the two vertices share an entry: a conflict. The thread's copy is kept.
 //
 // The last writer of a vertex reads its own word or a conflict, so one copy always remains, and old entries
 // do no harm. An aligned 64-bit word is written as a whole, so a thread never reads a vertex with the tag of
@@ -50,10 +51,11 @@ __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsig
     return result;
 }
 
-// hash_warp has one table per warp and works in two steps of 32 bits (Merrill, Garland and Grimshaw 2012,
-// reference 16 of the paper). Lanes write their vertices and read them back. Lanes that find their own vertex
-// write their tags and read these back. The barrier at the end keeps the next call from overwriting a tag
-// that a lane has not read yet. Without it, all copies of a vertex could be dropped.
+// hash_warp has one table of 32-bit words per warp (Merrill, Garland and Grimshaw 2012, reference 16 of the
+// paper). First each lane writes its vertices to the table and reads the entries back. Second, each lane that
+// read its own vertex writes its tag to the entry and reads the entry back. A lane that reads another tag drops
+// its copy of the vertex. Without the barrier at the end of the function, the next call could overwrite a tag
+// that a lane has not read yet. Then all copies of a vertex could be dropped.
 template <int N>
 __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile int *table, int size,
                                              const int (&vertices)[N], unsigned candidates) {

@@ -1,13 +1,13 @@
-// Stores the discovered vertices. Prefix sums give each its place in the queue (sections 5.1, 5.5 and 5.6 of
-// the paper). All threads of a warp must call these functions together, and all threads of a block must call
-// finish().
+// Stores the discovered vertices. Prefix sums give each vertex its place in the queue (sections 5.1, 5.5 and
+// 5.6 of the paper). All threads of a warp must call these functions together, and all threads of a block must
+// call finish().
 #pragma once
 
 #include "prefix_sum.cuh"
 #include "search.cuh"
 
-// A thread inspects BATCH neighbours at a time, so that their latencies overlap. With 64-bit offsets more
-// than two would not fit in registers.
+// A thread inspects BATCH neighbours at a time, so that their latencies overlap. With 64-bit offsets, registers
+// have room for only two neighbours at a time.
 constexpr int BATCH = WIDE_OFFSETS ? 2 : 4;
 constexpr int LOCAL_QUEUE = 16;  // vertices that a thread collects before its warp writes them to the queue
 
@@ -26,8 +26,8 @@ __device__ __forceinline__ int offset_in_warp(const search_context &search, cons
 }
 
 // Reserves `total` places for a warp by adding to the counter `size`. Returns the calling lane's first place,
-// which is `offset` after the warp's. The counter is either in shared memory for a block or in global memory
-// for all blocks.
+// which is `offset` places after the warp's first place. The counter is either in shared memory for a block or
+// in global memory for all blocks.
 __device__ __forceinline__ int reserve(const warp_lanes &warp, int *size, int offset, int total) {
     int base = 0;
     if (warp.lane == 0) base = atomicAdd(size, total);
@@ -35,8 +35,8 @@ __device__ __forceinline__ int reserve(const warp_lanes &warp, int *size, int of
 }
 
 // The output of the multi-block and the child kernels. A thread gathers vertices in registers. When a thread
-// of the warp has no room for another batch, the warp writes all its vertices to the next queue. At the end
-// all warps of a block write their rest with one global atomic.
+// of the warp has no room for another batch, the warp writes all its vertices to the next queue. In finish(),
+// the warps of a block reserve room for their remaining vertices with one global atomic.
 struct local_queue {
     int entries[LOCAL_QUEUE];
     int size = 0;
@@ -60,8 +60,8 @@ struct local_queue {
         size = 0;
     }
 
-    // Writes the rest of all warps. This second level of the prefix sum adds up the sums of the block's
-    // warps.
+    // Writes the remaining vertices of all warps. The prefix sum here runs over the numbers of vertices that
+    // the block's warps have left.
     __device__ __forceinline__ void finish(const search_context &search, const warp_lanes &warp) {
         __shared__ int block_total, block_base;
         if (threadIdx.x == 0) block_total = 0;
@@ -77,7 +77,7 @@ struct local_queue {
 
   private:
     // Writes the lane's entries to the queue from `position` on. `offset` is their distance from the warp's
-    // first place. If all lanes have enough entries, the first `shortest` of each lane are interleaved, so
+    // first place. The first `shortest` entries of each lane are interleaved with those of the other lanes, so
     // that the warp's stores are coalesced.
     __device__ __forceinline__ void write(const search_context &search, const warp_lanes &warp, int position,
                                           int offset) {
@@ -95,13 +95,13 @@ struct local_queue {
     }
 };
 
-// The output of the single-block kernel. A lane reads the rows of new vertices at once and keeps at most
-// `limit` of them in shared memory. The next level expands them from there. The vertices also go to the queue
-// in global memory, for the next launch.
+// The output of the single-block kernel. A lane reads the offsets of each new vertex's row immediately. The
+// block keeps at most `limit` rows in shared memory, from which the next level expands them. The vertices also
+// go to the queue in global memory, for the next launch.
 struct shared_frontier {
     static constexpr bool OF_ALL_BLOCKS = false;
 
-    offset_t *begins;  // followed by as many degrees
+    offset_t *begins;  // the offset of each row; the array of degrees follows
     int limit;
     int *size;
     bool *has_child_row;  // set by any thread whose row is for a child kernel

@@ -9,7 +9,7 @@
 // the size of the level after the next. children[level % 2] counts the child kernels that a level requests. A
 // level adds to its own count and clears the count of the next level.
 struct search_state {
-    int level;  // whose frontier is to be expanded next
+    int level;  // the level the level whose frontier is to be expanded next
     int sizes[3];
     int children[2];
 };
@@ -35,7 +35,7 @@ enum counter {
     coalesced_writes,
     edge_searches,
     extended_rows,
-    missed,  // vertices that no queue had room for, left to the host
+    missed,  // vertices for which no queue had room; the host finds them again in the level array
     number  // of counters
 };
 }
@@ -46,12 +46,12 @@ struct search_context {
     const int *column_indices;
     int *levels;
     int *even_queue, *odd_queue;
-    int capacity;  // entries of a queue; an overflow is counted in its size
+    int capacity;  // entries of a queue; the queue's size also counts vertices that found no room
     search_state *state;
     unsigned long long *counters;  // counted::number for each level, added to while it is expanded
     int k1, k3, k4, k7;
     int child_degree;  // rows of at least this degree go to child kernels
-    int hash_bytes;    // of a block's hash table
+    int hash_bytes;    // size of a block's hash table
     int level;
 
     __device__ __forceinline__ int *queue(int level) const { return level % 2 ? odd_queue : even_queue; }

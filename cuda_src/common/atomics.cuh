@@ -1,6 +1,7 @@
 // Relaxed accesses, for words that one thread may write while another thread reads or writes them. Each access is
-// indivisible, and all threads see the values of one word in one order. Relaxed accesses do not order other words. On
-// compute capability 9.0 these loads compile to the same instruction as __ldcg, which PTX calls weak.
+// indivisible, and all threads see the values of one word in one order. Relaxed accesses do not order other
+// words. On compute capability 9.0 relaxed loads compile to the instruction of __ldcg, a weak load in the terms
+// of PTX.
 #pragma once
 
 // Load from global memory.

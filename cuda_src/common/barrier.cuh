@@ -1,13 +1,14 @@
 // A barrier of all blocks of a grid, through global memory (Xiao and Feng 2009). All blocks must be resident together.
 //
-// The blocks together add exactly 2^31 to one word: each adds one, and the first block adds the rest. So the top bit
-// flips when the last block arrives, and all blocks wait for that. Nothing has to be reset. The barrier is ready for
-// its next use, in this launch or a later one, by a grid of any size.
+// The blocks together add exactly 2^31 to one word. Each block adds 1, except the first block, which adds the
+// rest. So the top bit flips when the last block arrives, and all blocks wait for this flip. The word need not
+// be reset. The barrier is ready for its next use, in this launch or a later one, by a grid of any size.
 //
 // A block that is not resident never arrives. Each waiting block therefore gives up after max_polls polls.
 //
-// Memory order: every block that has passed sees what any block wrote before it arrived. The threads of a block meet in
-// __syncthreads() first. Then one thread arrives with release, and polls with acquire, for all of them.
+// Memory order: a block that has passed the barrier sees everything that any block wrote before its arrival.
+// The threads of a block first meet in __syncthreads(). Then one thread arrives with release, and polls with
+// acquire, for the whole block.
 #pragma once
 
 struct grid_barrier {
@@ -36,25 +37,26 @@ __device__ __forceinline__ unsigned long long load_acquire(const unsigned long l
     return value;
 }
 
-// Returns the phase of the barrier. It changes when the last block arrives, so a block must read it before it arrives.
+// Returns the phase of the barrier. The phase changes when the last block arrives, so a block must read it
+// before the block arrives.
 __device__ __forceinline__ unsigned barrier_phase(const grid_barrier *barrier) {
     return load_acquire(&barrier->arrived) & BARRIER_PHASE;
 }
 
-// Returns what the block of this rank adds.
+// Returns the number that the block with index `rank` adds.
 __device__ __forceinline__ unsigned arrival(unsigned rank, unsigned blocks) {
     return rank == 0 ? BARRIER_PHASE - (blocks - 1) : 1u;
 }
 
-// Arrive. All threads of the block must call it. The host must set the barrier to 0 before its first use, and after a
-// wait that gave up.
+// Arrive at the barrier. All threads of the block must call it. The host must set the barrier to 0 before its
+// first use, and after a wait that gave up.
 __device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
     __syncthreads();
     if (threadIdx.x == 0) add_release(&barrier->arrived, arrival(blockIdx.x, gridDim.x));
 }
 
-// Wait, for the first thread of a block that has arrived. Returns false after max_polls polls. `phase` is the phase
-// before the arrival, and is updated for the next wait.
+// Wait until all blocks have arrived. The first thread of a block that has arrived calls it. Returns false
+// after max_polls polls. `phase` is the phase before the arrival, and is updated for the next wait.
 __device__ __forceinline__ bool wait_at_barrier(const grid_barrier *barrier, unsigned &phase, unsigned max_polls) {
     for (unsigned polls = 0; barrier_phase(barrier) == phase; ++polls) {
         if (polls >= max_polls) return false;
@@ -64,8 +66,8 @@ __device__ __forceinline__ bool wait_at_barrier(const grid_barrier *barrier, uns
     return true;
 }
 
-// Arrive and wait. All threads of all blocks must call it. Returns, alike for all threads of a block, whether all
-// blocks arrived.
+// Arrive and wait. All threads of all blocks must call it. Returns whether all blocks arrived, with one result
+// for all threads of a block.
 __device__ __forceinline__ bool wait_for_all_blocks(grid_barrier *barrier, unsigned max_polls) {
     unsigned phase = 0;
     if (threadIdx.x == 0) phase = barrier_phase(barrier);

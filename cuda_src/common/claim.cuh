@@ -7,9 +7,9 @@
 // in flight.
 #define NEIGHBOURS_AT_A_TIME 4
 
-// Set the unreached neighbours of v to level + 1, where `level` is that of v. Call visit(neighbour) for those that this
-// thread has claimed. With look_first, a thread reads a neighbour's level before it claims. This saves atomics, but
-// adds an access to the chain.
+// Set the unreached neighbours of v to level + 1, where `level` is the level of v. Call visit(neighbour) for
+// each neighbour that this thread has claimed. With look_first, a thread reads a neighbour's level before it
+// claims. The read saves atomics, but adds an access to the chain.
 template <bool look_first, class Visit>
 __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, const int *column_indices, int *levels,
                                                  int v, int level, Visit visit) {
@@ -18,7 +18,8 @@ __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, co
         int neighbours[NEIGHBOURS_AT_A_TIME];
         bool claimed[NEIGHBOURS_AT_A_TIME];
 #pragma unroll
-        for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)  // beyond the end, repeat the last one to avoid a branch
+        // Beyond the end, the last neighbour is read again, to avoid a branch.
+        for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)
             neighbours[k] = __ldg(&column_indices[min(e + k, end - 1)]);
 #pragma unroll
         for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)

@@ -3,9 +3,9 @@
 
 #include "graph.cuh"
 
-// Push: set the unreached out-neighbours of v to level + 1, where `level` is that of v. `width` threads share v: each
-// takes every width-th neighbour, from its own lane on. The counter is unsigned because it may pass 2^31 in its last
-// step.
+// Push: set the unreached out-neighbours of v to level + 1, where `level` is the level of v. `width` threads
+// share v: each thread takes every width-th neighbour, from its own lane on. The counter is unsigned because it
+// may pass 2^31 in its last step.
 //
 // Races: several threads may find the same neighbour unreached and write its level. All write the same value.
 __device__ __forceinline__ void expand(const offset_t *__restrict__ row_offsets,

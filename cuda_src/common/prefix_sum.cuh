@@ -23,7 +23,7 @@ __device__ __forceinline__ T exclusive_sum(const warp_lanes &warp, T value, T &t
     return sum - value;
 }
 
-// An exclusive_sum for whole warps.
+// exclusive_sum() for warps of 32 lanes.
 __device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
     return exclusive_sum(warp_lanes(threadIdx.x % 32), mine, total);
 }

@@ -1,7 +1,7 @@
 // Records of levels, for kernels that run several levels in one launch.
 #pragma once
 
-// A record of the moment when a level begins. The time is that of the device's global timer.
+// A record of the moment when a level begins. The time comes from the device's global timer.
 struct level_record {
     unsigned long long nanoseconds;
     int frontier_size;
@@ -14,7 +14,8 @@ __device__ __forceinline__ unsigned long long globaltimer() {
     return now;
 }
 
-// Note the beginning of a level. One thread calls it. Timed runs pass a null pointer, so they only test it.
+// Note the beginning of a level. One thread calls it. In timed runs `records` is null, so the function only
+// tests the pointer.
 __device__ __forceinline__ void note_level(level_record *records, int level, int frontier_size, int layer) {
     if (records != nullptr) records[level] = level_record{globaltimer(), frontier_size, layer};
 }

@@ -1,8 +1,9 @@
 // Queues of vertices to which many threads append, in global memory or in a block's shared memory.
 #pragma once
 
-// A queue holds its first min(*size, capacity) entries. An append to a full queue stores nothing, but is counted, so an
-// overflow shows in the size. Read the size as unsigned, because duplicates may take it past 2^31.
+// A queue holds its first min(*size, capacity) entries. An append to a full queue stores nothing but adds to
+// the size, so a size above the capacity shows an overflow. Read the size as unsigned, because duplicates may
+// take it past 2^31.
 struct vertex_queue {
     int *entries;
     unsigned capacity;
@@ -19,8 +20,9 @@ __device__ __forceinline__ bool append(const vertex_queue &queue, int vertex) {
 }
 
 // Move the entries of a block's queue to a global queue, with one atomic there. All threads of the block must call it.
-// The call has a barrier at its beginning and end, so it moves all entries appended before it, and none appended after
-// it. Entries for which the global queue has no room are counted in its size.
+// The call begins and ends with a barrier of the block. So it moves all entries that were appended before the
+// call, and no entries that are appended after it. Entries for which the global queue has no room are counted
+// in its size.
 __device__ __forceinline__ void flush(const vertex_queue &block_queue, const vertex_queue &global_queue) {
     __shared__ unsigned offset;
     __syncthreads();

@@ -1,13 +1,14 @@
 // Exclusive prefix sums: of a tile in shared memory by one block, and of an array of any length in global memory.
 //
-// A tile is scanned by the two sweeps of Blelloch (Harris, Sengupta and Owens, GPU Gems 3, ch. 39). The elements are
-// the leaves of a binary tree. On the way up, every inner node gets the sum of its subtree, in the place of the
-// subtree's last element. On the way down, the root begins with 0. Each node gives its value to its left child, and its
-// value plus the left subtree's sum to its right child. So each leaf ends with the sum of all elements before it.
+// Blelloch's two sweeps scan a tile (Harris, Sengupta and Owens, GPU Gems 3, ch. 39). The elements are the
+// leaves of a binary tree. On the way up, every inner node gets the sum of its subtree, in the place of the
+// subtree's last element. On the way down, the root begins with 0. Each node gives its value to its left child,
+// and its value plus the left subtree's sum to its right child. So each leaf ends with the sum of all elements
+// before it.
 //
 // Bank conflicts: near the root, the elements in use are 32, 64, ... apart, so all would lie in one bank of shared
-// memory. One word of padding after every 32 elements moves them to different banks. Another word after every 1024
-// elements does so in longer tiles.
+// memory. One word of padding after every 32 elements moves them to different banks. In longer tiles, another
+// word of padding after every 1024 elements has the same effect.
 //
 // Arrays: scan_tiles scans each tile alone and stores the sums of tiles. The host scans these sums as a shorter array,
 // until one tile is left. add_tile_offsets then adds to every tile the sum of the preceding tiles. The host's loop is

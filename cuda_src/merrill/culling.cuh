@@ -12,10 +12,10 @@ constexpr int WARP_TABLE_SIZE = 128;  // entries of a warp's table, a power of t
 // The marks of visited vertices. A vertex has been visited if its bit is set or if it has a level.
 //
 // Races. Threads set bits without atomics, by writing whole bytes. They read bits through caches that other
-// multiprocessors do not update. So a bit may be lost or seen late. Then the level decides. Two threads may
-// both find a vertex without a level, store the same level and keep the vertex. That costs only time, and
-// ATOMIC_CLAIM prevents it. No vertex is lost, because only a thread that has found or stored a level sets
-// its bit.
+// multiprocessors do not update. So a bit may be lost or seen late. In these cases the thread looks at the
+// vertex's level. Two threads may both find a vertex without a level, store the same level and keep the vertex.
+// Such a duplicate costs only time. ATOMIC_CLAIM prevents duplicates. No vertex is lost, because only a thread
+// that has found or stored a level sets its bit.
 struct visited_vertices {
     int *levels;
     unsigned char *bits;
@@ -53,8 +53,8 @@ struct visited_vertices {
 
 // A block's tables of recently seen vertices, in shared memory.
 struct duplicate_filter {
-    int *warp_table;  // the warp's own
-    int *history;     // the block's
+    int *warp_table;  // table of the calling thread's warp
+    int *history;     // table of the whole block
 
     // Clears the history. All threads of the block must call it, with memory for the tables of all warps and
     // the history.
@@ -67,12 +67,14 @@ struct duplicate_filter {
     // Returns the vertex, or NONE if another thread has the same vertex or had it shortly before. All threads
     // of a warp must call it.
     //
-    // Warp culling finds duplicates within a warp. Lanes write their vertices to a hash table. Those that
-    // read their own vertex back write their lane numbers. Among lanes with the same vertex, the one whose
-    // number remains keeps it. A lane whose vertex was overwritten by another vertex also keeps its own.
+    // Warp culling finds duplicates within a warp. Lanes write their vertices to a hash table. Lanes that read
+    // their own vertex back write their lane numbers to the entry. Among lanes with equal vertices, the lane
+    // whose number remains in the entry keeps the vertex. A lane whose vertex was overwritten by another vertex
+    // also keeps its vertex.
     //
     // History culling finds vertices that the block has recently expanded. Only a thread that goes on to
-    // expand a vertex writes it to the history. Two warps may pass at once; then both expand the vertex.
+    // expand a vertex writes it to the history. Two warps may look up a vertex at the same time. Then both
+    // warps expand it.
     __device__ __forceinline__ int filter(int vertex) const {
 #if WARP_CULLING
         {

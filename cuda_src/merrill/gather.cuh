@@ -22,7 +22,7 @@
 constexpr int BATCH = 4;  // neighbours that a thread loads at once, so that their latencies overlap
 constexpr int NONE = -1;  // no neighbour
 
-// Reads a list with `width` threads. The caller is number `rank` of them.
+// Reads a list with `width` threads. The calling thread has the index `rank` among these threads.
 template <typename Sink>
 __device__ __forceinline__ void read_list(const int *column_indices, edge_t begin, edge_t end, unsigned rank,
                                           unsigned width, unsigned long long place, Sink &sink) {
@@ -35,8 +35,8 @@ __device__ __forceinline__ void read_list(const int *column_indices, edge_t begi
     }
 }
 
-// Reads long lists with the whole block. Threads that have a long list store their number in one word. The
-// thread whose number remains has its list read in this round.
+// Reads long lists with the whole block. In each round, all threads that have a long list store their thread
+// number in one shared word. The block then reads the list of the thread whose number remains in the word.
 template <typename Sink>
 __device__ __forceinline__ void gather_by_block(const int *column_indices, edge_t &begin, edge_t end, Sink &sink) {
     __shared__ unsigned winner;
@@ -76,14 +76,16 @@ __device__ __forceinline__ void gather_by_warp(const int *column_indices, edge_t
     if (mine) begin = end;
 }
 
-// Reads all remaining lists. `stage` is shared memory for BATCH entries per thread.
+// Reads all lists that gather_by_block and the warps have left. `stage` is shared memory for BATCH entries per
+// thread.
 template <typename Sink>
 __device__ __forceinline__ void gather_by_scan(const int *column_indices, edge_t begin, edge_t end, edge_t *stage,
                                                Sink &sink) {
     __shared__ unsigned long long place;
     const unsigned capacity = BATCH * blockDim.x;
     int count;
-    unsigned position = exclusive_sum_of_block(static_cast<int>(end - begin), count);  // each below WARP
+    // Each list is shorter than WARP.
+    unsigned position = exclusive_sum_of_block(static_cast<int>(end - begin), count);
     const unsigned total = count;
     if (total == 0) return;
     if (threadIdx.x == 0) place = sink.reserve(total);

@@ -11,16 +11,16 @@
 // gather.cuh gathers the lists. culling.cuh looks up visited vertices and removes duplicates.
 //
 // Queues. The queue of a level has sizes[level % 3] entries in queue(level): vertices of the level, or
-// candidates for it. A level adds to the size of the next queue and clears the size after that one. One
-// atomic reserves room for a whole list, or for a warp's or a block's prefix sum.
+// candidates for it. A level adds to the size of the next level's queue, and clears the size of the queue two
+// levels ahead. One atomic reserves room for a whole list, or for a warp's or a block's prefix sum.
 //
-// Resident launches run several levels, with a barrier between blocks that are all resident. Their queues are
-// short, so they read levels at once and skip the bitmap.
+// Resident launches run several levels, with a barrier between blocks that are all resident. Queues of resident
+// launches are short, so these launches look up levels directly and skip the bitmap.
 //
 // Races. A vertex may be in a queue more than once. All of its copies get the same level (see culling.cuh).
 //
 // Capacities. With duplicates a queue may overflow. Entries that do not fit are counted but not stored. The
-// host then discards the queue and has it rebuilt from the levels. Without duplicates the queue always fits.
+// host then discards the queue and has it rebuilt from the levels. A queue without duplicates always has room.
 #include "barrier.cuh"
 #include "culling.cuh"
 #include "profile.cuh"
@@ -37,9 +37,9 @@ typedef unsigned long long count_t;
 
 // State in global memory that kernels and the host share.
 struct search_state {
-    count_t sizes[3];         // of the queues of levels modulo 3
-    count_t vertex_sizes[2];  // two-phase: vertices of the levels modulo 2
-    int level;                // level of the next queue, after a resident launch
+    count_t sizes[3];         // sizes of the candidate queues, by level modulo 3
+    count_t vertex_sizes[2];  // two-phase: sizes of the vertex queues, by level modulo 2
+    int level;                // after a resident launch: the level of the queue to read next
     int failed;               // a block waited too long at the barrier
     grid_barrier barrier;
 };
@@ -107,8 +107,8 @@ struct candidate_sink {
     }
 };
 
-// A sink that contracts gathered candidates at once. It collects the remaining vertices in shared memory, or
-// in the next queue if that memory is full.
+// A sink that contracts gathered candidates immediately. The sink collects the remaining vertices in shared
+// memory, or in the next level's queue if the shared memory is full.
 template <bool look_at_bits>
 struct vertex_sink {
     visited_vertices visited;
@@ -167,8 +167,8 @@ __device__ __forceinline__ void expand_contract_level(const search_data &search,
     const int *queue = search.queue(level);
     const unsigned tile = tile_size(size);
     if (threadIdx.x == 0) found_size = 0;
-    // The bounds of this loop, and of the loops of later kernels, are equal for all threads of a block. So
-    // all of them meet at the barriers.
+    // The bounds of this loop, and of the loops in the kernels below, are equal for all threads of a block, so
+    // that all threads of the block meet at the barriers.
     for (count_t first = (count_t)blockIdx.x * tile; first < size; first += (count_t)gridDim.x * tile) {
         const bool has_entry = threadIdx.x < tile && first + threadIdx.x < size;
         const int v = duplicates.filter(has_entry ? __ldcg(&queue[first + threadIdx.x]) : NONE);
@@ -280,7 +280,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// Runs levels while their queues have 1 .. at_most entries. A queue of at_most entries fits its memory.
+// Runs levels while their queues have 1 .. at_most entries. `at_most` is at most the queue's capacity.
 template <int layer>
 __device__ __forceinline__ void run_levels(const search_data &search, edge_t *memory, level_record *records,
                                            int at_most, int max_polls, int level) {
@@ -320,7 +320,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     run_levels<layers::resident_contract_expand>(search, memory, records, at_most, max_polls, level);
 }
 
-// Rebuilds the queue of the vertices of a level. The host has set its size to 0.
+// Rebuilds the queue of the vertices of a level after an overflow. The host sets the queue's size to 0 before
+// the launch.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     refill_vertices(SEARCH_PARAMETERS, int num_vertices, int level) {
     SEARCH_OF_PARAMETERS;
@@ -328,7 +329,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (levels[v] == level) search.queue(level)[atomicAdd(search.size(level), (count_t)1)] = v;
 }
 
-// A sink that claims each gathered candidate, so that the queue gets it once.
+// A sink that claims each gathered candidate, so that each candidate enters the queue once.
 struct claiming_sink {
     int *levels;
     int *queue;
@@ -343,8 +344,8 @@ struct claiming_sink {
     }
 };
 
-// Rebuilds the queue of candidates for a level from the vertices of the level before. The host has set its
-// size to 0.
+// Rebuilds the queue of candidates for a level, after an overflow, from the vertices of the previous level. The
+// host sets the queue's size to 0 before the launch.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     refill_candidates(SEARCH_PARAMETERS, int num_vertices, int level) {
     extern __shared__ edge_t memory[];

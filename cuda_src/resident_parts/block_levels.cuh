@@ -3,8 +3,8 @@
 // The frontier is a bitmap of local ids. A level sets the bit of every neighbour of the frontier, reached or
 // not. In the next level, each thread takes the new bits among the words that it is responsible for. So
 // nothing is claimed, counted or queued. A level costs a barrier and three dependent accesses to shared
-// memory: bits, row, and bit of a neighbour. Of two bitmaps, threads take bits from one and set bits in the
-// other.
+// memory: bits, row, and bit of a neighbour. There are two bitmaps. Threads take bits from the first and set
+// bits in the second.
 //
 // The thread with the most new bits determines the time of a level. Two measures keep its chain of accesses
 // short. A row is two words without an offset, and its last id links to more ids. Vertices that are close to
@@ -27,7 +27,7 @@ struct block_levels {
     int step = 0;
     int level = 0;     // vertices up to this level have their right levels
     unsigned now = 0;  // which of the two bitmaps holds the current frontier
-    bool busy = false;  // some vertex in the block's parts is at this level
+    bool busy = false;  // true if some vertex in the block's parts is at this level
 
     __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
     __device__ __forceinline__ unsigned *bitmap_of(int step) const {
@@ -151,7 +151,7 @@ struct block_levels {
         }
     }
 
-    // A quad of four local ids, in two words.
+    // One quad of a row: four local ids of 16 bits, in two words.
     struct row {
         unsigned low, high;
 
@@ -163,9 +163,9 @@ struct block_levels {
         return {both.x, both.y};
     }
 
-    // Sets the bits of the four ids of a quad. The fourth id may link to a next quad; then its bit is set,
-    // too. That is harmless, because no vertex has this id. If a level takes the bit for a vertex, it finds
-    // only neighbours that were found before.
+    // Sets the bits of the four ids of a quad. The fourth id may be a link to the row's next quad. Its bit is
+    // then set, too. No vertex has the id of a further quad, so a level that expands this bit finds only
+    // vertices that have been found before.
     __device__ __forceinline__ static void set_bits(row r, unsigned *next) {
         atomicOr(&next[(r.low & 0xffff) / 32], 1u << (r.low & 31));
         atomicOr(&next[r.low >> 21], 1u << (r.low >> 16 & 31));
@@ -196,8 +196,8 @@ struct block_levels {
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
     }
 
-    // Makes the parts active that read a vertex of the part in this slot. `readers` has a bit for each of
-    // them.
+    // Makes parts active that read a vertex of the part in this slot. `readers` has a bit for each of these
+    // parts.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)
             wake(own.slots[slot].readers[__ffs(left) - 1], bitmap_of(step + 1), parts.number);

@@ -116,15 +116,15 @@ struct part_list {
     }
 };
 
-// Room in shared memory for one part, which runs or may become active soon.
+// Room in shared memory for one part. The part runs or may become active soon.
 struct part_slot {
-    int number;      // of the part, or NO_PART
+    int number;      // number of the part, or NO_PART
     bool active;     // the part has work in this step
     bool runs;
     bool to_load;
-    bool was_known;  // the state of its own vertices must be read as well
-    bool is_read;    // the state of its ghosts has been read in this step
-    bool is_announced;  // its readers have been told that they may become active
+    bool was_known;  // the state of the part's own vertices must be read as well
+    bool is_read;    // the state of the part's ghosts has been read in this step
+    bool is_announced;  // the part's readers have been marked as parts that may become active
     unsigned woken;  // readers that have been made active in this step
     part shape;
     int readers[READERS];
@@ -151,7 +151,7 @@ struct block_state {
     part_list waiting, later;  // parts that run, but have no slot in this round or the next
     part_list ahead;           // parts that may become active soon, but have no slot
     int loads;                 // parts to load
-    int seen[2];               // bits of what threads have seen, for even and odd steps
+    int seen[2];               // bits of the constants below that threads have set, for even and odd steps
     bool failed;
 
     static constexpr int WAS_KNOWN = 1 << 30;  // a flag beside the part's number in a list

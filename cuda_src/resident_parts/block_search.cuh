@@ -7,8 +7,8 @@
 struct block_search : block_slots {
     bool crowded = false;    // the block runs more parts than it has slots for
     bool changes = false;    // slots may be given to waiting parts
-    bool some_soon = false;   // some parts that may become active soon are to be dealt out
-    bool some_ahead = false;  // some of the block's parts of this kind had no slot
+    bool some_soon = false;   // parts that may become active soon must be dealt out
+    bool some_ahead = false;  // the list `ahead` is not empty: parts that may become active soon have no slot
 
     // Begins a step. It reads the ghosts of the block's parts and which parts are active. It deals out
     // running parts that no block holds. Returns false if no part is active.

@@ -9,8 +9,8 @@ constexpr int COPIES_AT_A_TIME = 8;  // accesses of 16 bytes that a thread has i
 struct block_slots : block_levels {
     unsigned dealt = 0;  // number of parts dealt out so far, modulo the blocks; only the first warp has it
 
-    // Deals out the parts of a bitmap to the blocks in turn. All blocks compute this alike. The parts for
-    // this block go to `list`. The first warp calls it.
+    // Deals out the parts of a bitmap to the blocks in turn, and appends this block's parts to `list`. All
+    // blocks get the same result without communication. The first warp of each block calls it.
     __device__ __forceinline__ void deal(const unsigned *bitmap, part_list &list) {
         for (unsigned base = 0; base < layout.bitmap_words; base += WARP) {
             const unsigned w = base + threadIdx.x;
@@ -84,8 +84,8 @@ struct block_slots : block_levels {
         watch.add(counted::loads, step, own.loads);
     }
 
-    // Loads the parts that are new in their slots. If others have stored the state of their own vertices,
-    // reads that, too.
+    // Loads the parts that are new in their slots. If another block has held a part before, also reads the
+    // stored state of the part's own vertices.
     __device__ __forceinline__ void load_parts() {
         for (unsigned s = 0; s < layout.slots; ++s)
             if (own.slots[s].to_load) load(s);

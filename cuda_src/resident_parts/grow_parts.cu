@@ -3,15 +3,15 @@
 // All seeds grow at once, level by level, until they meet. So a part holds the vertices nearest to its seed:
 // it is a Voronoi cell of the graph. Then each part grows inwards from its boundary. The vertex that it
 // reaches last lies near its centre and becomes the next seed. After several such rounds (Lloyd 1982) parts
-// are round and of similar size. Too large a part gets a second seed, the vertex it reached last. Too small a
-// part loses its seed.
+// are round and of similar size. A part that is too large gets a second seed: the vertex that it reached last.
+// A part that is too small loses its seed.
 //
 // The last growth inwards gives the order of a part's vertices, boundary first. So the vertices that other
 // parts read lie together. The host cuts parts that are still too large. Vertices of components without a
 // seed are taken in no particular order. Only speed depends on the quality of the parts.
 //
-// Races. Threads claim vertices by compare-and-swap. Several threads store `last` of a label; any vertex of
-// the last level will do.
+// Races. Threads claim vertices by compare-and-swap. Several threads store `last` of one label. Any vertex of
+// the last level is a valid value.
 #include "barrier.cuh"
 #include "parts.cuh"
 
@@ -25,7 +25,7 @@ struct growth {
     int unlabelled;
 };
 
-// Calls visit(w) for every neighbour w of v, along arcs of both directions.
+// Calls visit(w) for every out-neighbour and in-neighbour w of v.
 template <class Visit>
 __device__ __forceinline__ void neighbours(const graph_rows &graph, int v, Visit visit) {
     for (edge_t e = graph.row_offsets[v], end = graph.row_offsets[v + 1]; e < end; ++e) visit(graph.column_indices[e]);

@@ -1,28 +1,28 @@
 // pack_parts: packs the parts of a graph into the form that blocks load.
 //
-// One block packs a part. A ghost of a part is a vertex outside from which at most K arcs lead to a vertex
-// that the part owns. The block finds ghosts hop by hop along in-arcs and keeps them in a hash table in
-// shared memory. Then it numbers the ghosts by place. Each packed row keeps only arcs to local vertices. Arcs
-// to ghosts exactly K hops away are dropped, because a path of K arcs never enters them. The kernel `measure`
-// counts for each K up to `hops`; then `pack` writes.
+// One block packs a part. A ghost of a part is a vertex that another part owns and from which at most K arcs
+// lead to a vertex of this part. The block finds ghosts hop by hop along in-arcs and keeps them in a hash table
+// in shared memory. Then it numbers the ghosts by place. Each packed row keeps only arcs to local vertices.
+// Arcs to ghosts exactly K hops away are dropped, because a path of K arcs never enters them. The kernel
+// `measure` counts for each K up to `hops`; then `pack` writes.
 #include "parts.cuh"
 
 constexpr unsigned EMPTY = 0xffffffff;  // key of the hash table
-constexpr int TOO_MANY = 0x7fffffff;  // more ghosts than the table has room for
+constexpr int TOO_MANY = 0x7fffffff;  // returned if there are more ghosts than the table has room for
 constexpr unsigned FAR = 0x8000;  // flag beside the number of a ghost to which no arc is needed
 
 struct placing {
     const int *places;    // of vertices
-    const int *vertices;  // at places
+    const int *vertices;  // vertices by place
 };
 
 // The ghosts of one part, in shared memory. The host defines TABLE = 1 << TABLE_BITS. MAX_GHOSTS is three
-// quarters of it. So even after overflow each thread of the block finds an empty key.
+// quarters of it. So even if there are too many ghosts, each thread of the block finds an empty key.
 struct ghost_table {
     unsigned keys[TABLE];  // places
     unsigned short numbers[TABLE];
     int places[TABLE];
-    unsigned found;  // number of ghosts; may exceed the room
+    unsigned found;  // number of ghosts; may exceed MAX_GHOSTS
     unsigned quads;  // quads of long rows
 
     __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
@@ -185,7 +185,8 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
 }
 
-// Registers part p as a reader of the ghost at `place`, so that the ghost's owner tells p about it.
+// Registers part p as a reader of the vertex at `place`, which is a ghost of p. When the part that owns the
+// vertex finds the vertex, it makes all readers of the vertex active.
 __device__ __forceinline__ void add_reader(int *readers, unsigned *read_by, const int *part_at, unsigned place, int p) {
     int *known = readers + (size_t)part_at[place / PLACES] * READERS;
     int reader = 1;

@@ -2,10 +2,10 @@
 //
 // Each vertex has a place. The vertices that a part owns have consecutive places, and each part begins at a
 // multiple of PLACES. A ghost of a part is a vertex that another part owns and from which at most K arcs lead
-// to an own vertex. Own vertices and ghosts of a part have local ids of 15 bits, own vertices first. Each of
-// these two ranges begins at a multiple of 32. The local id of an own vertex is its place minus the part's
-// first place. One thread handles the bits of a group of 32 ids. So vertices that are close to each other get
-// ids in different groups.
+// to an own vertex. Own vertices and ghosts of a part have local ids of 15 bits, own vertices first. The ids of
+// own vertices and the ids of ghosts each begin at a multiple of 32. The local id of an own vertex is its place
+// minus the part's first place. One thread handles the bits of a group of 32 ids. So vertices that are close to
+// each other get ids in different groups.
 #pragma once
 
 #include "graph.cuh"
@@ -14,8 +14,8 @@ constexpr int PLACES = 32;      // places of a group
 constexpr int NO_VERTEX = -1;  // no vertex at a place
 constexpr int NO_PLACE = -1;   // no place of a ghost
 
-// A part has a list of READERS parts to tell about its vertices. For each vertex a mask has one bit per
-// reader. The first reader is the part itself. If the list is too short, its last entry is ALL_PARTS.
+// A part lists up to READERS reader parts, for which its vertices are local. Each vertex has a mask with one
+// bit per reader. The first reader is the part itself. If the list is too short, its last entry is ALL_PARTS.
 constexpr int READERS = 32;
 constexpr int NO_READER = -1;
 constexpr int ALL_PARTS = -2;
@@ -40,7 +40,7 @@ struct __align__(8) quad {
 __device__ __forceinline__ unsigned more_quads(unsigned degree) { return degree > 4 ? (degree - 2) / 3 : 0; }
 
 struct part {
-    long long first;  // its first id in the arrays of all parts
+    long long first;  // index of the part's first local id in the arrays of all parts
     int first_place;
     int own;     // number of own vertices
     int ghosts;

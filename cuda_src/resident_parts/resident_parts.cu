@@ -1,24 +1,25 @@
 // resident_parts: runs several levels between two barriers, on parts of the graph in shared memory. The
 // search and its idea are our own.
 //
-// The graph has been divided into parts (grow_parts.cu). A ghost of a part is a vertex outside from which at
-// most K arcs lead to a vertex that the part owns (pack_parts.cu). A step runs K levels. Each block runs them
-// alone, in shared memory, for the parts that it holds. Then it stores the state of the vertices that these
-// parts own. All blocks meet at a barrier and read the state of their ghosts.
+// The graph has been divided into parts (grow_parts.cu). A ghost of a part is a vertex that another part owns
+// and from which at most K arcs lead to a vertex of this part (pack_parts.cu). A step runs K levels. Each block
+// runs these levels alone, in shared memory, for the parts that it holds. Then it stores the state of the
+// vertices that these parts own. All blocks meet at a barrier and read the state of their ghosts.
 //
 // Why this is exact. Let all levels up to L be right. Let a part own v, at level t with L < t <= L + K. The
 // last t - L arcs of a shortest path to v begin at a vertex of level L. That vertex is at most K arcs from v,
-// and later vertices of the path are closer. So all of them are local, and the part finds each of them at its
-// level. Nothing is found too early, because every vertex found ends a path of that length. So own vertices
-// get their right levels. A ghost may get too high a level, because its path may lead through vertices that
-// are not local. So every step reads the ghosts anew: were they reached before L, and are they at L?
+// and later vertices of the path are closer. So all vertices of these arcs are local, and the part finds each
+// of them at its level. No vertex is found too early, because a vertex found at level l ends a path of l arcs.
+// So own vertices get their right levels. A ghost may get too high a level, because its path may lead through
+// vertices that are not local. So every step reads the ghosts anew: were they reached before L, and are they at
+// L?
 //
-// Active parts. A part is active in a step if one of its local vertices is at level L. The owner of the
-// vertex knows which parts read it and sets their bits in the next bitmap. All blocks read the bitmap. They
-// deal out the active parts that no block holds in turn, so they agree without claiming. As a front passes,
-// parts become active in about the order in which they stop, so blocks get similar numbers of parts. A block
-// gives up a part that is no longer active. If a block has more parts than slots, it runs them in several
-// rounds per step.
+// Active parts. A part is active in a step if one of its local vertices is at level L. The part that owns the
+// vertex has a list of the parts that read it, and sets the bits of these parts in the next step's bitmap. All
+// blocks read this bitmap. Active parts that no block holds go to the blocks in turn. All blocks compute the
+// same distribution, so no block has to claim a part. As a front passes, parts become active in about the order
+// in which they stop, so blocks get similar numbers of parts. A block gives up a part that is no longer active.
+// If a block has more parts than slots, it runs them in several rounds per step.
 //
 // Parts ahead. Loading a part takes as long as ten levels. So a part that becomes active announces its
 // readers in a second bitmap. Announced parts that no block has ever held are dealt out, too. A block loads

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bfsbench.programs import Variant
 
 MOST_GRAPHS = 3
-"""Graphs shown for each search: those on which it comes nearest to the best time."""
+"""The number of graphs shown for each search. On these graphs it comes nearest to the best time."""
 
 Ratios = Mapping[str, Mapping[str, float]]
 """By variant and graph: the best time of the other published kernels / the variant's best time."""

@@ -185,9 +185,9 @@ def test_a_verdict_that_rests_on_a_slow_program_of_the_cpu_says_so(tmp_path: Pat
     slow = host_row(30, graph=LINE)
     (found,) = judge(tmp_path, text, *warps(1), slow)
     assert found.verdict == "reproduced"
-    assert "rests on cpu_queue, perhaps a slow program of the CPU: no other" in found.evidence
+    assert "rests on cpu_queue, perhaps a slow CPU program: no other" in found.evidence
     known = tmp_path / "known"
     known.mkdir()
     write(known / "cpu.csv", [host_row(3, graph=LINE, variant="cpu_parallel")])
     (found,) = judge(tmp_path, text, *warps(1), slow, known=known)
-    assert "a slow program of the CPU: cpu_parallel takes 3 ms, 10 times less" in found.evidence
+    assert "a slow CPU program: cpu_parallel takes 3 ms, 10 times less" in found.evidence

@@ -242,12 +242,12 @@ def test_a_table_says_by_which_other_rows_its_searches_stand_above(folder: Path)
     write(folder / "rows" / "once.csv", once)
     text = filled(folder, TABLE % "a.csv" + TABLE % "once.csv" + TABLE % "a.csv").stdout
     first, second, third = (line for line in text.splitlines() if line.startswith("Rows: "))
-    assert "other rows" not in first
+    assert "different rows" not in first
     assert second.endswith(
-        " Tables above have these searches by other rows: `a.csv` (3 sources); here 1 source."
+        " Tables above use different rows of these searches: `a.csv` (3 sources). This table has 1 source."
     )
     assert third.endswith(
-        " Tables above have these searches by other rows: `once.csv` (1 source); here 3 sources."
+        " Tables above use different rows of these searches: `once.csv` (1 source). This table has 3 sources."
     )
 
 

@@ -108,7 +108,7 @@ extern "C" EMU_API int emu_check(const emu::Machine* machine, const emu::Kernel*
     return message.empty() ? 0 : 1;
 }
 
-// Runs a kernel. Returns 0 if it has run, 1 if the launch was refused, and 2 if the kernel failed.
+// Runs a kernel. Returns 0 if the kernel has run, 1 if the launch was refused, and 2 if the kernel failed.
 extern "C" EMU_API int emu_launch(emu::Machine* machine, const emu::Kernel* kernel, unsigned blocks,
                                   unsigned threads, size_t shared, void** arguments) {
     emu::LaunchShape shape(blocks, threads, shared);

@@ -1,5 +1,5 @@
-// Barriers of blocks, clusters and grids. They do not wait for threads that have exited. The last thread to
-// arrive releases all waiting threads.
+// Barriers of blocks, clusters and grids. A barrier does not wait for threads that have exited. The last thread
+// to arrive releases all waiting threads.
 
 #include "emu/block.h"
 
@@ -20,8 +20,8 @@ void require_same_barrier(const ResidentBlock& block, Wait where, CallSite from)
     }
 }
 
-// Empties the cache that the emulator counts with, because the block has passed a barrier of several blocks.
-// Later loads of the block then find current values.
+// Empties the cache of the block's multiprocessor when the emulator counts, because the block has passed a
+// barrier of several blocks. Later loads of the block then find current values.
 void acquire(const ResidentBlock& block) {
     if (block.lockstep) block.lockstep->counting.acquire(block);
 }
@@ -29,8 +29,8 @@ void acquire(const ResidentBlock& block) {
 }  // namespace
 
 // Waits for all threads of the block. When the emulator counts, meet() first waits for the other lanes of the
-// warp. Meanwhile the worker may let this thread arrive; `due` is then false, and the barrier is already
-// passed.
+// warp. Meanwhile the worker may arrive at the barrier on behalf of this thread. In that case `due` is false
+// after meet(), and the thread has already passed the barrier.
 Votes block_barrier(bool predicate, CallSite from, const void* site) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);

@@ -7,8 +7,8 @@ namespace emu {
 
 namespace {
 
-// The bytes around a buffer. Kernels hardly write them by accident: they are neither 0, -1, a small number
-// nor the poison of new buffers.
+// The guard bytes around a buffer. Kernels are unlikely to write these values by accident: they are neither 0,
+// -1, a small number nor the poison of new buffers.
 struct Guard {
     unsigned char bytes[Buffers::kGuardBytes];
     Guard() {

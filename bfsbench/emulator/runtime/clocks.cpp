@@ -56,7 +56,8 @@ Known joined(const Known& a, const Known& b) {
     return all;
 }
 
-// Adds to `all` what the current thread has done, and what it knows of its warp and its block.
+// Adds to `all` the current thread's own accesses, and the accesses of its warp and its block that it knows to
+// be over.
 void absorb_self(Knowledge& all) {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
@@ -80,14 +81,15 @@ Known snapshot() {
 
 namespace {
 
-// A barrier. Each thread leaves it with all that any of its threads knew on arrival.
+// A barrier, from the view of knowledge: each thread leaves the barrier with everything that any of the
+// barrier's threads knew on arrival.
 class Meeting {
   public:
     void add(ThreadClock& thread) {
         auto each = thread.shared();
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) gathered_[i].add(*each[i]);
     }
-    // Ends the arrivals. Returns whether the threads know anything at all.
+    // Ends the arrivals. Returns whether any of the threads knows of an access that is over.
     bool end() {
         bool any = false;
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) any |= (all_[i] = gathered_[i].all()) != nullptr;

@@ -6,16 +6,16 @@
 // the host, tail launches and grid barriers begin an era. An access of an earlier era is over for every
 // thread. An access of the current era is over for a thread in these cases:
 // - It was made in the thread's block, and the block has passed a barrier since.
-// - It was made in the thread's warp, and __syncwarp has followed. Each lane keeps the clocks of the others
-// (`row`).
+// - It was made in the thread's warp, and __syncwarp has followed. Each lane keeps the clocks of the other
+// lanes of its warp (`row`).
 // - The thread has learnt of it (`known`). A thread passes on what it knew at its last fence with its next
 // atomic. A thread that reads this word atomically and then fences knows it, too.
 // A barrier may come between the fence and the atomic. So threads that meet at a barrier also exchange what
 // their fences have released and what their atomics have read.
 //
 // A child kernel begins with what its launching thread knew at the launch. Accesses of the child and later
-// accesses of its parent are unordered, although the emulator runs one after the other. Each child that a
-// block launches into its default stream knows all earlier children of that stream.
+// accesses of its parent are unordered, although the emulator runs the child after the parent. Each child that
+// a block launches into its default stream knows all earlier children of that stream.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ struct FamilyPlace {
 // The knowledge of a thread about the progress of other blocks, warps and grids.
 struct Knowledge {
     struct Lanes {
-        uint32_t phase;  // of the block when this was learnt
+        uint32_t phase;  // phase of the block when the thread learnt this
         std::array<uint32_t, kWarpSize> clock;
     };
     std::map<uint32_t, uint32_t> phases;  // by block: all accesses of earlier phases are over
@@ -59,7 +59,8 @@ struct Instant {
     uint32_t clock, phase;  // counters of the thread and of its block
 };
 
-// Joins the knowledge of several threads. Most threads share one Knowledge object, which is joined only once.
+// Joins the knowledge of several threads. Most threads share one Knowledge object, and Gathering joins each
+// object only once.
 class Gathering {
   public:
     void add(const Known& known);
@@ -72,16 +73,17 @@ class Gathering {
 };
 
 struct ThreadClock {
-    bool used = false;  // whether it differs from a new one
+    bool used = false;  // true if this clock differs from a new ThreadClock
     Known known;              // what happened before the thread's next access
-    Known released[2];        // by scope, minus one: what its next atomic passes on
-    Known acquired[2];        // by scope, minus one: what its next fence makes known
-    Known taken_up[2][2];  // what it took up last, after a fence or at once, so that a poll does not repeat the work
+    Known released[2];        // by scope, minus one: what the thread's next atomic passes on
+    Known acquired[2];        // by scope, minus one: what the thread's next fence makes known
+    // What the thread took up most recently, after a fence or at once, so that a poll does not repeat the work.
+    Known taken_up[2][2];
     // The parts of a thread's knowledge that threads exchange at a barrier.
     static constexpr unsigned kShared = 5;
     std::array<Known*, kShared> shared() { return {&known, released, released + 1, acquired, acquired + 1}; }
-    Known arrived;            // what it knew on arrival at the cluster's barrier
-    std::array<uint32_t, kWarpSize> row{};  // clocks of its warp's lanes when they last met
+    Known arrived;            // what the thread knew on arrival at the cluster's barrier
+    std::array<uint32_t, kWarpSize> row{};  // clocks of the lanes of the thread's warp when they last met
 };
 
 class Clocks {
@@ -94,14 +96,16 @@ class Clocks {
     // The `stream` of a grid that waits for no other grid. The host launched it, or a kernel launched it into a
     // stream other than the default stream of its block.
     static constexpr uint32_t kNoStream = ~0u;
-    // Begins a launch of the host and forgets all grids of the launch before.
+    // Begins a launch of the host and forgets all grids of the previous launch.
     void begin_family() {
         begin_era();
         shapes_.clear();
         streams_.clear();
     }
-    // Begins a grid. A grid of the host has `parent` 0 and knows nothing. A grid of a kernel begins with what its
-    // launcher knew. Grids of one stream run in order; a stream is named by the block that launches into it.
+    // Begins a grid. For a launch of the host, `parent` is 0 and `known` is empty. For a launch of a kernel,
+    // `parent` is the number of the launching grid, and `known` has the accesses that the launching thread knew
+    // to be over. Grids with equal `stream` run in order. `stream` is the number of the block that launches
+    // into its default stream, or kNoStream.
     void begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream);
     void begin_block(ResidentBlock& block) const;
 
@@ -109,7 +113,7 @@ class Clocks {
     // over, and advances the thread's clock.
     Known launch();
 
-    // Returns whether a moment belongs to an earlier era. That is so for most accesses.
+    // Returns whether a moment belongs to an earlier era, as the moments of most accesses do.
     bool before_era(Moment moment) const { return moment < era_; }
     // Returns the number that the next new moment gets.
     Moment next_moment() const { return era_ + instants_.size(); }
@@ -125,8 +129,8 @@ class Clocks {
     }
 
     void fence(Scope scope);
-    // Handles an atomic access: it passes on what the thread has released and takes up what the word passes
-    // on.
+    // Handles an atomic access of the current thread: attaches to the word what the thread has released, and
+    // gives the thread what earlier releases have attached to the word.
     void atomic(const void* word, Act act, Scope scope, Order order);
 
     static void meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes);
@@ -145,7 +149,7 @@ class Clocks {
     struct Shape {
         uint32_t first_block, first_warp, blocks, threads, warps, parent;
     };
-    std::vector<Shape> shapes_;              // of grids
+    std::vector<Shape> shapes_;              // shapes of the grids of this launch
     std::map<uint32_t, uint32_t> streams_;  // last grid of each stream
     Known at_launch_;                        // what the running grid begins with
     std::unordered_map<const void*, Word> words_;

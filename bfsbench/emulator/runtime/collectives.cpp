@@ -10,7 +10,7 @@ namespace emu {
 
 namespace {
 
-constexpr unsigned char kNobody = 0xff;  // a shuffle reads from a lane that does not exist
+constexpr unsigned char kNobody = 0xff;  // the source of a shuffle that reads from a lane that does not exist
 
 uint64_t combine(Collective kind, uint64_t a, uint64_t b) {
     switch (kind) {
@@ -139,8 +139,9 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     return warp.result[lane];
 }
 
-// Returns the lanes that call __activemask() together. As on a GPU, all lanes come together that can. The
-// first lanes wait until all lanes of the warp are here, or until no other thread of the block can run.
+// Returns the lanes that call __activemask() together. As on a GPU, all lanes that can reach the call take part
+// together. The first lanes to arrive wait until all lanes of the warp have arrived, or until no other thread
+// of the block can run.
 unsigned active_lanes() {
     Fiber& fiber = here();
     await_stores(fiber);

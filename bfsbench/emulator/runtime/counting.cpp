@@ -14,9 +14,9 @@ size_t shared_bytes(const Grid& grid) {
     return grid.kernel.shared_bytes() + grid.kernel.functions->shared_bytes() + grid.dynamic_shared;
 }
 
-// Returns the size of the first-level cache. It gets what the shared memory of all resident blocks leaves of
-// a multiprocessor's memory. Shared memory comes in these sizes (CUDA programming guide, compute capability
-// 9.0).
+// Returns the size of the first-level cache. A multiprocessor divides its memory between this cache and the
+// shared memory of all resident blocks. The shared memory has one of the sizes below (CUDA programming guide,
+// compute capability 9.0).
 size_t cache_beside(size_t shared, unsigned threads, const Limits& limits) {
     constexpr size_t kAll = 256 << 10, kReserved = 1 << 10;  // kReserved: bytes of each block
     size_t blocks = std::min(limits.threads_per_multiprocessor / threads, limits.blocks_per_multiprocessor);
@@ -94,8 +94,9 @@ void Counting::store(Fiber& fiber, const char* address, const void* site, size_t
     last_put_off_ = &instruction;
 }
 
-// Completes the current store: moves the new value to the store buffer and restores the old value in memory.
-// Also replaces old values that views.h has put into memory for a load.
+// Completes the store that the current thread has just made: moves the new value from memory to the store
+// buffer, and restores the old value in memory. Also restores newest values where Views::show() has put old
+// values into memory for a load.
 void Counting::leave_memory_alone() {
     views_.put_back();
     views_.changes.put_aside = false;
@@ -108,7 +109,8 @@ bool Counting::has_stores(const Fiber& fiber) const {
     return views_.changes.put_aside && block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// Waits until the warp has made the stores that the current thread has put off. The thread is about to load.
+// Waits until the warp has made the stores that the current thread has put off, because the thread is about to
+// load.
 void Counting::finish_stores(Fiber& fiber) {
     leave_thread();
     if (!block_of(fiber).lockstep->has_stores(fiber.rank)) return;

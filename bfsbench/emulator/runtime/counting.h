@@ -17,7 +17,7 @@ namespace emu {
 class Grid;
 struct Limits;
 
-enum class Memory : int { global, shared, remote, none };  // remote: of another block in the cluster
+enum class Memory : int { global, shared, remote, none };  // remote: shared memory of another block in the cluster
 
 // Waits until the warp has made all accesses in the thread's trace.
 void await_steps(Fiber& fiber);
@@ -36,15 +36,15 @@ struct Count {
     int phase;  // as the kernel noted; -1 before the first note
     int kind, memory;
     uint64_t executions, lanes, bytes;
-    uint64_t polls;  // executions not counted above, because the warp only looks at one place again while it waits
-    uint64_t sectors;           // of global memory, once per execution
-    uint64_t distinct_sectors;  // of global memory, each once
+    uint64_t polls;  // executions that `executions` does not count, because a waiting warp only repeats its reads
+    uint64_t sectors;           // sectors of global memory, each counted once per execution
+    uint64_t distinct_sectors;  // sectors of global memory, each counted once
     uint64_t far_sectors;       // sectors that the warp has not loaded recently
-    uint64_t passes;            // through shared memory: one, plus one for each bank conflict
+    uint64_t passes;            // passes through shared memory: one per execution, plus one for each bank conflict
     uint64_t conflicts;
     uint64_t collisions;        // lanes of atomics whose word an earlier lane of the execution also updates
-    uint64_t most_collisions;   // in one execution
-    uint64_t hottest;           // most executions on one word, over all warps
+    uint64_t most_collisions;   // largest number of collisions in one execution
+    uint64_t hottest;           // largest number of executions on one word, over all warps
 };
 
 // One phase of one launch: the shape of the launch and its longest warp.
@@ -77,15 +77,15 @@ class FewNumbers {
 
 class Counting {
   public:
-    // Reports a launch as endless after `most_polls` steps in a row that only look at the same places again.
+    // Reports a launch as endless after `most_polls` steps in a row that only repeat earlier reads.
     Counting(Buffers& buffers, uint64_t most_polls) : buffers_(buffers), most_polls_(most_polls) {}
 
     void begin_launch(const Grid& grid, const Limits& limits);
     void begin_block(ResidentBlock& block);
     void add_module(const char* begin, size_t bytes);
 
-    // Adds a step (an access or a barrier) of the current thread and waits until its warp has made it. Other
-    // threads of the block run meanwhile.
+    // Adds a step (an access or a barrier) of the current thread, and waits until the thread's warp has made
+    // the step. Other threads of the block run meanwhile.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
     // Adds a store of the current thread. The thread usually continues at once.
     void store(Fiber& fiber, const char* address, const void* site, size_t bytes);
@@ -94,8 +94,9 @@ class Counting {
     void make_store(Lockstep& lockstep, unsigned rank);
     // Prepares a thread to continue, because its warp has made the step for which it waited.
     void go_on(const Lockstep& lockstep, unsigned rank);
-    // Adds a plain load of the current thread. The thread continues at once, unless this load has often come
-    // too early: other threads then stored before the load's warp had made its step.
+    // Adds a plain load of the current thread. The thread continues at once, unless loads of this instruction
+    // have often come too early. A load comes too early if another thread stores after the load, but before the
+    // step of the load.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         if (views_.changes.put_aside) finish_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
@@ -132,8 +133,8 @@ class Counting {
         block.lockstep->meet();
     }
 
-    // Prepares memory for other threads. It restores new values where the current thread has loaded old ones,
-    // and moves the thread's store to the store buffer.
+    // Prepares memory for other threads. Restores newest values where the current thread has loaded old values,
+    // and moves the thread's latest store to the store buffer.
     void leave_thread() {
         if (views_.changes.put_aside) leave_memory_alone();
     }
@@ -174,24 +175,24 @@ class Counting {
     };
     struct Site {
         uint32_t epoch = 0;
-        size_t count = 0;    // index in counts_ in that epoch
+        size_t count = 0;    // index in counts_ in the epoch of the preceding member
         uint32_t usual = 0;  // epoch of the last access, if it was a plain load from a buffer
         Place place;       // place of the last access
         const char* region = nullptr;
         Touched* touched = nullptr;
         std::unordered_map<const char*, Touched> regions;
-        // For atomics: the offset of the first word in this epoch and region, and whether other words
-        // followed.
+        // For atomics: the offset of the first word that the instruction used in this epoch and region, and
+        // true if it has used other words since.
         size_t word = 0;
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
         bool scattered = false;
-        // For loads: their number, and how many ran before a store although their warp made the load's step
-        // after it. If there are many, lanes wait at this load.
+        // For loads: their number, and how many of them ran before a store although their warp made the load's
+        // step after the store. If many loads of an instruction did so, lanes wait at the instruction.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
-        // For stores: how many were put off, and how many of these saved nothing because the lane's next step
-        // was a load.
+        // For stores: how many were put off, and for how many of these the lane's next step was a load, so that
+        // the delay saved nothing.
         uint64_t put_off = 0, before_loads = 0;
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;
@@ -250,7 +251,7 @@ class Counting {
     std::vector<PhaseCount> phases_;
     FewNumbers seen_;
     StoreBuffer::Store* stored_ = nullptr;  // the store that the current thread makes now
-    Site* last_put_off_ = nullptr;          // the instruction of its last store that was put off
+    Site* last_put_off_ = nullptr;          // the instruction of the current thread's latest store that was put off
     Views views_;
     unsigned multiprocessors_ = 1;
     const Grid* grid_ = nullptr;
@@ -258,7 +259,8 @@ class Counting {
     int phase_ = -1;
     uint32_t epoch_ = 0;         // number of the phase, over all launches
     uint64_t longest_ = 0;       // time of the epoch's longest warp
-    uint32_t execution_ = 0, before_epoch_ = 0;  // number of the last execution, and of the last one before the epoch
+    // Number of the latest execution, and of the last execution before the epoch.
+    uint32_t execution_ = 0, before_epoch_ = 0;
     const char* notes_ = nullptr;
     size_t notes_bytes_ = 0, notes_element_ = 1;
     uint64_t polls_ = 0;  // number of polls in a row

@@ -49,7 +49,7 @@ bool DeviceMemory::give_back(void* place) {
     used_ -= bytes;
     buffers_.remove(begin);
     size_t pages = whole_pages(kBefore + bytes + Buffers::kGuardBytes);
-    // Makes later accesses fault. This frees the memory but keeps the addresses.
+    // Frees the memory but keeps its addresses, so that later accesses fault.
     mmap(begin - kBefore, pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     return true;
 }

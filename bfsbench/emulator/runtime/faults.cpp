@@ -22,7 +22,7 @@ struct sigaction before[kCount];
 // Handles a fault on the signal stack. It never returns to the faulting instruction, because fail() jumps to
 // the worker's loop.
 void on_fault(int signal, siginfo_t* info, void*) {
-    if (!current) {  // not a kernel's fault: the former handler gets it on the next try
+    if (!current) {  // no kernel runs: the instruction runs again, and the former handler gets the fault
         for (int i = 0; i < kCount; ++i) {
             if (kSignals[i] == signal) sigaction(signal, &before[i], nullptr);
         }

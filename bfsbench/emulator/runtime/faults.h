@@ -12,7 +12,7 @@ class FaultHandlers {
     FaultHandlers(const FaultHandlers&) = delete;
 };
 
-// Gives the calling thread a separate stack for signals, because the fault may be a full stack.
+// Gives the calling thread a separate stack for signals, because a full stack may cause the fault.
 class SignalStack {
   public:
     SignalStack();

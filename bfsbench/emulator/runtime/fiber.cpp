@@ -29,8 +29,8 @@ size_t page_bytes() {
     return bytes;
 }
 
-// Stacks lie at equal distances. Equal offsets in them would compete for a few cache sets, so each stack
-// starts at another offset.
+// Stacks lie at equal distances in memory. If all stacks started at one offset, they would compete for a few
+// cache sets. So each stack starts at a different offset.
 char* top_of(char* stack) {
     constexpr size_t kCacheLine = 64, kColours = 31;
     static thread_local size_t colour = 0;
@@ -48,7 +48,8 @@ char* top_of(char* stack) {
 // In Kept, `place` has offset 0 and `bytes` has offset 8. A kept part begins with the registers and the
 // return address. The code stores them there directly. If it pushed them first, loading 16 bytes from two
 // fresh 8-byte stores would stall. The rest is copied 64 bytes at a time. So a copy reads and writes up to 64
-// bytes behind the stack and behind the kept part. Nothing is on the stack while it is overwritten.
+// bytes behind the stack and behind the kept part. While the code overwrites the stack, it keeps nothing on the
+// stack.
 __asm__(R"(
 .macro emu_push_all
     pushq %rbp

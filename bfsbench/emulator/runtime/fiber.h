@@ -6,7 +6,7 @@
 
 namespace emu {
 
-// A suspended flow of control. Only the functions below look inside.
+// A suspended flow of control. Only the functions below read its members.
 using Context = void*;
 
 // Saves the running flow in *save and continues `to`. Returns when another flow switches to *save.
@@ -20,8 +20,8 @@ Context prepare(char* stack, void (*entry)());
 #endif
 
 // The part of a flow on a shared stack, copied away while the flow is suspended. Many flows can take turns on
-// one stack. If there are more flows than a cache has room for stacks, copying is faster than switching
-// stacks. The parts are small and lie side by side.
+// one stack. If the stacks of all flows would not fit the processor's cache, copying is faster than switching
+// stacks, because the copied parts are small and lie side by side.
 struct Kept {
     char* place;  // has kAligned bytes more than `room`
     size_t bytes, room;
@@ -31,11 +31,11 @@ struct Kept {
 
 #if EMU_ASSEMBLY_SWITCH
 constexpr bool kSharesStacks = true;
-// Keeps the running flow in *from and continues `to`. Both use the stack that ends at `top`; 64 bytes behind
-// it must be free.
+// Keeps the running flow in *from and continues `to`. The two flows share the stack that ends at `top`. 64
+// bytes behind this stack must be free.
 extern "C" void emu_exchange(Kept* from, const Kept* to, char* top);
-// emu_enter continues a kept flow from another stack. emu_leave keeps the running flow and continues one on
-// another stack.
+// emu_enter leaves the running flow on its own stack, and continues a kept flow on the shared stack. emu_leave
+// keeps the running flow of the shared stack, and continues a flow on another stack.
 extern "C" void emu_enter(Context* save, const Kept* to, char* top);
 extern "C" void emu_leave(Kept* from, Context to, char* top);
 #else
@@ -50,8 +50,8 @@ char* shared_top(char* stack);
 // Prepares a kept flow that starts `entry`. `entry` must never return.
 void prepare(Kept& kept, void (*entry)());
 
-// Stacks for fibers. Below each of the first kGuarded stacks lies a page that faults when touched. The last
-// stack given back is the next one taken.
+// Stacks for fibers. Below each of the first kGuarded stacks lies a page that faults when touched. take()
+// returns the stack that was given back most recently.
 class StackPool {
   public:
     static constexpr size_t kBytes = 128 << 10;

@@ -44,7 +44,8 @@ class Grid {
 
     void join();
 
-    // Stores the next cluster to start. Returns false if there is none or the device has no room.
+    // Stores the index of the next cluster to start in `cluster`. Returns false if no cluster is left or the
+    // device has no room.
     bool take(uint3& cluster);
     void end_blocks(unsigned count);
 

@@ -1,5 +1,5 @@
 // The turns of threads when the emulator counts memory accesses. A thread continues when its warp has made
-// the thread's accesses. All threads share one stack, and a waiting thread's part of it is copied away.
+// the thread's accesses. All threads share one stack, and a waiting thread's part of the stack is copied away.
 
 #include "machine.h"
 #include "worker.h"
@@ -10,8 +10,8 @@ __thread Trace trace;
 
 namespace {
 
-// Most threads in lockstep whose blocks make steps side by side. A GPU has more, but they would need much
-// memory here.
+// The most threads whose blocks make steps side by side. A GPU runs more threads at a time, but more threads
+// would need much memory here.
 constexpr size_t kSideBySide = 16384;
 
 // Prefetches the data that says how a thread continues.
@@ -58,8 +58,8 @@ void set_current(Fiber* fiber) {
     lockstep->take_up(trace, fiber->rank, fiber->place, fiber->stack);
 }
 
-// Returns the next lane that must run its own code, or null. On the way it makes stores, ends threads, and
-// lets lanes arrive at the block's barrier without running them.
+// Returns the next lane that must run its own code, or null. Before it returns, it takes the turns of lanes
+// that need not run: it makes their stores, ends their threads, and lets them arrive at the block's barrier.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     while (lockstep.has_next()) {

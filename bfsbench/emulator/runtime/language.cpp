@@ -1,6 +1,6 @@
-// Functions to which the compiler inserts calls under -fsanitize=bounds,alignment. They report an access that
-// C++ says is wrong. Unlike watched accesses, these calls also see an index beyond one row of an array. They
-// also see vectors of which the optimised code loads only a part.
+// Functions to which the compiler inserts calls under -fsanitize=bounds,alignment. The functions report
+// accesses that the rules of C++ forbid. Unlike watched accesses, they also see an index beyond one row of an
+// array, and misaligned vectors of which the optimised code loads only a part.
 
 #include "machine.h"
 #include "worker.h"

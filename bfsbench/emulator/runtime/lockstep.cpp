@@ -9,9 +9,9 @@ namespace emu {
 
 namespace {
 
-// A lane may wait in a loop for a lane of its warp that is further on. In strict lockstep it would wait for
-// ever. So once in this many issues, the lanes furthest on go first. The smaller number is for loops that
-// only read. Other waiting loops, such as locks, are not recognised.
+// A lane may wait in a loop for a lane of its warp whose position is further on. In strict lockstep the waiting
+// lane would wait for ever. So after kPollPatience issues (in a loop that only reads) or kLockstepPatience
+// issues (in any other loop), the lanes furthest on issue one step first.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
 // Rounds that a block issues before other blocks have their turn, so that blocks make their steps side by
@@ -86,8 +86,8 @@ void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const cha
     trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place, stack);
 }
 
-// Returns the group that issues the next step: the group whose position is behind all others or, now and
-// then, the one furthest on.
+// Returns the group that issues the next step: the group whose position is behind all other groups or, now and
+// then, the group whose position is furthest on.
 unsigned Lockstep::next_group(const WarpRun& warp) const {
     uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
     return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
@@ -228,8 +228,8 @@ void Lockstep::scatter(unsigned index) {
     if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
-// Takes the step of the group that issued the last step alone, if its position is still behind all others.
-// Returns its lanes, or 0.
+// Takes the step of the group `leads` (WarpRun), if its position is still behind all other waiting groups.
+// Returns the group's lanes, or 0 if the group does not lead any more.
 [[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;
@@ -245,7 +245,7 @@ void Lockstep::scatter(unsigned index) {
     return leading.lanes;
 }
 
-// Takes the step of the group whose position is behind all others. Groups at this position join the step.
+// Takes the step of the group whose position is behind all other groups. Groups at this position join the step.
 // Returns the lanes of the step.
 unsigned Lockstep::take_last(WarpRun& warp) {
     unsigned chosen = next_group(warp);

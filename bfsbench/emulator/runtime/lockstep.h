@@ -3,9 +3,10 @@
 // A lane runs ahead of its warp. It runs through plain loads, whose steps are kept in its trace. It runs on
 // past plain stores, whose values are kept in its warp's store buffer, up to its next load. At any other step
 // it waits: an atomic, a volatile load, a barrier, and some loads (see counting.h). When no thread of the
-// block can run, every warp issues one step. It issues the step of the lane that is behind all others, and of
-// all lanes at the same instruction. So lanes that leave a branch or a loop early wait behind it for the
-// others, as on a GPU. When the trace of a waiting lane is empty, the lane continues.
+// block can run, every warp issues one step. The warp issues the step of the lane whose position is behind all
+// other lanes. All lanes at that position take part. So lanes that leave a branch or a loop early wait behind
+// the branch or loop for the other lanes, as on a GPU. When the trace of a waiting lane is empty, the lane
+// continues.
 //
 // Lanes that have come to one place on one path form a group with one position. When their next entries
 // differ, the group is divided. Groups that issue a step together are merged.
@@ -14,7 +15,7 @@
 // return a value as old as the last step at which its lane has waited.
 //
 // Lanes that leave a loop early, in different iterations, continue separately. They continue up to the place
-// where lanes wait that stayed in the loop.
+// where the lanes that stayed in the loop wait.
 #pragma once
 
 #include <cstdint>
@@ -42,32 +43,34 @@ struct WarpRun {
     unsigned together;  // lanes that form one group
     unsigned awaits;    // lanes that continue when their traces are empty
     unsigned put_off;   // lanes with stores in the buffer
-    unsigned stores;    // lanes that continue when their stores are made
-    unsigned empty;     // lanes with empty traces; the last step of some is not issued
+    unsigned stores;    // lanes that continue when their stores have been written to memory
+    unsigned empty;     // lanes with empty traces, even if the warp has not yet issued their last step
     bool runs;          // a lane must continue before the next step is issued
     uint64_t issued;
 
     unsigned groups;          // bits of the groups in use
     unsigned groups_waiting;  // bits of groups whose lanes are at a step
     unsigned groups_issued;   // bits of groups whose step is being issued
-    unsigned common;          // the group of the lanes of `together`
-    // `leads` is the bit of the group that issued the last step alone. `others` were the groups waiting then;
-    // `next_behind` is the last of these.
+    unsigned common;          // index of the group that the lanes of `together` form
+    // `leads` is the bit of the group that issued the warp's previous step, or 0 if several groups issued that
+    // step together. While one group leads, `others` caches the bits of the other waiting groups. `next_behind`
+    // is the index of the group of `others` whose position is behind the rest of them.
     unsigned leads, others, next_behind;
     Group group[kWarpSize];
 
-    Entry now[kWarpSize];               // entry of each lane that is at a step
-    uint64_t stores_before[kWarpSize];  // number of stores made when the first entry of its trace was added
+    Entry now[kWarpSize];               // by lane: the entry of the step at which the lane waits
+    uint64_t stores_before[kWarpSize];  // by lane: number of stores made before the first entry of the lane's trace
 
-    // The last reads, by instruction and place. A warp that repeats these reads again and again polls.
+    // The warp's most recent reads, as hashes of instruction and place. A warp that only repeats these reads
+    // polls.
     static constexpr unsigned kReads = 4;
-    uint64_t reads[kReads];  // 0: no read
+    uint64_t reads[kReads];  // 0 in an element without a read
     unsigned last_read;      // index
     unsigned repeats;
 
-    // The steps of the warp in the phase of `epoch`. Of these, it counts steps whose end the warp must wait for:
-    // loads of sectors that it has not loaded recently (far) or has (near), accesses to shared memory, atomics,
-    // barriers.
+    // The number of the warp's steps in the phase of `epoch`. The members after `all` count the steps whose end
+    // the warp must wait for: loads of sectors that the warp has not loaded recently (`far`), loads of sectors
+    // that it has loaded recently (`near`), accesses to shared memory, atomics, and barriers.
     uint32_t epoch;
     struct Steps {
         uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
@@ -77,8 +80,8 @@ struct WarpRun {
     // Recently loaded sectors of global memory, as many as a warp's share of a first-level cache holds.
     static constexpr size_t kRecent = 512;
     std::vector<uint32_t> recent;
-    // Returns whether a sector was loaded recently, and adds it. `index` is its index in the region, and
-    // `number` its number in memory.
+    // Returns whether a sector was loaded recently, and adds the sector to `recent`. `index` is its index in
+    // the region, and `number` its number in memory.
     static bool had_lately(uint32_t* recent, uint32_t index, uint32_t number) {
         uint32_t& slot = recent[index % kRecent];
         bool had = slot == number;
@@ -117,7 +120,8 @@ class Turn {
     uint32_t bits_;
 };
 
-// Says whether a block lets other blocks run, and why: its turn is over, or it waits for them.
+// Says whether a block lets other blocks run, and why: the block's turn is over, or the block waits for other
+// blocks.
 enum class Leave { no, turn_over, waits };
 
 // Runs the warps of one block in lockstep.
@@ -171,8 +175,8 @@ class Lockstep {
         if (buffer.empty(rank % kWarpSize)) warps_[rank / kWarpSize].put_off &= ~(1u << rank % kWarpSize);
         return store;
     }
-    // Lets the lane wait until its stores are made. It must have some. ends_wait_for_stores() returns whether
-    // this is the case now.
+    // Lets the lane wait until its stores have been written to memory. The lane must have stores.
+    // ends_wait_for_stores() returns whether that wait is over.
     void await_stores(unsigned rank) { warps_[rank / kWarpSize].stores |= 1u << rank % kWarpSize; }
     bool awaits_stores(unsigned rank) const { return warps_[rank / kWarpSize].stores >> rank % kWarpSize & 1; }
     bool ends_wait_for_stores(unsigned rank);
@@ -200,10 +204,10 @@ class Lockstep {
     // step.
     void begin_round();
     bool can_issue(unsigned warp) const { return warps_[warp].traced && !warps_[warp].runs; }
-    // Returns bits of the warps with traces.
+    // Returns one bit per warp, set if some lane of the warp has a trace.
     unsigned traced_warps() const { return traced_warps_; }
-    // Takes the next step of a warp and returns its lanes, or 0 if it has none. release() follows after the
-    // step.
+    // Takes the next step of a warp. Returns the lanes of the step, or 0 if the warp has no step to issue.
+    // After the step the caller must call release().
     unsigned take(unsigned warp);
     void release(unsigned warp, unsigned lanes);
     // has_next() returns whether lanes have turns now, and next() takes one of these turns.
@@ -223,7 +227,7 @@ class Lockstep {
     // Ends a round of issues. If all warps poll, or the block has had its turn, other blocks should run.
     void end_round(bool all_poll);
     bool leaves() const { return leave_ != Leave::no; }
-    // Returns why the block should let others run, and begins its next turn.
+    // Returns why the block should let other blocks run, and begins the block's next turn.
     Leave take_leave();
 
   private:

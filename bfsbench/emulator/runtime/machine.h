@@ -51,14 +51,15 @@ class Machine {
 
     Buffers buffers;
     const std::unique_ptr<Watch> watch;  // null unless the machine watches
-    const bool dense;                    // when watching: whether threads are interrupted at every chance, in spells
+    // In a machine that watches: whether threads are interrupted at every access, in some spells of time.
+    const bool dense;
     std::unique_ptr<Counting> counting;  // null unless the machine counts
 
     // Reserves a place for a child launch. Returns false if too many are pending.
     bool reserve_child();
 
-    // free_stacks() counts stacks that no thread uses, allocated_stacks() all stacks. They are equal between
-    // launches.
+    // free_stacks() counts stacks that no thread uses, allocated_stacks() all stacks. Between launches the two
+    // counts are equal.
     size_t free_stacks() const;
     size_t allocated_stacks() const;
 

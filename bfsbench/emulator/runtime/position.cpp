@@ -23,8 +23,8 @@ bool Position::is_behind(const Position& other) const {
             if (mine->number == others->number) continue;
             return mine->number < others->number;
         }
-        // Positions do not list the first iteration of a loop. A lane in the first iteration of the outer of
-        // two loops is behind a lane in a later iteration of it.
+        // Positions do not list the first iteration of a loop. So if only one of two lanes lists an outer loop,
+        // the other lane is in the first iteration of that loop, and is behind.
         bool in_others = others && others->loop->has(place_), in_mine = mine && mine->loop->has(other.place_);
         if (in_others && in_mine) return others->loop->first < mine->loop->first;
         if (in_others || in_mine) return in_others;

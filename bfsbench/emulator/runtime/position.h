@@ -35,7 +35,7 @@ class Position {
         move(loops, to);
     }
     bool is_behind(const Position& other) const;
-    // Leaves a loop early. Lanes that do so after the same step of their warp stay together.
+    // Leaves a loop early. Lanes that leave a loop after one step of their warp stay together.
     void part(Loops& loops, const void* place, uint64_t step) {
         if (place > place_) move(loops, place);
         parted_ = step, parted_at_ = place;
@@ -52,7 +52,8 @@ class Position {
         }
         return true;
     }
-    // Returns whether two positions for which is_with() holds stay equal while their lanes do the same.
+    // Returns whether two positions, for which is_with() holds, stay equal while their lanes execute equal
+    // instructions.
     bool is_same_as(const Position& other) const { return parted_ == other.parted_ && parted_at_ == other.parted_at_; }
 
     Position() = default;
@@ -81,7 +82,8 @@ class Position {
     const void* parted_at_ = nullptr;
     uint64_t parted_ = 0;  // the step after which the lanes left a loop; 0 if they have not
     unsigned depth_ = 0;
-    Iteration iterations_[kDepth];  // of the loops around the place, outermost first, without first iterations
+    // Iterations of the loops around the place, outermost loop first, without first iterations.
+    Iteration iterations_[kDepth];
 };
 
 }  // namespace emu

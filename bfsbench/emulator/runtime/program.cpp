@@ -162,12 +162,12 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
     say(failure);
     bool went_on = machine.watch && machine.watch->goes_on && machine.watch->findings().size() > before;
     if (machine.watch && !went_on) failures_.push_back(failure);
-    if (went_on) return cudaSuccess;  // continue, to find later faults, too
+    if (went_on) return cudaSuccess;  // a watched program continues after a fault, so that later faults are found, too
     sticky = kind_of(failure);
     return note(sticky);
 }
 
-// Returns whether all bytes belong to one buffer of the device, or none of them to the device.
+// Returns whether all these bytes belong to one buffer of the device, or no byte belongs to the device.
 bool ProgramDevice::reaches(const void* address, size_t bytes) {
     if (!memory.has(address)) return true;
     auto [begin, region] = machine.buffers.at(static_cast<const char*>(address));

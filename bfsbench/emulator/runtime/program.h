@@ -11,8 +11,8 @@
 
 namespace emu {
 
-// A fault of the host code, at the place where it was first seen. The place is a line or, if that is unknown,
-// an instruction.
+// A fault of the host code, with the place where the emulator first saw it. The place is a source line or, if
+// the line is unknown, an instruction.
 struct HostFinding {
     const char* kind;
     std::string what;

@@ -130,7 +130,7 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     bool old = false, stores = !site.waits && views_.stores();
     if (lanes == ~0u) {
         uint32_t of_lanes[1 + kWarpSize] = {~0u};
-        uint8_t differs[kWarpSize];  // whether a lane's sector differs from that of the lane before
+        uint8_t differs[kWarpSize];  // true if a lane's sector differs from the previous lane's sector
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
             auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
             beside |= offset | (last - offset);  // the result is negative, as a signed number, outside the region
@@ -325,8 +325,9 @@ void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op
     ops.wait_at(op.site);
 }
 
-// Notes whether all lanes of an atomic use one word. nvcc first adds up what the lanes of a warp add to one
-// word, if it can prove that all threads use it. Here one word so far counts as proof.
+// Notes whether all lanes of an atomic use one word. If nvcc can prove that all threads add to one word, its
+// code first adds up the numbers of a warp's lanes. Here an instruction that has used only one word so far
+// counts as proven.
 void Counting::follow_words(const Execution& execution, Site& site) {
     const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;  // null: shared memory
     if (site.word_epoch != epoch_ || site.word_region != region) {
@@ -336,8 +337,8 @@ void Counting::follow_words(const Execution& execution, Site& site) {
     for (unsigned i = 0; i < execution.number; ++i) site.scattered |= execution.offset[i] != site.word;
 }
 
-// Counts collisions of atomics. Lanes on one word take a sector each, unless the compiler would add them up
-// first.
+// Counts collisions of atomics. Each lane that updates a word takes a sector of its own, unless the compiler
+// would add up the lanes' numbers first.
 void Counting::count_collisions(const Execution& execution, Site& site, Count& count) {
     auto& parts = site.touched->words;
     if (size_t needed = site.place.bytes / kWord + 2; parts.size() != needed) parts.resize(needed);
@@ -362,9 +363,10 @@ void Counting::count_collisions(const Execution& execution, Site& site, Count& c
 }
 
 // Counts passes through shared memory. A pass serves one word of each bank to all lanes that want that word.
-// Atomics on one word take a pass each, unless the compiler would add them up first. Lanes that want 8 bytes
-// are served by halves of the warp, and lanes that want 16 bytes by quarters. Atomics on 8 bytes are a loop
-// of compare-and-swap that lanes leave one by one. So they take passes, but have no conflicts.
+// Each atomic on a word takes a pass of its own, unless the compiler would add up the lanes' numbers first.
+// Lanes that want 8 bytes are served by halves of the warp, and lanes that want 16 bytes by quarters. Atomics
+// on 8 bytes are a loop of compare-and-swap that lanes leave one by one. So each lane takes a pass, but there
+// are no bank conflicts.
 void Counting::count_banks(const Execution& execution, const Site& site, Count& count) {
     const Op& op = *execution.op;
     if (op.kind == Kind::update && op.bytes == 2 * kWord) {

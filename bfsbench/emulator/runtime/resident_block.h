@@ -27,16 +27,17 @@ enum class Wait : unsigned char { none, block, cluster, grid, warp };
 
 struct alignas(64) Fiber : Thread {
     Context context;  // where to continue
-    Kept kept;        // its part of the stack, if threads share a stack
+    Kept kept;        // the thread's part of the stack, if threads share a stack
     char* stack;      // null until the first run
     Wait waits_at;
     bool exited;
-    bool has_returned;        // in a machine that counts: its last stores are not made yet
-    bool arrived_at_cluster;  // but has not waited for other threads yet
+    // In a machine that counts: the thread has returned, but its last stores have not been made.
+    bool has_returned;
+    bool arrived_at_cluster;  // the thread has arrived, but has not yet waited for other threads
     CallSite waits_from;      // call of the barrier where it waits
     unsigned cluster_phase;   // phase of the cluster at its last arrival
 
-    const void* place;  // in a machine that counts: its last place, unless it runs
+    const void* place;  // in a machine that counts: the place where the thread has stopped
 
     // The thread's arrival at the barrier of its block.
     struct Arrival {
@@ -46,8 +47,8 @@ struct alignas(64) Fiber : Thread {
 
     // The remaining members are used when the emulator watches memory accesses.
     uint32_t clock;  // number of steps of synchronisation
-    Moment moment;   // its current moment, if that belongs to this era
-    bool alone;      // it has met no thread in this era, so no other thread's access is over
+    Moment moment;   // the thread's current moment, if it belongs to this era
+    bool alone;      // the thread has met no other thread in this era, so no other thread's access is over for it
     Past last;       // last access, at last_address
     const char* last_address;
 };
@@ -78,8 +79,8 @@ struct Cluster {
     unsigned phase = 0;    // number of completed barriers
     std::vector<ResidentBlock*> blocks;
 
-    // Used when the emulator watches for races: which accesses the arrived threads know to be over, and which
-    // ones the threads knew at the last completed barrier.
+    // Used when the emulator watches for races: the accesses that the arrived threads know to be over, and the
+    // accesses that the threads knew to be over at the last completed barrier.
     std::shared_ptr<Knowledge> meeting;
     Known last_known, met;
 
@@ -97,7 +98,7 @@ struct ResidentBlock : Block {
 
     ThreadSet ready;          // suspended threads that may continue
     ThreadSet at_barrier[3];  // by Wait::block, cluster and grid, minus one
-    unsigned votes[2] = {};   // of the current and the last block barrier, by parity
+    unsigned votes[2] = {};   // votes at the current and at the previous block barrier, by parity of `barriers`
     unsigned voters[2] = {};
     unsigned barriers = 0;    // number of completed block barriers
     unsigned grid_phase = 0;  // phase of the grid barrier where its threads wait
@@ -110,7 +111,7 @@ struct ResidentBlock : Block {
 
     // Used when the emulator watches memory accesses for races and other faults.
     std::vector<ThreadClock> clocks;  // by rank
-    bool clocks_used = false;         // one of them differs from a new one
+    bool clocks_used = false;         // true if any of the clocks differs from a new ThreadClock
     FamilyPlace place{};
     std::unique_ptr<Shadow> shadow;   // of the shared memory
 
@@ -122,7 +123,8 @@ struct ResidentBlock : Block {
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
-    // Returns the variable, or the dynamic part, to which a byte of the shared memory belongs.
+    // Returns the variable, or the dynamic part, to which a byte records the accesses to the block's shared
+    // memory belongs.
     Extent variable_at(const Grid& grid, size_t offset) const;
 
     bool runnable() const {
@@ -139,33 +141,35 @@ struct ResidentBlock : Block {
     ThreadSet& waiting(Wait where) { return at_barrier[static_cast<int>(where) - 1]; }
     const ThreadSet& waiting(Wait where) const { return at_barrier[static_cast<int>(where) - 1]; }
 
-    // Takes the next thread to run: a ready one or one not started. Returns null if there is none.
+    // Takes the next thread to run: a ready thread or a thread that has not started. Returns null if there is
+    // none.
     Fiber* pick(Random* random);
 
-    // Gives a thread room for its part of the shared stack. make_more_room() gives it more.
+    // Gives a thread room for its part of the shared stack. make_more_room() enlarges this room.
     void make_room(Fiber& fiber);
     void make_more_room(Fiber& fiber, size_t bytes);
 
-    // Lets a thread wait at a barrier. The thread that completes the barrier releases all of them.
+    // Lets a thread wait at a barrier. The thread that completes the barrier releases all waiting threads.
     void park(Fiber& fiber, Wait where, CallSite from);
     void release(Wait where);
     void release_block_barrier();
-    // arrive() adds a thread's vote and lets it wait at the block's barrier. Before, is_at_other_barrier()
-    // must be false: it returns whether threads wait at another __syncthreads of the source.
+    // arrive() adds a thread's vote and lets it wait at the block's barrier. is_at_other_barrier() returns
+    // true if threads already wait at another __syncthreads of the source. It must return false before a call
+    // of arrive().
     void arrive(Fiber& fiber);
     bool is_at_other_barrier(const Fiber& fiber) const;
-    // Makes lanes of a warp ready that waited in a collective.
+    // Makes ready the lanes of a warp that waited in a collective.
     void release_lanes(unsigned warp, unsigned lanes);
 
-    // Lets lanes that wait in __activemask() continue, when no other lane can join them. Returns whether
-    // there were any.
+    // Lets lanes that wait in __activemask() continue, when no other lane can join them. Returns whether any
+    // lane was waiting.
     bool answer_lanes();
     bool lanes_ask = false;  // some lanes may wait in __activemask()
 
     // Handles the exit of a thread, which may complete a barrier or a collective.
     void exit_thread(Fiber& fiber);
 
-    // Describes, for reports, where the block's threads wait.
+    // Returns a text that says where the block's threads wait, for error messages.
     std::string describe_waits() const;
     // Returns one waiting thread, or null.
     const Fiber* waiting_thread() const;

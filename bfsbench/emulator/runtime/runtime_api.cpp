@@ -17,11 +17,12 @@ cudaError_t noted(cudaError_t error) { return device().note(error); }
 cudaError_t unless(bool wrong, cudaError_t error = cudaErrorInvalidValue) { return noted(wrong ? error : cudaSuccess); }
 
 std::mutex mutex;
-std::map<void*, size_t> pinned;  // host memory that kernels may access, and managed memory, by address
+// Sizes of pinned host memory, which kernels may access, and of managed memory, by address.
+std::map<void*, size_t> pinned;
 std::map<void*, size_t> registered;
 
-// Allocates memory that both host and kernels access. The host may write it at any time, so all of it counts
-// as written.
+// Allocates memory that the host and kernels access. The host may write to it at any time, so all its bytes
+// count as written.
 cudaError_t take_shared(void** place, size_t bytes) {
     if (!place) return noted(cudaErrorInvalidValue);
     size_t room = (std::max<size_t>(bytes, 1) + 255) / 256 * 256;
@@ -190,7 +191,7 @@ API cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VE
 API cudaError_t cudaProfilerStart() { return noted(cudaSuccess); }
 API cudaError_t cudaProfilerStop() { return noted(cudaSuccess); }
 
-// Functions that allocate, copy and set memory.
+// Functions that allocate, copy, set and free memory.
 
 API cudaError_t cudaMalloc(void** place, size_t bytes) {
     if (!place) return noted(cudaErrorInvalidValue);

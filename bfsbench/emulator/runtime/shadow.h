@@ -15,8 +15,8 @@ namespace emu {
 using Moment = uint64_t;
 
 // A past access, in eight bytes, because each word of memory has three. It holds the moment, the number of
-// the instruction, the scope, the act, and a bit for each byte of the word. Shifts put it together, because
-// the compiler would move the parts of a bit field through memory.
+// the instruction, the scope, the act, and a bit for each byte of the word. The class packs these by shifts,
+// because the compiler would move the parts of a bit field through memory.
 class Past {
   public:
     Past() = default;
@@ -53,11 +53,12 @@ class Shadow {
 
     // Returns a bit for each byte of the word; it is set if the byte has been written.
     unsigned char& written(size_t word) { return written_[word]; }
-    // write() returns the last write to a word. first_read() and last_read() return two of the reads since.
+    // write() returns the last write to a word. first_read() and last_read() return the two recorded reads
+    // since that write.
     Past& write(size_t word) { return writes_[word]; }
     Past& first_read(size_t word) { return first_reads_[word]; }
     Past& last_read(size_t word) { return last_reads_[word]; }
-    // Returns when a word near this one was last written.
+    // Returns the moment at which a word in the neighbourhood of `word` (kPart words) was last written.
     Moment& last_write_near(size_t word) { return last_writes_[word / kPart]; }
 
     void set_written(size_t first, size_t bytes) {
@@ -88,7 +89,8 @@ class Shadow {
   private:
     static constexpr size_t kPart = 64;  // words
 
-    // Arrays of zeros. calloc gives them no memory before they are touched.
+    // An array of zeros. calloc reserves its memory, but the system provides pages only when they are first
+    // touched.
     template <class T>
     using Zeros = std::unique_ptr<T[], void (*)(void*)>;
     template <class T>

@@ -6,7 +6,7 @@ namespace emu {
 
 namespace {
 
-constexpr size_t kMostSites = 1 << 16;  // as many as fit the number in a Past
+constexpr size_t kMostSites = 1 << 16;  // the most sites that the number in a Past can name
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The instructions that touch memory, numbered in the order in which they are first met. Each has the place
-// that it touched last.
+// The instructions that touch memory, numbered in the order in which they are first met. Each instruction has a
+// record of the place that it touched last.
 #pragma once
 
 #include <cstddef>

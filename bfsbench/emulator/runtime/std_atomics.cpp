@@ -1,4 +1,5 @@
-// Functions that -fsanitize=thread calls for std::atomic and for atomics inside the C++ library, in programs.
+// In programs with host code, the compiler option -fsanitize=thread replaces each operation on a std::atomic,
+// and each atomic inside the C++ library, by a call of one of these functions.
 
 #include "emu/state.h"
 

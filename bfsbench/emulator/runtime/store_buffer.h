@@ -1,8 +1,8 @@
 // Stores that lanes have executed before their warp has made the steps of these stores.
 //
-// A lane does not wait at a store. As in a processor's store buffer, the value stays here. Memory gets it
-// when the warp makes the step. Until then the lane runs to its next step or its end, but it does not load.
-// Such a load might read the stored word, or be ahead of stores of other lanes.
+// A lane does not wait at a store. The value stays in this buffer, as in a processor's store buffer, until the
+// warp makes the step. Then the value goes to memory. Until then the lane runs to its next step or its end, but
+// it does not load. Such a load might read the stored word, or be ahead of stores of other lanes.
 #pragma once
 
 #include <cstring>
@@ -16,7 +16,7 @@ class StoreBuffer {
     static constexpr size_t kMostBytes = 8;
     struct Store {
         Entry entry;
-        char value[kMostBytes];  // the new value, or the old one while memory holds the new one
+        char value[kMostBytes];  // the new value or, while memory holds the new value, the old value
         // Swaps the value in memory with the value here.
         void exchange(size_t bytes) {
             auto* place = const_cast<char*>(entry.address());

@@ -6,7 +6,7 @@ namespace emu {
 
 namespace {
 
-constexpr size_t kMostOps = 1 << 16;  // as many as fit the number in an Entry
+constexpr size_t kMostOps = 1 << 16;  // the most operations that the number in an Entry can name
 
 }  // namespace
 

@@ -16,11 +16,11 @@ namespace emu {
 
 class Lockstep;
 
-// Records which memory has changed in this launch. A lane needs this before it loads.
+// Records which memory has changed in this launch. A lane reads this record before it loads.
 struct Changes {
     static constexpr size_t kWord = 4, kSlots = 1 << 12;
     uint64_t stored[kSlots] = {};  // a bit per word, by hash: the word may have been stored to in this launch
-    bool put_aside = false;        // some words hold an old value at the moment, see views.h
+    bool put_aside = false;        // true if some words of memory hold an old value now (see views.h)
     uint32_t stores = 0;           // number of stores in this launch
 
     // Returns whether a load of these bytes may have to find an older value than memory holds.
@@ -57,7 +57,7 @@ struct Op {
     unsigned bytes;
     Kind kind;
     bool plain;  // a load that may find an old value
-    bool waits;  // lanes wait at this load, because earlier ones came too early
+    bool waits;  // lanes wait at this load, because earlier executions of it came too early
 };
 
 // An operation in a trace: the number of its Op, and its address.
@@ -78,8 +78,8 @@ class Entry {
     uint64_t bits_;
 };
 
-// The operations of lanes, by number. They are found by site, or by both ends of a jump. Numbers stay valid
-// as long as the object lives.
+// The operations of lanes, by number. An operation is looked up by its site, or a jump by its two ends. Numbers
+// stay valid as long as the object lives.
 class Ops {
   public:
     struct alignas(32) Slot {
@@ -135,7 +135,7 @@ class Ops {
     };
     void fill(Slot& slot, const void* site, uint32_t shape, const void* from);
 
-    std::array<Slot, kSlots> slots_{};  // those used last
+    std::array<Slot, kSlots> slots_{};  // the operations that were used most recently
     std::array<Quick, kSlots> loads_{};
     std::vector<Op> all_;
     std::unordered_multimap<const void*, uint16_t> numbers_;  // by site
@@ -147,7 +147,7 @@ struct alignas(64) Traces {
     uint8_t begin[kWarpSize];  // row of each lane's first entry, and row after its last; both are 0 for an empty trace
     uint8_t end[kWarpSize];
     Entry rows[kRoom][kWarpSize];
-    // Prefetches the entry of the same lane a few rows further on.
+    // Prefetches the lane's entry that lies a few rows further on.
     static void fetch_after(const Entry* entry) {
         constexpr uintptr_t kSoon = 3 * sizeof rows[0];
         prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(entry) + kSoon));
@@ -188,8 +188,9 @@ class Trace {
         return add(op.entry.at(address));
     }
 
-    // load_quickly() adds an aligned plain load, and jump_quickly() adds a jump. Both return false, without
-    // effect, if more is to do, such as for a first entry. So they call no function and need no stack.
+    // load_quickly() adds an aligned plain load, and jump_quickly() adds a jump. These functions return false,
+    // without effect, if a slower function must handle the entry, for example the first entry of a trace. So
+    // they call no function and need no stack.
     template <size_t kBytes>
     bool load_quickly(const char* address, const void* site) {
         if (number(site) <= place_) return false;
@@ -209,7 +210,7 @@ class Trace {
         return true;
     }
     // begin_with_load() and begin_with_jump() add the first entry of a trace. They return false, without
-    // effect, if more is to do.
+    // effect, if a slower function must handle the entry.
     template <size_t kBytes>
     bool begin_with_load(const char* address, const void* site) {
         const Entry* op = ops_->quick_load(site);
@@ -257,7 +258,7 @@ class Trace {
         put(end, entry, place());
         return end > kPlenty;
     }
-    inline void begin_anew();  // tells the warp that this lane has a trace again
+    inline void begin_anew();  // tells the warp that this lane's trace is no longer empty
 
     uintptr_t place_ = ~uintptr_t{0};
     const char* stack_ = nullptr;

@@ -3,11 +3,11 @@
 //
 // A multiprocessor sees its own stores at once. It sees stores of other multiprocessors after some steps, and
 // only in sectors that are not in its cache; a cached sector does not change. A fence, an acquire or a
-// barrier of several blocks empties the cache. Atomics, volatile loads and loads with a scope bypass it, and
-// an atomic drops its line from it.
+// barrier of several blocks empties the cache. Atomics, volatile loads and loads with a scope bypass the cache.
+// An atomic also removes its line from the cache.
 //
-// Memory always holds the newest value. When a load must find an older value, `show` puts that into memory.
-// The newer value is put back before the machine does anything else.
+// Memory always holds the newest value. When a load must find an older value, show() puts the older value into
+// memory. put_back() restores the newer value before the machine does anything else.
 #pragma once
 
 #include <cstddef>
@@ -31,12 +31,12 @@ class Views {
         uint32_t* log = log_at(view, time, most);
         view.logged += list(log);
     }
-    // may_be_old() returns whether a load may have to find an older value. show() puts that value into memory
-    // before the load.
+    // may_be_old() returns whether a load may have to find an older value. show() puts that older value into
+    // memory before the load.
     bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }
     void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
-    // stores() returns the number of stores so far. stored_since() returns whether a store after the first
-    // `number` wrote to an address.
+    // stores() returns the number of stores so far. stored_since() returns whether any store after the first
+    // `number` stores wrote to an address.
     uint64_t stores() const { return changes.stores; }
     bool stored_since(const char* address, uint64_t number) const;
     // Notes that a thread is about to change memory.
@@ -64,7 +64,8 @@ class Views {
     static constexpr size_t kWays = 4;
     static constexpr unsigned kMostKept = 8;
 
-    // Times and numbers in these structs count from the beginning of the launch.
+    // In the structs Store to Log, `time` is a number of steps of a block, and `number` is a number of stores.
+    // Both count from the beginning of the launch.
     struct Store {
         uint32_t time, number;
         uint32_t multiprocessor;
@@ -76,10 +77,10 @@ class Views {
     struct Stored {
         const Word* word = nullptr;
         uint32_t launch = 0;
-        uint32_t latest = 0;  // index of the last one
+        uint32_t latest = 0;  // index of the latest store to the word
     };
     struct Sector {
-        uint32_t time, number;  // time of its load, and number of stores before
+        uint32_t time, number;  // time of the sector's load, and number of stores before this load
     };
     struct Line {
         uint32_t line = 0, launch = 0;  // lines of earlier launches are not in the cache
@@ -96,7 +97,8 @@ class Views {
         uint32_t acquired = 0;
         std::vector<uint32_t> log;
         uint32_t logged = 0;                  // number of words in the log
-        bool marked = false;                  // the log has a moment; the members below are its last one
+        // True if the log has a kMoment mark; the two members below are the values of the latest one.
+        bool marked = false;
         uint32_t logged_time, logged_number;
 
         // The state of the cache at the beginning of the log.

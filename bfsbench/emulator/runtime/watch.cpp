@@ -19,8 +19,8 @@ uint64_t value_at(const char* address, size_t bytes) {
     return value;
 }
 
-// Returns whether two accesses to one word are atomic or volatile, with scopes that cover both threads. Then
-// they are not a race.
+// Returns whether two accesses to one word do not race because each is atomic or volatile, with a scope that
+// covers the other thread.
 bool both_strong(const Past& a, const Past& b, bool one_block) {
     if (a.scope() == Scope::none || b.scope() == Scope::none) return false;
     return one_block || (a.scope() != Scope::block && b.scope() != Scope::block);
@@ -120,7 +120,8 @@ void Watch::report_index(const char* array, int64_t index, const void* site) {
 }
 
 void Watch::report_mask(CallSite from) {
-    Past now(0, sites_.at(from.file + from.line).number, Act::update, Scope::none);  // an address of its own
+    // File + line: a unique address for this line.
+    Past now(0, sites_.at(from.file + from.line).number, Act::update, Scope::none);
     if (is_known(Fault::mask, now, nullptr)) return;
     report(Fault::mask, {}, nullptr, here(), now, nullptr);
     findings_.back().file = from.file;
@@ -322,8 +323,8 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
 
 namespace {
 
-// These functions are separate because they need stack. A counted thread that waits should have little on its
-// stack.
+// These functions are separate because they need stack. A thread of a machine that counts should have little on
+// its stack while it waits.
 __attribute__((noinline)) void access_watched(const char* place, size_t bytes, Act act, Scope scope, Order order,
                                               const void* site) {
     watching->access(place, bytes, act, scope, order, site);

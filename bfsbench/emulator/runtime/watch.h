@@ -1,5 +1,5 @@
-// Checks every memory access of kernels: its target, races with other accesses. On request it records all
-// accesses.
+// Checks every memory access of kernels: whether its target is valid, and whether it races with other accesses.
+// On request, records all accesses.
 #pragma once
 
 #include <algorithm>
@@ -34,10 +34,10 @@ struct Finding {
     Actor actor, other;  // the site of `other` is null unless two accesses race
     const char* begin;   // beginning of the region
     uint64_t bytes, element;
-    int64_t offset;  // of the access in the region
-    uint64_t count;  // how often it was found between these two sites
+    int64_t offset;  // offset of the access in the region
+    uint64_t count;  // how often this fault was found between these two instructions
     const char* kernel;
-    const char* file;  // of a wrong mask, with its line; else null
+    const char* file;  // source file of a wrong mask; null for other faults
     int line;
 };
 struct Record {
@@ -77,7 +77,7 @@ class Watch {
     // Reports a refused launch whose error the kernel's thread has not read before its end.
     void lose_launch(const Thread& thread);
 
-    // Report an access of the current thread that is wrong by the rules of C++.
+    // Report an access of the current thread that the rules of C++ forbid.
     void report_index(const char* array, int64_t index, const void* site);
     void report_mask(CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
@@ -155,9 +155,10 @@ extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 // Number of basic blocks that the launch may still enter. It is 0 if the emulator does not watch.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
-// Inlined, so that no registers are saved. It handles reads of the buffer or variable that their instruction
-// accessed last. The words must have been last written in an earlier era (clocks.h). If the thread has met
-// other threads, no other thread may have read the words in this era.
+// This function is inlined, so that no registers are saved. It handles a read only if three conditions hold.
+// The read must lie in the buffer or variable that its instruction accessed last. The words must have been last
+// written in an earlier era (clocks.h). If the thread has met other threads, no other thread may have read the
+// words in this era.
 inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
     constexpr size_t kWord = Shadow::kWordBytes;
     Fiber& fiber = here();

@@ -20,8 +20,8 @@ namespace {
 // small number keeps waits short.
 constexpr int kPatience = 1024;
 
-// A seeded schedule keeps a few blocks in progress. Now and then it starts another one, because all of them
-// may wait for a block that has not begun.
+// A seeded schedule keeps a few blocks in progress. Now and then the schedule starts another block, because all
+// blocks in progress may wait for a block that has not begun.
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
@@ -29,11 +29,11 @@ constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 // of time.
 constexpr unsigned kOneInSpells = 8;
 
-// One of this many interruptions leaves the block for another one.
+// One of this many interruptions switches to another block.
 constexpr unsigned kOneInLeaves = 4;
 
-// Touches the stack before a switch, which needs some stack itself. If there is none left, the fault must
-// come while `current` still names the thread that owns the stack.
+// Touches the stack before a switch, which needs some stack itself. If the stack is full, the fault must come
+// while `current` still names the thread that owns the stack.
 __attribute__((noinline)) void touch_stack() {
     constexpr size_t kRoom = 2048;
     volatile char room[kRoom];
@@ -89,7 +89,7 @@ void finish_thread() { worker->finish(current_fiber()); }
 //
 // Without a watch, a seeded schedule interrupts every thread at every yield point in seven of eight launches.
 // This exposes the smallest race windows. In the eighth launch threads run far ahead of each other. If one
-// launch mixed these kinds, uninterrupted threads would win every race.
+// launch mixed interrupted and uninterrupted threads, the uninterrupted threads would win every race.
 //
 // A machine that watches finds races whatever the windows are, and a switch takes as long as ten accesses. So
 // its threads are seldom interrupted after few accesses. Only every third seed interrupts them at every
@@ -174,7 +174,7 @@ void Worker::give_way(Fiber& fiber) {
     block.turns = 0;
     gave_way_ = true;
     if (!random_) return go(&fiber.context, nullptr);
-    running_ = next_block();  // there is one, because this block is runnable
+    running_ = next_block();  // not null, because this block is runnable
     Fiber* to = pick(*running_);
     if (to != &fiber) return go(&fiber.context, to);
     fiber.patience = draw_patience();

@@ -37,7 +37,8 @@ class Worker {
     void finish(Fiber& fiber);
     // Suspends a fiber until its warp has made the steps of its trace.
     void await_steps(Fiber& fiber);
-    // Suspends a fiber until its warp has made its stores in the buffer. It must have some.
+    // Suspends a fiber until its warp has made the fiber's stores in the buffer. The fiber must have stores in
+    // the buffer.
     void await_stores(Fiber& fiber);
     // Arrives at the grid barrier, because all live threads of the block wait there.
     void arrive_at_grid(ResidentBlock& block);
@@ -86,7 +87,7 @@ class Worker {
     char* shared_ = nullptr;  // in a machine that counts: the stack that all threads share
     Context loop_ = nullptr;
     std::vector<ResidentBlock*> resident_;
-    unsigned at_grid_barrier_ = 0;  // number of these blocks that wait at the grid barrier
+    unsigned at_grid_barrier_ = 0;  // number of resident blocks that wait at the grid barrier
     ResidentBlock* running_ = nullptr;
     size_t last_ = 0;        // index in resident_ of the block that ran last
     bool gave_way_ = false;  // the last block was left although it could continue

@@ -201,7 +201,7 @@ class Graph500Outcome:
     """The reported results of a benchmark. Times are in s.
 
     ``seconds``, ``edges`` and ``validation_s`` have one element per source. ``edges`` counts the listed edges
-    within the tree, including loops and repeated edges.
+    with both ends in the tree, including loops and repeated edges.
     """
 
     scale: int

@@ -28,9 +28,9 @@ def roads(rows: int, columns: int, segments: int, keep: float, seed: int) -> Edg
     """Generate a grid of junctions, in which each road between neighbouring junctions is a path of
     ``segments`` edges.
 
-    A road is whole with probability ``keep``. Any other road lacks its middle edge, which leaves two dead
-    ends. Junction (row, column) is vertex row * columns + column. The inner vertices of roads have the higher
-    numbers.
+    A road is whole with probability ``keep``. The middle edge of any other road is missing, which leaves two
+    dead ends. Junction (row, column) is vertex row * columns + column. The inner vertices of roads have the
+    higher numbers.
     """
     _count("roads", _roads_size(rows, columns, segments, keep)[0])
     junctions = rows * columns

@@ -1,7 +1,7 @@
 """Generates random graphs: uniform, dense and weighted digraphs, small worlds and forest fires.
 
 The dense and the weighted digraphs follow the CSE 6230 project. The small worlds follow Watts and Strogatz.
-The forest fire model is that of Leskovec, Kleinberg and Faloutsos.
+The forest fire model comes from Leskovec, Kleinberg and Faloutsos.
 """
 
 from bfsbench.graphs.generators.declaration import (

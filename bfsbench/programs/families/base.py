@@ -49,11 +49,11 @@ class Figure(Column):
 
     kind: Literal["count", "number", "text"] = "number"
     harmonic: bool = False
-    """Whether to combine by the harmonic mean, which is right for rates. Otherwise the median is used."""
+    """True to combine by the harmonic mean, which is right for rates. Otherwise the median is used."""
     quartiles: bool = False
-    """Whether tables also have the columns ``NAME_q1``, ``NAME_median`` and ``NAME_q3``."""
+    """True if tables also have the columns ``NAME_q1``, ``NAME_median`` and ``NAME_q3``."""
     shown: bool = True
-    """Whether text tables show it. CSV and JSON always do."""
+    """True if text tables show the figure. CSV and JSON files always contain it."""
 
     @property
     def table_columns(self) -> tuple[str, ...]:
@@ -144,9 +144,9 @@ class Family(ABC):
     one: ClassVar[str]
     """The words for one run of a variant."""
     from_sources: ClassVar[bool]
-    """Whether the problem has a source vertex, which is then a part of every point."""
+    """True if the problem has a source vertex, which is then a part of every point."""
     draws_sources: ClassVar[bool] = False
-    """Whether ``--sources`` asks for one point that starts from many sources. ``source`` is then their
+    """True if ``--sources`` asks for one point that starts from many sources. ``source`` is then their
     number."""
     columns: ClassVar[tuple[Column, ...]] = ()
     """The family's own columns of result files."""

@@ -70,9 +70,10 @@ def _cut(first: int, second: int) -> int:
 def _rank_sum_probabilities(first: int, second: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Returns the distribution of the rank sum statistic, as float64[first * second + 1].
 
-    Element k is the probability that the second sample has the smaller value in exactly k pairs. The
-    recursion removes the largest of all values. If it belongs to the first sample, all values of the second
-    are below it. Otherwise it is below no value of the first.
+    A pair has one value of the first sample and one value of the second sample. Element k is the probability
+    that the second value is smaller in exactly k pairs. The recursion removes the largest value of both
+    samples. If this value belongs to the first sample, the second value is smaller in all pairs with it. If
+    it belongs to the second sample, it is the smaller value in no pair.
     """
     probabilities: dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
     for n in range(first + 1):
@@ -113,9 +114,9 @@ most."""
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence in one point's own repeats.
+    """The evidence about one point, from the repeats in its own rows.
 
-    ``runs`` counts the rows of each side. Each run is a separate process.
+    ``runs`` has the point's number of rows on side A and on side B. Each row comes from a separate process.
     """
 
     ratio: LogRatio
@@ -144,7 +145,8 @@ class Evidence:
 def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> float:
     """Returns the standard deviation of the logarithm of a ratio of two runs of unchanged code.
 
-    It is at most ``most`` if it is estimated from the ratios, because no side has several runs.
+    If too few points have several runs per side, the deviation is estimated from the ratios of all points.
+    That estimate is at most ``most``.
     """
     freedom = sum(point.degrees_of_freedom for point in points)
     if freedom >= ENOUGH_POINTS:

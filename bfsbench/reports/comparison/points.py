@@ -68,8 +68,8 @@ def read_side(operand: str) -> Side:
 def of_frame(rows: pd.DataFrame, name: str) -> Side:
     """Returns the rows of a data frame as a side, with cells as text like in result files.
 
-    The frame comes from a sweep or from ``read_results``. Raises UsageError if it lacks columns of result
-    rows. Raises InputError if a cell has a malformed number or knob.
+    The frame comes from a sweep or from ``read_results``. Raises UsageError if columns of result rows are
+    missing. Raises InputError if a cell has a malformed number or knob.
     """
     missing = [column for column in AXES if column not in rows]
     if missing:
@@ -247,7 +247,7 @@ class Comparison:
 
     @property
     def is_worse(self) -> bool:
-        """Whether a point got slower or lost its time."""
+        """True if a point got slower or lost its time."""
         return any(point.verdict in WORSE for point in self.points)
 
 
@@ -303,7 +303,7 @@ def _point_of(row: Row) -> tuple[str, ...]:
 
 @cache
 def _all_knobs(variant: str, text: str) -> str:
-    """Returns the text of the column ``knobs``, with defaults for the knobs that it lacks.
+    """Returns the text of the column ``knobs``, with default values for missing knobs.
 
     The text of an unknown variant is returned unchanged.
     """

@@ -50,7 +50,7 @@ class CounterComparison:
 
     @property
     def is_worse(self) -> bool:
-        """Whether a counter has grown by more than the threshold."""
+        """True if a counter has grown by more than the threshold."""
         return bool((self.frame["verdict"] == MORE).any())
 
 

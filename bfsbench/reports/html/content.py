@@ -163,7 +163,7 @@ why there is none. None means that the search was not run on the graph."""
 FAILED = "failed"
 """The cell of a search that was run on the graph and has no time."""
 OTHER_SOURCES = "other sources"
-"""The cell of a search that lacks a time from some source that the other searches have."""
+"""The cell of a search without a time from some source from which other searches have times."""
 
 
 def searches(measured: TimedRows) -> dict[str, Any]:
@@ -326,7 +326,7 @@ def _tables(rows: pd.DataFrame, levels: pd.DataFrame | None) -> Iterator[Table]:
 
 
 def _meanings(table: Table, columns: Sequence[str]) -> Iterator[str]:
-    """The lines of the legend that explain one of these columns."""
+    """Yields the lines of the legend that explain a column in ``columns``."""
     headings = tuple(f"{header(column)}: " for column in columns)
     yield from (line for line in table.legend if line.startswith(headings))
 

@@ -65,7 +65,7 @@ class Searched:
     """The number of the source, with its name where vertices have names."""
     name: str
     fastest: bool
-    """Whether the search has the best grid and block among the searches with equal knob values."""
+    """True if the search has the best grid and block among the searches with equal knob values."""
     levels: pd.DataFrame
 
 

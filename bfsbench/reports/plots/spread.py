@@ -34,8 +34,8 @@ def spreads(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     configuration.
 
     A dot marks the median sample. All values are in per cent above the fastest sample. Over several sources
-    they are medians. All panels of a picture share one axis. A line that is far longer than the others is cut
-    off, with a note.
+    they are medians. All panels of a picture share one axis. A line that is far longer than the other lines
+    is cut off, with a note.
     """
     best = measured.compared()
     best = best[best["spread"] < math.inf]  # infinite if a sample is 0

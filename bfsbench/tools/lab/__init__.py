@@ -31,7 +31,7 @@ class Exercise(TomlTable, frozen=True):
     hint: str
     graphs: tuple[str, ...] = GRAPHS
     declared: bool = False
-    """Whether right solutions have benign races, which a comment may then declare."""
+    """True if right solutions have benign races, which a comment may then declare."""
     cost: Literal["", "sectors", "longest", "atomics", "reads"] = ""
     """The cost that a slow kernel has too much of; see :mod:`bfsbench.tools.lab.grading`."""
     most: int = 0

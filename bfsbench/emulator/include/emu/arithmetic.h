@@ -16,8 +16,8 @@ inline unsigned long long __brevll(unsigned long long x) {
 }
 inline unsigned __brev(unsigned x) { return static_cast<unsigned>(__brevll(x) >> 32); }
 
-// The functions that end in _l and _r shift by the low five bits of `count`. Those that end in _lc and _rc
-// shift by at most 32.
+// The functions that end in _l and _r shift by the low five bits of `count`. The functions that end in _lc and
+// _rc shift by at most 32.
 inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned count) {
     unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
     return static_cast<unsigned>((both << (count < 32 ? count : 32)) >> 32);

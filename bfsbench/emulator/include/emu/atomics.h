@@ -1,5 +1,5 @@
-// Atomic functions. Each is atomic for the whole machine, whatever its scope. Only builds that watch for
-// races distinguish scopes.
+// Atomic functions. Each function is atomic for the whole machine, whatever its scope. Only builds that watch
+// for races distinguish scopes.
 #pragma once
 
 namespace emu {
@@ -95,8 +95,8 @@ EMU_INNER inline unsigned atomic_dec(unsigned* address, unsigned limit) {
 
 }  // namespace emu
 
-// CUDA's atomic functions, only for the types that CUDA allows. So code that compiles here also compiles for
-// a GPU.
+// CUDA's atomic functions. They take only the types that CUDA allows, so that code that compiles here also
+// compiles for a GPU.
 #define EMU_ATOMIC(name, function, ...)                      \
     EMU_SCOPED(name, function, device, __VA_ARGS__)          \
     EMU_SCOPED(name##_system, function, device, __VA_ARGS__) \

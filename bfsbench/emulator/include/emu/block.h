@@ -1,5 +1,5 @@
-// Block barriers. A barrier gets the place of its call. CUDA does not allow threads of a block to meet at
-// different __syncthreads, and the error names both places.
+// Block barriers. A barrier function gets the place of its call. CUDA does not allow threads of a block to meet
+// at different __syncthreads. The emulator's error message names the two places.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace emu {
 
-// The result of a block barrier: the threads that passed a true predicate, and all threads that met.
-// block_barrier() waits for all threads of the block that have not exited.
+// The result of a block barrier: the number of threads that passed a true predicate, and the number of all
+// threads that met. block_barrier() waits for all threads of the block that have not exited.
 struct Votes {
     unsigned in_favour, all;
 };

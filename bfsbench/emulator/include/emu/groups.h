@@ -84,7 +84,7 @@ inline thread_block_tile<kSize> tiled_partition(const Parent&) {
     return {};
 }
 
-// A block or a part of a warp; the program chooses which at run time.
+// A block or a group of lanes of one warp. The program chooses between them at run time.
 class thread_group : public lane_group {
   public:
     thread_group(const thread_block&) : lane_group(~0u), whole_(true) {}
@@ -109,7 +109,8 @@ inline thread_group tiled_partition(const Parent&, unsigned size) {
 
 class coalesced_group : public lane_group {
   public:
-    coalesced_group() : lane_group(1u << emu::lane()) { emu::yield_point(); }  // a group of only the caller is correct
+    // A group that contains only the calling thread is a correct result.
+    coalesced_group() : lane_group(1u << emu::lane()) { emu::yield_point(); }
 };
 
 inline coalesced_group coalesced_threads() { return {}; }
@@ -145,7 +146,7 @@ inline T inclusive_scan(const lane_group& group, T value, Operation operation = 
     return before;
 }
 
-// Like inclusive_scan, without the member's own value. The first member gets a zero.
+// Combines the values of all members before the calling member, in order of rank. The first member gets a zero.
 template <class T, class Operation = plus<T>>
 inline T exclusive_scan(const lane_group& group, T value, Operation operation = {}, emu::CallSite from = EMU_HERE) {
     T before = group.shfl_up(inclusive_scan(group, value, operation, from), 1, from);

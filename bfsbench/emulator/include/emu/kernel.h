@@ -1,4 +1,4 @@
-// The parts of which translated code consists: descriptions of kernels, shared variables, child launches.
+// Declarations that translated code uses: descriptions of kernels, shared variables, child launches.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ struct Extent {
 // functions. Constant initialisation makes it ready before any static initialiser lays out a shared variable.
 struct Kernel {
     const char* name;
-    const Kernel* functions;  // shared variables of other functions in the module
+    const Kernel* functions;  // describes the shared variables of other functions in the module
     size_t static_shared = 0;
-    unsigned max_threads = 0;  // of __launch_bounds__, or 0
+    unsigned max_threads = 0;  // from __launch_bounds__, or 0
     dim3 cluster = {1, 1, 1};
     void (*entry)() = nullptr;  // function of a fiber that runs threads of this kernel
     unsigned parameters = 0;

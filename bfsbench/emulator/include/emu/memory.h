@@ -1,5 +1,5 @@
-// Fences, clocks, and loads and stores with a caching policy. Loads that bypass the first-level cache let
-// other threads run, because spinning code uses them.
+// Fences, clocks, and loads and stores with a caching policy. Loads that bypass the first-level cache let other
+// threads run, because code that spins uses such loads.
 #pragma once
 
 #include <ctime>
@@ -75,5 +75,5 @@ inline void __threadfence_block() { emu::fence(emu::Scope::block); }
 inline void __threadfence_system() { emu::fence(emu::Scope::device); }
 inline void __nanosleep(unsigned) { emu::yield_point(INT_MAX / 2); }
 
-// A nanosecond counter also stands for the cycle counter.
+// The cycle counters return nanoseconds.
 inline long long clock64() { return emu::nanoseconds(); }

@@ -1,6 +1,6 @@
 // Launches in programs with host code. As in nvcc, a launch calls the kernel like a function.
 // `kernel<<<shape>>>(arguments)` configures the launch and calls the kernel. The kernel's body first asks
-// whether it should be launched. So C++ converts arguments, deduces template arguments and follows pointers
+// true if it should be launched. So C++ converts arguments, deduces template arguments and follows pointers
 // to kernels.
 #pragma once
 
@@ -37,7 +37,7 @@ struct KernelOf {
 template <class Tag>
 Kernel KernelOf<Tag>::value("", &device_functions);
 
-// The type of a parameter, as function types contain it: without __restrict__.
+// The type of a parameter without __restrict__, as it appears in a function's type.
 template <class T>
 struct Plain {
     using type = T;
@@ -77,7 +77,7 @@ __attribute__((noinline)) EMU_INNER void launch_self(const char* name, unsigned 
     launch_program_kernel(kernel, launch->shape, arguments, sizes, sizeof...(Parameters), EMU_SITE, launch->from);
 }
 
-// The heap of kernels. Its allocations are buffers, like those of cudaMalloc.
+// The heap of kernels. Its allocations are buffers, like the allocations of cudaMalloc.
 EMU_API void* device_malloc(size_t bytes);
 EMU_API bool device_free(void* place);
 // Frees memory that host and device share. Returns false if `place` is not such memory.
@@ -106,7 +106,7 @@ class DynamicSharedAtFileScope {
     template <class Index> T& operator[](Index index) const { return dynamic_shared<T>()[index]; }
 };
 
-// The way in which the program was built. All its object files must have one mode.
+// The mode in which a program was built. All object files of a program must have one mode.
 enum class Mode : int { plain, watched, counting };
 struct EMU_API Program {
     // Sets the mode of the program. `python` is the interpreter that prints findings and counts at the end.

@@ -168,7 +168,7 @@ EMU_C cudaError_t cudaProfilerStop();
 inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 
-// Functions that allocate, copy and set memory.
+// Functions that allocate, copy, set and free memory.
 EMU_C cudaError_t cudaMalloc(void** place, size_t bytes);
 EMU_C cudaError_t cudaMallocHost(void** place, size_t bytes);
 EMU_C cudaError_t cudaHostAlloc(void** place, size_t bytes, unsigned flags);
@@ -213,7 +213,7 @@ EMU_C cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, c
 EMU_C cudaError_t cudaEventDestroy(cudaEvent_t event);
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0) { return cudaEventCreateWithFlags(event, flags); }
 
-// Functions that launch a kernel or ask for its properties, given a pointer to it.
+// Functions that take a pointer to a kernel, and launch the kernel or return its properties.
 namespace emu __attribute__((visibility("default"))) {
 cudaError_t launch_by_pointer(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream, bool cooperative);
 cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* kernel);
@@ -258,8 +258,8 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F* kernel,
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, kernel, [shared](int) { return shared; }, limit);
 }
 
-// Overloads for C++. Those that get a CallSite report the caller's line; other functions report their return
-// address.
+// Overloads for C++. Functions that get a CallSite report the caller's line. The other functions report their
+// return address.
 namespace emu __attribute__((visibility("default"))) {
 void calls_from(CallSite from);
 }

@@ -12,8 +12,8 @@
 #define EMU_API __attribute__((visibility("default")))
 
 // Builds that watch define EMU_WATCH. The compiler then calls the runtime before each memory access of a
-// kernel. Functions of the emulator are excluded. They report their accesses themselves, with the place of
-// their call.
+// kernel. Functions of the emulator are excluded. These functions report their accesses themselves, with the
+// place of the call.
 #if defined(EMU_WATCH) && defined(__clang__)
 #define EMU_INNER __attribute__((disable_sanitizer_instrumentation))  // for functions that EMU_OWN functions call
 #define EMU_OWN __attribute__((noinline)) EMU_INNER
@@ -55,7 +55,8 @@ struct Thread {
     struct Configured* configured;  // in a program: the launch whose arguments are being evaluated
 };
 
-// The thread that runs on this core, or null outside of kernels. A thread never moves to another core.
+// The CUDA thread that the calling thread of the operating system runs, or null outside of kernels. A CUDA
+// thread never moves to another thread of the operating system.
 EMU_API extern __thread Thread* current __attribute__((tls_model("initial-exec")));
 
 // Lets other threads run. Returns when it is this thread's turn again.
@@ -75,8 +76,9 @@ EMU_OWN inline void yield_point(int cost = 1) {
 
 enum class Act : unsigned char { read, write, update };
 
-// The threads that may access the word at the same time without a race: none, those of the block, or those of
-// the device. Volatile accesses have a value of their own, and count for the device.
+// The scope of an access: the threads whose atomic accesses to a word do not race with it. `none` stands for a
+// plain access, `block` for the threads of the block, and `device` for all threads of the device. `by_volatile`
+// marks a volatile access, which the emulator treats as `device`.
 enum class Scope : unsigned char { none, block, device, by_volatile };
 
 // The other accesses that an atomic access orders: none, later accesses, earlier accesses, or both.
@@ -90,7 +92,7 @@ EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, cons
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
-// Announces a read through a cache that does not see what its own launch writes (__ldg).
+// Announces a read by __ldg, whose cache does not see what the running launch writes.
 EMU_API void read_only(const void* address, size_t bytes, const void* site);
 
 // Announces that the current thread waits at a barrier of its warp, block, cluster or grid.

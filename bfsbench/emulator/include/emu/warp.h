@@ -46,8 +46,8 @@ inline T shuffle(unsigned mask, T value, unsigned source, CallSite from) {
     return from_word<T>(warp_collective(mask, Collective::shuffle, to_word(value), from, source));
 }
 
-// Reduces 32-bit values. They are sign- or zero-extended, so that a signed 64-bit comparison is right for
-// both kinds.
+// Reduces 32-bit values. The function extends them to 64 bits (with the sign if they are signed), so that a
+// signed 64-bit comparison is right for signed and unsigned values.
 template <class T>
 inline T reduce(unsigned mask, Collective kind, T value, CallSite from) {
     return static_cast<T>(warp_collective(mask, kind, static_cast<uint64_t>(static_cast<int64_t>(value)), from));
@@ -62,7 +62,8 @@ EMU_API unsigned active_lanes();
 #ifdef EMU_PROGRAM
 inline unsigned __activemask() { return emu::active_lanes(); }
 #else
-// Without a collective no lanes have to meet. So a mask of only the caller is a correct result.
+// CUDA does not require that any lanes call __activemask() together. So a mask that contains only the calling
+// lane is a correct result.
 inline unsigned __activemask() {
     emu::yield_point();
     return 1u << emu::lane();

@@ -225,8 +225,8 @@ def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
 
 
 def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:
-    """Derive parents from levels, int32[V] and contiguous, twice by a native program on all cores. Yields
-    each result with its time in ms."""
+    """Derive parents from ``levels``, a contiguous array int32[V]. A native program on all cores runs RUNS
+    times. Yields the parents and the time in ms of each run."""
     native = library("parents")
     derive = native.parents_64 if graph.column_offsets.dtype.itemsize == 8 else native.parents_32
     derive.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 4]
@@ -246,8 +246,8 @@ def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -
     """Check a search from ``source`` by Graph500's five rules. Raises WrongParentsError for the first broken
     rule.
 
-    ``levels`` is int32[V], -1 for an unreached vertex. ``parents`` is int32[V]. The rules are those of the
-    Graph500 specification, "Validation", in its order:
+    ``levels`` is int32[V], -1 for an unreached vertex. ``parents`` is int32[V]. The rules come from the
+    section "Validation" of the Graph500 specification, in its order:
 
     1. The parents form a tree: the source is its own parent, and following parents always ends there.
     2. A vertex of the tree is one level below its parent, and the source is at level 0.

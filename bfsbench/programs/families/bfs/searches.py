@@ -121,7 +121,8 @@ class KernelVariant(KernelProgram, SearchVariant):
     """Names of the layers that kernels of several levels record (see profile.cuh). The kernels have an enum
     of these names in a namespace ``layers``."""
     times_levels: ClassVar[bool] = True
-    """False if several levels run together. A profile then has one row, for the first of them."""
+    """False if several levels run together. In this case the profile has one row, for the first of these
+    levels."""
     block_layers: ClassVar[tuple[str, ...]] = ()
     """The layers that run in one block or cluster, whose levels need no grid barrier."""
     traffic: ClassVar[Traffic] = Traffic()

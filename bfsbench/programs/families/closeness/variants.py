@@ -78,7 +78,7 @@ class SummedClock:
         self._variant = variant
 
     def wait(self) -> None:
-        """Do nothing, because a variant with this clock waits by itself."""
+        """Do nothing, because a variant that adds up its own time also waits for its own work."""
 
     def start(self) -> None:
         self._variant.took_ms = 0.0
