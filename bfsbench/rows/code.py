@@ -1,14 +1,17 @@
 """Compute the hash that records in each row which code was measured."""
 
 import hashlib
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from bfsbench.kernels import source_files
+from bfsbench.kernels.source import SourceText
 from bfsbench.programs import KernelProgram, KnobValue, Variant
 from bfsbench.rows.point import Point
 from bfsbench.support.errors import ToolchainError
@@ -51,8 +54,9 @@ def code_hash(
 
     It covers every kernel file with all its headers, or the native program, or the files that an entry runs.
     It also covers the modules of the host loop, macros, and the compiler's version and options. It does not
-    cover grid, block and run-time knobs. ``nvcc`` is the version of another machine's compiler; by default
-    this machine's compiler is asked. Returns "" if the compiler or a file is missing.
+    cover grid, block and run-time knobs. Comments, docstrings and blank lines do not count, except in the
+    files of an entry. ``nvcc`` is the version of another machine's compiler; by default this machine's
+    compiler is asked. Returns "" if the compiler or a file is missing.
     """
     macros = tuple(
         (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time
@@ -72,10 +76,26 @@ def _hash(
         for content in parts or ():
             digest.update(content + b"\0")
         for file in sorted({*_program(variant), *_host_modules(variant)}):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+            code = _python_code(file) if file.suffix == ".py" else SourceText(file).code
+            lines = filter(None, (line.rstrip() for line in code.split("\n")))
+            digest.update("\n".join([file.name, *lines, "\0"]).encode(errors="surrogateescape"))
     except (OSError, ToolchainError):
         return ""
     return digest.hexdigest()
+
+
+def _python_code(file: Path) -> str:
+    """Return the text of a Python file without comments and without strings that stand alone."""
+    content = file.read_bytes()
+    tokens = list(tokenize.tokenize(io.BytesIO(content).readline))
+    lines = content.decode(tokens[0].string).split("\n")
+    line_starts = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
+    for before, token, after in reversed(list(zip(tokens, tokens[1:], tokens[2:], strict=False))):
+        stands_alone = before.type in line_starts and after.type == tokenize.NEWLINE
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and stands_alone):
+            (first, start), (last, end) = token.start, token.end
+            lines[first - 1 : last] = [lines[first - 1][:start] + lines[last - 1][end:]]
+    return "\n".join(lines)
 
 
 def _compiler(backend: str, nvcc: str | None) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def test_other_code_is_measured_again(own: Path) -> None:
     assert all(len(row["code"]) == 16 for row in first)
     assert run(own, "--resume") == first, "the same code has its rows"
     rows = first
-    for name, addition in (("step.cuh", "// faster"), ("mine.py", "# faster")):
+    for name, addition in (("step.cuh", "const int faster = 1;"), ("mine.py", "FASTER = 1")):
         before = {row["variant"]: row for row in rows}
         with (own / name).open("a") as file:
             file.write(f"{addition}\n")
@@ -73,12 +73,29 @@ def test_other_code_is_measured_again(own: Path) -> None:
         assert after["mine"]["code"] != before["mine"]["code"], f"{name} is part of what ran"
 
 
+def test_other_comments_are_the_same_code(own: Path) -> None:
+    first = run(own)
+    for name, old, new in (
+        (
+            "step.cuh",
+            '#include "neighbours.cuh"',
+            '#include "neighbours.cuh"  // expand()\n\n/* Two\nlines. */',
+        ),
+        ("mine.py", "    name = ", "    # A comment.\n\n    name = "),
+        ("mine.py", '"""A search."""', '"""A search of mine,\n    which is fast."""'),
+    ):
+        text = (own / name).read_text()
+        assert old in text
+        (own / name).write_text(text.replace(old, new))
+    assert run(own, "--resume") == first, "no point is measured again"
+
+
 @pytest.mark.exhaustive
 def test_profiles_of_other_code_are_replaced(own: Path) -> None:
     run(own, "--profile")
     before = (own / "rows.levels.csv").read_text().splitlines()
     with (own / "mine.cu").open("a") as file:
-        file.write("// slower\n")
+        file.write("const int slower = 1;\n")
     (row,) = (row for row in run(own, "--profile", "--resume") if row["variant"] == "mine")
     after = (own / "rows.levels.csv").read_text().splitlines()
     assert len(after) == len(before)
