@@ -1,0 +1,121 @@
+"""Measures the settings of a result file again, in turns, with equal sources for all of them.
+
+    python tests/benchmarks/settings_again.py FILE.csv --out NEW.csv [--graph GRAPH...] [--sources 8]
+
+For each graph the points are every search's defaults, its values by the rules (``--knobs auto``), and all
+settings that FILE has for this graph. All points of a graph take turns. A graph that FILE does not have gets
+the defaults and the rules alone. ``--build I/N`` only fills the cache of compiled kernels: it runs every Nth
+setting once on a small graph. N processes fill the cache together.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from bfsbench.bench.options import Method
+from bfsbench.bench.plan import Axes, Batches, Questions, Setting, SourceChoice, chosen_variants, plan
+from bfsbench.bench.sweep import SweepRequest, sweep
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import GraphName, resolve
+from bfsbench.programs import Variant
+from bfsbench.rows.point import Point, knob_values
+from bfsbench.rows.results import read_rows
+from bfsbench.variants import find
+
+SMALL = "lattice(rows=40,columns=40,seed=1)"
+Row = Mapping[str, str]
+
+
+def one_batch(points: Sequence[Point]) -> Batches:
+    yield points
+
+
+@dataclass(frozen=True)
+class Again:
+    """The sweep of one graph: settings of rows, defaults and rules, from the same sources."""
+
+    graph: GraphName
+    variants: Sequence[type[Variant]]
+    rows: Sequence[Row]
+    sources: int
+    share: tuple[int, int] = (0, 1)
+
+    @property
+    def graphs(self) -> list[GraphName]:
+        return [self.graph]
+
+    def check(self, limits: object) -> None:
+        """Settings of rows were checked when the rows were taken."""
+
+    def ask(self, setting: Setting) -> Questions:
+        points = self.planned(setting.graphs, setting.backend)
+        return Questions(len(points), one_batch(points))
+
+    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
+        name = self.graph.locator
+        graph = graphs[name]
+        sources = SourceChoice((), self.sources, seed=0).choose(graph)
+        given = {name: sources}
+        points = [
+            point
+            for preset in ("default", "auto")
+            for point in plan(
+                Axes(self.variants, [None], [None], preset=preset), given, {name: graph.statistics}, backend
+            )
+        ]
+        for row in self.rows:
+            variant = find(row["variant"])
+            grid = int(row["grid"]) if row["grid"].isdigit() else None
+            block = int(row["block"]) if row["block"] else None
+            knobs = tuple(variant.knob_values(knob_values(row["knobs"])).items())
+            where = "host" if variant.host else backend
+            points += [Point(name, source, variant.name, where, grid, block, knobs) for source in sources]
+        part, parts = self.share
+        return list(dict.fromkeys(points))[part::parts]
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path))
+@click.option("--graph", "names", multiple=True, help="By default the graphs of FILE.")
+@click.option("--variant", "searches", default="all")
+@click.option("--sources", default=8)
+@click.option("--seconds", default=1e9, help="Begin no graph after this time.")
+@click.option("--build", default="", help="I/N: only compile, see above.")
+def main(
+    file: Path,
+    out: Path | None,
+    names: tuple[str, ...],
+    searches: str,
+    sources: int,
+    seconds: float,
+    build: str,
+) -> None:
+    """Measure the settings of FILE again."""
+    begun = time.monotonic()
+    rows = read_rows(file)
+    variants = chosen_variants(searches.split(","), "bfs")
+    known = {variant.name for variant in variants}
+    rows = [row for row in rows if row["variant"] in known]
+    method = Method(order="interleaved", resume=out is not None, timeout=120.0)
+    if build:
+        part, parts = (int(number) for number in build.split("/"))
+        small = Again(resolve(SMALL), variants, rows, 1, (part, parts))
+        print(sweep(SweepRequest(small, Method(repeats=1))).statuses)
+        return
+    for name in names or list(dict.fromkeys(row["graph"] for row in rows)):
+        if time.monotonic() - begun > seconds:
+            print("out of time before", name)
+            break
+        of_graph = [row for row in rows if row["graph"] == name]
+        before = time.monotonic()
+        work = Again(resolve(name), variants, of_graph, sources)
+        done = sweep(SweepRequest(work, method, out))
+        print(name, dict(done.statuses), f"{time.monotonic() - before:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
