@@ -99,7 +99,7 @@ def main(
     rows = read_rows(file)
     variants = chosen_variants(searches.split(","), "bfs")
     known = {variant.name for variant in variants}
-    rows = [row for row in rows if row["variant"] in known]
+    rows = [row for row in rows if row["variant"] in known and row["backend"] != "host"]
     method = Method(order="interleaved", resume=out is not None, timeout=120.0)
     if build:
         part, parts = (int(number) for number in build.split("/"))
