@@ -83,6 +83,7 @@ class Again:
 @click.option("--graph", "names", multiple=True, help="By default the graphs of FILE.")
 @click.option("--variant", "searches", default="all")
 @click.option("--sources", default=8)
+@click.option("--order", default="interleaved")
 @click.option("--seconds", default=1e9, help="Begin no graph after this time.")
 @click.option("--build", default="", help="I/N: only compile, see above.")
 def main(
@@ -100,7 +101,7 @@ def main(
     variants = chosen_variants(searches.split(","), "bfs")
     known = {variant.name for variant in variants}
     rows = [row for row in rows if row["variant"] in known and row["backend"] != "host"]
-    method = Method(order="interleaved", resume=out is not None, timeout=120.0)
+    method = Method(order=order, resume=out is not None, timeout=120.0)
     if build:
         part, parts = (int(number) for number in build.split("/"))
         small = Again(resolve(SMALL), variants, rows, 1, (part, parts))
