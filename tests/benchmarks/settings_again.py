@@ -92,6 +92,7 @@ def main(
     names: tuple[str, ...],
     searches: str,
     sources: int,
+    order: str,
     seconds: float,
     build: str,
 ) -> None:
