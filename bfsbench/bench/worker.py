@@ -1,7 +1,7 @@
 """Run points in a worker process, the only process that uses the device, and replace it if it fails.
 
 A failed kernel makes a CUDA context unusable, and a kernel that hangs cannot be interrupted. So points are
-executed in a spawned process that can be replaced. It takes requests from a pipe and answers each with a
+executed in a separate process that can be replaced. It takes requests from a pipe and answers each with a
 message of the same number. After a failure that may have damaged the device's state it ends. Its messages are
 not trusted: see :mod:`bfsbench.bench.messages`.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import multiprocessing
 import os
 import signal
@@ -19,7 +20,8 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from multiprocessing.connection import Connection
-from types import ModuleType
+from pathlib import Path
+from subprocess import Popen
 from typing import TYPE_CHECKING
 
 from bfsbench.bench import messages
@@ -52,8 +54,19 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGKILL)
 
 
-def serve(connection: Connection, backend: str | None, schedule_seed: int) -> None:
-    """Run the main loop of the worker process until its pipe closes."""
+_PROGRAM = """
+import sys
+sys.path[:] = sys.argv[1:]
+from bfsbench.bench.worker import serve
+serve()
+"""
+"""The program of the worker process. Its arguments are the module search path of the parent process. It does
+not import the user's script, unlike processes of :mod:`multiprocessing`, because the script may start a sweep
+when it is imported."""
+
+
+def serve() -> None:
+    """Run the main loop of the worker process until its pipe, which is its standard input, closes."""
     from bfsbench.bench.session import Session
 
     os.setpgid(0, 0)  # processes that a kernel forks end with this process
@@ -61,8 +74,11 @@ def serve(connection: Connection, backend: str | None, schedule_seed: int) -> No
     os.register_at_fork(after_in_child=_die_with_parent)
     adopt_orphans()
     leave_interrupts_to_parent()
-    pipe = Pipe(connection)
-    with contextlib.suppress(ConnectionError):  # the parent is gone
+    pipe = Pipe(Connection(os.dup(0)))
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)  # programs of entries must not read requests
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent is gone
+        backend, schedule_seed = json.loads(pipe.receive(0)[1])
         try:
             session = Session(backend, schedule_seed)
         except BfsbenchError as error:
@@ -130,7 +146,7 @@ class Worker:
     def __init__(self, backend: str | None, schedule_seed: int = 0) -> None:
         self._backend = backend
         self._schedule_seed = schedule_seed
-        self._process: multiprocessing.process.BaseProcess | None = None
+        self._process: Popen[bytes] | None = None
         self._pipe: Pipe | None = None
         self._number = 0
         """The number of the last request. No number is used twice, so that each answer matches one
@@ -152,6 +168,7 @@ class Worker:
             why = error.strerror or error
             raise BfsbenchError(f"the worker process could not be started: {why}") from error
         try:
+            pipe.send(0, json.dumps([self._backend, self._schedule_seed]).encode())
             answer = messages.decode_answer(pipe.receive(0, START_LIMIT_S)[1])
             if not isinstance(answer, messages.Ready | messages.Refused):
                 raise DamagedError("the worker process did not describe its device")
@@ -172,15 +189,10 @@ class Worker:
 
     def _start_process(self) -> Connection:
         """Start the process and return this process's end of the pipe. Raises OSError."""
-        context = multiprocessing.get_context("spawn")
-        connection, theirs = context.Pipe()
-        with theirs:
-            serving = (theirs, self._backend, self._schedule_seed)
-            process = context.Process(target=serve, args=serving, daemon=True)
-            with undisturbed(), _without_main():
-                process.start()
-                self._process = process  # a process that was not started cannot be killed
-        return connection
+        ours, theirs = multiprocessing.Pipe()
+        with theirs, undisturbed():
+            self._process = Popen([sys.executable, "-c", _PROGRAM, *sys.path], stdin=theirs.fileno())
+        return ours
 
     def origins(self) -> list[dict[str, str]]:
         return [{**provenance.host_columns(), **(self.device.description if self.device else {})}]
@@ -299,40 +311,23 @@ class Worker:
     def _exit_code(self, limit_s: float) -> int | None:
         """Return the exit code of the process, or None if it has not ended within ``limit_s`` seconds."""
         deadline = time.monotonic() + limit_s
-        while self._process and self._process.exitcode is None and time.monotonic() < deadline:
+        while self._process and self._process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
-        return self._process.exitcode if self._process else None
+        return self._process.returncode if self._process else None
 
     def stop(self) -> None:
         """Kill the process and everything that it started."""
         if self._process is not None:
-            if self._process.pid is not None:
-                kill_programs(self._process.pid)
+            kill_programs(self._process.pid)
             _kill_group(self._process.pid)
             self._process.kill()
-            self._process.join()
-            self._process.close()
+            self._process.wait()
         if self._pipe is not None:
             self._pipe.close()
         self._process = self._pipe = None
 
 
-@contextlib.contextmanager
-def _without_main() -> Iterator[None]:
-    """Hide the user's script from processes that start in this context.
-
-    Each process would import the script again, and the script may start a sweep when it is imported.
-    """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-
-
-def _kill_group(pid: int | None) -> None:
+def _kill_group(pid: int) -> None:
     """Kill the processes in a worker's process group. A process that has just begun may have no group yet."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if pid is not None:
-            os.killpg(pid, signal.SIGKILL)
+        os.killpg(pid, signal.SIGKILL)

@@ -40,7 +40,7 @@ def kill(worker: Worker, how: int = signal.SIGKILL) -> None:
     process = worker._process
     assert process is not None and process.pid is not None
     os.kill(process.pid, how)
-    process.join()
+    process.wait()
 
 
 @pytest.mark.parametrize(("how", "name"), [(signal.SIGKILL, "SIGKILL"), (signal.SIGRTMIN + 5, "signal 39")])
@@ -74,8 +74,7 @@ def test_a_worker_whose_parent_is_gone_ends_without_a_word(
     pipe.send(1, messages.encode(asked))
     assert isinstance(messages.decode_answer(pipe.receive(1, 60)[1]), messages.Step)
     pipe.close()
-    process.join(30)
-    assert (process.exitcode, capfd.readouterr().err) == (0, "")
+    assert (process.wait(30), capfd.readouterr().err) == (0, "")
 
 
 GONE = """
@@ -93,6 +92,24 @@ in_child(work, lambda: os._exit(7))
 """
 
 
+KILLED = """
+import os, signal
+from bfsbench.bench import worker
+
+def start(*given, **more):
+    started = Popen(*given, **more)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Popen, worker.Popen = worker.Popen, start
+worker.Worker(None).start()
+"""
+
+
+def test_a_worker_whose_parent_is_killed_at_its_start_ends_without_a_word() -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGKILL, "", "")
+
+
 def test_a_child_whose_parent_is_gone_ends_without_a_word() -> None:
     done = subprocess.run([sys.executable, "-c", GONE], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (7, "")
@@ -104,14 +121,14 @@ def test_closing_twice_is_closing_once(worker: Worker) -> None:
     worker.close()
 
 
-@pytest.mark.parametrize("step", ["BaseContext.Pipe", "SpawnProcess.start"])
+@pytest.mark.parametrize("step", ["multiprocessing.Pipe", "Popen"])
 def test_a_process_that_cannot_be_started_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **_more: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(f"multiprocessing.context.{step}", fail)
+    monkeypatch.setattr(f"bfsbench.bench.worker.{step}", fail)
     words = ("--dataset", POINT.graph, "--variant", POINT.variant, "--out", "r.csv")
     done = bfsbench("run", *words, cwd=tmp_path, check=1)
     assert done.stderr == "bfsbench: the worker process could not be started: Too many open files\n"
