@@ -96,8 +96,11 @@ def trial(trials: Trials, kills: int) -> None:
             if ended in (0, 1) and after.count(b"\n") > 64:
                 break
         trials.more += ["--retry-failed"]  # of points whose worker was killed
-        cluster.keep_up()
-        check(trials.start(folder, trials.environment(cold=False)).wait() == 0, folder, "the last run failed")
+        last = trials.start(folder, trials.environment(cold=False))
+        while last.poll() is None:
+            cluster.keep_up()  # a worker may end a while after its process was killed
+            wait_for(last, 1.0)
+        check(last.returncode == 0, folder, "the last run failed")
         trials.finished(folder)
         trials.said(folder)
         trials.counts["sweeps"] += 1

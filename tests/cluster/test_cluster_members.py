@@ -183,7 +183,7 @@ def test_a_worker_that_has_lost_its_device_is_left_out(pair: Pair) -> None:
         libraries.touch()
         for child in psutil.Process(started).children():
             for grandchild in child.children():
-                if any("spawn_main" in word for word in grandchild.cmdline()):
+                if any("bfsbench.bench.worker" in word for word in grandchild.cmdline()):
                     grandchild.kill()
         try:
             found = sweep(cluster, "path(n=8)", "cpu_queue", 8)
