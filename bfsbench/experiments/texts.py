@@ -494,13 +494,15 @@ def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
 def _with_origins(
     parts: Iterable[str], read: Read, reasons: list[str], present_code: Callable[[str, str, str], set[str]]
 ) -> str:
-    """Returns the text with a line below each table that says where its rows come from.
+    """Returns the text of a filled template, and adds a line below each table of the text.
 
-    The line also names searches whose code has changed since, and rows of the same searches in tables above.
+    The line names the files, commits, days and commands of the rows in the table. It also names searches
+    whose code has changed since then, and rows of the same searches in tables above. A command appears only
+    once in a text.
 
-    The line has the commits, the days and the command. A command stands only once in a text. ``parts`` are
-    evaluated one by one, and rows that are read during a table belong to it. ``reasons`` say why rows of a
-    table may have measured different code. Raises InputError if they did and there is no reason.
+    ``parts`` are the pieces of the text, in order. A piece is made when it is needed, and all rows that are
+    read while a table is made belong to this table. ``reasons`` say why rows of a table measured different
+    code. Raises InputError if they did and there is no reason.
     """
     made: list[str] = []
     above: list[pd.DataFrame] = []

@@ -59,7 +59,7 @@ class Knob:
     default: KnobValue
     meaning: str
     choices: tuple[KnobValue, ...] = ()
-    """The legal values. Empty if ``minimum`` and ``maximum`` bound them."""
+    """All legal values. An empty tuple allows every number from ``minimum`` to ``maximum``."""
     minimum: float | None = None
     maximum: float | None = None
     compile_time: bool = False

@@ -187,12 +187,13 @@ class Counting {
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
         bool scattered = false;
-        // For loads: their number, and how many of them ran before a store although their warp made the load's
-        // step after the store. If many loads of an instruction did so, lanes wait at the instruction.
+        // If the instruction is a load: how often it ran, and how often it ran too early. A load runs too early
+        // if lanes execute it before a store that the warp executes first. Lanes wait at an instruction whose
+        // loads often ran too early.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
-        // For stores: how many were put off, and for how many of these the lane's next step was a load, so that
-        // the delay saved nothing.
+        // If the instruction is a store: how many stores were delayed, and how many of the delays saved nothing,
+        // because the lane's next step was a load.
         uint64_t put_off = 0, before_loads = 0;
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;

@@ -23,8 +23,8 @@ struct ChildLaunch {
     LaunchShape shape;
     std::vector<std::vector<char>> values;  // values of the arguments
 
-    // Used when the emulator watches for races: the accesses that the launching thread knew to be over, its
-    // grid and its block.
+    // The detection of races needs these three: the accesses that the launching thread knew to be over, the
+    // thread's grid, and the thread's block.
     std::shared_ptr<const Knowledge> known;
     unsigned parent, block;
 };
