@@ -10,8 +10,6 @@ it is downloaded or converted, and then left to finish. After each kill
 
 in the end the graph is there, the cache holds no unfinished file, and only bytes that were in transit at a
 kill were sent again.
-
-A run of 168 kills of 52 fetches, in the download and in the conversion, broke no rule.
 """
 
 import argparse
