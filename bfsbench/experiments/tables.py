@@ -92,11 +92,11 @@ def _beside(outcome: Outcome, printed: Printed) -> Table:
 
 
 def ours_for(outcome: Outcome, graph: str, column: str, unit: float = 1.0) -> tuple[float | None, str]:
-    """Returns the measured number for a printed column, with the configuration that gave it.
+    """Returns our number for a column of a printed table, with the configuration that gave it.
 
-    The column names a series, for its best time in ms x ``unit``. It may also name the ratio of two series
-    (``cpu_queue / luo``), or a knob, for its value at the best time (``virtual_warp W_SZ``). The number is
-    None if nothing was measured.
+    The name of the column decides what the number is. The name of a series stands for its best time in ms,
+    multiplied by ``unit``. ``cpu_queue / luo`` stands for the ratio of two series. ``virtual_warp W_SZ``
+    stands for the value of a knob at the best time. The number is None if nothing was measured.
     """
     if " / " in column:
         slow, fast = (ours_for(outcome, graph, part)[0] for part in column.split(" / "))

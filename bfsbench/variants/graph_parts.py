@@ -271,7 +271,7 @@ _FEW_PARTS = 8
 
 
 class Part(Struct):
-    """A part as a block loads it: ``part`` of ``parts.cuh``."""
+    """One part of a graph in the layout that a block loads: the struct ``part`` in ``parts.cuh``."""
 
     _fields_: ClassVar = [
         ("first", c_longlong),

@@ -45,7 +45,7 @@ inline void emu_enter(Context*, const Kept*, char*) {}
 inline void emu_leave(Kept*, Context, char*) {}
 #endif
 
-// Returns the end of a stack that flows share.
+// Returns the end of a stack that several flows of control share.
 char* shared_top(char* stack);
 // Prepares a kept flow that starts `entry`. `entry` must never return.
 void prepare(Kept& kept, void (*entry)());

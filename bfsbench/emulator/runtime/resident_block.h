@@ -79,7 +79,7 @@ struct Cluster {
     unsigned phase = 0;    // number of completed barriers
     std::vector<ResidentBlock*> blocks;
 
-    // Used when the emulator watches for races: the accesses that the arrived threads know to be over, and the
+    // The detection of races needs two sets: the accesses that the arrived threads know to be over, and the
     // accesses that the threads knew to be over at the last completed barrier.
     std::shared_ptr<Knowledge> meeting;
     Known last_known, met;
@@ -109,7 +109,7 @@ struct ResidentBlock : Block {
     size_t arena_bytes = 0;
     char* arena_begin = nullptr;
 
-    // Used when the emulator watches memory accesses for races and other faults.
+    // The detection of races and other faults of memory accesses needs these.
     std::vector<ThreadClock> clocks;  // by rank
     bool clocks_used = false;         // true if any of the clocks differs from a new ThreadClock
     FamilyPlace place{};

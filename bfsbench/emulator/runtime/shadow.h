@@ -14,9 +14,9 @@ namespace emu {
 // higher numbers; 0 is no moment.
 using Moment = uint64_t;
 
-// A past access, in eight bytes, because each word of memory has three. It holds the moment, the number of
-// the instruction, the scope, the act, and a bit for each byte of the word. The class packs these by shifts,
-// because the compiler would move the parts of a bit field through memory.
+// A past access. It has eight bytes, because the emulator keeps three past accesses for each word of memory. It
+// holds the moment, the number of the instruction, the scope, the act, and a bit for each byte of the word. The
+// class packs these by shifts, because the compiler would move the parts of a bit field through memory.
 class Past {
   public:
     Past() = default;
