@@ -56,8 +56,8 @@ def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief:
     """Returns a table of measured times and a table of emulated times, as far as there are rows.
 
     ``levels`` are the level profiles beside the rows. With them, there are columns for sums over the steps of
-    a run. ``brief`` shows only what the end of a sweep shows: times and their ratios to the best. Text never
-    shows emulated times, only counts and times of the project's GPU.
+    a run. ``brief`` shows only what the end of a sweep shows: times, rates, and ratios to the best time. Text
+    never shows emulated times, only counts and times of the project's GPU.
     """
     tables = []
     for kind in kinds(rows):
@@ -176,9 +176,9 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if _is_emulated(kind):
         return ["points", "failed", *totals]
-    if brief:
-        return ["search_ms", "times_best", "failed", *totals]
     shown = [figure for figure in kind.family.figures if figure.shown]
+    if brief:
+        return ["search_ms", *(figure.name for figure in shown[:1]), "times_best", "failed", *totals]
     last = ["speedup", "times_best", "failed", *totals]
     if num_sources < 2:
         return [*_TIMES, *(figure.name for figure in shown), *last]

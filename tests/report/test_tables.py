@@ -283,10 +283,12 @@ def test_the_ratio_to_the_best_of_each_graph(tmp_path: Path) -> None:
 def test_a_sweep_ends_with_the_best_and_what_failed(tmp_path: Path) -> None:
     rows = [row(3.0), row(2.0, variant="luo"), failed_row(block=64), failed_row(variant="simple")]
     best, failures = summary(frame(tmp_path, rows))
-    assert records(drawings(best)[0]) == [
-        {"variant": "luo", "grid": "auto", "block": 256, "search_ms": 2.0, "times_best": 1.0, "failed": 0},
-        {"variant": "pull", "grid": "auto", "block": 256, "search_ms": 3.0, "times_best": 1.5, "failed": 1},
-    ]
+    shown = ("variant", "grid", "block", "search_ms", "mteps", "times_best", "failed")
+    luo, pull = (
+        ("luo", "auto", 256, 2.0, 0.5, 1.0, 0),
+        ("pull", "auto", 256, 3.0, pytest.approx(1 / 3, 0.01), 1.5, 1),
+    )
+    assert records(drawings(best)[0]) == [dict(zip(shown, line, strict=True)) for line in (luo, pull)]
     assert {line["variant"] for line in records(failures)} == {"pull", "simple"}
     assert best.notes == ()
 
