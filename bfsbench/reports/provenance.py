@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CLOCKS = {
-    "events": "by device events",
-    "theirs": "by its own clock",
-    "ours": "by the host's clock, held here",
+    "events": "device events",
+    "theirs": "its own clock",
+    "ours": "the host's clock",
 }
 _FACTS = ("variant", "program", "clock", "covers", "prepare_ms", "compile_ms", "host_mib", "device_mib")
 
@@ -70,19 +70,21 @@ def _of(table: Table, entries: pd.DataFrame) -> list[str]:
 
 def _footnote(variant: str, rows: list[Mapping[str, Any]]) -> str:
     programs = ", ".join(sorted({row["program"] for row in rows}))
-    clocks = " and ".join(sorted({_CLOCKS.get(row["clock"], row["clock"]) for row in rows}))
+    clocks = " or ".join(sorted({_CLOCKS.get(row["clock"], row["clock"]) for row in rows}))
     covered = " or ".join(sorted({_covered(row["covers"]) for row in rows}))
-    others = [
-        f"{what} {span}"
-        for name, what, unit in (
-            ("prepare_ms", "preparation", "ms"),
-            ("host_mib", "memory on the host up to", "MiB"),
-            ("device_mib", "on the GPU up to", "MiB"),
-        )
-        if (span := _span(_defined(rows, name), unit, only_most=unit == "MiB"))
+    prepared = _span(_defined(rows, "prepare_ms"), "ms", only_most=False)
+    memory = [
+        f"up to {span} {where}"
+        for name, where in (("host_mib", "on the host"), ("device_mib", "on the GPU"))
+        if (span := _span(_defined(rows, name), "MiB", only_most=True))
     ]
-    beside = "; ".join(others) or "its preparation was not measured"
-    return f"{variant}, another's program: {programs}, timed {clocks}, {covered}; {beside}."
+    facts = [
+        f"{variant} is a program of others: {programs}",
+        f"Its times are measured by {clocks}, and include {covered}",
+        f"Preparation took {prepared}" if prepared else "Its preparation was not measured",
+        *([f"It took {' and '.join(memory)}"] if memory else []),
+    ]
+    return f"{'. '.join(facts)}."
 
 
 def _defined(rows: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
@@ -95,12 +97,10 @@ def _defined(rows: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
 
 
 def _covered(covers: str) -> str:
-    """Returns in words what a time covers, from text such as ``initialisation=yes transfers=no``."""
+    """Returns in words what a time includes, from text such as ``initialisation=yes transfers=no``."""
     parts = dict(part.split("=", 1) for part in covers.split() if "=" in part)
-    yes, no = (
-        " and ".join(name for name, said in parts.items() if said == wanted) for wanted in ("yes", "no")
-    )
-    return f"{yes or 'nothing beside the search'} included" + (f", {no} not" if no else "")
+    yes, no = ([name for name, said in parts.items() if said == wanted] for wanted in ("yes", "no"))
+    return " and ".join(yes or ["the search alone"]) + (f", but not {' or '.join(no)}" if no else "")
 
 
 def _span(values: Iterable[object], unit: str, *, only_most: bool) -> str:

@@ -138,9 +138,9 @@ def test_notes_on_entries_stand_below_tables_that_name_them(tmp_path: Path) -> N
     made = frame(tmp_path, [*mine, row(variant="push", source=0)])
     (note,) = footnotes(made[made["variant"] == "mine"].to_dict("records"))
     assert note == (
-        "mine, another's program: mine commit 0123456789ab (MIT), timed by its own clock, nothing beside the "
-        "search included, initialisation and transfers and conversion not; memory on the host up to "
-        "80.5 MiB; on the GPU up to 1,200 MiB."
+        "mine is a program of others: mine commit 0123456789ab (MIT). Its times are measured by its own "
+        "clock, and include the search alone, but not initialisation or transfers or conversion. Its "
+        "preparation was not measured. It took up to 80.5 MiB on the host and up to 1,200 MiB on the GPU."
     )
     notes = {table.name: table.notes for table in tables(made)}
     assert note in notes["best"] and note not in notes["provenance"]

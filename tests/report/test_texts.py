@@ -381,8 +381,8 @@ def test_every_program_of_others_in_the_results_has_options_unused_features_and_
     assert {name.lower() for name in told} == shown
     assert all(all(facts) for facts in told.values()), told
     for program in shown:
-        (clock,) = re.findall(rf"^- {program}, another's program: .*", part, re.M)
-        assert re.search(r"timed by .*, .* included.*", clock)
+        (clock,) = re.findall(rf"^- {program} is a program of others: .*", part, re.M)
+        assert re.search(r"measured by .*, and include .*", clock)
 
 
 def test_sizes_stand_beside_times_of_others_and_the_sentence_on_the_cache_is_made_of_them() -> None:
