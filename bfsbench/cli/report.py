@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bfsbench.cli.progress import PicturesDisplay
 
 PAGE = "html"
+HISTORY = "history"
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 
 
@@ -50,14 +51,20 @@ class Inches(click.ParamType[float]):
     "--table",
     "names",
     completion.tables,
-    f"Which tables: {', '.join(TABLES)}. Default: all except levels, the matrix, rankings of one graph, and "
-    "heat maps of emulated kernels.",
+    f"Which tables: {', '.join(TABLES)}. Default: all except levels, the matrix, the history, rankings of "
+    "one graph, and heat maps of emulated kernels.",
 )
 @names_option(
     "--plot",
     "kinds",
     completion.plots,
     f"Which pictures: {', '.join(PLOTS)}. Default: all that the rows have data for.",
+)
+@click.option(
+    "--history",
+    is_flag=True,
+    help="Show the time of each search over commits, and the commits at which it changed. This is short for "
+    "'--table history', or for '--plot history' where pictures are written.",
 )
 @row_filters
 @click.option(
@@ -80,6 +87,7 @@ def command(
     files: tuple[Path, ...],
     names: list[str],
     kinds: list[str],
+    history: bool,
     graphs: list[str],
     variants: list[str],
     backends: list[str],
@@ -97,8 +105,14 @@ def command(
         bfsbench report --table ranking --out ranking.tex results/mine.csv
 
         bfsbench report --format pdf --width 3.3in --plot bars --out pictures results/mine.csv
+
+        bfsbench report --history results/monday.csv results/tuesday.csv
     """
     style = _style(style, out)
+    if history and style in PICTURES:
+        kinds = [*kinds, HISTORY]
+    elif history:
+        names = [*names, HISTORY]
     _check(names, kinds, style, out)
     if width is not None and style not in PICTURES:
         raise UsageError(f"--width goes with --format {' or '.join(PICTURES)}, not {style}")
@@ -123,7 +137,7 @@ def command(
             else:
                 made = tables(rows, names or None, levels)
                 file.write(rendered(made, style, file, narrow="--backend"))
-    if style in PICTURES or (names and "provenance" not in names):
+    if not history and (style in PICTURES or (names and "provenance" not in names)):
         for text in warnings(rows):
             click.echo(f"bfsbench: warning: {text}", err=True)
 

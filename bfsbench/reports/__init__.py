@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from bfsbench.reports.best import best_times
 from bfsbench.reports.heatmap import NAME, heat_maps
+from bfsbench.reports.history import histories
 from bfsbench.reports.levels import level_tables
 from bfsbench.reports.listed import failed_points, graph_counts
 from bfsbench.reports.provenance import origins, warnings, with_footnotes
@@ -39,6 +40,7 @@ TABLES: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
     "best": best_times,
     "levels": level_tables,
     "heatmap": heat_maps,
+    "history": histories,
     "failures": failed_points,
     "provenance": origins,
 }
@@ -60,9 +62,9 @@ def tables(
 ) -> list[Table]:
     """Returns the tables of these names, made of result rows and of the level profiles beside them.
 
-    By default all tables are made except the levels and the matrix. The ranking is then made only if there
-    are several graphs. Heat maps are drawn only for the fastest search on each graph. There are no heat maps
-    of emulated kernels, because their times do not depend on the launch as on a GPU.
+    By default all tables are made except the levels, the matrix and the history. The ranking is then made
+    only if there are several graphs. Heat maps are drawn only for the fastest search on each graph. There are
+    no heat maps of emulated kernels, because their times do not depend on the launch as on a GPU.
     """
     rows = as_read(rows)
     makers = TABLES | {
@@ -71,7 +73,7 @@ def tables(
     }
     if names is not None:
         return with_footnotes((table for name in names for table in makers[name](rows)), rows)
-    del makers["levels"], makers["matrix"]
+    del makers["levels"], makers["matrix"], makers["history"]
     measured = rows[rows["backend"] != "cpu"]
     if len(measured[["graph", "graph_checksum"]].drop_duplicates()) < 2:
         del makers["ranking"]

@@ -218,6 +218,7 @@ _HEADERS = {
     "speedup": "x sequential",
     "h200_ms": "NVIDIA H200 ms",
     "times_best": "x best",
+    "times_previous": "x previous",
     "worst_times_best": "worst",
     "best_percent": "best on %",
     "medges": "M edges",

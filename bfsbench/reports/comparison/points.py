@@ -297,12 +297,12 @@ def _point_of(row: Row) -> tuple[str, ...]:
 
     A variant may have more knobs now than when the row was taken. Its new knobs then have their defaults.
     """
-    knobs = _all_knobs(row["variant"], row["knobs"])
+    knobs = all_knobs(row["variant"], row["knobs"])
     return tuple(knobs if name == "knobs" else value for name, value in zip(AXES, axes_of(row), strict=True))
 
 
 @cache
-def _all_knobs(variant: str, text: str) -> str:
+def all_knobs(variant: str, text: str) -> str:
     """Returns the text of the column ``knobs``, with default values for missing knobs.
 
     The text of an unknown variant is returned unchanged.

@@ -20,11 +20,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from bfsbench.reports.history import by_commit
 from bfsbench.reports.measured import NothingToDrawError, TimedRows
 from bfsbench.reports.plots.bars import ablation, bars, speed_ups
 from bfsbench.reports.plots.curve import curves
 from bfsbench.reports.plots.duplicates import duplicates
 from bfsbench.reports.plots.heatmap import heat_maps
+from bfsbench.reports.plots.history import histories
 from bfsbench.reports.plots.knobs import knob_sweeps
 from bfsbench.reports.plots.picture import (
     FORMATS,
@@ -58,6 +60,7 @@ PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
     "speedup": speed_ups,
     "curve": curves,
     "spread": spreads,
+    "history": histories,
 }
 """The functions that draw each kind of picture, by the kind's name, in the order in which they are listed."""
 
@@ -83,6 +86,8 @@ def draw(
         raise UsageError(f"unknown plot '{kind}': there are {', '.join(PLOTS)}")
     made: list[Picture] = []
     reasons: list[str] = []
+    if kind == "history":
+        rows = by_commit(rows)
     with matplotlib_style():
         for part in kinds(rows):  # measured rows, then emulated ones
             if kind not in part.family.pictures:

@@ -1,0 +1,137 @@
+"""Makes the table of the time of each search over commits, and marks the commits at which it changed.
+
+The commits of a search are ordered by the date of their first rows. Of each search and graph the table shows
+one configuration at all commits, because another grid, block or knob would change the time, too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from bfsbench.reports.comparison.points import FASTER, SLOWER, UNDECIDED, all_knobs, compare, of_frame
+from bfsbench.reports.rows import (
+    EMULATED,
+    GRAPH,
+    SHAPE,
+    STATISTIC,
+    TYPICAL,
+    Kind,
+    comparable,
+    kinds,
+    short_names,
+)
+from bfsbench.reports.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bfsbench.programs.families.base import Family
+
+NO_HISTORY = "No search has times at two commits."
+CHANGES = (SLOWER, FASTER)
+"""Verdicts on a search whose time changed at a commit."""
+THRESHOLD = 0.05
+"""A smaller relative difference of two times is no change."""
+
+_AT = " @"
+"""Text between the name of a search and a commit in the column ``variant`` of ``by_commit``."""
+_SEARCH = (*GRAPH, "variant", "backend", "device")
+_COLUMNS = (*_SEARCH, *SHAPE, "commit", "date", "search_ms", "median_ms", "times_previous", "verdict")
+_NOTES = (
+    f"search ms: {STATISTIC}; median ms: {TYPICAL}. All commits of a graph have equal sources and equally "
+    "many repeats.",
+    "x previous: the time over the time at the commit in the line above. Verdict: whether the time changed "
+    f"by more than {100 * THRESHOLD:g} %, by the test of 'bfsbench compare', from most sources.",
+)
+
+
+def by_commit(rows: pd.DataFrame) -> pd.DataFrame:
+    """Returns the rows with the commit added to the name in ``variant``. So the rows of each commit count as
+    a separate search. Knobs that a variant did not have at a commit get their defaults."""
+    named = rows[["variant", "knobs"]].drop_duplicates()
+    named["all_knobs"] = [all_knobs(variant, text) for variant, text in named.itertuples(index=False)]
+    knobs = rows[["variant", "knobs"]].merge(named, how="left")["all_knobs"].to_numpy()
+    return rows.assign(variant=rows["variant"] + _AT + rows["commit"], knobs=knobs)
+
+
+def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
+    """Returns one row for each search, graph and commit, in the order of the commits. ``rows`` are rows of
+    ``by_commit``.
+
+    The columns are GRAPH, ``variant``, ``backend``, ``device``, SHAPE, ``commit``, ``date`` (of the commit's
+    first row), ``search_ms``, ``median_ms``, ``times_previous`` and ``verdict``. Searches that were measured
+    at only one commit are left out.
+    """
+    first = rows.groupby("commit")["taken_at"].min()
+    found = comparable(rows, family)
+    found[["variant", "commit"]] = found["variant"].str.rsplit(_AT, n=1, expand=True).to_numpy(object)
+    found = found.assign(date=found["commit"].map(first)).sort_values("date", kind="stable")
+    setting = [*_SEARCH, *SHAPE]
+    found["commits"] = found.groupby(setting, dropna=False)["commit"].transform("nunique")
+    found["last_ms"] = found.groupby(setting, dropna=False)["search_ms"].transform("last")
+    best = found.sort_values(["commits", "last_ms"], ascending=[False, True], kind="stable")
+    best = best[best["commits"] > 1].drop_duplicates([*_SEARCH])[setting]
+    found = found.merge(best)
+    found["times_previous"] = found["search_ms"] / found.groupby([*_SEARCH])["search_ms"].shift()
+    verdicts = _Verdicts(rows)
+    for _, history in found.groupby([*_SEARCH], sort=False):
+        found.loc[history.index, "verdict"] = [*verdicts.of(history)]
+    return found
+
+
+def histories(rows: pd.DataFrame) -> list[Table]:
+    """Returns the tables of times over commits: one of warm times and one of cold times for each family of
+    variants that has rows. Emulated kernels are left out."""
+    return [_history(kind) for kind in kinds(by_commit(rows)) if not kind.suffix.endswith(EMULATED)]
+
+
+def _history(kind: Kind) -> Table:
+    name, title = f"history{kind.suffix}", f"Times over commits{kind.heading}"
+    found = over_commits(kind.rows, kind.family)
+    if found.empty:
+        return Table(name, title, (), [], (NO_HISTORY,))
+    found["date"] = found["date"].str[: len("2026-11-21")]
+    frame = found.sort_values([*_SEARCH], kind="stable")[[*_COLUMNS]]
+    return Table.of(name, title, frame, _NOTES, _drawings(frame))
+
+
+def _drawings(frame: pd.DataFrame) -> Iterator[Table]:
+    """Yields one table per graph, in which a search is named once."""
+    several = frame.groupby("backend")["device"].nunique().max() > 1
+    names = short_names(frame["graph"])
+    for (graph, _), some in frame.groupby([*GRAPH], sort=False):
+        shown = some.assign(commit=some["commit"].str[:7])
+        shown["variant"] = shown["variant"].where(~shown.duplicated(["variant", "backend", "device"]), "")
+        columns = ["variant", *(["device"] if several else []), *_COLUMNS[-6:]]
+        yield Table.of("", names[str(graph)], shown[columns])
+
+
+class _Verdicts:
+    """The verdicts of ``compare`` on pairs of commits. ``rows`` are rows of ``by_commit``."""
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        self._rows = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0])
+        self._between = cache(self._compared)
+
+    def of(self, history: pd.DataFrame) -> Iterator[str]:
+        """Yields a verdict for each commit of one search: how its time differs from the time at the commit
+        before. The first verdict is empty."""
+        import pandas as pd
+
+        axes = ("graph", "variant", "backend", *SHAPE)
+        wanted = [str(value) if pd.notna(value) else "" for value in history.iloc[0][[*axes]]]
+        yield ""
+        for before, after in pairwise(history["commit"]):
+            points = self._between(before, after)
+            chosen = (points[[*axes]] == wanted).all(axis=1)
+            counts = Counter(points.loc[chosen, "verdict"])
+            verdict, count = counts.most_common(1)[0] if counts else (UNDECIDED, 0)
+            yield verdict if 2 * count > counts.total() else UNDECIDED
+
+    def _compared(self, before: str, after: str) -> pd.DataFrame:
+        a, b = (of_frame(self._rows[self._rows["commit"] == one], one) for one in (before, after))
+        return compare(a, b, THRESHOLD).frame()
