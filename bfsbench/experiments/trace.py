@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator import Access, Buffer, Signal
-from bfsbench.graphs.generators.lattice import MAZE, open_cells
+from bfsbench.graphs.generators.shapes import maze, open_cells
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import resolve
 from bfsbench.programs import DeviceGraph, KernelSetup
@@ -68,9 +68,9 @@ def routed(graph: Graph) -> Route:
 
 def _parameters(graph: Graph) -> tuple[int, int, float, int]:
     name, given = resolve(graph.locator or graph.full_name).drawn or ("", {})
-    if name != MAZE.name:
-        raise UsageError(f"{graph.name} is no maze: a maze is drawn from the generator '{MAZE.name}'")
-    values = MAZE.complete(given)
+    if name != maze.name:
+        raise UsageError(f"{graph.name} is no maze: a maze is drawn from the generator '{maze.name}'")
+    values = maze.complete(given)
     return int(values["rows"]), int(values["columns"]), float(values["blocked"]), int(values["seed"])
 
 

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from bfsbench.graphs.catalogue import Catalogue
 from bfsbench.graphs.generators import GENERATORS, generate, recommended_source
-from bfsbench.graphs.generators.lattice import open_cells
+from bfsbench.graphs.generators.shapes import open_cells
 from bfsbench.graphs.graph import EdgeList
 
 Counts = npt.NDArray[np.int64]

@@ -1,12 +1,13 @@
 """Generates graphs. A graph depends on its specification alone, not on the machine or the number of cores.
 
-To add a generator, write a function and a :class:`Generator` in a module of this package, and list it below.
+A generator is a function in a module of this package that ``@partial(Generator, ...)`` decorates. ``GENERATORS``
+lists the modules.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from bfsbench.graphs.generators import shapes
+from bfsbench.graphs.generators import random, shapes
 from bfsbench.graphs.generators.declaration import (
     Generator,
     Parameter,
@@ -15,11 +16,6 @@ from bfsbench.graphs.generators.declaration import (
     format_spec,
     parse_spec,
 )
-from bfsbench.graphs.generators.kronecker import KRONECKER, RMAT
-from bfsbench.graphs.generators.lattice import LATTICE, MAZE, ROADS
-from bfsbench.graphs.generators.luo import LUO_GRID, LUO_SCALE_FREE
-from bfsbench.graphs.generators.places import CRAWL, GEOMETRIC
-from bfsbench.graphs.generators.random import DENSE, FOREST_FIRE, SMALL_WORLD, UNIFORM, WEIGHTED_RANDOM
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList
 from bfsbench.graphs.memory import Size, require
 from bfsbench.support.errors import unknown_name
@@ -38,29 +34,10 @@ __all__ = [
 
 GENERATORS: Mapping[str, Generator] = MappingProxyType(
     {
-        generator.name: generator
-        for generator in (
-            KRONECKER,
-            RMAT,
-            UNIFORM,
-            SMALL_WORLD,
-            GEOMETRIC,
-            CRAWL,
-            FOREST_FIRE,
-            LATTICE,
-            MAZE,
-            ROADS,
-            LUO_GRID,
-            LUO_SCALE_FREE,
-            DENSE,
-            WEIGHTED_RANDOM,
-            shapes.STAR,
-            shapes.PATH,
-            shapes.CYCLE,
-            shapes.COMPLETE,
-            shapes.BINARY_TREE,
-            shapes.PMPP,
-        )
+        declared.name: declared
+        for module in (random, shapes)
+        for declared in vars(module).values()
+        if isinstance(declared, Generator)
     }
 )
 """All generators by name."""

@@ -39,10 +39,16 @@ class Parameter:
     def check(self, generator: str, value: object) -> Value:
         """Returns the value converted to this parameter's type. An integral float becomes an integer. Raises
         UsageError if the type or the range is wrong."""
-        checked = self._convert(value)
-        if checked is None:
-            raise UsageError(f"{generator}: {self.name} must be {self.expectation}, not {value!r}")
-        return checked
+        if self.type is str:
+            if value in self.choices:
+                return str(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            in_range = self.minimum <= value <= self.maximum
+            if in_range and self.type is float:
+                return float(value) + 0.0  # makes -0.0 equal to 0.0 also in the text of a specification
+            if in_range and value == int(value):
+                return int(value)
+        raise UsageError(f"{generator}: {self.name} must be {self.expectation}, not {value!r}")
 
     @property
     def expectation(self) -> str:
@@ -63,39 +69,35 @@ class Parameter:
             smaller = value * (share if self.growth == "linear" else share ** (1 / sides))
         return min(value, max(self.minimum, round(smaller)))
 
-    def _convert(self, value: object) -> Value | None:
-        if self.type is str:
-            return value if isinstance(value, str) and value in self.choices else None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-        if not self.minimum <= value <= self.maximum:
-            return None
-        if self.type is int:
-            return int(value) if value == int(value) else None
-        return float(value) + 0.0  # turns -0.0 into 0.0: equal values must have equal text in a specification
-
 
 @dataclass(frozen=True)
 class Generator:
-    """The declaration of a generator: its name, parameters, and the function that draws a graph."""
+    """The declaration of a generator.
 
-    name: str
+    Used as a decorator, ``@partial(Generator, ...)`` turns a function that draws edges into a Generator.
+    """
+
+    build: Callable[..., EdgeList]
+    """The function that draws the edges. It takes every declared parameter by name, already checked. The
+    generator has the function's name."""
     description: str
     source: str
     """The paper's table, or the program or publication that defines this kind of graph."""
-    orientation: Orientation
-    """Orientation of the edge list, unless a parameter makes it directed. See :meth:`draws_arcs`."""
     parameters: tuple[Parameter, ...]
-    build: Callable[..., EdgeList]
-    """The function that draws the edges. It takes every declared parameter by name, already checked."""
     size: Callable[..., tuple[int, float]]
     """Returns the numbers of vertices and of edges drawn, exact or expected, for estimates of memory. It
     takes the parameters of ``build``."""
+    orientation: Orientation = "each_once"
+    """Orientation of the edge list, unless a parameter makes it directed. See :meth:`draws_arcs`."""
     start: Callable[..., int] | None = None
     """Returns the vertex from which the paper searches. It takes the parameters of ``build``. None if the
     paper names no vertex."""
     kind: str = "example"
     """The kind of graph, in the words of the catalogue: ``lattice``, ``social``."""
+
+    @property
+    def name(self) -> str:
+        return self.build.__name__
 
     def complete(self, given: Parameters) -> dict[str, Value]:
         """Returns all parameters in order of declaration. Parameters that are not given have their defaults.
@@ -133,7 +135,7 @@ class Generator:
         return chosen or self.orientation == "directed"
 
 
-SEED = Parameter("seed", int, "seed of the random numbers", default=1, minimum=0, maximum=2**63 - 1)
+SEED = Parameter("seed", int, "seed of the random numbers", default=1, maximum=2**63 - 1)
 
 
 def vertices(name: str = "n", minimum: int = 1, maximum: int = MAX_VERTICES) -> Parameter:
@@ -143,17 +145,17 @@ def vertices(name: str = "n", minimum: int = 1, maximum: int = MAX_VERTICES) -> 
 
 def edges() -> Parameter:
     """Returns the declaration of the parameter ``m``, which counts the edges drawn."""
-    return Parameter("m", int, "number of edges drawn", minimum=0, maximum=2**40, growth="linear")
+    return Parameter("m", int, "number of edges drawn", maximum=2**40, growth="linear")
 
 
-def share(name: str, meaning: str, default: float, minimum: float = 0, maximum: float = 1) -> Parameter:
+def share(name: str, meaning: str, default: float, maximum: float = 1) -> Parameter:
     """Returns the declaration of a parameter that is a probability or a share."""
-    return Parameter(name, float, meaning, default=default, minimum=minimum, maximum=maximum)
+    return Parameter(name, float, meaning, default=default, maximum=maximum)
 
 
 def switch(name: str, meaning: str, default: int = 0) -> Parameter:
     """Returns the declaration of a parameter that is 1 (on) or 0 (off)."""
-    return Parameter(name, int, meaning, default=default, minimum=0, maximum=1)
+    return Parameter(name, int, meaning, default=default)
 
 
 def orientation_of(directed: int) -> Orientation:
