@@ -13,7 +13,7 @@ from threading import Event
 import requests
 import urllib3.exceptions
 
-from bfsbench.graphs.partial_file import PartialFile, Progress, UnavailableError
+from bfsbench.graphs.files import PartialFile, Progress, UnavailableError
 from bfsbench.support.errors import FetchError
 
 Notice = Callable[[str], None]

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
-from bfsbench.graphs import files, load, trust
+from bfsbench.graphs import files, load
 from bfsbench.graphs.catalogue import Dataset, Source
 from bfsbench.graphs.download import StoppedError, Transfer
-from bfsbench.graphs.files import Held
-from bfsbench.graphs.partial_file import UnavailableError, storage_errors
+from bfsbench.graphs.files import Held, UnavailableError, storage_errors
 from bfsbench.support import storage
 from bfsbench.support.errors import BfsbenchError, FetchError, InputError
 
@@ -68,7 +68,9 @@ class Fetcher:
     def fetch(self, dataset: Dataset) -> str:
         """Fetch one dataset. Returns a line that says what was done. Raises BfsbenchError."""
         if dataset.generated:
-            return self._generate(dataset)
+            if not self.convert:
+                return "generated when it is used"
+            return f"generated; {self._convert(dataset, None, 'generating')}"
         with self._alone(dataset):
             failures = []
             for source in self._sources(dataset):
@@ -104,39 +106,47 @@ class Fetcher:
         if here is not None and here.source == source:
             found, how = here, "already here"
         elif self.folder is not None:
-            found, how = self._take(dataset, source, self.folder), f"copied from {self.folder}"
+            original = files.find_in(self.folder, source)
+            assert original is not None
+            self.display.stage(dataset.name, "copying", str(original))
+            found = files.take(dataset, source, original, self._progress(dataset))
+            how = f"copied from {self.folder}"
         else:
             found, how = self._download(dataset, source), f"downloaded from {source.origin}"
         if not self.convert:
             return how
-        request = load.request_for(dataset)
+        try:
+            size = self._convert(dataset, found, "converting")
+        except InputError:
+            # Without a checksum the file itself may be wrong. The next fetch then downloads it again.
+            if not source.vouched_for:
+                files.forget(found)
+                if source.url is not None:
+                    files.remember_download(source.url, None)
+            raise
+        self._remember(source, found)
+        return f"{how}; {size}"
+
+    def _convert(self, dataset: Dataset, found: Held | None, stage: Stage) -> str:
+        """Make the graph of a dataset, unless it is in the cache. Returns the graph's size in words."""
         self.display.stage(dataset.name, "waiting", "for another conversion")
         with self._converting:
-            self.display.stage(dataset.name, "converting")
-            try:
-                graph = load.prepare(request, found, self._progress(dataset))
-            except InputError:
-                # Without a checksum the file itself may be wrong. The next fetch then downloads it again.
-                if not source.vouched_for:
-                    files.forget(found)
-                    if source.url is not None:
-                        trust.forget(source.url)
-                raise
-        self._remember(source, found)
-        return f"{how}; {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs"
+            self.display.stage(dataset.name, stage)
+            graph = load.prepare(load.request_for(dataset), found, self._progress(dataset))
+        return f"{graph.num_vertices:,} vertices, {graph.num_edges:,} arcs"
 
     def _remember(self, source: Source, found: Held) -> None:
         """Record the checksum of a download that became a graph, if no checksum is published for it."""
         if source.vouched_for or source.url is None or found.taken_from != source.url:
             return
-        first = trust.first(source.url)
+        first = files.first_download(source.url)
         if first is None or first.sha256 != found.checksum:
-            trust.remember(source.url, found.checksum)
+            files.remember_download(source.url, found.checksum)
 
     def _download(self, dataset: Dataset, source: Source) -> Held:
         assert source.url is not None
         target = files.folder_of(dataset) / source.filename
-        first = None if source.vouched_for else trust.first(source.url)
+        first = None if source.vouched_for else files.first_download(source.url)
         self.display.stage(dataset.name, "downloading", source.origin)
         sha256 = self.transfer.download(
             source.url,
@@ -145,7 +155,7 @@ class Fetcher:
             source.sha256,
             secure=not (self.insecure or source.vouched_for or first),
             progress=self._progress(dataset),
-            notice=lambda line: self.display.note(dataset.name, line),
+            notice=partial(self.display.note, dataset.name),
         )
         try:
             files.verify(target, source)
@@ -159,34 +169,15 @@ class Fetcher:
             raise UnavailableError(f"{source.url}: {error}; deleted") from error
         return files.keep(dataset, source, target, sha256, source.url)
 
-    def _take(self, dataset: Dataset, source: Source, folder: Path) -> Held:
-        original = files.find_in(folder, source)
-        assert original is not None
-        self.display.stage(dataset.name, "copying", str(original))
-        return files.take(dataset, source, original, self._progress(dataset))
-
-    def _generate(self, dataset: Dataset) -> str:
-        if not self.convert:
-            return "generated when it is used"
-        request = load.request_for(dataset)
-        self.display.stage(dataset.name, "waiting", "for another conversion")
-        with self._converting:
-            self.display.stage(dataset.name, "generating")
-            graph = load.prepare(request, None)
-        return f"generated; {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs"
-
     def _progress(self, dataset: Dataset) -> Callable[[int, int | None], None]:
-        return lambda done, total: self.display.progress(dataset.name, done, total)
+        return partial(self.display.progress, dataset.name)
 
     @contextmanager
     def _alone(self, dataset: Dataset) -> Iterator[None]:
         """Hold a lock that keeps other processes from fetching the dataset. A killed process releases its
         lock."""
-
-        def waiting() -> None:
-            self.display.stage(dataset.name, "waiting", "for another bfsbench fetch")
-
         folder = files.folder_of(dataset)
+        waiting = partial(self.display.stage, dataset.name, "waiting", "for another bfsbench fetch")
         with ExitStack() as held:
             with storage_errors(folder):
                 folder.mkdir(parents=True, exist_ok=True)

@@ -1,28 +1,134 @@
-"""Finds and verifies the source files of datasets on disk.
+"""Keeps the source files of datasets on disk: unfinished downloads, verified files, and checksums.
 
 A downloaded file is in ``downloads/NAME/`` of the cache. A record beside it has its checksum, and its size
 and modification time at the time of the check. While the size and the time are unchanged, the file is trusted
 without reading it again.
+
+The bytes of an unfinished download are in ``FILE.part``. Beside it, ``FILE.part.json`` records the address
+and the server's version of the file (ETag or date). The next attempt, also in a later process, therefore
+requests only the rest. The server answers with the whole file if it has changed.
+
+If no checksum of a file is published, later downloads must match the first. The checksum of the first
+download is in the user's configuration folder, so that it survives the deletion of the cache.
 """
 
+import errno
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
 from bfsbench.graphs.catalogue import Dataset, Source
-from bfsbench.graphs.partial_file import PartialFile, Progress, UnavailableError, sha256_of, storage_errors
 from bfsbench.support import paths, storage
-from bfsbench.support.errors import InputError
+from bfsbench.support.errors import FetchError, InputError, UsageError
+
+Progress = Callable[[int, int | None], None]
+"""A function called with the bytes held so far and the bytes in all, or None if the server does not say."""
 
 _RECORD = "verified.json"
 _ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
 _PACKINGS = (*_ARCHIVES, ".gz", ".bz2", ".xz", "")
 _SUFFIXES = {"snap": ".txt", "dimacs9": ".gr", "metis": ".graph", "mtx": ".mtx"}
 _BLOCK = 1 << 20
+
+
+class UnavailableError(FetchError):
+    """Raised when an address does not give the right file. Another address may."""
+
+
+class _About(msgspec.Struct, frozen=True):
+    """The address and version to which a ``.part`` file belongs."""
+
+    url: str
+    validator: str
+    total: int | None
+
+
+class PartialFile:
+    """The bytes of the file ``target`` received so far from ``url``."""
+
+    def __init__(self, target: Path, url: str) -> None:
+        self._target = target
+        self._url = url
+        self._path = target.with_name(target.name + ".part")
+        self._about = target.with_name(target.name + ".part.json")
+
+    def size(self) -> int:
+        """Returns the number of bytes held."""
+        return self._path.stat().st_size if self._path.exists() else 0
+
+    def resumable(self) -> tuple[int, str, int | None]:
+        """Returns the number of bytes that can be kept, the server's version of the file, and the total size.
+        Returns (0, "", None) if the download must begin again."""
+        try:
+            with storage_errors(self._target.parent):
+                text = self._about.read_bytes() if self._about.exists() else b""
+            about = msgspec.json.decode(text, type=_About)
+        except msgspec.MsgspecError:
+            return 0, "", None
+        if about.url != self._url or not about.validator:
+            return 0, "", None
+        return self.size(), about.validator, about.total
+
+    @contextmanager
+    def open(self, start: int, total: int | None, validator: str) -> Iterator[IO[bytes]]:
+        """Open a stream that appends at byte ``start``. The file's address and version are recorded first."""
+        with storage_errors(self._target.parent):
+            self._target.parent.mkdir(parents=True, exist_ok=True)
+            if start == 0:
+                # Bytes of an older version must be removed before the new version is recorded.
+                self._path.unlink(missing_ok=True)
+                self._about.write_bytes(msgspec.json.encode(_About(self._url, validator, total)))
+            with self._path.open("ab") as stream:
+                yield stream
+
+    def finish(self, size: int | None, sha256: str | None) -> str:
+        """Check the whole file and move it to its final name. Returns its SHA-256. Raises UnavailableError if
+        size or checksum are wrong. The file is then deleted."""
+        with storage_errors(self._target.parent):
+            found = sha256_of(self._path)
+            wrong = ""
+            if size is not None and self.size() != size:
+                wrong = f"has not the {size:,} bytes the catalogue says"
+            elif sha256 is not None and found != sha256:
+                wrong = f"SHA-256 is {found}, the catalogue says {sha256}"
+            if wrong:
+                self.discard()
+                raise UnavailableError(f"{self._url}: {wrong}; deleted")
+            storage.publish(self._path, self._target)
+            self._about.unlink(missing_ok=True)
+        return found
+
+    def discard(self) -> None:
+        """Delete the bytes received so far."""
+        self._path.unlink(missing_ok=True)
+        self._about.unlink(missing_ok=True)
+
+
+def sha256_of(path: Path) -> str:
+    """Returns the SHA-256 of a file in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Turn disk errors in the body of a ``with`` statement into one line that names the folder and a remedy.
+    Raises FetchError if the disk is full, else UsageError."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise FetchError(f"no space left in {folder}: free some or move BFSBENCH_CACHE") from error
+        raise UsageError(
+            f"cannot write in {folder}: {error.strerror or error}; set BFSBENCH_CACHE to a folder of yours"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -108,9 +214,15 @@ def partial_bytes(dataset: Dataset) -> int:
 def verify(path: Path, source: Source) -> None:
     """Check the graph inside ``path`` against its published checksum, if there is one. Raises
     UnavailableError if the checksums differ, and InputError if the file cannot be read."""
+    from bfsbench.graphs.archives import open_source
+
     if source.content_sha256 is None:
         return
-    found = _content_sha256(path)
+    digest = hashlib.sha256()
+    with open_source(path, graph_suffixes()) as graph:
+        while block := graph.read(_BLOCK):
+            digest.update(block)
+    found = digest.hexdigest()
     if found != source.content_sha256:
         raise UnavailableError(
             f"{path.name}: SHA-256 of the graph inside is {found}, the catalogue says {source.content_sha256}"
@@ -185,16 +297,6 @@ def _acceptable(source: Source) -> Iterable[str]:
         yield from (stem + _SUFFIXES[source.format] + other for other in _PACKINGS)
 
 
-def _content_sha256(path: Path) -> str:
-    from bfsbench.graphs.archives import open_source
-
-    digest = hashlib.sha256()
-    with open_source(path, graph_suffixes()) as source:
-        while block := source.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _stamp(path: Path, sha256: str, origin: str = "", taken_from: str = "") -> _Record:
     status = path.stat()
     return _Record(path.name, status.st_size, status.st_mtime_ns, sha256, origin, taken_from)
@@ -215,3 +317,59 @@ def _read_record(path: Path) -> _Record | None:
         return msgspec.json.decode(path.read_bytes(), type=_Record)
     except (OSError, msgspec.MsgspecError):
         return None
+
+
+class FirstDownload(msgspec.Struct, frozen=True):
+    """The checksum and the date of the first download from an address."""
+
+    sha256: str
+    on: str
+    """Date in ISO 8601."""
+
+
+def first_downloads_file() -> Path:
+    """Returns the path of the file of first checksums: ``BFSBENCH_CHECKSUMS``, or a file in the configuration
+    folder."""
+    override = os.environ.get("BFSBENCH_CHECKSUMS")
+    if override:
+        return Path(override).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("bfsbench")) / "checksums.json"
+
+
+def first_download(url: str) -> FirstDownload | None:
+    """Returns the record of an address, or None. Raises InputError if the file of first checksums cannot be
+    read."""
+    return _first_downloads(first_downloads_file()).get(url)
+
+
+def remember_download(url: str, sha256: str | None) -> None:
+    """Record the checksum of a download from ``url``, which later downloads must match. With None, the record
+    of the address is removed. Raises UsageError if the file of first checksums cannot be written."""
+    if sha256 is None and first_download(url) is None:
+        return
+    path = first_downloads_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with storage.locked(path.with_name(f".{path.name}.lock")):
+            records = _first_downloads(path)
+            records.pop(url, None)
+            if sha256 is not None:
+                records[url] = FirstDownload(sha256, datetime.now(UTC).date().isoformat())
+            storage.write(path, msgspec.json.format(msgspec.json.encode(records)))
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path}: {error.strerror or error}; BFSBENCH_CHECKSUMS names another place"
+        ) from error
+
+
+def _first_downloads(path: Path) -> dict[str, FirstDownload]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, FirstDownload])
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise InputError(f"{path} is damaged ({error}): repair or remove it") from error

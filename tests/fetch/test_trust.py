@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 from fetch_server import SNAP, Server, entry, gzipped, sha256, snap
 
-from bfsbench.graphs import trust
+from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue
 from bfsbench.graphs.download import Transfer, UnavailableError
 from bfsbench.support import storage
@@ -41,7 +41,7 @@ def test_a_download_is_held_to_the_first_even_without_the_cache(
     server.add("tiny.txt.gz", gzipped(SNAP))
     entries(entry(snap(url)))
     command("tiny", "--insecure")
-    known = trust.first(url)
+    known = files.first_download(url)
     assert known is not None and known.sha256 == sha256(gzipped(SNAP))
 
     delete_cache(home)
@@ -52,11 +52,11 @@ def test_a_download_is_held_to_the_first_even_without_the_cache(
     said = command("tiny", code=1).output
     assert f"SHA-256 is {sha256(gzipped(OTHER))}, on {known.on} it was {known.sha256}" in said
     assert "use --accept-changed" in said
-    assert trust.first(url) == known
+    assert files.first_download(url) == known
     assert [path.name for path in (home / "downloads" / "tiny").iterdir()] == [".lock"]
 
     command("tiny", "--accept-changed")
-    accepted = trust.first(url)
+    accepted = files.first_download(url)
     assert accepted is not None and accepted.sha256 == sha256(gzipped(OTHER))
 
 
@@ -66,7 +66,7 @@ def test_a_published_checksum_needs_no_record(server: Server, entries: Entries) 
     for published in ("sha256", "content_sha256"):
         entries(entry(snap(url, **{published: sha256(SNAP)})))
         command("tiny")
-        assert trust.first(url) is None
+        assert files.first_download(url) is None
 
 
 def test_plain_http_without_a_checksum_is_asked_for(server: Server, entries: Entries) -> None:
@@ -111,9 +111,9 @@ def test_a_file_that_is_no_graph_is_held_to_by_nobody(server: Server, entries: E
     for page in (b"<html>try again later</html>\n", b"<html> login\n0 1\n"):
         server.add("tiny.txt", page)
         command("tiny", "--insecure", "--no-convert")
-        assert trust.first(url) is None  # it may be a page that asks for a password
+        assert files.first_download(url) is None  # it may be a page that asks for a password
         assert "HTML" in command("tiny", code=1).output
-        assert trust.first(url) is None
+        assert files.first_download(url) is None
     server.add("tiny.txt", SNAP)
     command("tiny", "--insecure")
 
@@ -121,7 +121,7 @@ def test_a_file_that_is_no_graph_is_held_to_by_nobody(server: Server, entries: E
 def test_a_damaged_record_is_one_line(server: Server, entries: Entries) -> None:
     server.add("tiny.txt", SNAP)
     entries(entry(snap(f"{server.url}/tiny.txt")))
-    path = trust.record_file()
+    path = files.first_downloads_file()
     path.parent.mkdir(parents=True)
     path.write_bytes(b"{\xff")
     said = command("tiny", "--insecure", code=1).output
@@ -133,7 +133,7 @@ def test_a_record_that_cannot_be_written_is_one_line(
     server: Server, entries: Entries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, data: bytes) -> None:
-        if path != trust.record_file():
+        if path != files.first_downloads_file():
             return write(path, data)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -1,7 +1,7 @@
 """Generates graphs. A graph depends on its specification alone, not on the machine or the number of cores.
 
-A generator is a function in a module of this package that ``@partial(Generator, ...)`` decorates. ``GENERATORS``
-lists the modules.
+To add a generator, write a function in the module ``random`` or ``shapes``, and decorate it with
+``@partial(Generator, ...)``.
 """
 
 from collections.abc import Mapping
