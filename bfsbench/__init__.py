@@ -16,6 +16,7 @@ Most commands are also Python functions::
     bfsbench.report(rows, tables="ranking", out="ranking.tex")["ranking"]
     bfsbench.compare("results/old.csv", rows).frame()
     bfsbench.check("push", seeds=2)
+    bfsbench.tune("saxpy.cu", {"n": n, "x": x, "y": y}, reference, work=n, block=[128, 256])
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ __all__ = [
     "search",
     "solve",
     "sweep",
+    "tune",
 ]
 
 

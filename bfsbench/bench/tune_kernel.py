@@ -1,0 +1,173 @@
+"""Find the fastest grid, block and macros of a kernel in a ``.cu`` file. No class declares the kernel: its
+arguments and a reference function suffice."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.backends import open_device
+from bfsbench.bench.tune import BLOCKS, Axis, Space, Strategy, exhaustive, restarted
+from bfsbench.kernels.signature import declared_parameters
+from bfsbench.programs import KnobValue
+from bfsbench.programs.variant import DeviceClock
+from bfsbench.support.errors import BfsbenchError, UsageError, WrongResultError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bfsbench.backends.base import Device, Launch
+
+Value = npt.NDArray[Any] | int | float | np.generic
+"""An argument of a kernel: an array for a pointer, or a number."""
+Reference = Callable[..., Mapping[str, npt.ArrayLike]]
+"""A function of the arguments, given by name. It returns the expected array of each output by its name."""
+_FLOATS = {"float": np.float32, "double": np.float64}
+
+
+def tune_kernel(
+    source: Path,
+    arguments: Mapping[str, Value],
+    reference: Reference,
+    work: int,
+    *,
+    kernel: str | None = None,
+    grids: Sequence[int | None] = (None,),
+    blocks: Sequence[int] = BLOCKS,
+    macros: Mapping[str, Sequence[KnobValue]] | None = None,
+    points: int | None = None,
+    repeats: int = 5,
+    backend: str = "auto",
+    seed: int = 0,
+    tolerance: float = 1e-5,
+) -> pd.DataFrame:
+    """Measure a kernel in many configurations, and check the result of every run.
+
+    ``work`` is the number of items that the threads share. A grid of None launches one thread per item. Each
+    run gets fresh copies of the arrays in ``arguments``. The outputs that ``reference`` names must equal its
+    arrays, floating-point outputs within the relative ``tolerance``. Without ``points`` every configuration
+    is measured. With it, one axis at a time is varied first, and then random configurations.
+
+    Returns one row per configuration in the order measured. The columns are ``grid``, ``block``, the macros,
+    ``status`` (ok, wrong or failed), ``reason``, ``fastest_ms`` and ``median_ms``. On the CPU the two times
+    are ``emulated_fastest_ms`` and ``emulated_median_ms``, because they say nothing about a GPU.
+
+    Raises UsageError for a file without the kernel, and for arguments that its parameters lack.
+    """
+    import pandas as pd
+
+    trial = _Trial(source, _kernel_of(source, kernel), arguments, work, repeats, tolerance)
+    expected = trial.expected(reference)
+    choices = {"grid": grids, "block": blocks, **(macros or {})}
+    axes = tuple(Axis.of(name, values, next(iter(values))) for name, values in choices.items())
+    space = Space("", source.stem, backend, axes)
+    strategy: Strategy = exhaustive(space) if points is None else restarted(space, seed)
+    rows: list[dict[str, Any]] = []
+    with closing(open_device(backend)) as device:
+        emulated = "emulated_" if device.backend == "cpu" else ""
+        configuration = next(strategy, None)
+        while configuration is not None and (points is None or len(rows) < points):
+            values = space.values(configuration)
+            row, times = {**values, "status": "ok", "reason": ""}, []
+            try:
+                times = trial.run(device, values, expected)
+            except BfsbenchError as error:
+                row |= {"status": "wrong" if isinstance(error, WrongResultError) else "failed"}
+                row |= {"reason": str(error)}
+            row[f"{emulated}fastest_ms"] = min(times, default=None)
+            row[f"{emulated}median_ms"] = statistics.median(times) if times else None
+            rows.append(row)
+            try:
+                configuration = strategy.send(min(times, default=None))
+            except StopIteration:
+                configuration = None
+    return pd.DataFrame(rows)
+
+
+def _kernel_of(source: Path, kernel: str | None) -> str:
+    """Return the name of the kernel to tune. Without a name, the file must have exactly one kernel."""
+    known = declared_parameters(source)
+    if kernel is None and len(known) == 1:
+        return next(iter(known))
+    if kernel not in known:
+        wanted = f"no kernel '{kernel}'" if kernel else f"{len(known)} kernels"
+        raise UsageError(f"{source} has {wanted}: choose from {', '.join(sorted(known)) or 'none'}")
+    return kernel
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Everything about a kernel that is equal in all configurations."""
+
+    source: Path
+    kernel: str
+    arguments: Mapping[str, Value]
+    work: int
+    repeats: int
+    tolerance: float
+
+    def expected(self, reference: Reference) -> dict[str, npt.NDArray[Any]]:
+        """Return the expected arrays of the outputs.
+
+        Raise UsageError for arguments that the kernel lacks, and for outputs that are not its arrays.
+        """
+        declared = [one.name for one in declared_parameters(self.source)[self.kernel]]
+        if unknown := sorted({*self.arguments} ^ {*declared}):
+            raise UsageError(f"kernel {self.kernel} takes {', '.join(declared)}: check {', '.join(unknown)}")
+        expected = {name: np.asarray(array) for name, array in reference(**self.arguments).items()}
+        if not expected:
+            raise UsageError("the reference names no output, so nothing can be checked")
+        for name, array in expected.items():
+            given = self.arguments.get(name)
+            if not isinstance(given, np.ndarray) or given.shape != array.shape:
+                raise UsageError(f"the reference has an output '{name}' that is no array of this shape")
+        return expected
+
+    def run(
+        self, device: Device, values: Mapping[str, Any], expected: Mapping[str, npt.NDArray[Any]]
+    ) -> list[float]:
+        """Run one configuration once untimed and then ``repeats`` times. Return the times in ms.
+
+        Raises WrongResultError if an output is wrong, and DeviceError or ToolchainError if the kernel cannot
+        be compiled or fails.
+        """
+        macros = {name: value for name, value in values.items() if name not in ("grid", "block")}
+        block = int(values["block"])
+        arrays = {name: value for name, value in self.arguments.items() if isinstance(value, np.ndarray)}
+        buffers: dict[str, Any] = {name: device.upload(array.ravel()) for name, array in arrays.items()}
+        kernel = device.module(self.source, macros).kernel(self.kernel)
+        launch: Launch = kernel.bind(block=block, **self._numbers(), **buffers)
+        blocks, clock, times = values["grid"] or -(-self.work // block), DeviceClock(device), []
+        for _ in range(1 + self.repeats):
+            for name, array in arrays.items():
+                buffers[name].upload(array.ravel())
+            clock.wait()
+            clock.start()
+            launch(blocks)
+            times.append(clock.stop())
+            for name, array in expected.items():
+                self._compare(name, buffers[name].download(), array.ravel())
+        return times[1:]
+
+    def _numbers(self) -> dict[str, Any]:
+        """Return the arguments that are no arrays. Python's floats get the parameter's type."""
+        types = {one.name: one.type for one in declared_parameters(self.source)[self.kernel]}
+        return {
+            name: _FLOATS.get(types[name], float)(value) if isinstance(value, float) else value
+            for name, value in self.arguments.items()
+            if not isinstance(value, np.ndarray)
+        }
+
+    def _compare(self, name: str, found: npt.NDArray[Any], expected: npt.NDArray[Any]) -> None:
+        exact = found.dtype.kind in "iub"
+        equal = found == expected if exact else np.isclose(found, expected, self.tolerance, self.tolerance)
+        if not equal.all():
+            place = int(np.argmin(equal))
+            raise WrongResultError(f"{name}[{place}] is {found[place]}, not {expected[place]}")
