@@ -83,7 +83,7 @@ def check_program(
     benign: bool,
 ) -> bool:
     """Check a program and print the findings. Returns whether nothing was found."""
-    from bfsbench.emulator.program_run import Runs, check_program as check, lines_of
+    from bfsbench.emulator.program_run import Runs, check_program as check
     from bfsbench.support.errors import plural
 
     runs: Runs = check(sources, options, arguments, seeds, stop=stop)
@@ -93,7 +93,7 @@ def check_program(
             {
                 "fault": one.fault,
                 "text": str(one),
-                "lines": [f"{line.file}:{line.number}" for line in lines_of(one) if line],
+                "lines": [f"{line.file}:{line.number}" for line in one.lines if line],
                 "runs": number,
             }
             for one, number in undeclared
@@ -109,7 +109,7 @@ def check_program(
     shown = list(runs.findings.values()) if benign else undeclared
     for one, times in sorted(shown, key=lambda item: -item[1]):
         click.echo(f"  {one} [{times} of {seeds} runs]")
-        for line in dict.fromkeys(lines_of(one)):
+        for line in dict.fromkeys(one.lines):
             if line and line.text():
                 click.echo(f"        {line}: {line.text()}")
     for message, times in runs.failures.items():

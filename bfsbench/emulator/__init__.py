@@ -12,13 +12,14 @@ a GPU.
 
 from bfsbench.emulator.device import (
     WARP_SIZE as WARP_SIZE,
+    Buffer as Buffer,
     Emulator as Emulator,
     Event as Event,
     Hardware as Hardware,
+    Signal as Signal,
 )
 from bfsbench.emulator.kernel import Kernel as Kernel, Launch as Launch, Module as Module
 from bfsbench.emulator.library import diagnose as diagnose
-from bfsbench.emulator.memory import Buffer as Buffer, Signal as Signal
 from bfsbench.emulator.watch import (
     DECLARATIONS as DECLARATIONS,
     Access as Access,

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +18,6 @@ import numpy.typing as npt
 from bfsbench.emulator import watch
 from bfsbench.emulator.kernel import Module
 from bfsbench.emulator.library import Define, build_kernels, build_runtime, load_runtime, open_kernels
-from bfsbench.emulator.memory import Buffer, Signal, allocate
 from bfsbench.emulator.watch import (
     Access,
     Count,
@@ -30,10 +28,10 @@ from bfsbench.emulator.watch import (
     NativePhaseCount,
     NativeRecord,
     PhaseCount,
-    Sites,
     access,
     count,
     finding,
+    line_at,
     phase_count,
 )
 from bfsbench.kernels.signature import Contract, Struct, struct_of
@@ -41,6 +39,8 @@ from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError, KernelE
 from bfsbench.support.machine import usable_cores
 
 _SHARE_OF_MEMORY = 0.8
+_ALIGNMENT = 256
+_POISON = 0xCD
 
 WARP_SIZE = 32
 
@@ -92,6 +92,100 @@ def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
     runtime.emu_destroy(machine)
     for handle in handles:
         runtime.emu_close(handle)
+
+
+def _aligned(size: int, dtype: np.dtype[Any], margin: int) -> npt.NDArray[Any]:
+    """Returns an aligned array of ``size`` elements, filled with poison bytes. Raises MemoryError.
+
+    ``margin`` bytes before and after the array stay unused.
+    """
+    count = size * dtype.itemsize
+    room = np.empty(count + 2 * margin + _ALIGNMENT, np.uint8)
+    start = margin + -(room.ctypes.data + margin) % _ALIGNMENT
+    room.fill(_POISON)
+    return room[start : start + count].view(dtype)
+
+
+class Buffer:
+    """An array in device memory."""
+
+    def __init__(self, device: Emulator, array: npt.NDArray[Any]) -> None:
+        self._device = device
+        self._array = array
+        self.dtype: np.dtype[Any] = array.dtype
+        self.size = array.size
+        self.struct: type[Struct] | None = None
+        """The struct type of the elements, if kernels declare them as structs."""
+        self.pointer = ctypes.c_void_p(array.ctypes.data)
+
+    def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
+        """Set ``count`` elements from ``start`` on to a value, by default all elements from there. Raises
+        DeviceError if the range exceeds the buffer."""
+        stop = self.size if count is None else start + count
+        if not 0 <= start <= stop <= self.size:
+            raise DeviceError(f"fill of elements {start} to {stop} in a buffer of {self.size}")
+        self._array[start:stop] = value
+        self._device.set_written(self._array[start:stop])
+
+    def upload(self, array: npt.NDArray[Any]) -> None:
+        """Copy an array into the buffer. Raises DeviceError if its size or dtype differs from the
+        buffer's."""
+        if array.size != self.size or array.dtype != self.dtype:
+            raise DeviceError(
+                f"cannot upload {array.size} x {array.dtype} to a buffer of {self.size} x {self.dtype}"
+            )
+        self._array[:] = array.reshape(-1)
+        self._device.set_written(self._array)
+
+    def download(self) -> npt.NDArray[Any]:
+        """Returns a copy of the contents. Raises KernelError if a kernel has failed."""
+        self._device.synchronize()
+        return self._array.copy()
+
+
+class Signal:
+    """Device memory of int32 words, or of one struct, that kernels write and the host reads."""
+
+    def __init__(
+        self, device: Emulator, array: npt.NDArray[np.int32], struct: type[Struct] | None = None
+    ) -> None:
+        self._device = device
+        self._array = array
+        self.dtype = array.dtype
+        self.struct = struct
+        self.pointer = ctypes.c_void_p(array.ctypes.data)
+        self._state = None if struct is None else struct.from_buffer(array.data)
+
+    def read(self, index: int = 0) -> int:
+        """Returns the word ``index``. Raises KernelError if a kernel has failed."""
+        self._device.synchronize()
+        return int(self._array[index])
+
+    def read_struct(self) -> Any:
+        """Returns the struct, whose attributes have the present values of its members. Raises KernelError if
+        a kernel has failed."""
+        self._device.synchronize()
+        return self._state
+
+    def fill(self, value: int, index: int | None = None) -> None:
+        """Set the word ``index``, or every word if ``index`` is None."""
+        self._set(slice(None) if index is None else slice(index, index + 1), value)
+
+    def fill_member(self, value: int, member: str, index: int = 0) -> None:
+        """Set all words of a member of the struct. If the member is an array, set only its element
+        ``index``."""
+        assert self.struct is not None
+        self._set(self.struct.words(member, index), value)
+
+    def _set(self, words: slice, value: int) -> None:
+        self._array[words] = value
+        self._device.set_written(self._array[words])
+
+    def member(self, name: str) -> Signal:
+        """Returns the part of the signal that begins at a member of its struct, as a pointer argument for a
+        kernel."""
+        assert self.struct is not None
+        return Signal(self._device, self._array[self.struct.words(name).start :])
 
 
 class Event:
@@ -169,6 +263,7 @@ class Emulator:
         self._modules: dict[tuple[object, ...], Module] = {}
         self._handles: list[int] = []
         self._libraries: dict[str, Path] = {}
+        """The compiled libraries, by the path of the copy that was loaded."""
         self._finalizer = weakref.finalize(self, _destroy, self.runtime, self.machine, self._handles)
         self._elements: dict[int, int] = {}
         """Element sizes in bytes, by address of the buffer."""
@@ -178,9 +273,7 @@ class Emulator:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def module(
@@ -271,22 +364,14 @@ class Emulator:
 
     def findings(self) -> list[Finding]:
         """Returns the faults found since the last call. The emulator must be created with ``watched``."""
-        self.refuse_if_closed()
-        found = ctypes.POINTER(NativeFinding)()
-        count = self.runtime.emu_findings(self.machine, ctypes.byref(found))
-        sites = Sites(self.runtime, self._libraries)
-        findings = [finding(found[i], sites.line) for i in range(count)]
+        findings = [finding(found, self._line) for found in self._read("findings", NativeFinding)]
         self.runtime.emu_forget_findings(self.machine)
         return findings
 
     def lines_run(self) -> set[Line]:
         """Returns the source lines of kernels that have accessed memory so far. The emulator must be created
         with ``watched``."""
-        self.refuse_if_closed()
-        found = ctypes.POINTER(ctypes.c_void_p)()
-        count = self.runtime.emu_sites(self.machine, ctypes.byref(found))
-        sites = Sites(self.runtime, self._libraries)
-        return {line for i in range(count) if (line := sites.line(found[i] or 0))}
+        return {line for site in self._read("sites", ctypes.c_void_p) if (line := self._line(site))}
 
     @contextmanager
     def traced(self) -> Iterator[list[Access]]:
@@ -296,32 +381,23 @@ class Emulator:
         self.runtime.emu_set_recording(self.machine, True)
         try:
             yield accesses
-            records = ctypes.POINTER(NativeRecord)()
-            count = self.runtime.emu_records(self.machine, ctypes.byref(records))
-            sites = Sites(self.runtime, self._libraries)
-            lines = {site: sites.line(site) for site in {records[i].site for i in range(count)}}
-            first = records[0].launch if count else 0
-            accesses += [
-                access(records[i], first, self._elements, lines[records[i].site]) for i in range(count)
-            ]
+            records = self._read("records", NativeRecord)
+            lines = {site: self._line(site) for site in {record.site for record in records}}
+            first = records[0].launch if records else 0
+            accesses += [access(record, first, self._elements, lines[record.site]) for record in records]
         finally:
             self.runtime.emu_set_recording(self.machine, False)
 
     def counts(self) -> tuple[list[Count], list[PhaseCount]]:
         """Returns the counts since the last call, by instruction and by phase, in the order of launches. The
         emulator must be created with ``counted``."""
-        self.refuse_if_closed()
-        lines = Sites(self.runtime, self._libraries).line
-        phases = ctypes.POINTER(NativePhaseCount)()
-        num_phases = self.runtime.emu_phase_counts(self.machine, ctypes.byref(phases))
-        first = phases[0].launch if num_phases else 0
-        phase_counts = [phase_count(phases[i], first) for i in range(num_phases)]
-        kernels = {phase.launch: phase.kernel for phase in phase_counts}
-        found = ctypes.POINTER(NativeCount)()
-        num_counts = self.runtime.emu_counts(self.machine, ctypes.byref(found))
-        counts = [count(found[i], first, kernels[found[i].launch - first], lines) for i in range(num_counts)]
+        found = self._read("phase_counts", NativePhaseCount)
+        first = found[0].launch if found else 0
+        phases = [phase_count(phase, first) for phase in found]
+        kernels = {phase.launch: phase.kernel for phase in phases}
+        counts = [count(of, first, kernels, self._line) for of in self._read("counts", NativeCount)]
         self.runtime.emu_forget_counts(self.machine)
-        return counts, phase_counts
+        return counts, phases
 
     def note_phases_in(self, records: Buffer) -> None:
         """Set the buffer in which kernels mark the beginning of a phase. They write to the element whose
@@ -345,6 +421,22 @@ class Emulator:
         if self.watched and words.size:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 
+    def _read(self, what: str, kind: Any) -> list[Any]:
+        """Returns what the runtime has recorded of one kind, such as ``findings``. The runtime owns the
+        elements, whose ctypes type is ``kind``."""
+        self.refuse_if_closed()
+        first = ctypes.POINTER(kind)()
+        number = getattr(self.runtime, f"emu_{what}")(self.machine, ctypes.byref(first))
+        return first[:number] if number else []
+
+    def _line(self, site: int | None) -> Line | None:
+        """Returns the source line of the call that returns to the address ``site`` in a kernel. Returns None
+        if the line is unknown."""
+        path = ctypes.c_char_p()
+        base = self.runtime.emu_module_of(site, ctypes.byref(path))
+        library = self._libraries.get((path.value or b"").decode()) if base else None
+        return line_at(library, site - 1 - base) if library and site else None
+
     def _allocate(self, size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         self.refuse_if_closed()
         size = max(1, size)
@@ -354,7 +446,7 @@ class Emulator:
                 f"{needed} bytes do not fit: {self.allocated} of {self.hardware.memory} are in use"
             )
         try:
-            array = allocate(size, dtype, self.runtime.emu_guard_bytes())
+            array = _aligned(size, dtype, self.runtime.emu_guard_bytes())
         except MemoryError:
             raise DeviceOutOfMemoryError(f"the host has no {needed} bytes left") from None
         self.allocated += needed

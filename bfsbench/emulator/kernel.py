@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bfsbench.emulator.memory import Buffer, Signal
 from bfsbench.kernels.signature import Argument, Scalars, Signature, Struct
 from bfsbench.support.errors import LaunchError, ToolchainError
 
@@ -94,8 +93,8 @@ class Kernel:
             raise LaunchError(runtime.emu_message().decode())
 
     def _c_value(self, position: int, argument: Argument) -> Any:
-        if isinstance(argument, Buffer | Signal):
-            return argument.pointer
+        if isinstance(pointer := getattr(argument, "pointer", None), ctypes.c_void_p):
+            return pointer
         if argument is None:
             return ctypes.c_void_p()
         if isinstance(argument, np.generic) and argument.dtype in _SCALARS:

@@ -1,19 +1,157 @@
-"""Runs CUDA programs on the emulator: builds them as watched or counting programs, and runs them once for
-each seed."""
+"""Runs CUDA programs on the emulator, and reads the reports that they write at their end.
+
+``python -m bfsbench.emulator.program_run REPORT`` prints the report of one run. A program that a user runs
+directly calls this command at its end. The command's exit code is 1 if the report has a finding that no
+comment declares benign.
+"""
 
 import os
 import signal
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bfsbench.emulator.exit_report import HostFinding, ProgramReport, read_report
-from bfsbench.emulator.nvcc import build, parse
-from bfsbench.emulator.watch import Finding, Line
+from bfsbench.emulator.watch import (
+    Count,
+    Finding,
+    Line,
+    NativeActor,
+    NativeCount,
+    NativeFinding,
+    NativePhaseCount,
+    PhaseCount,
+    count,
+    finding,
+    line_at,
+    phase_count,
+)
 from bfsbench.support.errors import KernelError
+
+
+@dataclass(frozen=True)
+class HostFinding:
+    """A fault in the host code of a program. No comment can declare it benign."""
+
+    fault: str
+    """One of ``host access``, ``bad copy``, ``uninitialised copy``, ``leak`` and ``unseen error``."""
+    what: str
+    line: Line | None
+    count: int
+    benign = False
+
+    @property
+    def lines(self) -> tuple[Line | None, ...]:
+        """The source line of the finding."""
+        return (self.line,)
+
+    def shown(self, how_often: str) -> Iterator[str]:
+        """Yields the lines that show the finding on a terminal. ``how_often`` says how many times it was
+        seen."""
+        yield f"  {self} [{how_often}]"
+        if self.line and self.line.text():
+            yield f"        {self.line.text()}"
+
+    def __str__(self) -> str:
+        return f"{self.fault} at {self.line or 'an unknown line'}: {self.what}"
+
+
+@dataclass
+class ProgramReport:
+    """The report of one run of a program."""
+
+    status: int
+    """The exit code of the program."""
+    findings: list[Finding] = field(default_factory=list)
+    """Faults in kernels."""
+    host: list[HostFinding] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    """Messages of kernels that failed for another reason than a finding."""
+    launches: list[PhaseCount] = field(default_factory=list)
+    counts: list[Count] = field(default_factory=list)
+
+    def all_findings(self) -> list[Finding | HostFinding]:
+        """Returns the findings in kernels, then the findings in host code."""
+        return [*self.findings, *self.host]
+
+    @property
+    def clean(self) -> bool:
+        """True if the run has no failures and no findings, except findings that comments declare benign."""
+        return not self.failures and all(found.benign for found in self.all_findings())
+
+
+def read_report(path: Path) -> ProgramReport:
+    """Read the report that a program has written. Returns its findings and counts. Raises OSError if there is
+    no report."""
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
+    _, status, executable = rows[0]
+    program = Path(executable)
+
+    def line(site: int | None) -> Line | None:
+        return line_at(program, site - 1) if site else None
+
+    report = ProgramReport(int(status))
+    kernels: dict[int, str] = {}
+    for kind, *values in rows[1:]:
+        if kind == "failure":
+            report.failures.append(values[0])
+        elif kind == "host":
+            report.host.append(_host_finding(values, line))
+        elif kind == "finding":
+            report.findings.append(finding(_native_finding(values), line))
+        elif kind == "launch":
+            launch = phase_count(NativePhaseCount(values[0].encode(), *map(int, values[1:])), 1)
+            report.launches.append(launch)
+            kernels[launch.launch] = launch.kernel
+        else:
+            report.counts.append(count(NativeCount(*map(int, values)), 1, kernels, line))
+    return report
+
+
+def _host_finding(values: list[str], line: Callable[[int | None], Line | None]) -> HostFinding:
+    fault, file, number, site, times, what = values
+    place = Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
+    return HostFinding(fault, what, place, int(times))
+
+
+def _native_finding(values: list[str]) -> NativeFinding:
+    fault, space = int(values[0]), int(values[1])
+    actors = [NativeActor(*map(int, values[first : first + 5])) for first in (2, 7)]
+    numbers = map(int, values[12:16])
+    kernel, array, file = (text.encode() for text in values[16:19])
+    return NativeFinding(fault, space, *actors, array, *numbers, kernel, file or None, int(values[19]))
+
+
+def lines(report: ProgramReport) -> Iterator[str]:
+    """Yields the lines that show a report's findings on a terminal, except findings that comments declare
+    benign."""
+    shown = [found for found in report.all_findings() if not found.benign]
+    number = len(report.failures) + len(shown)
+    yield f"{number} found" if number else "nothing found"
+    for message in report.failures:
+        yield f"  {message}"
+    for found in shown:
+        yield from found.shown(f"{found.count} times")
+
+
+def cost_lines(report: ProgramReport) -> Iterator[str]:
+    """Yields the lines that show a report's counts on a terminal: first by launch, then by source line."""
+    for launch in report.launches:
+        shape = f"{launch.blocks} blocks of {launch.threads} threads"
+        yield f"launch {launch.launch}: kernel '{launch.kernel}', {shape}, longest warp {launch.steps} steps"
+    names = ("executions", "lanes", "sectors", "conflicts", "collisions")
+    sums: dict[Line | None, list[int]] = {}
+    for of in report.counts:
+        row = sums.setdefault(of.line, [0] * len(names))
+        sums[of.line] = [total + getattr(of, name) for total, name in zip(row, names, strict=True)]
+    yield " ".join(f"{name:>11}" for name in names)
+    for line, row in sorted(sums.items(), key=lambda item: -item[1][2]):
+        text = f"{line}  {line.text()}" if line else "unknown line"
+        yield " ".join(f"{number:>11}" for number in row) + f"  {text}"
 
 
 @dataclass
@@ -23,7 +161,7 @@ class Runs:
     statuses: list[int] = field(default_factory=list)
     """Exit codes of the runs."""
     findings: dict[tuple[object, ...], tuple[Finding | HostFinding, int]] = field(default_factory=dict)
-    failures: dict[str, int] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
     """Messages of kernels that failed for another reason than a finding, and the number of runs with each
     message."""
 
@@ -34,29 +172,26 @@ class Runs:
 
     def undeclared(self) -> Iterator[tuple[Finding | HostFinding, int]]:
         """Yields the findings that no comment declares benign, each with its number of runs."""
-        for found, runs in self.findings.values():
-            if isinstance(found, HostFinding) or not found.benign:
-                yield found, runs
+        return ((found, runs) for found, runs in self.findings.values() if not found.benign)
 
     def add(self, report: ProgramReport) -> None:
         """Add the report of one run."""
         self.statuses.append(report.status)
         seen: dict[tuple[object, ...], Finding | HostFinding] = {}
-        for found in report.findings:
+        for found in report.all_findings():
             seen.setdefault((found.fault, frozenset(found.lines)), found)
-        for item in report.host:
-            seen.setdefault((item.fault, item.line), item)
-        for key, one in seen.items():
-            first, runs = self.findings.get(key, (one, 0))
+        for key, found in seen.items():
+            first, runs = self.findings.get(key, (found, 0))
             self.findings[key] = (first, runs + 1)
-        for message in set(report.failures):
-            self.failures[message] = self.failures.get(message, 0) + 1
+        self.failures.update(set(report.failures))
 
 
 @contextmanager
 def built(sources: Sequence[Path], options: Sequence[str], mode: str) -> Iterator[Path]:
     """Build a program from its sources with nvcc's ``options``. Yields its path, and removes the program
     afterwards. Raises ToolchainError and UsageError."""
+    from bfsbench.emulator.nvcc import build, parse
+
     with tempfile.TemporaryDirectory() as work:
         program = Path(work) / sources[0].stem
         build(parse([f"--{mode}", *options, *map(str, sources), "-o", str(program)]))
@@ -102,6 +237,12 @@ def check_program(
     return runs
 
 
-def lines_of(found: Finding | HostFinding) -> tuple[Line | None, ...]:
-    """Returns the source lines of a finding."""
-    return (found.line,) if isinstance(found, HostFinding) else found.lines
+def _main(path: Path) -> int:
+    report = read_report(path)
+    shown = cost_lines(report) if report.launches else lines(report)
+    print("\n".join(shown), file=sys.stderr)
+    return int(not report.launches and not report.clean)
+
+
+if __name__ == "__main__":
+    sys.exit(_main(Path(sys.argv[1])))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,11 +23,6 @@ class Line(NamedTuple):
 
     def __str__(self) -> str:
         return f"{Path(self.file).name}:{self.number}"
-
-    def says(self, mark: str) -> bool:
-        """Returns whether a comment contains the words ``mark``. The comment is on this line, or alone on the
-        line above."""
-        return self.comment(mark) is not None
 
     def comment(self, mark: str) -> Line | None:
         """Returns the line of the comment that contains the words ``mark``: this line, or the line above if
@@ -128,12 +123,11 @@ class NativeFinding(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int) for name in ("fault", "space")),
         *((name, NativeActor) for name in ("actor", "other")),
-        ("begin", ctypes.c_void_p),
+        ("begin", ctypes.c_char_p),  # a text only if the space is an array
         *((name, ctypes.c_uint64) for name in ("bytes", "element")),
         ("offset", ctypes.c_int64),
         ("count", ctypes.c_uint64),
-        ("kernel", ctypes.c_char_p),
-        ("file", ctypes.c_char_p),
+        *((name, ctypes.c_char_p) for name in ("kernel", "file")),
         ("line", ctypes.c_int),
     )
 
@@ -242,7 +236,7 @@ class Finding:
     def _declaration(self, actor: Actor) -> Line | None:
         comment = actor.line.comment(DECLARATIONS[self.fault]) if actor.line else None
         with_load = any(side.what.endswith("read") for side in (self.actor, self.other) if side)
-        if comment and self.fault == "race" and with_load and comment.says(_BETWEEN_STORES):
+        if comment and self.fault == "race" and with_load and comment.comment(_BETWEEN_STORES):
             return None
         return comment
 
@@ -263,23 +257,6 @@ class Finding:
     def __str__(self) -> str:
         others = f" and {self.other}" if self.other else ""
         return f"{self.fault} in kernel '{self.kernel}' on {self.where}: {self.actor}{others}"
-
-
-class Sites:
-    """Finds the source lines of instructions in loaded libraries of kernels."""
-
-    def __init__(self, runtime: ctypes.CDLL, libraries: dict[str, Path]) -> None:
-        self._runtime = runtime
-        self._libraries = libraries
-        """The compiled libraries, by the path of the copy that was loaded."""
-
-    def line(self, site: int) -> Line | None:
-        """Returns the source line of the call that returns to the address ``site``, or None if it is
-        unknown."""
-        path = ctypes.c_char_p()
-        base = self._runtime.emu_module_of(site, ctypes.byref(path))
-        library = self._libraries.get((path.value or b"").decode()) if base else None
-        return line_at(library, site - 1 - base) if library else None
 
 
 def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Finding:
@@ -304,7 +281,7 @@ def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Findin
     elif fault == "wrong mask":
         where = "a mask that lacks its own lane"
     elif space == "array":
-        where = f"index {native.offset} of an array of type {ctypes.string_at(native.begin).decode()}"
+        where = f"index {native.offset} of an array of type {native.begin.decode()}"
     elif space != "buffer":
         where = f"byte {native.offset} of {space}"
     return Finding(
@@ -440,12 +417,16 @@ class PhaseCount:
     barriers: int
 
 
-def count(native: NativeCount, first: int, kernel: str, line: Callable[[int], Line | None]) -> Count:
-    """Convert a count of the C++ runtime. Returns it with its source line. ``first`` is the number of the
-    first launch, which becomes 0."""
+def count(
+    native: NativeCount, first: int, kernels: Mapping[int, str], line: Callable[[int], Line | None]
+) -> Count:
+    """Convert a count of the C++ runtime. Returns a count with its source line.
+
+    ``first`` is the number of the first launch, which becomes 0. ``kernels`` has the kernel of each launch.
+    """
     return Count(
         launch=native.launch - first,
-        kernel=kernel,
+        kernel=kernels[native.launch - first],
         phase=native.phase if native.phase >= 0 else None,
         line=line(native.site),
         kind=KINDS[native.kind],

@@ -8,9 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from bfsbench.cli import main
-from bfsbench.emulator.exit_report import HostFinding
 from bfsbench.emulator.nvcc import build, cccl_options, parse
-from bfsbench.emulator.program_run import built, run
+from bfsbench.emulator.program_run import HostFinding, built, run
 from bfsbench.support.errors import ToolchainError, UsageError
 
 PROGRAMS = Path(__file__).parent / "programs"

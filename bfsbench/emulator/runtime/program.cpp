@@ -71,7 +71,7 @@ void finish_program(int status, void*) {
     if (wanted || !made || mode == Mode::plain) return;
     pid_t child = fork();
     if (child == 0) {
-        execl(interpreter, interpreter, "-m", "bfsbench.emulator.exit_report", path.c_str(), static_cast<char*>(nullptr));
+        execl(interpreter, interpreter, "-m", "bfsbench.emulator.program_run", path.c_str(), static_cast<char*>(nullptr));
         _exit(127);
     }
     int result = 0;
