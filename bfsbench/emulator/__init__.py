@@ -19,7 +19,6 @@ from bfsbench.emulator.device import (
     Signal as Signal,
 )
 from bfsbench.emulator.kernel import Kernel as Kernel, Launch as Launch, Module as Module
-from bfsbench.emulator.library import diagnose as diagnose
 from bfsbench.emulator.watch import (
     DECLARATIONS as DECLARATIONS,
     Access as Access,

@@ -19,17 +19,17 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bfsbench.emulator.translate import translate
 from bfsbench.kernels.source import texts
 from bfsbench.support.errors import ToolchainError
-from bfsbench.support.toolchain import build_library, compiler, compiler_version
+from bfsbench.support.toolchain import build_library, compiler_version
 
 BLOCK = "__sanitizer_cov_trace_pc"
 ACCESS = "__tsan_"
@@ -149,48 +149,37 @@ _UNDEFINED = re.compile(r"undefined symbol: (\w+)")
 
 _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
-_SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
-    "emu_message": (ctypes.c_char_p, []),
-    "emu_create": (_POINTER, [_POINTER, ctypes.c_uint64, _UNSIGNED, ctypes.c_int]),
-    "emu_destroy": (None, [_POINTER]),
-    "emu_guard_bytes": (_SIZE, []),
-    "emu_add_buffer": (None, [_POINTER, _POINTER, _SIZE, _SIZE]),
-    "emu_remove_buffer": (None, [_POINTER, _POINTER]),
-    "emu_adopt_buffer": (None, [_POINTER, _POINTER, _SIZE, _SIZE]),
-    "emu_set_written": (None, [_POINTER, _POINTER, _SIZE]),
-    "emu_open": (_POINTER, [_POINTER, ctypes.c_char_p]),
-    "emu_module_of": (_POINTER, [_POINTER, _POINTER]),
-    "emu_findings": (_SIZE, [_POINTER, _POINTER]),
-    "emu_forget_findings": (None, [_POINTER]),
-    "emu_sites": (_SIZE, [_POINTER, _POINTER]),
-    "emu_set_recording": (None, [_POINTER, ctypes.c_int]),
-    "emu_records": (_SIZE, [_POINTER, _POINTER]),
-    "emu_close": (None, [_POINTER]),
-    "emu_kernel": (_POINTER, [_POINTER, ctypes.c_char_p]),
-    "emu_parameter_count": (_UNSIGNED, [_POINTER]),
-    "emu_parameter_size": (_SIZE, [_POINTER, _UNSIGNED]),
-    "emu_resident_blocks": (_UNSIGNED, [_POINTER, _POINTER, _UNSIGNED, _SIZE]),
-    "emu_check": (ctypes.c_int, [_POINTER, _POINTER, _UNSIGNED, _SIZE]),
-    "emu_launch": (ctypes.c_int, [_POINTER, _POINTER, _UNSIGNED, _UNSIGNED, _SIZE, _POINTER]),
-    "emu_start_counting": (None, [_POINTER, ctypes.c_uint64]),
-    "emu_counts": (_SIZE, [_POINTER, _POINTER]),
-    "emu_phase_counts": (_SIZE, [_POINTER, _POINTER]),
-    "emu_forget_counts": (None, [_POINTER]),
-    "emu_note_phases_at": (None, [_POINTER, _POINTER, _SIZE, _SIZE]),
-    "emu_stacks_in_use": (_SIZE, [_POINTER]),
-}
+_FUNCTIONS: tuple[tuple[type | None, tuple[Any, ...], str], ...] = (
+    (ctypes.c_char_p, (), "message"),
+    (_SIZE, (), "guard_bytes"),
+    (_POINTER, (_POINTER, ctypes.c_uint64, _UNSIGNED, ctypes.c_int), "create"),
+    (None, (_POINTER,), "destroy close forget_findings forget_counts"),
+    (_SIZE, (_POINTER,), "stacks_in_use"),
+    (_UNSIGNED, (_POINTER,), "parameter_count"),
+    (_SIZE, (_POINTER, _UNSIGNED), "parameter_size"),
+    (None, (_POINTER, _POINTER), "remove_buffer"),
+    (None, (_POINTER, _POINTER, _SIZE), "set_written"),
+    (None, (_POINTER, _POINTER, _SIZE, _SIZE), "add_buffer adopt_buffer note_phases_at"),
+    (_POINTER, (_POINTER, ctypes.c_char_p), "open kernel"),
+    (_POINTER, (_POINTER, _POINTER), "module_of"),
+    (_SIZE, (_POINTER, _POINTER), "findings sites records counts phase_counts"),
+    (None, (_POINTER, ctypes.c_int), "set_recording"),
+    (None, (_POINTER, ctypes.c_uint64), "start_counting"),
+    (_UNSIGNED, (_POINTER, _POINTER, _UNSIGNED, _SIZE), "resident_blocks"),
+    (ctypes.c_int, (_POINTER, _POINTER, _UNSIGNED, _SIZE), "check"),
+    (ctypes.c_int, (_POINTER, _POINTER, _UNSIGNED, _UNSIGNED, _SIZE, _POINTER), "launch"),
+)
+"""The functions of runtime/api.cpp. Each row has the type of a result, the types of the arguments, and the
+names of functions with these types. In C++ the names begin with ``emu_``."""
 
 
 def build_runtime(*, portable_fibers: bool = False) -> Path:
     """Compile the runtime, unless it is in the cache. Returns the path of the library. ``portable_fibers``
     selects the context switch of POSIX."""
     sources = sorted(_RUNTIME.glob("*.cpp"))
-    flags = [
-        *_COMMON_FLAGS,
-        "-fno-semantic-interposition",
-        "-DEMU_RUNTIME",
-        *(["-DEMU_PORTABLE_FIBERS"] if portable_fibers else []),
-    ]
+    flags = [*_COMMON_FLAGS, "-fno-semantic-interposition", "-DEMU_RUNTIME"]
+    if portable_fibers:
+        flags.append("-DEMU_PORTABLE_FIBERS")
     with tempfile.TemporaryDirectory() as work:
         parts = [Path(work) / f"part{number}.cpp" for number in range(2)]
         for number, part in enumerate(parts):
@@ -206,9 +195,10 @@ def build_runtime(*, portable_fibers: bool = False) -> Path:
 def load_runtime(path: Path) -> ctypes.CDLL:
     """Load a runtime library and declare the types of its functions. Returns the library."""
     runtime = ctypes.CDLL(str(path))
-    for name, (result, arguments) in _SIGNATURES.items():
-        function = getattr(runtime, name)
-        function.restype, function.argtypes = result, arguments
+    for result, arguments, names in _FUNCTIONS:
+        for name in names.split():
+            function = getattr(runtime, f"emu_{name}")
+            function.restype, function.argtypes = result, arguments
     return runtime
 
 
@@ -221,8 +211,8 @@ def build_kernels(
     appended: str,
     child_kernels: bool,
     interruptible: bool,
-    watched: bool = False,
-    counted: bool = False,
+    watched: bool,
+    counted: bool,
 ) -> Path:
     """Translate a ``.cu`` file, and compile it against a runtime library. Returns the path of the library.
 
@@ -241,15 +231,15 @@ def build_kernels(
         raise ToolchainError(
             f"{source} launches kernels from kernels: ask for the module with child_kernels=True"
         )
-    flags = [*_COMMON_FLAGS, _KERNELS_LEVEL, *_kernel_flags(source, defines, include)]
-    if watched or counted:
-        flags += watching()
-    if watched:
-        flags += by_the_language()
-    if counted:
-        flags += in_order()
-    if interruptible or watched or counted or translation.volatile:
-        flags.append(f"-fsanitize-coverage={every_basic_block()}")
+    flags = [
+        *(*_COMMON_FLAGS, _KERNELS_LEVEL, "-fstack-clash-protection", "-UNDEBUG"),
+        *(f"-I{folder}" for folder in (INCLUDE / "cuda", source.parent, *include)),
+        *("-include", str(INCLUDE / "cuda_on_cpu.h")),
+        *(f"-D{name}={value}" for name, value in sorted(defines.items())),
+        *instrumentation(
+            watched=watched, counted=counted, interruptible=interruptible or translation.volatile
+        ),
+    ]
     with tempfile.TemporaryDirectory() as work:
         text = Path(work) / f"{source.stem}.cpp"
         text.write_text(translation.text, encoding="utf-8", errors="surrogateescape")
@@ -257,72 +247,34 @@ def build_kernels(
         return build_library(f"cpu-{source.stem}", [text, runtime], flags, rewrite=rewrite)
 
 
-def _kernel_flags(source: Path, defines: Mapping[str, Define], include: Sequence[Path]) -> list[str]:
-    """Returns the compiler's flags for translated kernels, besides the flags of all C++ files."""
-    return [
-        *(f"-I{folder}" for folder in (INCLUDE, INCLUDE / "cuda", source.parent, *include)),
-        *("-include", str(INCLUDE / "cuda_on_cpu.h")),
-        *("-fstack-clash-protection", "-UNDEBUG"),
-        *(f"-D{name}={value}" for name, value in sorted(defines.items())),
-    ]
+def instrumentation(*, watched: bool, counted: bool, interruptible: bool) -> list[str]:
+    """Returns compiler options with which kernels call the runtime.
 
+    - ``watched`` or ``counted``: before every access to memory. The debug information has line numbers.
+    - ``watched``: if an array does not have an index, or an address is misaligned.
+    - any of the three: at every basic block.
 
-def diagnose(
-    source: Path, defines: Mapping[str, Define], warnings: Sequence[str], include: Sequence[Path] = ()
-) -> str:
-    """Compile a ``.cu`` file as C++ with the given warning options. Returns the compiler's messages, or an
-    empty string.
-
-    Raises ToolchainError if the file cannot be translated.
+    If ``counted``, instructions also stay in the order of the source. With g++, basic blocks keep their
+    order, paths are not duplicated, and vectors are loaded whole. clang keeps the order at -O1.
     """
-    with tempfile.TemporaryDirectory() as work:
-        text = Path(work) / f"{source.stem}.cpp"
-        text.write_text(translate(source, include).text, encoding="utf-8", errors="surrogateescape")
-        ours = [
-            "-isystem",
-            str(INCLUDE),
-            "-isystem",
-            str(INCLUDE / "cuda"),
-        ]  # compilers do not warn about system headers
-        flags = [*ours, *PROCESSOR_FLAGS, *_kernel_flags(source, defines, include), *warnings]
-        # ziglang's compiler does not support -fsyntax-only.
-        command = [*compiler(), "-std=c++17", *flags, "-c", str(text), "-o", str(text.with_suffix(".o"))]
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stderr
-
-
-def watching() -> list[str]:
-    """Returns compiler options that insert a call before every access to memory, and that keep line
-    numbers."""
-    own = ("-mllvm", "-tsan-{}") if "clang" in compiler_version() else ("--param", "tsan-{}")
-    chosen = ("distinguish-volatile=1", "instrument-func-entry-exit=0")
-    options = [word.format(option) for option in chosen for word in own]
-    return ["-DEMU_WATCH", "-fsanitize=thread", *options, "-g1"]
-
-
-def by_the_language() -> list[str]:
-    """Returns compiler options that check array indices and the alignment of addresses. A failed check calls
-    the runtime."""
-    # With clang's "bounds", bad accesses through pointers to local arrays trap, instead of making a call.
-    bounds = "array-bounds" if "clang" in compiler_version() else "bounds"
-    return [f"-fsanitize={bounds},alignment", f"-fsanitize-recover={bounds},alignment"]
-
-
-def in_order() -> list[str]:
-    """Returns the compiler options that keep instructions in the order of the source lines. Only g++ needs
-    them: clang keeps the order at -O1.
-
-    With these options, basic blocks stay in the order of the source, paths are not duplicated, and vectors
-    are loaded whole.
-    """
-    kept = ("reorder-blocks", "guess-branch-probability", "thread-jumps", "tree-sra", "store-merging")
-    own = [] if "clang" in compiler_version() else [f"-fno-{name}" for name in kept]
-    return ["-DEMU_COUNT", "-fno-plt", *own]
-
-
-def every_basic_block() -> str:
-    """Returns the compiler option that inserts a call at every basic block. For clang it includes
-    ``no-prune``, because clang otherwise leaves out some blocks."""
-    return "edge,no-prune,trace-pc" if "clang" in compiler_version() else "trace-pc"
+    clang = "clang" in compiler_version()
+    options: list[str] = []
+    if watched or counted:
+        own = ("-mllvm", "-tsan-{}") if clang else ("--param", "tsan-{}")
+        chosen = ("distinguish-volatile=1", "instrument-func-entry-exit=0")
+        options += ["-DEMU_WATCH", "-fsanitize=thread", "-g1"]
+        options += [word.format(option) for option in chosen for word in own]
+    if watched:
+        # With clang's "bounds", bad accesses through pointers to local arrays trap, instead of making a call.
+        checks = "array-bounds,alignment" if clang else "bounds,alignment"
+        options += [f"-fsanitize={checks}", f"-fsanitize-recover={checks}"]
+    if counted:
+        kept = ("reorder-blocks", "guess-branch-probability", "thread-jumps", "tree-sra", "store-merging")
+        options += ["-DEMU_COUNT", "-fno-plt", *(f"-fno-{name}" for name in kept if not clang)]
+    if watched or counted or interruptible:
+        # Without "no-prune", clang leaves out some blocks.
+        options.append(f"-fsanitize-coverage={'edge,no-prune,trace-pc' if clang else 'trace-pc'}")
+    return options
 
 
 def open_kernels(

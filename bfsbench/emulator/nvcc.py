@@ -21,10 +21,7 @@ from bfsbench.emulator.library import (
     INCLUDE,
     PROCESSOR_FLAGS,
     build_runtime,
-    by_the_language,
-    every_basic_block,
-    in_order,
-    watching,
+    instrumentation,
     without_idle_blocks,
 )
 from bfsbench.emulator.whole import translate_program
@@ -44,6 +41,7 @@ _FOLDERS = (
     "cub/block",
     "cub/warp",
 )
+_HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
 _OWN = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
 """Macros that are hidden from NVIDIA's headers, which would otherwise take the compiler for nvcc."""
@@ -100,52 +98,50 @@ def _wrap(headers: Path, wrappers: Path) -> None:
 MODES = ("plain", "watched", "counting")
 CUDA, CPP, C, OBJECTS = (".cu",), (".cpp", ".cc", ".cxx", ".C"), (".c",), (".o", ".a", ".so", ".obj")
 _UNSUPPORTED_LIBRARIES = {
-    **dict.fromkeys(("cublas", "cublasLt"), "cuBLAS"),
-    **{"cusparse": "cuSPARSE", "cusolver": "cuSOLVER", "cufft": "cuFFT", "curand": "cuRAND"},
-    **{"cudnn": "cuDNN", "nccl": "NCCL", "cuda": "the driver API", "nvrtc": "NVRTC", "nvjpeg": "nvJPEG"},
-    **{
-        "nppc": "NPP",
-        "nppi": "NPP",
-        "npps": "NPP",
-        "nvml": "NVML",
-        "nvidia-ml": "NVML",
-        "cutensor": "cuTENSOR",
-    },
+    "cuBLAS": "cublas cublasLt",
+    "cuSPARSE": "cusparse",
+    "cuSOLVER": "cusolver",
+    "cuFFT": "cufft",
+    "cuRAND": "curand",
+    "cuDNN": "cudnn",
+    "cuTENSOR": "cutensor",
+    "NCCL": "nccl",
+    "NPP": "nppc nppi npps",
+    "NVML": "nvml nvidia-ml",
+    "NVRTC": "nvrtc",
+    "nvJPEG": "nvjpeg",
+    "the driver API": "cuda",
 }
+"""NVIDIA's libraries that the emulator lacks, and their names after ``-l``."""
 _RUNTIME_LIBRARIES = frozenset(("cudart", "cudart_static", "cudadevrt", "nvToolsExt"))
-_WITHOUT_EFFECT = frozenset(
-    (
-        *("-lineinfo", "--generate-line-info", "--extended-lambda", "-extended-lambda"),
-        *("--expt-extended-lambda", "-expt-extended-lambda", "--expt-relaxed-constexpr"),
-        *("-expt-relaxed-constexpr", "--use_fast_math", "-use_fast_math", "-G", "--device-debug"),
-        *(
-            "--ptxas-options=-v",
-            "-res-usage",
-            "--resource-usage",
-            "-dlto",
-            "-keep",
-            "--keep",
-            "-m64",
-            "--m64",
-        ),
-        *("-rdc=true", "-rdc=false", "--relocatable-device-code=true", "--relocatable-device-code=false"),
-        *("-w", "--disable-warnings", "-restrict", "--restrict", "-ewp", "-extra-device-vectorization"),
-        *("-Wno-deprecated-gpu-targets", "-allow-unsupported-compiler", "--default-stream=legacy"),
-        *("--display-error-number", "-v", "--verbose", "-fmad=true", "--fmad=true", "-shared-cudart"),
-    )
+_SHORT = {
+    **{"--compile": "-c", "--device-c": "-dc", "--preprocess": "-E", "--device-link": "-dlink"},
+    **{"--output-file": "-o", "--x": "-x", "--std": "-std", "--shared": "-shared", "--debug": "-g"},
+    **{"--compiler-options": "-Xcompiler", "--linker-options": "-Xlinker", "--optimize": "-O"},
+    **{"--define-macro": "-D", "--undefine-macro": "-U", "--include-path": "-I", "--include": "-include"},
+    **{"--library": "-l", "--library-path": "-L", "--system-include": "-isystem", "--lib": "-lib"},
+    "--pre-include": "-include",
+}
+"""Short names of options, by their long names."""
+_STEPS = {
+    **dict.fromkeys(("-c", "-dc", "-dw"), "compile"),
+    **{"-E": "preprocess", "-M": "depend", "-MM": "depend", "-lib": "archive", "-dlink": "device-link"},
+}
+"""The step at which an option ends the work."""
+_IGNORED = (
+    "lineinfo generate-line-info extended-lambda expt-extended-lambda expt-relaxed-constexpr use_fast_math "
+    "G device-debug res-usage resource-usage dlto keep m64 w disable-warnings restrict ewp shared-cudart v "
+    "verbose extra-device-vectorization allow-unsupported-compiler display-error-number"
 )
 """Options that change only machine code, registers or messages of nvcc. They are ignored."""
-_WITH_A_VALUE = frozenset(
-    (
-        *("-arch", "--gpu-architecture", "-gencode", "--generate-code", "-code", "--gpu-code"),
-        *("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options", "-Xnvlink", "--nvlink-options"),
-        *("-ccbin", "--compiler-bindir", "-rdc", "--relocatable-device-code", "-diag-suppress"),
-        *("-cudart", "--cudart", "-t", "--threads", "-Xcudafe", "--default-stream", "-fmad", "--fmad"),
-        *("-ftz", "-prec-div", "-prec-sqrt", "--ftz", "--prec-div", "--prec-sqrt", "-Werror", "-diag-error"),
-    )
+_IGNORED_WITH_A_VALUE = (
+    "arch gpu-architecture gencode generate-code code gpu-code maxrregcount Xptxas ptxas-options Xnvlink "
+    "nvlink-options ccbin compiler-bindir rdc relocatable-device-code diag-suppress diag-error cudart t "
+    "threads Xcudafe default-stream fmad ftz prec-div prec-sqrt"
 )
 """Options with a value, after a space or an equals sign, that are ignored."""
-_REFUSED = ("-ptx", "-cubin", "-fatbin", "--ptx", "--cubin", "--fatbin", "-cuda", "-optix-ir")
+_REFUSED = "ptx cubin fatbin cuda optix-ir"
+"""Options that ask for machine code of a GPU."""
 
 
 @dataclass
@@ -171,89 +167,68 @@ def parse(words: Sequence[str]) -> Invocation:
     left = list(words)
     while left:
         word = left.pop(0)
-        if not word.startswith("-") or word == "-":
+        if word.startswith("-") and word != "-":
+            _option(request, word, left)
+        else:
             request.inputs.append(Path(word))
-            continue
-        _option(request, word, left)
     if request.mode not in MODES:
         raise UsageError(f"unknown mode '{request.mode}': choose from {', '.join(MODES)}")
     return request
 
 
 def _option(request: Invocation, word: str, left: list[str]) -> None:
-    name, given, value = word.partition("=")
+    """Add an option of the command line to the request. Its value may be the first word of ``left``, which is
+    then removed."""
+    name, equals, value = word.partition("=")
+    plain = name.lstrip("-")
+    name = _SHORT.get(name, name)
 
-    def argument() -> str:
-        if given:
-            return value
+    def argument(joined: str = "") -> str:
+        """Returns the option's value, which may follow the name directly as ``joined``."""
+        if joined or equals:
+            return f"{joined}{equals}{value}" if joined else value
         if not left:
             raise UsageError(f"{word} needs a value")
         return left.pop(0)
 
-    steps = {
-        "-c": "compile",
-        "--compile": "compile",
-        "-dc": "compile",
-        "--device-c": "compile",
-        "-dw": "compile",
-    }
-    steps |= {"-E": "preprocess", "--preprocess": "preprocess", "-M": "depend", "-MM": "depend"}
-    steps |= {"-lib": "archive", "--lib": "archive", "-dlink": "device-link", "--device-link": "device-link"}
-    if word in steps:
-        request.step = steps[word]
-        if word in ("-M", "-MM"):
-            request.preprocessor.append(word)
-    elif word in ("--watched", "--counting", "--plain"):
-        request.mode = word[2:]
-    elif name in ("-o", "--output-file"):
-        request.output = Path(argument())
-    elif name in ("-x", "--x"):
-        request.language = argument()
-    elif name in ("-std", "--std"):
-        request.compiling.append(f"-std={argument()}")
-    elif name in ("-Xcompiler", "--compiler-options"):
-        _for_compiler(request, argument())
-    elif name in ("-Xlinker", "--linker-options"):
-        request.linking += [f"-Wl,{option}" for option in argument().split(",")]
-    elif word in ("-shared", "--shared"):
-        request.shared = True
-    elif word in ("-MD", "-MMD", "-MP"):
-        request.preprocessor.append(word)
-    elif name in (
-        "-MF",
-        "-MT",
-        "-MQ",
-        "-include",
-        "--include",
-        "-isystem",
-        "--pre-include",
-        "--system-include",
-    ):
-        gcc = {"--pre-include": "-include", "--system-include": "-isystem", "--include": "-include"}
-        request.preprocessor += [gcc.get(name, name), argument()]
-    elif name in ("--define-macro", "--undefine-macro", "--include-path"):
-        flag = {"d": "-D", "u": "-U", "i": "-I"}[name[2]]
-        request.preprocessor += [flag, argument()]
-    elif name in ("--library", "--library-path"):
-        _option(request, {"--library": "-l", "--library-path": "-L"}[name] + argument(), left)
-    elif word[:2] in ("-D", "-U", "-I"):
-        request.preprocessor += [word] if len(word) > 2 else [word, argument()]
-    elif word.startswith("-L"):
-        request.linking.append(word if len(word) > 2 else f"-L{argument()}")
-    elif word.startswith("-l") and not word.startswith("-lineinfo"):
-        _library(request, word[2:] or argument())
-    elif word in ("-g", "--debug"):
-        request.compiling.append("-g")
-    elif name in ("-O", "--optimize") or (word.startswith("-O") and len(word) == 3):
-        request.compiling.append(f"-O{argument() if name in ('-O', '--optimize') else word[2:]}")
-    elif word in ("-pthread", "-fPIC", "-fopenmp") or word.startswith(("-Wl,", "-Wno-", "-W")):
-        _for_compiler(request, word)
-    elif word in _WITHOUT_EFFECT or (name.startswith(("-arch", "-gencode")) and given):
-        return
-    elif name in _WITH_A_VALUE:
+    if plain in _IGNORED_WITH_A_VALUE.split():
         argument()
-    elif word in _REFUSED:
+    elif plain in _IGNORED.split():
+        return
+    elif plain in _REFUSED.split():
         raise UsageError(f"{word}: bfsbench nvcc makes no machine code for a GPU")
+    elif name in _STEPS:
+        request.step = _STEPS[name]
+        if request.step == "depend":
+            request.preprocessor.append(name)
+    elif plain in MODES:
+        request.mode = plain
+    elif name == "-o":
+        request.output = Path(argument())
+    elif name == "-x":
+        request.language = argument()
+    elif name == "-shared":
+        request.shared = True
+    elif name == "-Xcompiler":
+        _for_compiler(request, argument())
+    elif name == "-Xlinker":
+        request.linking += [f"-Wl,{option}" for option in argument().split(",")]
+    elif name in ("-MD", "-MMD", "-MP"):
+        request.preprocessor.append(name)
+    elif name in ("-MF", "-MT", "-MQ", "-include", "-isystem"):
+        request.preprocessor += [name, argument()]
+    elif name[:2] in ("-D", "-U", "-I"):
+        request.preprocessor += [name[:2], argument(name[2:])]
+    elif name[:2] == "-L":
+        request.linking.append(f"-L{argument(name[2:])}")
+    elif name[:2] == "-l":
+        _library(request, argument(name[2:]))
+    elif name in ("-std", "-O") or (name[:2] == "-O" and len(word) == 3):
+        request.compiling.append(f"{name}={argument()}" if name == "-std" else f"-O{argument(name[2:])}")
+    elif name == "-g":
+        request.compiling.append("-g")
+    elif word in ("-pthread", "-fPIC", "-fopenmp") or word.startswith("-W"):
+        _for_compiler(request, word)
     else:
         raise UsageError(f"unsupported option of nvcc: {word}")
 
@@ -268,8 +243,9 @@ def _for_compiler(request: Invocation, options: str) -> None:
 
 
 def _library(request: Invocation, name: str) -> None:
-    if name in _UNSUPPORTED_LIBRARIES:
-        raise UsageError(f"-l{name}: {_UNSUPPORTED_LIBRARIES[name]} is not supported")
+    for product, names in _UNSUPPORTED_LIBRARIES.items():
+        if name in names.split():
+            raise UsageError(f"-l{name}: {product} is not supported")
     if name not in _RUNTIME_LIBRARIES:
         request.linking.append(f"-l{name}")
 
@@ -333,27 +309,31 @@ def _folder_for_loader(runtime: Path) -> Path:
     return folder
 
 
+def _compile(request: Invocation, source: Path, output: Path, work: Path) -> None:
+    if request.language == "cu" or (not request.language and source.suffix in CUDA):
+        _compile_cuda(request, source, output, work)
+        return
+    if source.suffix not in CPP + C:
+        raise UsageError(f"cannot tell what {source} is: neither CUDA, C++, C, nor an object")
+    options = request.compiling
+    if source.suffix in C and request.language != "c++":
+        options = [*(word for word in options if not word.startswith("-std=c++")), "-x", "c"]
+    else:
+        options = [*_standard(request), "-DEMU_PROGRAM", *_HEADERS, *options]
+    step = {"preprocess": ["-E"], "depend": []}.get(request.step, ["-c"])
+    _run([*compiler(), *request.preprocessor, *options, *step, str(source), "-o", str(output)])
+
+
 def _standard(request: Invocation) -> list[str]:
     return [] if any(option.startswith("-std=") for option in request.compiling) else ["-std=c++17"]
 
 
-def _compile(request: Invocation, source: Path, output: Path, work: Path) -> None:
-    is_cuda = request.language == "cu" or (not request.language and source.suffix in CUDA)
-    headers = ["-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE)]
-    if not is_cuda:
-        if source.suffix not in CPP + C:
-            raise UsageError(f"cannot tell what {source} is: neither CUDA, C++, C, nor an object")
-        plain_c = source.suffix in C and request.language not in ("c++",)
-        options = [] if plain_c else ["-DEMU_PROGRAM", *headers]
-        standard = [] if plain_c else _standard(request)
-        given = [word for word in request.compiling if not (plain_c and word.startswith("-std=c++"))]
-        kind = ["-x", "c"] if plain_c else []
-        command = [*compiler(), *standard, *options, *request.preprocessor, *given, *kind]
-        _run([*command, *_step(request), str(source), "-o", str(output)])
-        return
-    definitions = ["-DEMU_PROGRAM", *_mode_definitions(request.mode), "-UNDEBUG", "-D__NVCC__"]
+def _compile_cuda(request: Invocation, source: Path, output: Path, work: Path) -> None:
+    modes = {"watched": ["-DEMU_WATCH"], "counting": ["-DEMU_WATCH", "-DEMU_COUNT"]}.get(request.mode, [])
+    program = ["-DEMU_PROGRAM", f"-DEMU_PROGRAM_MODE={request.mode}", f'-DEMU_PYTHON="{sys.executable}"']
     given = [word for word in request.compiling if word.startswith(("-std=", "-f", "-m", "-pthread"))]
-    options = [*definitions, *_standard(request), *given, *PROCESSOR_FLAGS, *headers, *cccl_options()]
+    options = [*program, *modes, "-UNDEBUG", "-D__NVCC__", *_standard(request), *given, *PROCESSOR_FLAGS]
+    options += [*_HEADERS, *cccl_options()]
     command = [*compiler(), "-E", *options, "-include", str(INCLUDE / "cuda_on_cpu.h"), *request.preprocessor]
     if request.step in ("preprocess", "depend"):
         output_option = ["-o", str(request.output)] if request.output else []
@@ -370,44 +350,25 @@ def _compile(request: Invocation, source: Path, output: Path, work: Path) -> Non
     _compile_translated(request, text, output, options, polls)
 
 
-def _step(request: Invocation) -> list[str]:
-    return {"preprocess": ["-E"], "depend": []}.get(request.step, ["-c"])
-
-
 def _compile_translated(
     request: Invocation, text: Path, output: Path, options: Sequence[str], polls: bool
 ) -> None:
-    mode = request.mode
+    counted = request.mode == "counting"
     levels = [word for word in request.compiling if word.startswith("-O")]
-    flags = ["-w", "-fstack-clash-protection", *options]
-    flags += ["-D__global__=", "-D__launch_bounds__(...)=", "-D__cluster_dims__(...)="]
-    flags += ["-g1", *request.compiling] if mode != "plain" else request.compiling
-    flags.append(levels[-1] if levels and mode == "plain" else "-O1")
-    if mode != "plain":
-        flags += watching()
-    if mode == "watched":
-        flags += by_the_language()
-    if mode == "counting":
-        flags += in_order()
-    if mode != "plain" or polls:
-        flags.append(f"-fsanitize-coverage={every_basic_block()}")
-    command = [*compiler(), *flags]
-    if mode != "counting":
+    command = [
+        *(*compiler(), "-w", "-fstack-clash-protection", *options),
+        *("-D__global__=", "-D__launch_bounds__(...)=", "-D__cluster_dims__(...)="),
+        *request.compiling,
+        levels[-1] if levels and request.mode == "plain" else "-O1",
+        *instrumentation(watched=request.mode == "watched", counted=counted, interruptible=polls),
+    ]
+    if not counted:
         _run([*command, "-c", str(text), "-o", str(output)])
         return
     assembly = text.with_suffix(".s")
     _run([*command, "-S", str(text), "-o", str(assembly)])
     assembly.write_text(without_idle_blocks(assembly.read_text()))
     _run([*compiler(), "-c", str(assembly), "-o", str(output)])
-
-
-def _mode_definitions(mode: str) -> list[str]:
-    python = f'-DEMU_PYTHON="{sys.executable}"'
-    return [
-        f"-DEMU_PROGRAM_MODE={mode}",
-        python,
-        *{"watched": ["-DEMU_WATCH"], "counting": ["-DEMU_WATCH", "-DEMU_COUNT"]}.get(mode, []),
-    ]
 
 
 def _run(command: Sequence[str], *, output: bool = False) -> str:

@@ -32,12 +32,13 @@ _ATOMICS = {
     **{name: f"atomic_{name}" for name in ("add", "min", "max", "and", "or", "xor", "inc", "dec", "cas")},
     "exch": "atomic_exchange",
 }
-_BINARY = {
+_FORMULAS = {
     **{"add": "a + b", "sub": "a - b", "mul.lo": "a * b", "and": "a & b", "or": "a | b", "xor": "a ^ b"},
     **{"min": "b < a ? b : a", "max": "a < b ? b : a"},
     **{"shl": "b < 8 * sizeof a ? a << b : 0", "shr": "b < 8 * sizeof a ? a >> b : a < 0 ? -1 : 0"},
+    **{"not": "~a", "neg": "-a", "popc": "__builtin_popcountll(a)"},
 }
-_UNARY = {"not": "~a", "neg": "-a", "popc": "__builtin_popcountll(a)"}
+"""C++ expressions of the operands ``a`` and ``b``, by instruction."""
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "hi": ">"}
 _SPECIAL = {
     **dict.fromkeys(("globaltimer", "clock64", "clock"), "::emu::nanoseconds()"),
@@ -73,6 +74,11 @@ class _Statement:
         if name in self.registers:
             return self.registers[name]
         raise _UnknownError(name)
+
+    def put(self, name: str, value: str, kind: str = "") -> str:
+        """Returns a C++ statement that writes a value to an operand or register, converted to the C++ type
+        ``kind`` if that is given."""
+        return f"::emu::ptx::put({self.place(name)}, {f'static_cast<{kind}>({value})' if kind else value});"
 
     def value(self, text: str, kind: str) -> str:
         """Returns a C++ expression that reads an operand, register, number or special register as the C++
@@ -131,18 +137,15 @@ class _Instruction:
         return found
 
 
-_Emit = Callable[[_Instruction, _Statement], str]
-
-
-def _elements(instruction: _Instruction, operand: str) -> list[str]:
-    """Returns the names of the registers in an operand: several for a vector, otherwise one."""
-    count = {"v2": 2, "v4": 4, "v8": 8}.get(
-        next((m for m in instruction.modifiers if m.startswith("v")), ""), 1
-    )
+def _access(instruction: _Instruction, operand: str) -> tuple[list[str], str]:
+    """Returns the registers in the operand of a load or store, and the C++ type of the accessed memory. A
+    vector has several registers."""
+    _require_access(instruction)
+    vector = next((word for word in instruction.modifiers if word.startswith("v")), "")
     names = [name.strip() for name in operand.strip("{}").split(",")]
-    if len(names) != count:
+    if len(names) != {"v2": 2, "v4": 4, "v8": 8}.get(vector, 1):
         raise _UnknownError(operand)
-    return names
+    return names, f"::emu::ptx::Vector<{instruction.type()}, {len(names)}>"
 
 
 def _require_access(instruction: _Instruction) -> None:
@@ -156,32 +159,25 @@ def _require_access(instruction: _Instruction) -> None:
 
 
 def _load(instruction: _Instruction, statement: _Statement) -> str:
-    _require_access(instruction)
-    names = _elements(instruction, instruction.operands[0])
-    element = instruction.type()
-    kind = f"::emu::ptx::Vector<{element}, {len(names)}>"
+    names, kind = _access(instruction, instruction.operands[0])
     address = statement.address(instruction.operands[1], kind, instruction.space())
-    puts = "".join(f" ::emu::ptx::put({statement.place(n)}, emu_v.at[{i}]);" for i, n in enumerate(names))
+    puts = " ".join(statement.put(name, f"emu_v.at[{i}]") for i, name in enumerate(names))
     function = "ld_nc" if "nc" in instruction.modifiers else "ld"
-    return f"{{ const auto emu_v = ::emu::ptx::{function}({address}, {instruction.order()});{puts} }}"
+    return f"{{ const auto emu_v = ::emu::ptx::{function}({address}, {instruction.order()}); {puts} }}"
 
 
 def _store(instruction: _Instruction, statement: _Statement) -> str:
-    _require_access(instruction)
-    names = _elements(instruction, instruction.operands[1])
-    element = instruction.type()
-    kind = f"::emu::ptx::Vector<{element}, {len(names)}>"
+    names, kind = _access(instruction, instruction.operands[1])
     address = statement.address(instruction.operands[0], kind, instruction.space())
-    values = ", ".join(statement.value(name, element) for name in names)
+    values = ", ".join(statement.value(name, instruction.type()) for name in names)
     return f"::emu::ptx::st({address}, {kind}{{{{{values}}}}}, {instruction.order()});"
 
 
 def _atomic(instruction: _Instruction, statement: _Statement) -> str:
     _require_access(instruction)
     function = instruction.one_of(_ATOMICS, "")
-    target, *rest = instruction.operands
     returns = instruction.name == "atom"
-    place, values = (rest[0], rest[1:]) if returns else (target, rest)
+    place, *values = instruction.operands[returns:]
     if not function or len(values) != (2 if function == "atomic_cas" else 1):
         raise _UnknownError(instruction.name)
     kind = instruction.type()
@@ -189,7 +185,7 @@ def _atomic(instruction: _Instruction, statement: _Statement) -> str:
     arguments = ", ".join([address, *(statement.value(value, kind) for value in values)])
     update = f"[](auto... emu_x) EMU_INNER {{ return ::emu::{function}(emu_x...); }}"
     call = f"::emu::ptx::atom({instruction.order()}, {update}, {arguments})"
-    return f"::emu::ptx::put({statement.place(target)}, {call});" if returns else f"{call};"
+    return statement.put(instruction.operands[0], call) if returns else f"{call};"
 
 
 def _fence(instruction: _Instruction, _: _Statement) -> str:
@@ -206,16 +202,15 @@ def _barrier(instruction: _Instruction, statement: _Statement) -> str:
         return f"__syncwarp({statement.value(instruction.operands[0], 'unsigned')});"
     if words == ["sync"] and instruction.operands == ("0",):
         return "__syncthreads();"
-    if words and words[0] == "cluster" and words[1:] in (["arrive"], ["arrive", "release"]):
+    if words in (["cluster", "arrive"], ["cluster", "arrive", "release"]):
         return "::emu::cluster_arrive();"
-    if words and words[0] == "cluster" and words[1:] in (["wait"], ["wait", "acquire"]):
+    if words in (["cluster", "wait"], ["cluster", "wait", "acquire"]):
         return "::emu::cluster_wait(EMU_HERE);"
     raise _UnknownError(instruction.name)
 
 
 def _map_shared(instruction: _Instruction, statement: _Statement) -> str:
     target, address, rank = instruction.operands
-    kind = instruction.type()
     block = statement.value(rank, "uint32_t")
     if instruction.space() == "shared::cluster":
         own = f"::emu::shared_at({statement.value(address, 'uint32_t')})"
@@ -223,23 +218,23 @@ def _map_shared(instruction: _Instruction, statement: _Statement) -> str:
     else:
         own = f"reinterpret_cast<void*>({statement.value(address, 'uint64_t')})"
         mapped = f"reinterpret_cast<uint64_t>(::emu::map_shared({own}, {block}))"
-    return f"::emu::ptx::put({statement.place(target)}, static_cast<{kind}>({mapped}));"
+    return statement.put(target, mapped, instruction.type())
 
 
 def _convert_address(instruction: _Instruction, statement: _Statement) -> str:
-    to, kind = instruction.modifiers[0] == "to", instruction.type()
-    value = statement.value(instruction.operands[1], "uint64_t")
+    target, address = instruction.operands
+    value = statement.value(address, "uint64_t")
     if instruction.space().startswith("shared"):
-        if to:
+        if instruction.modifiers[0] == "to":
             value = f"::emu::shared_address(reinterpret_cast<void*>({value}))"
         else:
             value = f"reinterpret_cast<uint64_t>(::emu::shared_at(static_cast<uint32_t>({value})))"
-    return f"::emu::ptx::put({statement.place(instruction.operands[0])}, static_cast<{kind}>({value}));"
+    return statement.put(target, value, instruction.type())
 
 
 def _move(instruction: _Instruction, statement: _Statement) -> str:
     target, source = instruction.operands
-    return f"::emu::ptx::put({statement.place(target)}, {statement.value(source, instruction.type())});"
+    return statement.put(target, statement.value(source, instruction.type()))
 
 
 def _compare(instruction: _Instruction, statement: _Statement) -> str:
@@ -254,40 +249,33 @@ def _compare(instruction: _Instruction, statement: _Statement) -> str:
 def _select(instruction: _Instruction, statement: _Statement) -> str:
     target, *pair, choice = instruction.operands
     a, b = (statement.value(operand, instruction.type()) for operand in pair)
-    return f"::emu::ptx::put({statement.place(target)}, {statement.place(choice)} ? {a} : {b});"
+    return statement.put(target, f"{statement.place(choice)} ? {a} : {b}")
 
 
 def _arithmetic(instruction: _Instruction, statement: _Statement) -> str:
     names = (instruction.name, f"{instruction.name}.{instruction.modifiers[0]}")
-    formula = next((f for name in names if (f := {**_BINARY, **_UNARY}.get(name))), None)
-    known = {*_TYPES, "lo"}
-    if formula is None or not known.issuperset(instruction.modifiers):
+    formula = next((_FORMULAS[name] for name in names if name in _FORMULAS), None)
+    if formula is None or not {*_TYPES, "lo"}.issuperset(instruction.modifiers):
         raise _UnknownError(instruction.name)
     kind = instruction.type()
-    second = "uint32_t" if instruction.name in ("shl", "shr") else kind
     target, *sources = instruction.operands
-    values = [f"{kind} a = {statement.value(sources[0], kind)};"]
-    if len(sources) > 1:
-        values.append(f"{second} b = {statement.value(sources[1], second)};")
-    put = f"::emu::ptx::put({statement.place(target)}, static_cast<{kind}>({formula}));"
-    return f"{{ {' '.join(values)} {put} }}"
+    kinds = (kind, "uint32_t" if instruction.name in ("shl", "shr") else kind)
+    values = [
+        f"{of} {name} = {statement.value(source, of)};"
+        for of, name, source in zip(kinds, "ab", sources, strict=False)
+    ]
+    return f"{{ {' '.join(values)} {statement.put(target, formula, kind)} }}"
 
 
-def _policy(instruction: _Instruction, statement: _Statement) -> str:
-    return f"::emu::ptx::put({statement.place(instruction.operands[0])}, uint64_t{{0}});"  # no caches
-
-
-def _nothing(_: _Instruction, __: _Statement) -> str:
-    return ";"
-
-
-_TABLE: dict[str, _Emit] = {
+_TABLE: dict[str, Callable[[_Instruction, _Statement], str]] = {
     **{"ld": _load, "st": _store, "atom": _atomic, "red": _atomic, "fence": _fence, "membar": _fence},
     **{"bar": _barrier, "barrier": _barrier, "mapa": _map_shared, "cvta": _convert_address, "mov": _move},
-    **{"setp": _compare, "selp": _select, "createpolicy": _policy},
-    **{"prefetch": _nothing, "prefetchu": _nothing},
-    **dict.fromkeys({name.partition(".")[0] for name in (*_BINARY, *_UNARY)}, _arithmetic),
-    "nanosleep": lambda instruction, statement: "::__nanosleep(0);",
+    **{"setp": _compare, "selp": _select},
+    **dict.fromkeys((name.partition(".")[0] for name in _FORMULAS), _arithmetic),
+    **dict.fromkeys(("prefetch", "prefetchu"), lambda _, __: ";"),
+    # There are no caches, so a policy for them is any number.
+    "createpolicy": lambda instruction, statement: statement.put(instruction.operands[0], "uint64_t{0}"),
+    "nanosleep": lambda _, __: "::__nanosleep(0);",
 }
 
 
@@ -304,7 +292,7 @@ def translate_asm(source: SourceText, opening: int, closing: int) -> str:
     text = "".join(_STRING.findall(template)).replace("\\n", "\n").replace("\\t", " ").replace('\\"', '"')
     operands: list[str] = []
     for section in others:
-        for written in split_at(",", section, section):
+        for written in split_at(",", section):
             found = _OPERAND.fullmatch(written)
             if written and not found:
                 raise source.error(opening, f"cannot read the operand {written} of this asm statement")
@@ -345,6 +333,6 @@ def _emit(written: str, statement: _Statement) -> str:
     name, *modifiers = opcode.split(".")
     if name not in _TABLE:
         raise _UnknownError(name)
-    parts = tuple(split_at(",", operands, operands)) if operands else ()
+    parts = tuple(split_at(",", operands)) if operands else ()
     code = _TABLE[name](_Instruction(name, tuple(modifiers), parts), statement)
     return f"if ({'!' if negated else ''}{statement.place(predicate)}) {code}" if predicate else code

@@ -24,8 +24,9 @@ lanes call ``emu::part``.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from bfsbench.emulator.ptx import ASM, translate_asm
@@ -83,9 +84,12 @@ def functions_with_loops(texts: Iterable[SourceText]) -> set[str]:
     return found
 
 
-def unroll(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
-    """Yields edits that divide the loops that nvcc unrolls. ``with_loops`` has the names of functions with
-    loops. A loop that calls one of them is not divided."""
+def divide_loops(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
+    """Yields edits that divide the loops that nvcc unrolls. Other edits call ``emu::part`` where a function
+    returns a constant from inside a loop.
+
+    ``with_loops`` has the names of functions with loops. A loop that calls one of them is not divided.
+    """
     constant = set(_CONSTANT_ARRAY.findall(source.statements))
     for match in _FOR.finditer(source.statements):
         closing = source.closing(match.end() - 1)
@@ -97,21 +101,15 @@ def unroll(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
             continue
         head = source.code[match.end() : closing]
         parts = _FOURS if _MORE_THAN_COMPUTES.search(body) else _SIXTEENS
-        if divided := _divided(split_at(";", head, head), constant, *parts):
+        if divided := _divided(split_at(";", head), constant, *parts):
             yield Edit(match.start(), closing + 1, divided[0])
             yield Edit(end, end, divided[1])
-
-
-def part(source: SourceText) -> Iterator[Edit]:
-    """Yields edits that insert a call of ``emu::part`` where a function returns a constant from inside a
-    loop."""
-    found: set[int] = set()
+    returns = {}  # by position, because a return in an inner loop is found in the outer loop too
     for match in _LOOP.finditer(source.statements):
-        body = source.closing(match.end() - 1) + 1
-        for left in _CONSTANT_RETURN.finditer(source.statements, body, _end_of_statement(source, body)):
-            if left.start() not in found:
-                found.add(left.start())
-                yield Edit(left.start(), left.end(), f"{{ ::emu::part(); {left.group()} }}")
+        start = source.closing(match.end() - 1) + 1
+        for left in _CONSTANT_RETURN.finditer(source.statements, start, _end_of_statement(source, start)):
+            returns[left.start()] = Edit(left.start(), left.end(), f"{{ ::emu::part(); {left.group()} }}")
+    yield from returns.values()
 
 
 def _divided(head: list[str], constant: set[str], parts: int, bits: str) -> tuple[str, str] | None:
@@ -169,7 +167,7 @@ _LAUNCH = re.compile(r"([A-Za-z_][\w:]*(?:\s*<[^<>;{}]*>)?)\s*<<<")
 _LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
 _TYPE_BEFORE = re.compile(r"\s*((?:[A-Za-z_]\w*(?:::\w+)*\s+)+)")
 """Finds the type of a shared variable before the word ``__shared__``, as in ``int __shared__ s[4];``."""
-SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
+_SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
 _END_OR_BRACE = re.compile(r"[;{]")
 _RESTRICT = re.compile(r"\b__restrict(?:__)?\b")
 _ALIGNMENT = re.compile(
@@ -193,7 +191,8 @@ class Translation:
     launches_kernels: bool = False
     volatile: bool = False
     """True if threads may poll memory in loops without calls."""
-    shared_variables: int = 0
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    """Numbers that make names unique."""
     with_loops: set[str] | None = None
     """Functions that an unrolled loop must not call. None if no loop is to be unrolled."""
 
@@ -238,14 +237,22 @@ def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]
     for kernel in kernels:
         result.kernels.setdefault(kernel.name, kernel)
     result.volatile |= re.search(r"\bvolatile\b", source.mask) is not None
+
+    def owner(position: int) -> str:
+        if source.mask.count("{", 0, position) <= source.mask.count("}", 0, position):
+            raise source.error(position, "declare __shared__ variables inside a function")
+        inside = (kernel.name for kernel in kernels if position in kernel.body)
+        return f"::emu_kernels::{next(inside, _FUNCTIONS)}"
+
     edits = [
         *_define_kernels(kernels),
         *_expand_includes(source, result, including),
-        *_rewrite_shared(source, kernels, result),
+        *rewrite_shared(source, result.numbers, owner),
         *_rewrite_launches(source, result),
-        *_rewrite_asm(source),
-        *_rewrite_loops(source, result),
+        *rewrite_asm(source),
     ]
+    if result.with_loops is not None:
+        edits += divide_loops(source, result.with_loops)
     return f"#line 1 {quoted(path)}\n{source.edited(edits)}\n"
 
 
@@ -298,13 +305,8 @@ def _rewrite_launches(source: SourceText, result: Translation) -> Iterator[Edit]
         yield Edit(match.start(), close + 1, f"{call}, {arguments})" if arguments else f"{call})")
 
 
-def _rewrite_loops(source: SourceText, result: Translation) -> Iterator[Edit]:
-    if result.with_loops is not None:
-        yield from unroll(source, result.with_loops)
-        yield from part(source)
-
-
-def _rewrite_asm(source: SourceText) -> Iterator[Edit]:
+def rewrite_asm(source: SourceText) -> Iterator[Edit]:
+    """Yields edits that replace inline PTX. Raises ToolchainError if a statement cannot be read."""
     for match in ASM.finditer(source.mask):
         if source.statements[match.start()] == " ":
             raise source.error(match.start(), "inline PTX in a macro is not supported")
@@ -313,38 +315,38 @@ def _rewrite_asm(source: SourceText) -> Iterator[Edit]:
         yield Edit(match.start(), closing + 1, translate_asm(source, opening, closing))
 
 
-def _rewrite_shared(
-    source: SourceText, kernels: list[KernelDefinition], result: Translation
+def rewrite_shared(
+    source: SourceText,
+    numbers: Iterator[int],
+    owner: Callable[[int], str],
+    at_file_scope: Callable[[int], bool] = lambda _: False,
 ) -> Iterator[Edit]:
-    for match in SHARED.finditer(source.mask):
-        end = end_of_declaration(source, match.end())
-        before = source.mask[: match.start()]
-        if end < 0 or before.count("{") <= before.count("}"):
-            raise source.error(match.start(), "declare __shared__ variables inside a function")
-        result.shared_variables += 1
-        owner = next((kernel.name for kernel in kernels if match.start() in kernel.body), _FUNCTIONS)
-        start = start_of_declaration(source, match.start())
+    """Yields edits that replace the declarations of shared variables.
+
+    ``numbers`` makes the names of helper types unique. ``owner`` returns the name of the ``emu::Kernel`` to
+    which the variables at a position belong. Raises ToolchainError if a declaration cannot be read.
+    """
+    for match in _SHARED.finditer(source.mask):
+        place = owner(match.start())
+        end = match.end()
+        while (found := _END_OR_BRACE.search(source.mask, end)) and found.group() == "{":  # of a struct
+            end = source.closing(found.start())
+        head = max(source.statements.rfind(mark, 0, match.start()) for mark in ";{}") + 1
+        before = _TYPE_BEFORE.fullmatch(source.statements, head, match.start())
+        start = before.start(1) if before else match.start()
+        rest = source.code[match.end() : found.start()] if found else ""
+        words = source.code[start : match.end()]
         qualifiers = " ".join(word for word in ("volatile", "const") if word in match.group())
-        declaration = f"{source.code[start : match.start()]}{qualifiers} {source.code[match.end() : end]}"
-        place = f"::emu_kernels::{owner}"
-        replacement = declare_shared(declaration, "extern" in match.group(), place, result.shared_variables)
-        if replacement is None:
+        declaration = re.sub(
+            r"\b(?:extern|static)\b", "", f"{source.code[start : match.start()]}{qualifiers} {rest}"
+        )
+        dynamic = re.search(r"\bextern\b", words) is not None
+        replacement = _declare_shared(
+            declaration, dynamic, place, next(numbers), at_file_scope=at_file_scope(match.start())
+        )
+        if found is None or replacement is None:
             raise source.error(match.start(), "cannot read this __shared__ declaration")
-        yield Edit(start, end + 1, replacement)
-
-
-def start_of_declaration(source: SourceText, position: int) -> int:
-    head = max(source.statements.rfind(mark, 0, position) for mark in ";{}") + 1
-    found = _TYPE_BEFORE.fullmatch(source.statements, head, position)
-    return found.start(1) if found else position
-
-
-def end_of_declaration(source: SourceText, position: int) -> int:
-    """Returns the position of the semicolon after a declaration, which may define a struct. Returns -1 if
-    there is none."""
-    while (found := _END_OR_BRACE.search(source.mask, position)) and found.group() == "{":
-        position = source.closing(found.start())
-    return found.start() if found else -1
+        yield Edit(start, found.start() + 1, replacement)
 
 
 def angles_as_brackets(declaration: str) -> str:
@@ -357,8 +359,8 @@ def angles_as_brackets(declaration: str) -> str:
     return "".join(mask)
 
 
-def declare_shared(
-    declaration: str, dynamic: bool, owner: str, number: int, *, at_file_scope: bool = False
+def _declare_shared(
+    declaration: str, dynamic: bool, owner: str, number: int, *, at_file_scope: bool
 ) -> str | None:
     """Returns C++ code for the declaration of shared variables, or None if it cannot be read.
 

@@ -11,20 +11,18 @@ stay unchanged. In all other code:
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
-from bfsbench.emulator.ptx import ASM, translate_asm
 from bfsbench.emulator.translate import (
-    SHARED,
     angles_as_brackets,
-    declare_shared,
-    end_of_declaration,
+    divide_loops,
     functions_with_loops,
-    part,
-    start_of_declaration,
-    unroll,
+    rewrite_asm,
+    rewrite_shared,
 )
+from bfsbench.kernels.signature import parameter as read_parameter
 from bfsbench.kernels.source import Edit, KernelDefinition, SourceText, kernels_of, split_at
 from bfsbench.support.errors import ToolchainError
 
@@ -40,13 +38,6 @@ _SCOPE = re.compile(
 )
 _TEMPLATE = re.compile(r"\btemplate\s*<")
 _POINTER_NAME = re.compile(r"\(\s*[*&]+\s*(\w+)\s*\)")
-_LAST_NAME = re.compile(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)$")
-_TYPE_WORDS = frozenset(
-    (
-        *("int", "unsigned", "signed", "char", "short", "long", "float", "double"),
-        *("bool", "void", "size_t", "const", "auto"),
-    )
-)
 _PARAMETER_NAME = re.compile(r"(\.\.\.)?\s*([A-Za-z_]\w*)?\s*$")
 _NOINLINE = re.compile(r"(?<!\()\b__noinline__\b(?!\))")
 _BUILT_INS = {
@@ -122,19 +113,28 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
     source = Preprocessed(path, preprocessed)
     source.replace(list(_built_in(source)))
     kernels = [kernel for kernel in kernels_of(source) if kernel.body.stop]
+    bodies = _function_bodies(source)
+
+    def owner(position: int) -> str:
+        inside = (number for number, kernel in enumerate(kernels) if position in kernel.body)
+        number = next(inside, None)
+        return "::emu::device_functions" if number is None else f"::emu::KernelOf<emu_kernel_{number}>::value"
+
+    def at_file_scope(position: int) -> bool:
+        return not any(position in body for body in bodies)
+
     edits = [
         *(edit for number, kernel in enumerate(kernels) for edit in _prologue(source, kernel, number)),
-        *_shared(source, kernels),
+        *rewrite_shared(source, count(), owner, at_file_scope),
         *_launches(source),
-        *_asm(source),
+        *rewrite_asm(source),
         *(
             Edit(match.start(), match.end(), "__attribute__((noinline))")
             for match in _NOINLINE.finditer(source.statements)
         ),
     ]
     if unrolls:
-        edits += unroll(source, functions_with_loops([source]))
-        edits += part(source)
+        edits += divide_loops(source, functions_with_loops([source]))
     return source.edited(edits), _VOLATILE.search(source.statements) is not None
 
 
@@ -150,13 +150,6 @@ def _built_in(source: Preprocessed) -> Iterator[Edit]:
             yield Edit(match.start(), match.end(), f"(::emu::{_BUILT_INS[match.group()]}())")
 
 
-def _asm(source: Preprocessed) -> Iterator[Edit]:
-    for match in ASM.finditer(source.statements):
-        opening = match.end() - 1
-        closing = source.closing(opening)
-        yield Edit(match.start(), closing + 1, translate_asm(source, opening, closing))
-
-
 def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> Iterator[Edit]:
     """Yields edits that add the first statement of a kernel, and that name its unnamed parameters. The
     statement asks whether the kernel is to be launched."""
@@ -170,8 +163,9 @@ def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> It
         declared = parameter.partition("=")[0].rstrip() if "=" in parameter else parameter
         start = source.code.index(parameter, position)
         position = start + len(parameter)
-        name = _parameter_name(declared)
-        if name is None:
+        pointer = _POINTER_NAME.search(declared)
+        name = pointer.group(1) if pointer else read_parameter(declared).name
+        if not name:
             name = f"emu_parameter_{i}"
             yield Edit(start + len(declared), start + len(declared), f" {name}")
         pack = "..." if "..." in declared else ""
@@ -188,19 +182,6 @@ def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> It
         f" struct {tag} {{}}; if (::emu::launching()) "
         f"return ::emu::launch_self<{tag}, {itself}>({arguments}); ",
     )
-
-
-def _parameter_name(declared: str) -> str | None:
-    """Returns the name in the declaration of a parameter, or None if it has no name."""
-    if found := _POINTER_NAME.search(declared):
-        return found.group(1)
-    found = _LAST_NAME.search(declared)
-    before = declared[: found.start()].strip() if found else ""
-    if not found or not before or found.group(1) in _TYPE_WORDS:
-        return None
-    qualifiers = re.sub(r"\b(?:const|volatile|struct|class|typename|unsigned|signed)\b", "", before).strip()
-    alone = not qualifiers and not re.search(r"\b(?:unsigned|signed)\b", before)
-    return None if alone or before.endswith("::") else found.group(1)
 
 
 def _template_arguments(head: str) -> str:
@@ -280,47 +261,21 @@ def _opening(mask: str, position: int) -> int | None:
     return None
 
 
-def _shared(source: Preprocessed, kernels: Sequence[KernelDefinition]) -> Iterator[Edit]:
-    inside = _function_bodies(source)
-    for number, match in enumerate(SHARED.finditer(source.statements)):
-        end = end_of_declaration(source, match.end())
-        owner = "::emu::device_functions"
-        for index, kernel in enumerate(kernels):
-            if match.start() in kernel.body:
-                owner = f"::emu::KernelOf<emu_kernel_{index}>::value"
-        start = start_of_declaration(source, match.start())
-        qualifiers = " ".join(word for word in ("volatile", "const") if word in match.group())
-        declaration = f"{source.code[start : match.start()]}{qualifiers} {source.code[match.end() : end]}"
-        dynamic = "extern" in match.group() or re.search(
-            r"\bextern\b", source.statements[start : match.start()]
-        )
-        declaration = re.sub(r"\b(?:extern|static)\b", "", declaration)
-        at_file_scope = not any(match.start() in body for body in inside)
-        replacement = declare_shared(declaration, bool(dynamic), owner, number, at_file_scope=at_file_scope)
-        if replacement is None or end < 0:
-            raise source.error(match.start(), "cannot read this __shared__ declaration")
-        yield Edit(start, end + 1, replacement)
-
-
 def _function_bodies(source: Preprocessed) -> list[range]:
     """Returns the outermost blocks of braces that are function bodies. Blocks of namespaces, classes and
     linkage specifications do not count."""
     bodies: list[range] = []
-    scopes: list[int | None] = []  # of open blocks: begin of a function body, -1 for a scope
+    blocks: list[tuple[int, bool]] = []  # the open blocks: where each begins, and whether it is a scope
     depth = 0
     for match in _BRACES.finditer(source.statements):
         if match.group() == "{":
             head = source.statements[max(0, match.start() - 400) : match.start()]
-            scope = _SCOPE.search(head[max(head.rfind(mark) for mark in ";{}") + 1 :].rstrip())
-            body = not scope and depth == 0
-            scopes.append(match.start() if body else None)
-            depth += not scope
-            if scope:
-                scopes[-1] = -1
-        elif scopes:
-            start = scopes.pop()
-            if start != -1:
-                depth -= 1
-            if start is not None and start >= 0:
+            head = head[max(head.rfind(mark) for mark in ";{}") + 1 :].rstrip()
+            blocks.append((match.start(), _SCOPE.search(head) is not None))
+            depth += not blocks[-1][1]
+        elif blocks:
+            start, is_scope = blocks.pop()
+            depth -= not is_scope
+            if not is_scope and depth == 0:
                 bodies.append(range(start, match.start()))
     return bodies

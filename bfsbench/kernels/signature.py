@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bfsbench.kernels.source import KernelDefinition, kernels_of, split_at_commas, texts
+from bfsbench.kernels.source import KernelDefinition, kernels_of, split_at, texts
 from bfsbench.support.errors import LaunchError
 
 
@@ -127,7 +127,9 @@ class Parameter:
         return self.type[:-1].strip() if self.type.endswith("*") else None
 
 
-_QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|__restrict__|__restrict|__grid_constant__)\b|\bstd::")
+_QUALIFIERS = re.compile(
+    r"\b(?:const|volatile|struct|class|typename|__restrict__|__restrict|__grid_constant__)\b|\bstd::"
+)
 _PARAMETER = re.compile(r"(?P<type>.*?[\s*&])(?P<name>[A-Za-z_]\w*)?\s*(?P<array>\[[^\]]*\])?$", re.DOTALL)
 
 
@@ -269,7 +271,7 @@ def parameters(text: str, macros: Mapping[str, str]) -> tuple[Parameter, ...]:
     """Returns the parameters in the text between a declaration's brackets. Macros without parameters are
     expanded."""
     expanded = re.sub(r"[A-Za-z_]\w*", lambda word: macros.get(word.group(), word.group()), text)
-    return tuple(parameter(one) for one in split_at_commas(expanded) if one and one != "void")
+    return tuple(parameter(one) for one in split_at(",", expanded) if one and one != "void")
 
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)

@@ -113,22 +113,20 @@ def _blank_literal(match: re.Match[str]) -> str:
     return found[0] + " " * (len(found) - 2) + found[-1]
 
 
-def split_at(mark: str, text: str, mask: str) -> list[str]:
-    """Split a text at each character ``mark`` outside brackets. Returns the parts, stripped. ``mask`` is the
-    text with blanks for literals. The function looks for brackets and marks in it."""
+def split_at(mark: str, text: str, mask: str | None = None) -> list[str]:
+    """Split a text at each character ``mark`` outside brackets. Returns the parts, stripped.
+
+    The function looks for brackets and marks in ``mask``, by default in the text itself. A mask is a text of
+    equal length, such as the text with blanks for literals.
+    """
     parts, depth = [""], 0
-    for character, masked in zip(text, mask, strict=True):
+    for character, masked in zip(text, mask or text, strict=True):
         depth += (masked in "([{") - (masked in ")]}")
         if masked == mark and depth == 0:
             parts.append("")
         else:
             parts[-1] += character
     return [part.strip() for part in parts]
-
-
-def split_at_commas(text: str) -> list[str]:
-    """Returns the parts of a text between commas outside brackets."""
-    return split_at(",", text, text)
 
 
 @dataclass(frozen=True)

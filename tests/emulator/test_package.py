@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bfsbench.emulator
-from bfsbench.emulator import Emulator, Hardware, diagnose
+from bfsbench.emulator import Emulator, Hardware
 from bfsbench.support.errors import DeviceOutOfMemoryError, LaunchError
 from tests.emulator.conftest import KERNELS
 
@@ -59,13 +59,6 @@ def test_headers_are_found_where_it_is_told(tmp_path: Path) -> None:
         out = device.signal()
         device.module(source, {}).kernel("get").bind(out, block=1)(1)
         assert out.read() == 5
-
-
-def test_warnings_name_lines_of_the_source(tmp_path: Path) -> None:
-    source = tmp_path / "narrow.cu"
-    source.write_text('extern "C" __global__ void narrow(int* out, long long n) {\n    *out = n;\n}\n')
-    assert f"{source}:2" in diagnose(source, {}, ["-Wconversion"])
-    assert diagnose(VECTORS, {}, ["-Wconversion", "-Wno-sign-conversion"]) == ""
 
 
 def test_it_imports_nothing_of_what_is_built_upon_it() -> None:

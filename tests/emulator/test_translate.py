@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from bfsbench.emulator import Count, Emulator, library
 from bfsbench.emulator.library import BLOCK, without_idle_blocks
 from bfsbench.emulator.translate import translate
-from bfsbench.kernels.source import SourceText, split_at_commas
+from bfsbench.kernels.source import SourceText, split_at
 from bfsbench.support.errors import LaunchError, ToolchainError
 from tests.emulator.conftest import KERNELS
 
@@ -179,9 +179,9 @@ def test_missing_source(tmp_path: Path) -> None:
 
 @given(st.lists(st.text("ab+<> ", max_size=4).map(str.strip), min_size=1, max_size=5))
 def test_commas_split_at_the_top_level_only(parts: list[str]) -> None:
-    assert split_at_commas(", ".join(parts)) == parts
+    assert split_at(",", ", ".join(parts)) == parts
     nested = [f"f({part}, 1)" for part in parts]
-    assert split_at_commas(",".join(nested)) == nested
+    assert split_at(",", ",".join(nested)) == nested
 
 
 @given(

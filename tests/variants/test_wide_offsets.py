@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from bfsbench.backends.cpu import CpuDevice
-from bfsbench.emulator import Buffer, diagnose
+from bfsbench.emulator import Buffer
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
 from bfsbench.programs.check import GuardedArrays
@@ -21,6 +21,7 @@ from bfsbench.variants.adaptive import Adaptive
 from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
 from bfsbench.variants.prepared_rows import RECORD
 from bfsbench.variants.reorder import Reorder
+from tests.conversions import diagnose
 from tests.parameters import one_in
 from tests.shapes import SHAPES, SOURCES, edge_list, with_wide_offsets
 from tests.variants.searching import levels_of
