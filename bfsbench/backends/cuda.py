@@ -20,8 +20,9 @@ import numpy.typing as npt
 
 from bfsbench.backends.base import Argument, Define, Event, Launch, Limits
 from bfsbench.backends.cuda_driver import (
+    LIMITS,
+    MAX_REGISTERS_PER_MULTIPROCESSOR,
     Binary,
-    DeviceAttribute,
     Driver,
     Function,
     FunctionAttribute,
@@ -181,48 +182,48 @@ class CudaSignal:
 _PORTABLE_CLUSTER = 8
 
 
+@dataclass
 class CudaKernel:
     """One function of a module. Implements :class:`bfsbench.backends.base.Kernel`."""
 
-    def __init__(self, binary: Binary, name: str, device: CudaDevice, signature: Signature) -> None:
-        self._binary = binary
-        self._name = name
-        self._device = device
-        self._signature = signature
+    binary: Binary
+    name: str
+    device: CudaDevice
+    signature: Signature
 
     def bind(
         self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
     ) -> Launch:
         function = self._configured(block, shared)
-        arguments = tuple(self._signature.arrange(positional, named, scalars))
+        arguments = tuple(self.signature.arrange(positional, named, scalars))
         open_ones = scalars if isinstance(scalars, int) else len(scalars)
         return function.bind(block, shared, packed(arguments, open_ones), open_ones, arguments)
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
-        function, limits = self._configured(block, shared), self._device.limits
+        function, limits = self._configured(block, shared), self.device.limits
         clusters = limits.blocks_per_cluster > 1
         cluster = function.attribute(FunctionAttribute.REQUIRED_CLUSTER_WIDTH) if clusters else 0
-        if cluster > 1 and self._binary.cubin is not None:
-            found = resident_clusters(self._binary.cubin, self._name, cluster, block, shared)
+        if cluster > 1 and self.binary.cubin is not None:
+            found = resident_clusters(self.binary.cubin, self.name, cluster, block, shared)
             if found is not None:
                 return found * cluster
-        registers = self._device.driver.attribute(DeviceAttribute.MAX_REGISTERS_PER_MULTIPROCESSOR)
+        registers = self.device.driver.attribute(MAX_REGISTERS_PER_MULTIPROCESSOR)
         return _occupancy(function, block, shared, limits, registers) * limits.num_multiprocessors
 
     def _configured(self, block: int, shared: int) -> Function:
-        function, of = self._binary.function(self._name), FunctionAttribute
-        limits = self._device.limits
+        function, of = self.binary.function(self.name), FunctionAttribute
+        limits = self.device.limits
         if limits.blocks_per_cluster > _PORTABLE_CLUSTER:
             function.set_attribute(of.NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
         most, static = function.attribute(of.MAX_THREADS_PER_BLOCK), function.attribute(of.SHARED_SIZE_BYTES)
         if block > most:
             raise LaunchError(
-                f"{self._name}: {block} threads a block, but its {function.attribute(of.NUM_REGS)} "
+                f"{self.name}: {block} threads a block, but its {function.attribute(of.NUM_REGS)} "
                 f"registers a thread allow {most}"
             )
         if static + shared > limits.shared_memory_per_block_optin:
             raise LaunchError(
-                f"{self._name}: {static + shared} bytes of shared memory a block, "
+                f"{self.name}: {static + shared} bytes of shared memory a block, "
                 f"but the device has {limits.shared_memory_per_block_optin}"
             )
         if shared > limits.shared_memory_per_block - static:
@@ -230,21 +231,19 @@ class CudaKernel:
         return function
 
 
+@dataclass
 class CudaModule:
     """A compiled ``.cu`` file. Implements :class:`bfsbench.backends.base.Module`."""
 
-    def __init__(
-        self, binary: Binary, name: str, device: CudaDevice, signatures: Mapping[str, Signature]
-    ) -> None:
-        self._binary = binary
-        self._name = name
-        self._device = device
-        self._signatures = signatures
+    binary: Binary
+    name: str
+    device: CudaDevice
+    signatures: Mapping[str, Signature]
 
     def kernel(self, name: str) -> CudaKernel:
-        if name not in self._signatures:
-            raise ToolchainError(f"{self._name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
-        return CudaKernel(self._binary, name, self._device, self._signatures[name])
+        if name not in self.signatures:
+            raise ToolchainError(f"{self.name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
+        return CudaKernel(self.binary, name, self.device, self.signatures[name])
 
 
 class CudaDevice:
@@ -258,7 +257,11 @@ class CudaDevice:
             name = driver.identity.name
             driver.close()
             raise UsageError(f"{name} has {reason}: use --backend cpu")
-        self.limits = _limits(driver)
+        self.limits = Limits(
+            memory=driver.identity.memory,
+            blocks_per_cluster=_blocks_per_cluster(driver.identity.compute_capability),
+            **{name: driver.attribute(number) for name, number in LIMITS.items()},
+        )
         self.compile_ms = 0.0
         self._modules: dict[tuple[object, ...], CudaModule] = {}
         self._telemetry = Telemetry(driver.identity.pci_bus_id)
@@ -327,25 +330,6 @@ class CudaDevice:
     def close(self) -> None:
         self._modules.clear()
         self.driver.close()
-
-
-def _limits(driver: Driver) -> Limits:
-    get, of = driver.attribute, DeviceAttribute
-    return Limits(
-        warp_size=get(of.WARP_SIZE),
-        max_threads_per_block=get(of.MAX_THREADS_PER_BLOCK),
-        max_grid=get(of.MAX_GRID_DIM_X),
-        num_multiprocessors=get(of.MULTIPROCESSOR_COUNT),
-        max_threads_per_multiprocessor=get(of.MAX_THREADS_PER_MULTIPROCESSOR),
-        shared_memory_per_block=get(of.MAX_SHARED_MEMORY_PER_BLOCK),
-        shared_memory_per_block_optin=get(of.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
-        shared_memory_per_multiprocessor=get(of.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
-        memory=driver.identity.memory,
-        max_blocks_per_multiprocessor=get(of.MAX_BLOCKS_PER_MULTIPROCESSOR),
-        reserved_shared_memory=get(of.RESERVED_SHARED_MEMORY_PER_BLOCK),
-        blocks_per_cluster=_blocks_per_cluster(driver.identity.compute_capability),
-        l2_cache=get(of.L2_CACHE_SIZE),
-    )
 
 
 def _blocks_per_cluster(compute_capability: tuple[int, int]) -> int:

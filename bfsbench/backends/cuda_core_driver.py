@@ -31,10 +31,13 @@ from cuda.pathfinder import (
 from bfsbench.backends.base import Argument, Define, Event, Launch
 from bfsbench.backends.cuda import LaunchConfig
 from bfsbench.backends.cuda_driver import (
+    COMPUTE_CAPABILITY_MAJOR,
+    COMPUTE_CAPABILITY_MINOR,
     PENDING_CHILDREN,
-    DeviceAttribute,
+    Binary,
     FunctionAttribute,
     Identity,
+    Mirror,
     device_error,
 )
 from bfsbench.kernels import source_files
@@ -156,45 +159,6 @@ def _checked(returned: tuple[Any, ...]) -> Any:
     return returned[1] if len(returned) > 1 else None
 
 
-class CoreLaunch:
-    """A prepared asynchronous call of a kernel. The method ``launch`` is a
-    :class:`bfsbench.backends.base.Launch`.
-
-    It is a method because Python calls methods faster than objects. The parameters are in one buffer that the
-    driver copies at each launch. Only the last ints change.
-    """
-
-    def __init__(
-        self,
-        library: ctypes.CDLL,
-        function: Any,
-        config: LaunchConfig,
-        arguments: bytes,
-        scalars: int,
-        keep_alive: tuple[Argument, ...],
-    ) -> None:
-        self._keep_alive = keep_alive
-        self._launch = library.cuLaunchKernelEx
-        self._function = ctypes.c_void_p(int(function))
-        self._config = config
-        self._config_at = ctypes.byref(config)
-        fixed = len(arguments)
-        self._parameters = ctypes.create_string_buffer(arguments, max(1, fixed + 4 * scalars))
-        self._open: Any = (ctypes.c_int * scalars).from_buffer(self._parameters, fixed)
-        self._size = ctypes.c_size_t(fixed + 4 * scalars)
-        parameters, size = ctypes.addressof(self._parameters), ctypes.addressof(self._size)
-        self._settings = (ctypes.c_void_p * 5)(_BUFFER_POINTER, parameters, _BUFFER_SIZE, size, None)
-        self._extra = ctypes.byref(self._settings)
-
-    def launch(self, blocks: int, *scalars: int) -> None:
-        if scalars:
-            self._open[:] = scalars
-        self._config.grid_dim_x = blocks
-        status = self._launch(self._config_at, self._function, None, self._extra)
-        if status:
-            raise _error(cuda.CUresult(status))
-
-
 class CoreFunction:
     """A kernel, called through ctypes and cuda-bindings. Implements
     :class:`bfsbench.backends.cuda_driver.Function`."""
@@ -213,23 +177,27 @@ class CoreFunction:
     def bind(
         self, block: int, shared: int, arguments: bytes, scalars: int, keep_alive: tuple[Argument, ...]
     ) -> Launch:
+        # The parameters are in one buffer that the driver copies at each launch. Only the last ints change.
+        fixed = len(arguments)
+        parameters = ctypes.create_string_buffer(arguments, max(1, fixed + 4 * scalars))
+        last: Any = (ctypes.c_int * scalars).from_buffer(parameters, fixed)
+        size = ctypes.c_size_t(fixed + 4 * scalars)
+        at, size_at = ctypes.addressof(parameters), ctypes.addressof(size)
+        extra = ctypes.byref((ctypes.c_void_p * 5)(_BUFFER_POINTER, at, _BUFFER_SIZE, size_at, None))
         config = LaunchConfig(1, 1, 1, block, 1, 1, shared, int(self._stream))
-        return CoreLaunch(self._library, self._function, config, arguments, scalars, keep_alive).launch
+        config_at, function = ctypes.byref(config), ctypes.c_void_p(int(self._function))
+        launch_kernel = self._library.cuLaunchKernelEx
 
+        def launch(blocks: int, *scalars: int) -> None:
+            if scalars:
+                last[:] = scalars
+            config.grid_dim_x = blocks
+            status = launch_kernel(config_at, function, None, extra)
+            if status:
+                raise _error(cuda.CUresult(status))
 
-class CoreBinary:
-    """A compiled file, loaded through cuda-bindings. Implements
-    :class:`bfsbench.backends.cuda_driver.Binary`. The driver unloads it with its context."""
-
-    def __init__(self, library: ctypes.CDLL, cubin: bytes, stream: Any) -> None:
-        self.cubin: bytes | None = cubin
-        self._library = library
-        self._module = _checked(cuda.cuModuleLoadData(cubin))
-        self._stream = stream
-
-    def function(self, name: str) -> CoreFunction:
-        found = _checked(cuda.cuModuleGetFunction(self._module, name.encode()))
-        return CoreFunction(self._library, found, self._stream)
+        launch.__dict__["keep_alive"] = (keep_alive, parameters, size)
+        return launch
 
 
 class _Memory:
@@ -240,25 +208,6 @@ class _Memory:
 
     def __int__(self) -> int:
         return self._address
-
-
-class CoreMirror:
-    """Pinned host memory that mirrors words on the device. Implements
-    :class:`bfsbench.backends.cuda_driver.Mirror`."""
-
-    def __init__(self, library: ctypes.CDLL, here: int, there: int, count: int, stream: Any) -> None:
-        pinned = (ctypes.c_int32 * count).from_address(here)
-        self.words: npt.NDArray[np.int32] = np.frombuffer(memoryview(pinned), np.int32)
-        self._copy = library.cuMemcpyDtoHAsync_v2
-        self._wait = library.cuStreamSynchronize
-        self._here, self._there = ctypes.c_void_p(here), ctypes.c_void_p(there)
-        self._bytes = ctypes.c_size_t(4 * count)
-        self._stream = ctypes.c_void_p(int(stream))
-
-    def update(self) -> None:
-        status = self._copy(self._here, self._there, self._bytes, self._stream) or self._wait(self._stream)
-        if status:
-            raise _error(cuda.CUresult(status))
 
 
 class CoreEvent:
@@ -312,34 +261,42 @@ class CoreDriver:
         self._arch = "sm_{}{}".format(*self.identity.compute_capability)
 
     def _read_identity(self, toolkit: str, driver: int) -> Identity:
-        of = DeviceAttribute
         name = _checked(cuda.cuDeviceGetName(_NAME_LENGTH, self._device))
         bus_id = _checked(cuda.cuDeviceGetPCIBusId(_NAME_LENGTH, self._device))
         return Identity(
             name=_text(name),
             pci_bus_id=_text(bus_id),
             compute_capability=(
-                self.attribute(of.COMPUTE_CAPABILITY_MAJOR),
-                self.attribute(of.COMPUTE_CAPABILITY_MINOR),
+                self.attribute(COMPUTE_CAPABILITY_MAJOR),
+                self.attribute(COMPUTE_CAPABILITY_MINOR),
             ),
             memory=int(_checked(cuda.cuDeviceTotalMem(self._device))),
             driver=driver,
             toolkit=toolkit,
         )
 
-    def attribute(self, which: DeviceAttribute) -> int:
-        asked = cuda.CUdevice_attribute(int(which))
+    def attribute(self, which: int) -> int:
+        asked = cuda.CUdevice_attribute(which)
         return int(_checked(cuda.cuDeviceGetAttribute(asked, self._device)))
 
     def allocate(self, size: int) -> _Memory:
         address = int(_checked(cuda.cuMemAlloc(size)))
         return self._owned(_Memory(address), cuda.cuMemFree, address)
 
-    def mirror(self, address: int, count: int) -> CoreMirror:
-        here = int(_checked(cuda.cuMemAllocHost(4 * count)))
-        mirror = CoreMirror(self._library, here, address, count, self._stream)
-        self._owned(mirror.words, cuda.cuMemFreeHost, here)
-        return mirror
+    def mirror(self, address: int, count: int) -> Mirror:
+        pinned = int(_checked(cuda.cuMemAllocHost(4 * count)))
+        memory = memoryview((ctypes.c_int32 * count).from_address(pinned))
+        words = self._owned(np.frombuffer(memory, np.int32), cuda.cuMemFreeHost, pinned)
+        copy, wait = self._library.cuMemcpyDtoHAsync_v2, self._library.cuStreamSynchronize
+        here, there, size = ctypes.c_void_p(pinned), ctypes.c_void_p(address), ctypes.c_size_t(4 * count)
+        stream = ctypes.c_void_p(int(self._stream))
+
+        def update() -> None:
+            status = copy(here, there, size, stream) or wait(stream)
+            if status:
+                raise _error(cuda.CUresult(status))
+
+        return Mirror(words, update)
 
     def fill_words(self, address: int, value: int, count: int) -> None:
         (status,) = cuda.cuMemsetD32Async(address, value, count, self._stream)
@@ -368,9 +325,15 @@ class CoreDriver:
 
     def load(
         self, source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
-    ) -> CoreBinary:
+    ) -> Binary:
         cubin = compile_source(source, defines, appended, self._arch, child_kernels=child_kernels)
-        return CoreBinary(self._library, cubin, self._stream)
+        module = _checked(cuda.cuModuleLoadData(cubin))  # the driver unloads it with its context
+
+        def function(name: str) -> CoreFunction:
+            found = _checked(cuda.cuModuleGetFunction(module, name.encode()))
+            return CoreFunction(self._library, found, self._stream)
+
+        return Binary(cubin, function)
 
     def close(self) -> None:
         if not self._closed:

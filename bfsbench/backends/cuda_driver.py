@@ -7,7 +7,7 @@ stream. All methods raise DeviceError or one of its subclasses if the driver fai
 energy and users of a GPU come from NVML, which needs no CUDA context.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -108,23 +108,23 @@ def device_error(message: str, *, out_of_memory: bool = False) -> DeviceError:
     return KernelError(text)
 
 
-class DeviceAttribute(IntEnum):
-    """Device attributes that this package reads, numbered as CUdevice_attribute in cuda.h."""
-
-    MAX_THREADS_PER_BLOCK = 1
-    MAX_GRID_DIM_X = 5
-    MAX_SHARED_MEMORY_PER_BLOCK = 8
-    WARP_SIZE = 10
-    MULTIPROCESSOR_COUNT = 16
-    L2_CACHE_SIZE = 38
-    MAX_THREADS_PER_MULTIPROCESSOR = 39
-    COMPUTE_CAPABILITY_MAJOR = 75
-    COMPUTE_CAPABILITY_MINOR = 76
-    MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81
-    MAX_REGISTERS_PER_MULTIPROCESSOR = 82
-    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
-    MAX_BLOCKS_PER_MULTIPROCESSOR = 106
-    RESERVED_SHARED_MEMORY_PER_BLOCK = 111
+LIMITS = {
+    "warp_size": 10,
+    "max_threads_per_block": 1,
+    "max_grid": 5,
+    "num_multiprocessors": 16,
+    "max_threads_per_multiprocessor": 39,
+    "shared_memory_per_block": 8,
+    "shared_memory_per_block_optin": 97,
+    "shared_memory_per_multiprocessor": 81,
+    "max_blocks_per_multiprocessor": 106,
+    "reserved_shared_memory": 111,
+    "l2_cache": 38,
+}
+"""The number in cuda.h, as CUdevice_attribute, of the attribute that gives a limit of
+:class:`bfsbench.backends.base.Limits`."""
+COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR, MAX_REGISTERS_PER_MULTIPROCESSOR = 75, 76, 82
+"""Numbers in cuda.h of other attributes that this package reads."""
 
 
 class FunctionAttribute(IntEnum):
@@ -158,22 +158,23 @@ class Function(Protocol):
         """
 
 
-class Binary(Protocol):
-    """A protocol for compiled ``.cu`` files that the driver has loaded."""
+@dataclass(frozen=True)
+class Binary:
+    """A compiled ``.cu`` file that the driver has loaded."""
 
     cubin: bytes | None
-    """The cubin from which it was loaded. None if that is not known."""
+    """The cubin from which the file was loaded. None if the driver has linked it."""
+    function: Callable[[str], Function]
+    """Returns the kernel with a given name."""
 
-    def function(self, name: str) -> Function: ...
 
-
-class Mirror(Protocol):
-    """A protocol for words in pinned host memory that mirror words on the device."""
+@dataclass(frozen=True)
+class Mirror:
+    """Words in pinned host memory that mirror words on the device."""
 
     words: npt.NDArray[np.int32]
-
-    def update(self) -> None:
-        """Wait for all work issued so far, then copy the words from the device."""
+    update: Callable[[], None]
+    """Waits for all work issued so far, then copies the words from the device."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,8 @@ class Driver(Protocol):
     """Its name in ``--backend`` and in rows."""
     identity: Identity
 
-    def attribute(self, which: DeviceAttribute) -> int: ...
+    def attribute(self, which: int) -> int:
+        """Returns the device attribute with a number of cuda.h."""
 
     def allocate(self, size: int) -> Any:
         """Returns ``size`` bytes of device memory as an object. ``int()`` of the object is their address. The

@@ -27,9 +27,10 @@ from pycuda.compiler import DynamicSourceModule, compile
 from bfsbench.backends.base import Argument, Define, Event, Launch
 from bfsbench.backends.cuda_driver import (
     PENDING_CHILDREN,
-    DeviceAttribute,
+    Binary,
     FunctionAttribute,
     Identity,
+    Mirror,
     device_error,
 )
 from bfsbench.support import storage
@@ -42,7 +43,7 @@ Compiled = tuple[Any, bytes | None]
 module."""
 
 
-def compile_source(source: Path, options: list[str], child_kernels: bool, appended: str = "") -> Compiled:
+def compile_source(source: Path, options: list[str], child_kernels: bool, appended: str) -> Compiled:
     """Compile a ``.cu`` file with the C++ code ``appended`` after it, and load it in the current context.
     Returns PyCUDA's module, and its cubin or None. Raises ToolchainError."""
     try:
@@ -108,42 +109,6 @@ def translated() -> Iterator[None]:
         raise _translated(error) from error
 
 
-class PycudaLaunch:
-    """A prepared asynchronous call of a kernel. The method ``launch`` is a
-    :class:`bfsbench.backends.base.Launch`.
-
-    It is a method because Python calls methods faster than objects.
-    """
-
-    def __init__(
-        self,
-        function: Any,
-        block: int,
-        shared: int,
-        arguments: bytes,
-        scalars: int,
-        stream: cuda.Stream,
-        keep_alive: tuple[Argument, ...],
-    ) -> None:
-        self._keep_alive = keep_alive
-        # This is the function below PyCUDA's prepared calls, which pack all arguments at each launch. Packing
-        # takes 2 of 5 us.
-        self._launch = function._launch_kernel
-        self._block = (block, 1, 1)
-        self._shared = shared
-        self._arguments = arguments
-        self._pack = struct.Struct("i" * scalars).pack
-        self._stream = stream
-
-    def launch(self, blocks: int, *scalars: int) -> None:
-        try:
-            self._launch(
-                (blocks, 1), self._block, self._arguments + self._pack(*scalars), self._shared, self._stream
-            )
-        except cuda.Error as error:
-            raise _translated(error) from error
-
-
 class PycudaFunction:
     """A kernel, called through PyCUDA. Implements :class:`bfsbench.backends.cuda_driver.Function`."""
 
@@ -162,40 +127,19 @@ class PycudaFunction:
     def bind(
         self, block: int, shared: int, arguments: bytes, scalars: int, keep_alive: tuple[Argument, ...]
     ) -> Launch:
-        stream = self._stream
-        return PycudaLaunch(self._function, block, shared, arguments, scalars, stream, keep_alive).launch
+        # This is the function below PyCUDA's prepared calls, which pack all arguments at each launch. Packing
+        # takes 2 of 5 us.
+        launch_kernel, stream = self._function._launch_kernel, self._stream
+        shape, pack = (block, 1, 1), struct.Struct("i" * scalars).pack
 
+        def launch(blocks: int, *scalars: int) -> None:
+            try:
+                launch_kernel((blocks, 1), shape, arguments + pack(*scalars), shared, stream)
+            except cuda.Error as error:
+                raise _translated(error) from error
 
-class PycudaBinary:
-    """A compiled file, loaded through PyCUDA. Implements :class:`bfsbench.backends.cuda_driver.Binary`. The
-    cubin is None if kernels of the file launch kernels."""
-
-    def __init__(self, module: Any, cubin: bytes | None, stream: cuda.Stream) -> None:
-        self._module = module
-        self.cubin = cubin
-        self._stream = stream
-
-    def function(self, name: str) -> PycudaFunction:
-        with translated():
-            return PycudaFunction(self._module.get_function(name), self._stream)
-
-
-class PycudaMirror:
-    """Pinned host memory that mirrors words on the device. Implements
-    :class:`bfsbench.backends.cuda_driver.Mirror`."""
-
-    def __init__(self, address: int, count: int, stream: cuda.Stream) -> None:
-        with translated():
-            self.words: npt.NDArray[np.int32] = cuda.pagelocked_empty(count, np.int32)
-        self._address = address
-        self._stream = stream
-
-    def update(self) -> None:
-        try:
-            cuda.memcpy_dtoh_async(self.words, self._address, self._stream)
-            self._stream.synchronize()
-        except cuda.Error as error:
-            raise _translated(error) from error
+        launch.__dict__["keep_alive"] = keep_alive
+        return launch
 
 
 class PycudaEvent:
@@ -246,16 +190,27 @@ class PycudaDriver:
             toolkit=".".join(map(str, cuda.get_version()[:2])),
         )
 
-    def attribute(self, which: DeviceAttribute) -> int:
+    def attribute(self, which: int) -> int:
         with translated():
-            return int(self._device.get_attribute(cuda.device_attribute(int(which))))
+            return int(self._device.get_attribute(cuda.device_attribute(which)))
 
     def allocate(self, size: int) -> Any:
         with translated():
             return cuda.mem_alloc(size)
 
-    def mirror(self, address: int, count: int) -> PycudaMirror:
-        return PycudaMirror(address, count, self._stream)
+    def mirror(self, address: int, count: int) -> Mirror:
+        stream = self._stream
+        with translated():
+            words: npt.NDArray[np.int32] = cuda.pagelocked_empty(count, np.int32)
+
+        def update() -> None:
+            try:
+                cuda.memcpy_dtoh_async(words, address, stream)
+                stream.synchronize()
+            except cuda.Error as error:
+                raise _translated(error) from error
+
+        return Mirror(words, update)
 
     def fill_words(self, address: int, value: int, count: int) -> None:
         try:
@@ -286,10 +241,15 @@ class PycudaDriver:
 
     def load(
         self, source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
-    ) -> PycudaBinary:
+    ) -> Binary:
         options = [*NVCC_OPTIONS, *(f"-D{name}={value}" for name, value in defines.items())]
         module, cubin = compile_source(source, options, child_kernels, appended)
-        return PycudaBinary(module, cubin, self._stream)
+
+        def function(name: str) -> PycudaFunction:
+            with translated():
+                return PycudaFunction(module.get_function(name), self._stream)
+
+        return Binary(cubin, function)
 
     def close(self) -> None:
         atexit.unregister(self.close)

@@ -215,22 +215,6 @@ def translate(
     return result
 
 
-def _define(kernel: KernelDefinition, declared: KernelDefinition) -> Edit:
-    """Returns the edit that adds the description of a kernel after its body, in the kernel's namespace. If
-    the preprocessor removes the kernel, the description is removed too.
-
-    Launch bounds and cluster size may come from an earlier declaration instead of the definition.
-    """
-    bounds = kernel.launch_bounds or declared.launch_bounds
-    cluster = kernel.cluster or declared.cluster or 1
-    most = f"::emu::first_of({bounds})" if bounds else "0"
-    return Edit(
-        *(kernel.body.stop + 1, kernel.body.stop + 1),
-        f' extern "C" EMU_API ::emu::Kernel* const emu_kernel_{kernel.name} = '
-        f"::emu::define<{kernel.name}>(::emu_kernels::{kernel.name}, {most}, dim3({cluster}));",
-    )
-
-
 def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]) -> str:
     source = SourceText(path)
     kernels = list(kernels_of(source))
@@ -253,10 +237,15 @@ def _translate_file(path: Path, result: Translation, including: tuple[Path, ...]
     ]
     if result.with_loops is not None:
         edits += divide_loops(source, result.with_loops)
-    return f"#line 1 {quoted(path)}\n{source.edited(edits)}\n"
+    return f"#line 1 {_quoted(path)}\n{source.edited(edits)}\n"
 
 
 def _define_kernels(kernels: Sequence[KernelDefinition]) -> Iterator[Edit]:
+    """Yields edits that add the description of each kernel with C linkage after its body, in the kernel's
+    namespace. If the preprocessor removes the kernel, it removes the description too.
+
+    Launch bounds and cluster size may come from an earlier declaration instead of the definition.
+    """
     declared: dict[str, KernelDefinition] = {}
     for kernel in kernels:
         if not kernel.body.stop:
@@ -264,10 +253,17 @@ def _define_kernels(kernels: Sequence[KernelDefinition]) -> Iterator[Edit]:
             continue
         before = declared.get(kernel.name, kernel)
         if kernel.c_linkage or before.c_linkage:
-            yield _define(kernel, before)
+            bounds = kernel.launch_bounds or before.launch_bounds
+            most = f"::emu::first_of({bounds})" if bounds else "0"
+            cluster = kernel.cluster or before.cluster or 1
+            yield Edit(
+                *(kernel.body.stop + 1, kernel.body.stop + 1),
+                f' extern "C" EMU_API ::emu::Kernel* const emu_kernel_{kernel.name} = '
+                f"::emu::define<{kernel.name}>(::emu_kernels::{kernel.name}, {most}, dim3({cluster}));",
+            )
 
 
-def quoted(path: Path) -> str:
+def _quoted(path: Path) -> str:
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -278,14 +274,14 @@ def _expand_includes(source: SourceText, result: Translation, including: tuple[P
     if headers:  # the preprocessor may have skipped a header with its #line directive
         for match in _BRANCH_END.finditer(source.code, headers[0][0].end()):
             yield Edit(
-                match.end(), match.end(), f"\n#line {source.line(match.end()) + 1} {quoted(source.path)}"
+                match.end(), match.end(), f"\n#line {source.line(match.end()) + 1} {_quoted(source.path)}"
             )
     for match, header in headers:
         inner = _translate_file(header, result, (*including, header))
         if _PRAGMA_ONCE.search(inner):
             guard = "EMU_ONCE_" + str(header).encode().hex()
             inner = f"#ifndef {guard}\n#define {guard}\n{_PRAGMA_ONCE.sub('', inner)}#endif\n"
-        back = f"#line {source.line(match.start()) + 1} {quoted(source.path)}"
+        back = f"#line {source.line(match.start()) + 1} {_quoted(source.path)}"
         yield Edit(match.start(), match.end(), inner + back)
 
 

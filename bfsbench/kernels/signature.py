@@ -65,21 +65,6 @@ def _address(value: Any) -> Any:
     return pointer.value if isinstance(pointer, ctypes.c_void_p) else pointer
 
 
-def assertions(owner: str, types: Mapping[str, CType], macros: Mapping[str, int | str]) -> str:
-    """Returns C++ code that compiles only if a kernel file's types and macros are as given. ``types`` has the
-    types by their names in kernels. Error messages name ``owner``."""
-    lines = [f'#line 1 "{owner}"']
-    for name, kind in types.items():
-        if isinstance(kind, np.dtype):
-            lines.append(_size(name, kind.itemsize, f"{owner}: {name}"))
-        else:
-            lines += _struct_assertions(owner, name, kind)
-    for name, value in macros.items():
-        if isinstance(value, int):
-            lines.append(_assertion(f"({name}) == {value}", f"{owner}: {name} is {value}"))
-    return "\n".join(lines) + "\n"
-
-
 def _assertion(condition: str, message: str) -> str:
     return f'static_assert({condition}, "{message}; kernels have it otherwise");'
 
@@ -267,13 +252,6 @@ def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     return given.itemsize == wanted.itemsize and (whole or given.kind == wanted.kind)
 
 
-def parameters(text: str, macros: Mapping[str, str]) -> tuple[Parameter, ...]:
-    """Returns the parameters in the text between a declaration's brackets. Macros without parameters are
-    expanded."""
-    expanded = re.sub(r"[A-Za-z_]\w*", lambda word: macros.get(word.group(), word.group()), text)
-    return tuple(parameter(one) for one in split_at(",", expanded) if one and one != "void")
-
-
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 """The definition of a macro without parameters."""
 
@@ -298,23 +276,35 @@ class Contract:
         """Returns C++ code to compile after the file. It does not compile if the file's types or macros
         differ."""
         words = {word for text in texts(source, include) for word in re.findall(r"\w+", text.mask)}
-        types = {name: known for name, known in self.types.items() if name in words}
         constants = {name: value for name, value in self.constants.items() if {*name.split("::")} <= words}
-        return assertions(self.owner, types, {**constants, **macros})
+        lines = [f'#line 1 "{self.owner}"']
+        for name, kind in self.types.items():
+            if name not in words:
+                continue
+            if isinstance(kind, np.dtype):
+                lines.append(_size(name, kind.itemsize, f"{self.owner}: {name}"))
+            else:
+                lines += _struct_assertions(self.owner, name, kind)
+        for name, value in {**constants, **macros}.items():
+            if isinstance(value, int):
+                lines.append(_assertion(f"({name}) == {value}", f"{self.owner}: {name} is {value}"))
+        return "\n".join(lines) + "\n"
 
     def signatures(self, source: Path, include: Sequence[Path]) -> dict[str, Signature]:
-        """Returns the signatures of the file's kernels, by kernel name."""
-        declared = declared_parameters(source, include).items()
-        return {name: Signature(source.name, name, parameters, self.types) for name, parameters in declared}
+        """Returns the signatures of all kernels that the file or its local headers declare, by kernel
+        name."""
+        kernels: list[KernelDefinition] = []
+        macros: dict[str, str] = {}
+        for text in texts(source, include):
+            kernels += kernels_of(text)
+            defined = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(text.code)}
+            macros = {**defined, **macros}  # macros defined before an #include apply in the header
 
+        def parameters(text: str) -> list[Parameter]:
+            expanded = re.sub(r"[A-Za-z_]\w*", lambda word: macros.get(word.group(), word.group()), text)
+            return [parameter(one) for one in split_at(",", expanded) if one and one != "void"]
 
-def declared_parameters(source: Path, include: Sequence[Path] = ()) -> dict[str, tuple[Parameter, ...]]:
-    """Returns the parameters of all kernels that a ``.cu`` file or its local headers declare, by kernel
-    name."""
-    kernels: list[KernelDefinition] = []
-    macros: dict[str, str] = {}
-    for text in texts(source, include):
-        kernels += kernels_of(text)
-        defined = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(text.code)}
-        macros = {**defined, **macros}  # macros defined before an #include apply in the header
-    return {kernel.name: parameters(kernel.parameters, macros) for kernel in reversed(kernels)}
+        return {
+            kernel.name: Signature(source.name, kernel.name, parameters(kernel.parameters), self.types)
+            for kernel in reversed(kernels)
+        }
