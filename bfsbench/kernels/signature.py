@@ -293,18 +293,22 @@ class Contract:
     def signatures(self, source: Path, include: Sequence[Path]) -> dict[str, Signature]:
         """Returns the signatures of all kernels that the file or its local headers declare, by kernel
         name."""
-        kernels: list[KernelDefinition] = []
-        macros: dict[str, str] = {}
-        for text in texts(source, include):
-            kernels += kernels_of(text)
-            defined = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(text.code)}
-            macros = {**defined, **macros}  # macros defined before an #include apply in the header
+        declared = declared_parameters(source, include).items()
+        return {name: Signature(source.name, name, parameters, self.types) for name, parameters in declared}
 
-        def parameters(text: str) -> list[Parameter]:
-            expanded = re.sub(r"[A-Za-z_]\w*", lambda word: macros.get(word.group(), word.group()), text)
-            return [parameter(one) for one in split_at(",", expanded) if one and one != "void"]
 
-        return {
-            kernel.name: Signature(source.name, kernel.name, parameters(kernel.parameters), self.types)
-            for kernel in reversed(kernels)
-        }
+def declared_parameters(source: Path, include: Sequence[Path] = ()) -> dict[str, list[Parameter]]:
+    """Returns the parameters of all kernels that a ``.cu`` file or its local headers declare, by kernel
+    name."""
+    kernels: list[KernelDefinition] = []
+    macros: dict[str, str] = {}
+    for text in texts(source, include):
+        kernels += kernels_of(text)
+        defined = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(text.code)}
+        macros = {**defined, **macros}  # macros defined before an #include apply in the header
+
+    def parameters(text: str) -> list[Parameter]:
+        expanded = re.sub(r"[A-Za-z_]\w*", lambda word: macros.get(word.group(), word.group()), text)
+        return [parameter(one) for one in split_at(",", expanded) if one and one != "void"]
+
+    return {kernel.name: parameters(kernel.parameters) for kernel in reversed(kernels)}
