@@ -8,12 +8,13 @@ import tarfile
 import zipfile
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
+from bfsbench.graphs.catalogue import FORMATS_BY_SUFFIX
 from bfsbench.support.errors import InputError
 
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile)
@@ -59,25 +60,25 @@ class Source:
 
 
 @contextmanager
-def open_source(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
+def open_source(path: Path) -> Iterator[Source]:
     """Open a graph file for reading: plain, gz, bz2, xz, zip, or a tar with any of these compressions.
 
-    ``suffixes`` are the suffixes of graph files. They decide which member of an archive is read. Raises
-    InputError for a missing, damaged or truncated file, and if several members may be the graph.
+    The names of an archive's members decide which member is read. Raises InputError for a missing, damaged or
+    truncated file, and if several members may be the graph.
     """
     with ExitStack() as stack:
         with _reading(path):
-            source = _unpack(path, stack.enter_context(path.open("rb")), suffixes, stack)
+            source = _unpack(path, stack.enter_context(path.open("rb")), stack)
         yield source
 
 
 @contextmanager
-def open_text(path: Path, suffixes: Sequence[str]) -> Iterator[Source]:
+def open_text(path: Path) -> Iterator[Source]:
     """Open a graph file for reading, like ``open_source``, and skip a UTF-8 byte order mark at its beginning.
 
     Some editors write this mark. Raises InputError for a missing, damaged, truncated or ambiguous file.
     """
-    with open_source(path, suffixes) as source:
+    with open_source(path) as source:
         if source.read(len(BOM_UTF8)) != BOM_UTF8:
             source.stream.seek(0)
         yield source
@@ -99,21 +100,23 @@ def _reading(path: Path) -> Iterator[None]:
         raise InputError(f"cannot read {path}: {reason}") from error
 
 
-def _unpack(path: Path, raw: IO[bytes], suffixes: Sequence[str], stack: ExitStack) -> Source:
+def _unpack(path: Path, raw: IO[bytes], stack: ExitStack) -> Source:
     size = path.stat().st_size
     magic = raw.read(6)
     raw.seek(0)
     for first, what in _UNREAD.items():
         if magic.startswith(first):
             raise InputError(f"{path}: it {what}")
-    if magic.startswith(b"PK\x03\x04") or magic.startswith(b"PK\x05\x06"):
-        member, stream = _zip_member(path, stack.enter_context(zipfile.ZipFile(raw)), suffixes)
+    if magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        member, stream = _zip_member(path, stack.enter_context(zipfile.ZipFile(raw)))
     else:
         stream = _decompressed(raw, magic, stack)
-        if not _holds_tar(stream):
+        head = stream.read(262)
+        stream.seek(0)
+        if head[257:] != b"ustar":
             return Source(path, stream, str(path), _without_packing(path.name), size, raw)
         archive = stack.enter_context(tarfile.TarFile(fileobj=cast(IO[bytes], _TarStream(stream))))
-        member, stream = _tar_member(path, archive, suffixes)
+        member, stream = _tar_member(path, archive)
     stack.enter_context(stream)
     return Source(path, stream, f"{path}:{member}", PurePosixPath(member).name, size, raw)
 
@@ -128,21 +131,15 @@ def _decompressed(raw: IO[bytes], magic: bytes, stack: ExitStack) -> IO[bytes]:
     return raw
 
 
-def _holds_tar(stream: IO[bytes]) -> bool:
-    head = stream.read(262)
-    stream.seek(0)
-    return head[257:] == b"ustar"
-
-
-def _zip_member(path: Path, archive: zipfile.ZipFile, suffixes: Sequence[str]) -> tuple[str, IO[bytes]]:
+def _zip_member(path: Path, archive: zipfile.ZipFile) -> tuple[str, IO[bytes]]:
     infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-    member = _choose(path, list(infos), suffixes)
+    member = _choose(path, list(infos))
     if infos[member].flag_bits & 1:
         raise InputError(f"{path}: member {member} is encrypted; unpack it first")
     return member, archive.open(member)
 
 
-def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -> tuple[str, IO[bytes]]:
+def _tar_member(path: Path, archive: tarfile.TarFile) -> tuple[str, IO[bytes]]:
     """Returns the name and the stream of the graph in a tar file. Raises InputError. If a graph file is named
     like the archive, it is taken at once, and the rest is not unpacked."""
     members: dict[str, tarfile.TarInfo] = {}  # no links: their target would be looked up by name
@@ -151,9 +148,9 @@ def _tar_member(path: Path, archive: tarfile.TarFile, suffixes: Sequence[str]) -
             raise InputError(f"{path}: member {info.name} has a negative size; fetch the archive again")
         if info.isfile():
             members[info.name] = info
-            if _is_called(path, info.name) and info.name.endswith(tuple(suffixes)):
+            if _is_called(path, info.name) and _is_graph(info.name):
                 break
-    member = _choose(path, list(members), suffixes)
+    member = _choose(path, list(members))
     if members[member].issparse():
         raise InputError(f"{path}: member {member} is a sparse file; unpack it first")
     stream = archive.extractfile(members[member])
@@ -195,15 +192,19 @@ class _TarStream:
         return self._stream.tell()
 
 
-def _choose(path: Path, members: list[str], suffixes: Sequence[str]) -> str:
+def _choose(path: Path, members: list[str]) -> str:
     """Returns the name of the member of an archive that is the graph.
 
-    Graph files named like the archive or their folder come first. Then come other files named like that,
-    other graph files, and any files. The first of these groups with exactly one member decides. Raises
-    InputError if there is none.
+    Four groups of members are looked at in this order: graph files with the name of the archive or of their
+    folder, any files with such a name, graph files, and all files. The first group of exactly one member
+    decides. Raises InputError if there is no such group.
     """
-    fitting = [name for name in members if _fits(path, name)]
-    graphs = [name for name in members if name.endswith(tuple(suffixes))]
+    graphs = [name for name in members if _is_graph(name)]
+    fitting = [
+        name
+        for name in members
+        if _is_called(path, name) or PurePosixPath(name).stem == PurePosixPath(name).parent.name
+    ]
     for candidates in ([name for name in fitting if name in graphs], fitting, graphs, members):
         if len(candidates) == 1:
             return candidates[0]
@@ -218,9 +219,8 @@ def _is_called(path: Path, member: str) -> bool:
     return PurePosixPath(member).stem in {archive.name, archive.stem}
 
 
-def _fits(path: Path, member: str) -> bool:
-    name = PurePosixPath(member)
-    return _is_called(path, member) or name.stem == name.parent.name
+def _is_graph(member: str) -> bool:
+    return PurePosixPath(member).suffix in FORMATS_BY_SUFFIX
 
 
 def _without_packing(name: str) -> str:

@@ -22,10 +22,22 @@ from bfsbench.support.toml_files import converted, read_toml
 IdPolicy = Literal["compact", "keep", "names"]
 WeightPolicy = Literal["read", "ignore"]
 WEIGHT_POLICIES = (*get_args(WeightPolicy), None)
-FormatName = Literal[
-    "snap", "dimacs9", "metis", "mtx", "csv", "npz", "npy", "parquet", "arrow", "graphml", "gml"
-]
 Keep = Literal["keep", "drop"]
+
+FORMATS_BY_SUFFIX = {
+    **dict.fromkeys((".edges", ".edgelist", ".el", ".ncol"), "snap"),
+    ".gr": "dimacs9",
+    **dict.fromkeys((".graph", ".metis"), "metis"),
+    ".mtx": "mtx",
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    ".npz": "npz",
+    ".npy": "npy",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather"), "arrow"),
+    ".graphml": "graphml",
+    ".gml": "gml",
+}
+"""The suffixes of graph files, with the format that each suffix means."""
 
 
 @dataclass(frozen=True)

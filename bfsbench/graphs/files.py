@@ -219,7 +219,7 @@ def verify(path: Path, source: Source) -> None:
     if source.content_sha256 is None:
         return
     digest = hashlib.sha256()
-    with open_source(path, graph_suffixes()) as graph:
+    with open_source(path) as graph:
         while block := graph.read(_BLOCK):
             digest.update(block)
     found = digest.hexdigest()
@@ -279,13 +279,6 @@ def checksum_of(path: Path) -> str:
         memory.parent.mkdir(parents=True, exist_ok=True)
         storage.write(memory, msgspec.json.encode(stamp))
     return stamp.sha256
-
-
-def graph_suffixes() -> list[str]:
-    """Returns the suffixes of graph files. They decide which member of an archive is the graph."""
-    from bfsbench.graphs.formats import FORMATS
-
-    return [suffix for form in FORMATS.values() for suffix in form.suffixes]
 
 
 def _acceptable(source: Source) -> Iterable[str]:

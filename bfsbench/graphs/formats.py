@@ -1,21 +1,26 @@
-"""Detects the formats of graph files and reads the files."""
+"""Reads graph files: detects the format, parses the header of a text format, and makes a list of edges.
+
+Each text format has a function that turns a file's first lines into a Header. :mod:`bfsbench.graphs.blocks`
+parses the rest of the file, or :mod:`bfsbench.graphs.delimited` does with pandas. The module
+:mod:`bfsbench.graphs.tables` has the formats that a library reads.
+"""
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from bfsbench.graphs import headers, tables
+from bfsbench.graphs import tables
 from bfsbench.graphs.archives import Source, open_text
 from bfsbench.graphs.blocks import Block, IdTooLargeError, Layout, Parsed, parse_blocks, whole_lines
-from bfsbench.graphs.catalogue import IdPolicy, Recipe
+from bfsbench.graphs.catalogue import FORMATS_BY_SUFFIX, IdPolicy, Recipe
 from bfsbench.graphs.columns import edge_list
 from bfsbench.graphs.convert import OriginalIds, compact
 from bfsbench.graphs.delimited import COMMENTS, Dialect, dialect_of, read_table
-from bfsbench.graphs.graph import EdgeList, Ids, Orientation
-from bfsbench.graphs.headers import Header, HeaderLines
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Ids, Orientation
 from bfsbench.graphs.memory import Size, require, require_bytes
 from bfsbench.support.errors import InputError, UsageError, size_text, unknown_name
 
@@ -23,6 +28,12 @@ Progress = Callable[[int, int], None]
 """A function called with the bytes of the file read so far, and in all."""
 
 INT64_MAX = 2**63 - 1
+_COMMENTS_KEPT = 1 << 16
+"""Limit in bytes of the comments that are searched for the counts in SNAP's files."""
+_LONGEST_EDGE = 1 << 20
+"""Limit in bytes of a line in a list of edges."""
+_LOOK_AHEAD = 1 << 26
+"""Limit in bytes of the text that is searched for a second line."""
 _LOOKED_AT = 4 << 20
 """Bytes of text from which the number of edges is estimated."""
 _BOMB_BYTES = 64 << 20
@@ -35,10 +46,226 @@ name."""
 
 
 @dataclass(frozen=True)
-class Format:
-    """A graph format: its file suffixes, its treatment of ids, and its reader."""
+class Header:
+    """Facts about a graph file that are known before its first edge is read."""
 
-    suffixes: tuple[str, ...]
+    layout: Layout
+    num_vertices: int | None = None
+    num_entries: int | None = None
+    """Number of edge lines, or of listed neighbours, that the file must hold."""
+    orientation: Orientation = "directed"
+    dialect: Dialect | None = None
+    """The separator and the columns of an edge list. None for other formats."""
+    weights: bool = True
+    """True if the numbers after edges can be weights. In a skew-symmetric matrix they cannot."""
+
+
+class HeaderLines:
+    """The first lines of a file. A format's header function takes the lines it needs, and the rest is parsed
+    later."""
+
+    def __init__(self, label: str, texts: Iterator[bytes], words: bool = False) -> None:
+        """Start at the first line. ``texts`` yields blocks of whole lines. ``words`` says that vertices are
+        words."""
+        self.label = label
+        self.words = words
+        self.number = 0
+        """Number of lines taken."""
+        self._texts = texts
+        self._block = b""
+        self._at = 0
+
+    def next(self, expected: str, *comments: str) -> str:
+        """Take the next line that is not blank and does not start with one of ``comments``. Returns the line
+        stripped.
+
+        Raises InputError at the end of the file. The message says that ``expected`` is missing.
+        """
+        self.skip(*comments)
+        end = self._block.find(b"\n", self._at)
+        if end < 0:
+            raise InputError(f"{self.label}: {expected} is missing")
+        line = self.peek()
+        self._at = end + 1
+        self.number += 1
+        return line
+
+    def skip(self, *comments: str) -> str:
+        """Take all blank lines and comments up to the next line of data. Returns the text of the comments.
+
+        A comment is a line that starts with one of ``comments``. At most 64 KiB of the text are kept.
+        """
+        first = b""
+        other = _line_of_data(comments)
+        while True:
+            found = other.search(self._block, self._at)
+            end = found.start() if found else len(self._block)
+            first += self._block[self._at : min(end, self._at + _COMMENTS_KEPT - len(first))]
+            self.number += self._block.count(b"\n", self._at, end)
+            self._at = end
+            block = None if found else next(self._texts, None)
+            if block is None:
+                return first.decode("ascii", "backslashreplace")
+            self._block, self._at = block, 0
+
+    def peek(self) -> str:
+        """Returns the next line stripped, without taking it. The text is empty at the end of the file."""
+        end = self._block.find(b"\n", self._at)
+        return self._block[self._at : max(end, self._at)].strip().decode("ascii", "backslashreplace")
+
+    def look_ahead(self, *comments: str) -> list[str]:
+        """Returns the next two lines that are neither blank nor comments, without taking them.
+
+        Near the end of the file, the list has fewer lines. Raises InputError for a line that is too long to
+        be an edge.
+        """
+        lines: list[bytes] = []
+        unsearched = self._at
+        while True:
+            for match in islice(_line_of_data(comments).finditer(self._block, unsearched), 2 - len(lines)):
+                lines.append(self._block[match.start() : self._block.index(b"\n", match.start())])
+            if len(lines) == 2 or len(self._block) >= _LOOK_AHEAD:
+                break
+            more = next(self._texts, None)
+            if more is None:
+                break
+            unsearched = len(self._block) - self._at
+            self._block, self._at = self._block[self._at :] + more, 0
+        if any(len(line) > _LONGEST_EDGE for line in lines):
+            raise InputError(f"{self.label}: a line is longer than {size_text(_LONGEST_EDGE)}: it is no edge")
+        return [line.decode("utf-8", "backslashreplace") for line in lines]
+
+    def rest(self) -> Iterator[bytes]:
+        """Yield the blocks of whole lines that have not been taken."""
+        yield self._block[self._at :]
+        yield from self._texts
+
+    def error(self, message: str) -> InputError:
+        return InputError(f"{self.label}:{self.number}: {message}")
+
+    def counts(self, words: list[str], expected: str) -> list[int]:
+        """Returns the words as non-negative integers. The first must be a valid number of vertices. Otherwise
+        raises an InputError that mentions ``expected``."""
+        if not all(word.isascii() and word.isdigit() and len(word) < 19 for word in words):
+            raise self.error(f"'{' '.join(words)[:60]}' is not {expected}")
+        numbers = [int(word) for word in words]
+        if not 0 < numbers[0] <= MAX_VERTICES:
+            raise self.error(f"{numbers[0]:,} vertices: a graph has 1 to {MAX_VERTICES:,}")
+        return numbers
+
+
+def _line_of_data(comments: tuple[str, ...]) -> re.Pattern[bytes]:
+    """Returns a regular expression that matches the beginning of a line that is neither blank nor a comment.
+    A comment is a line that starts with one of ``comments``."""
+    excluded = "|".join(map(re.escape, comments))
+    return re.compile(rb"^[ \t]*+%s[^ \t\n]" % (b"(?!%s)" % excluded.encode() if comments else b""), re.M)
+
+
+def edge_lines(lines: HeaderLines) -> Header:
+    """Parse the header of an edge list with one edge per line: SNAP, KONECT, CSV or TSV. The separator and
+    the columns are found from the first lines. Raises InputError."""
+    comments = lines.skip(*COMMENTS)
+    announced = re.search(r"# *Nodes: *\d+ +Edges: *(\d{1,18})\b", comments)
+    konect = re.match(r"%\s*(sym|asym|bip)\b", comments)
+    if konect and konect[1] == "bip":
+        raise lines.error("both sides of a bipartite KONECT file count from 1: renumber one of them")
+    dialect = dialect_of(lines.look_ahead(*COMMENTS), lines.words)
+    if dialect.headings:
+        line = lines.next("a line of headings", *COMMENTS)
+        if dialect.has_number(line):
+            raise lines.error(f"'{line[:60]}' is no edge, and headings of columns contain no numbers")
+    # Every line must have as many numbers as the first line. A list of neighbours does not.
+    values = max(0, dialect.width - 2)
+    layout = Layout(
+        *(0, MAX_VERTICES - 1),
+        comments="#%/",
+        separator=dialect.separator.strip(),
+        min_values=values,
+        max_values=values,
+        surplus="; every line must have as many as the first, and a list of neighbours is no list of edges",
+    )
+    return Header(
+        layout,
+        num_entries=int(announced.group(1)) if announced else None,
+        orientation="each_once" if konect and konect[1] == "sym" else "directed",
+        dialect=dialect,
+    )
+
+
+def dimacs9(lines: HeaderLines) -> Header:
+    """Parse the header of a ``.gr`` file of the 9th DIMACS Implementation Challenge. Raises InputError."""
+    expected = "the line 'p sp VERTICES ARCS'"
+    words = lines.next(expected, "c").split()
+    if len(words) != 4 or words[:2] != ["p", "sp"]:
+        raise lines.error(f"'{' '.join(words)[:60]}' is not {expected}")
+    vertices, arcs = lines.counts(words[2:], "VERTICES ARCS")
+    layout = Layout(1, vertices, shift=True, comments="c", tag="a", min_values=1, max_values=1)
+    return Header(layout, vertices, arcs)
+
+
+def metis(lines: HeaderLines) -> Header:
+    """Parse the header of a METIS file (its manual, section 4.1.1). Raises InputError. The 10th DIMACS
+    Implementation Challenge uses this format too."""
+    expected = "the header VERTICES EDGES [FORMAT [WEIGHTS]]"
+    words = lines.next(expected, "%").split()
+    if not 2 <= len(words) <= 4:
+        raise lines.error(f"'{' '.join(words)[:60]}' is not {expected}")
+    vertices, edges, *rest = lines.counts(words, expected)
+    flags = words[2].zfill(3) if len(words) > 2 else "000"
+    if not re.fullmatch("[01]{3}", flags):
+        raise lines.error(f"METIS format '{words[2]}' is not made of up to three digits 0 or 1")
+    sizes, vertex_weights, edge_weights = (int(flag) for flag in flags)
+    weights = (rest[1] if len(rest) > 1 else 1) if vertex_weights else 0
+    if weights > 1000:
+        raise lines.error(f"{weights} weights a vertex are not plausible")
+    layout = Layout(
+        *(1, vertices),
+        shift=True,
+        comments="%",
+        adjacency=True,
+        row_values=sizes + weights,
+        entry_values=edge_weights,
+        max_rows=vertices,
+    )
+    return Header(layout, vertices, 2 * edges, "both_ways")
+
+
+_MATRIX_VALUES = {"pattern": 0, "integer": 1, "real": 1, "complex": 2}
+_MATRIX_SYMMETRIES: dict[str, Orientation] = {
+    "general": "directed",
+    "symmetric": "each_once",
+    "skew-symmetric": "each_once",
+    "hermitian": "each_once",
+}
+
+
+def matrix_market(lines: HeaderLines) -> Header:
+    """Parse the header of a Matrix Market file in coordinate form (NIST). Raises InputError."""
+    expected = "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'"
+    banner = lines.next(expected).lower().split()
+    if len(banner) != 5 or banner[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
+        raise lines.error(f"'{' '.join(banner)[:60]}' is not {expected}")
+    field, symmetry = banner[3:]
+    if field not in _MATRIX_VALUES or symmetry not in _MATRIX_SYMMETRIES:
+        known = f"fields {', '.join(_MATRIX_VALUES)}; symmetries {', '.join(_MATRIX_SYMMETRIES)}"
+        raise lines.error(f"'{field} {symmetry}' is not known ({known})")
+    expected = "the size line ROWS COLUMNS ENTRIES"
+    words = lines.next(expected, "%").split()
+    if len(words) != 3:
+        raise lines.error(f"'{' '.join(words)[:60]}' is not {expected}")
+    rows, columns, entries = lines.counts(words, expected)
+    if rows != columns:
+        raise lines.error(f"a matrix of {rows:,} x {columns:,} is no graph: only square ones are")
+    values = _MATRIX_VALUES[field]
+    layout = Layout(1, rows, shift=True, comments="%", min_values=values, max_values=values)
+    weights = symmetry in ("general", "symmetric") and field != "complex"
+    return Header(layout, rows, entries, _MATRIX_SYMMETRIES[symmetry], weights=weights)
+
+
+@dataclass(frozen=True)
+class Format:
+    """A graph format: its treatment of ids, and its reader."""
+
     ids: IdPolicy
     read_header: Callable[[HeaderLines], Header] | None = None
     """The header parser of a text format."""
@@ -47,29 +274,27 @@ class Format:
 
 
 FORMATS: dict[str, Format] = {
-    "snap": Format((".edges", ".edgelist", ".el", ".ncol"), "compact", headers.edge_lines),
-    "dimacs9": Format((".gr",), "keep", headers.dimacs9),
-    "metis": Format((".graph", ".metis"), "keep", headers.metis),
-    "mtx": Format((".mtx",), "keep", headers.matrix_market),
-    "csv": Format((".csv", ".tsv"), "compact", headers.edge_lines),
-    "npz": Format((".npz",), "keep", table=tables.NPZ),
-    "npy": Format((".npy",), "compact", table=tables.NPY),
-    "parquet": Format((".parquet", ".pq"), "compact", table=tables.PARQUET),
-    "arrow": Format((".arrow", ".feather"), "compact", table=tables.ARROW),
-    "graphml": Format((".graphml",), "compact", table=tables.GRAPHML),
-    "gml": Format((".gml",), "compact", table=tables.GML),
+    "snap": Format("compact", edge_lines),
+    "dimacs9": Format("keep", dimacs9),
+    "metis": Format("keep", metis),
+    "mtx": Format("keep", matrix_market),
+    "csv": Format("compact", edge_lines),
+    "npz": Format("keep", table=tables.NPZ),
+    "npy": Format("compact", table=tables.NPY),
+    "parquet": Format("compact", table=tables.PARQUET),
+    "arrow": Format("compact", table=tables.ARROW),
+    "graphml": Format("compact", table=tables.GRAPHML),
+    "gml": Format("compact", table=tables.GML),
 }
-SUFFIXES = tuple(suffix for form in FORMATS.values() for suffix in form.suffixes)
 
 
 def sniff_format(path: Path) -> str:
     """Returns the format of a file, packed or not, from its content and its name. Raises InputError if the
     file cannot be read or the format remains unknown."""
-    suffix = path.suffix.lower()
-    for name, form in FORMATS.items():
-        if form.table is not None and suffix in form.suffixes:
-            return name
-    with open_text(path, SUFFIXES) as source:
+    name = FORMATS_BY_SUFFIX.get(path.suffix.lower())
+    if name is not None and FORMATS[name].table is not None:
+        return name
+    with open_text(path) as source:
         return _sniff(source, _lines(source))
 
 
@@ -87,10 +312,9 @@ def _sniff(source: Source, lines: HeaderLines) -> str:
     first = lines.peek()
     if first.lower().startswith("%%matrixmarket"):
         return "mtx"
-    suffix = PurePosixPath(source.name).suffix.lower()
-    for name, form in FORMATS.items():
-        if form.table is None and suffix in form.suffixes:
-            return name
+    name = FORMATS_BY_SUFFIX.get(PurePosixPath(source.name).suffix.lower())
+    if name is not None and FORMATS[name].table is None:
+        return name
     if not first:
         raise InputError(f"{source.label}: the file is empty")
     if not first.startswith(COMMENTS):
@@ -126,7 +350,7 @@ def first_look(
     _, form = format_of(path, format_name)
     if form.table is not None:
         return form.table.orientation(path), form.table.library
-    with open_text(path, SUFFIXES) as source:
+    with open_text(path) as source:
         header, _ = _header(form, source, ids == "names")
         return header.orientation, "" if _dialect(header, ids) is None else "pandas"
 
@@ -141,7 +365,7 @@ def count_entries(path: Path, format_name: str | None = None) -> tuple[int | Non
     _, form = format_of(path, format_name)
     if form.table is not None:
         return None, path.stat().st_size // tables.BYTES_AN_EDGE
-    with open_text(path, SUFFIXES) as source:
+    with open_text(path) as source:
         header, lines = _header(form, source)
         if header.num_entries is not None:
             return header.num_vertices, header.num_entries
@@ -195,7 +419,7 @@ def _header(form: Format, source: Source, words: bool = False) -> tuple[Header, 
 def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None, wide: bool) -> EdgeList:
     """Read a text file in one pass. Returns its edges. ``wide`` allows ids of up to 63 bits that will be
     renumbered."""
-    with open_text(path, SUFFIXES) as source:
+    with open_text(path) as source:
         header, lines = _header(FORMATS[name], source, recipe.ids == "names")
 
         def blocks() -> Iterator[Block]:

@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from bfsbench.graphs import files
-from bfsbench.graphs.catalogue import Catalogue, Dataset, FormatName, IdPolicy, Keep, Recipe, WeightPolicy
+from bfsbench.graphs.catalogue import (
+    FORMATS_BY_SUFFIX,
+    Catalogue,
+    Dataset,
+    IdPolicy,
+    Keep,
+    Recipe,
+    WeightPolicy,
+)
 from bfsbench.graphs.files import Held
 from bfsbench.graphs.generators import GENERATORS, parse_spec
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
@@ -32,7 +40,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "duplicates": get_args(Keep),
     "orientation": get_args(Orientation),
     "weights": get_args(WeightPolicy),
-    "format": get_args(FormatName),
+    "format": tuple(dict.fromkeys(FORMATS_BY_SUFFIX.values())),
 }
 """Fields of :class:`Recipe` that a user may set after a graph's name, and the values of each."""
 
@@ -181,9 +189,7 @@ def is_file(name: str) -> bool:
 def _ends_like_a_file(name: str) -> bool:
     """Returns whether a name has the suffix of a graph format, packed or not. A missing file of this name is
     then reported as a missing file, not as an unknown dataset."""
-    from bfsbench.graphs.formats import SUFFIXES
-
-    return not {suffix.lower() for suffix in Path(name).suffixes}.isdisjoint(SUFFIXES)
+    return not {suffix.lower() for suffix in Path(name).suffixes}.isdisjoint(FORMATS_BY_SUFFIX)
 
 
 def _readable(name: str) -> Path:

@@ -36,7 +36,6 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bfsbench.graphs.archives import open_text
 from bfsbench.graphs.catalogue import Recipe
-from bfsbench.graphs.files import graph_suffixes
 from bfsbench.graphs.formats import read_edges
 from bfsbench.graphs.graph import EdgeList
 from bfsbench.support.errors import BfsbenchError, NotEnoughMemoryError
@@ -235,7 +234,7 @@ def refused_plainly(form: str, path: Path) -> bool:
 def text_of(form: str, path: Path) -> bytes:
     if form not in SEEDS:
         return path.read_bytes()
-    with open_text(path, graph_suffixes()) as source:
+    with open_text(path) as source:
         return b"".join(iter(lambda: source.read(1 << 16), b""))
 
 

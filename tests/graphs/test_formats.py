@@ -89,7 +89,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, name: str, tex
 
 def test_only_the_file_is_blamed_for_what_is_wrong_with_it(tmp_path: Path) -> None:
     path = put(tmp_path / "g.txt", snap(EDGES))
-    with pytest.raises(PermissionError), open_source(path, ()) as source:
+    with pytest.raises(PermissionError), open_source(path) as source:
         assert source.read(3) == snap(EDGES).encode()[:3]
         raise PermissionError(errno.EACCES, "somewhere else")
 

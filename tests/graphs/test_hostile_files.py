@@ -17,7 +17,7 @@ import scipy.sparse
 
 from bfsbench.graphs import blocks, memory
 from bfsbench.graphs.blocks import Block, Layout, parse_blocks
-from bfsbench.graphs.catalogue import FormatName, Recipe
+from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.formats import first_look, read_edges, sniff_format
 from bfsbench.graphs.load import load
 from bfsbench.support.errors import InputError, NotEnoughMemoryError
@@ -62,7 +62,7 @@ PAGES = (
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("form", ["snap", "csv", "dimacs9", "metis", "mtx", None])
-def test_a_page_of_the_web_is_no_graph(tmp_path: Path, page: str, form: FormatName | None) -> None:
+def test_a_page_of_the_web_is_no_graph(tmp_path: Path, page: str, form: str | None) -> None:
     path = put(tmp_path / "g.txt", page)
     with pytest.raises(InputError, match=r"g\.txt: it is a page in HTML or XML, not a graph"):
         read_edges(path, Recipe(format=form))
