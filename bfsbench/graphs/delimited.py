@@ -1,18 +1,25 @@
 """Reads edge lists from text files. They may have any separator, a line of headings, or names of vertices."""
 
+from __future__ import annotations
+
 import csv
 import io
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bfsbench.graphs.blocks import Block
-from bfsbench.graphs.columns import Column, Columns
+from bfsbench.graphs.interop import Column, Columns
 from bfsbench.graphs.memory import require_bytes
 from bfsbench.support.errors import InputError, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COMMENTS = ("#", "%", "//")
 _COMMENT_BYTES = tuple(mark.encode() for mark in COMMENTS)
@@ -24,9 +31,9 @@ _ENDS = (
 )
 """Pairs of headings of the source and target columns, without case and punctuation."""
 _WEIGHTS = ("weight", "weights", "w", "length", "distance", "dist", "cost")
-_TIMES_THE_TEXT = 20
-"""Ratio of the memory that pandas takes for a text to the text's size, measured on a million edges of
-names."""
+_TIMES_THE_TEXT = 21
+"""Ratio of the memory that reading a table takes to the size of the table's text, measured on a million edges
+of names. It includes the text."""
 _LARGEST = str(2**63 - 1)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
 
@@ -97,10 +104,10 @@ def read_table(blocks: Iterable[Block], label: str, first_line: int, dialect: Di
     of the first line, for messages. Raises InputError for a malformed file."""
     import pandas as pd
 
-    stream = io.BufferedReader(_Stream(_checked_lines(blocks, label, first_line, dialect)))
+    text = b"".join(_checked_lines(blocks, label, first_line, dialect))
     try:
         frame = pd.read_csv(
-            stream,
+            io.BytesIO(text),
             sep=dialect.separator or r"\s+",
             header=None,
             dtype=str,
@@ -120,18 +127,14 @@ def read_table(blocks: Iterable[Block], label: str, first_line: int, dialect: Di
     return Columns(label, sources, targets, weights, reader=f"pandas {pd.__version__}")
 
 
-def _column(series: object, dialect: Dialect, label: str) -> Column:
-    import pandas as pd
-
-    assert isinstance(series, pd.Series)
-    if dialect.named:
-        return series.str.strip(" \t").to_numpy(object)
+def _column(series: pd.Series[str], dialect: Dialect, label: str) -> Column:
     words = series.str.strip(" \t")
+    if dialect.named:
+        return words.to_numpy(object)
     digits = words.str.lstrip("0")
-    large = (digits.str.len() == len(_LARGEST)) & (digits > _LARGEST)
-    wrong = np.flatnonzero(
-        (large | ~words.str.fullmatch(r"[0-9]+") | (digits.str.len() > len(_LARGEST))).to_numpy(bool)
-    )
+    length = digits.str.len()
+    large = (length > len(_LARGEST)) | ((length == len(_LARGEST)) & (digits > _LARGEST))
+    wrong = np.flatnonzero((large | ~words.str.fullmatch(r"[0-9]+")).to_numpy(bool))
     if len(wrong):
         raise InputError(f"{label}: edge {wrong[0] + 1:,}: '{words[wrong[0]][:40]}' is not a vertex id")
     return words.astype(np.int64).to_numpy()
@@ -169,48 +172,19 @@ def _checked_lines(blocks: Iterable[Block], label: str, first_line: int, dialect
         yield b"".join(line + b"\n" for line in kept)
 
 
-class _Stream(io.RawIOBase):
-    """A readable file object over an iterator of byte blocks."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks = blocks
-        self._left = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        while not self._left:
-            block = next(self._blocks, None)
-            if block is None:
-                return 0
-            self._left = memoryview(block)
-        room = memoryview(buffer)  # type: ignore[arg-type]
-        size = min(len(room), len(self._left))
-        room[:size] = self._left[:size]
-        self._left = self._left[size:]
-        return size
-
-
 def _words(line: str, separator: str) -> list[str]:
     if not line.strip():
         return []
     if not separator:
         words = re.split(r"[ \t]+", line.strip(" \t"))
-        return words if '"' not in line else _quoted(" ".join(words), " ")
-    return (
-        _quoted(line.strip(" "), separator)
-        if '"' in line
-        else [word.strip() for word in line.split(separator)]
-    )
-
-
-def _quoted(line: str, separator: str) -> list[str]:
-    try:
-        row = next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
-    except csv.Error:  # a word of more than 128 KiB
-        row = line.split(separator)
-    return [word.strip() for word in row]
+        if '"' not in line:
+            return words
+        line, separator = " ".join(words), " "
+    words = line.split(separator)
+    if '"' in line:
+        with suppress(csv.Error):  # a word of more than 128 KiB
+            words = next(csv.reader([line.strip(" ")], delimiter=separator, skipinitialspace=True), [])
+    return [word.strip() for word in words]
 
 
 def _are_headings(first: Sequence[str], second: Sequence[str]) -> bool:

@@ -17,10 +17,10 @@ from bfsbench.graphs import tables
 from bfsbench.graphs.archives import Source, open_text
 from bfsbench.graphs.blocks import Block, IdTooLargeError, Layout, Parsed, parse_blocks, whole_lines
 from bfsbench.graphs.catalogue import FORMATS_BY_SUFFIX, IdPolicy, Recipe
-from bfsbench.graphs.columns import edge_list
 from bfsbench.graphs.convert import OriginalIds, compact
 from bfsbench.graphs.delimited import COMMENTS, Dialect, dialect_of, read_table
-from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Ids, Orientation
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Orientation
+from bfsbench.graphs.interop import edge_list
 from bfsbench.graphs.memory import Size, require, require_bytes
 from bfsbench.support.errors import InputError, UsageError, size_text, unknown_name
 
@@ -30,6 +30,7 @@ Progress = Callable[[int, int], None]
 INT64_MAX = 2**63 - 1
 _COMMENTS_KEPT = 1 << 16
 """Limit in bytes of the comments that are searched for the counts in SNAP's files."""
+_COUNT = r"(\d{1,18})"
 _LONGEST_EDGE = 1 << 20
 """Limit in bytes of a line in a list of edges."""
 _LOOK_AHEAD = 1 << 26
@@ -64,16 +65,19 @@ class HeaderLines:
     """The first lines of a file. A format's header function takes the lines it needs, and the rest is parsed
     later."""
 
-    def __init__(self, label: str, texts: Iterator[bytes], words: bool = False) -> None:
-        """Start at the first line. ``texts`` yields blocks of whole lines. ``words`` says that vertices are
-        words."""
-        self.label = label
+    def __init__(self, source: Source, words: bool = False) -> None:
+        """Start at the first line that is not blank. ``words`` says that vertices are words. Raises
+        InputError for HTML and XML."""
+        self.label = source.label
         self.words = words
         self.number = 0
         """Number of lines taken."""
-        self._texts = texts
+        self._texts = whole_lines(source, source.label)
         self._block = b""
         self._at = 0
+        self.skip()
+        if _MARKUP.match(self.peek()):
+            raise InputError(f"{self.label}: it is a page in HTML or XML, not a graph: fetch it again")
 
     def next(self, expected: str, *comments: str) -> str:
         """Take the next line that is not blank and does not start with one of ``comments``. Returns the line
@@ -82,13 +86,21 @@ class HeaderLines:
         Raises InputError at the end of the file. The message says that ``expected`` is missing.
         """
         self.skip(*comments)
-        end = self._block.find(b"\n", self._at)
-        if end < 0:
-            raise InputError(f"{self.label}: {expected} is missing")
         line = self.peek()
-        self._at = end + 1
+        if not line:
+            raise InputError(f"{self.label}: {expected} is missing")
+        self._at = self._block.index(b"\n", self._at) + 1
         self.number += 1
         return line
+
+    def match(self, expected: str, pattern: str, *comments: str) -> re.Match[str]:
+        """Take the next line, like ``next``. Returns the match of ``pattern`` with the line's words, which
+        are joined by single blanks. Raises InputError for a line that does not match."""
+        line = " ".join(self.next(expected, *comments).split())
+        matched = re.fullmatch(pattern, line, re.ASCII)
+        if matched is None:
+            raise self.error(f"'{line[:60]}' is not {expected}")
+        return matched
 
     def skip(self, *comments: str) -> str:
         """Take all blank lines and comments up to the next line of data. Returns the text of the comments.
@@ -143,15 +155,11 @@ class HeaderLines:
     def error(self, message: str) -> InputError:
         return InputError(f"{self.label}:{self.number}: {message}")
 
-    def counts(self, words: list[str], expected: str) -> list[int]:
-        """Returns the words as non-negative integers. The first must be a valid number of vertices. Otherwise
-        raises an InputError that mentions ``expected``."""
-        if not all(word.isascii() and word.isdigit() and len(word) < 19 for word in words):
-            raise self.error(f"'{' '.join(words)[:60]}' is not {expected}")
-        numbers = [int(word) for word in words]
-        if not 0 < numbers[0] <= MAX_VERTICES:
-            raise self.error(f"{numbers[0]:,} vertices: a graph has 1 to {MAX_VERTICES:,}")
-        return numbers
+    def vertices(self, word: str) -> int:
+        """Returns the word as a number of vertices. Raises InputError if no graph has so many."""
+        if not 0 < int(word) <= MAX_VERTICES:
+            raise self.error(f"{int(word):,} vertices: a graph has 1 to {MAX_VERTICES:,}")
+        return int(word)
 
 
 def _line_of_data(comments: tuple[str, ...]) -> re.Pattern[bytes]:
@@ -194,28 +202,23 @@ def edge_lines(lines: HeaderLines) -> Header:
 
 def dimacs9(lines: HeaderLines) -> Header:
     """Parse the header of a ``.gr`` file of the 9th DIMACS Implementation Challenge. Raises InputError."""
-    expected = "the line 'p sp VERTICES ARCS'"
-    words = lines.next(expected, "c").split()
-    if len(words) != 4 or words[:2] != ["p", "sp"]:
-        raise lines.error(f"'{' '.join(words)[:60]}' is not {expected}")
-    vertices, arcs = lines.counts(words[2:], "VERTICES ARCS")
+    found = lines.match("the line 'p sp VERTICES ARCS'", rf"p sp {_COUNT} {_COUNT}", "c")
+    vertices = lines.vertices(found[1])
     layout = Layout(1, vertices, shift=True, comments="c", tag="a", min_values=1, max_values=1)
-    return Header(layout, vertices, arcs)
+    return Header(layout, vertices, int(found[2]))
 
 
 def metis(lines: HeaderLines) -> Header:
     """Parse the header of a METIS file (its manual, section 4.1.1). Raises InputError. The 10th DIMACS
     Implementation Challenge uses this format too."""
-    expected = "the header VERTICES EDGES [FORMAT [WEIGHTS]]"
-    words = lines.next(expected, "%").split()
-    if not 2 <= len(words) <= 4:
-        raise lines.error(f"'{' '.join(words)[:60]}' is not {expected}")
-    vertices, edges, *rest = lines.counts(words, expected)
-    flags = words[2].zfill(3) if len(words) > 2 else "000"
+    pattern = rf"{_COUNT} {_COUNT}(?: {_COUNT}(?: {_COUNT})?)?"
+    found = lines.match("the header VERTICES EDGES [FORMAT [WEIGHTS]]", pattern, "%")
+    vertices = lines.vertices(found[1])
+    flags = (found[3] or "0").zfill(3)
     if not re.fullmatch("[01]{3}", flags):
-        raise lines.error(f"METIS format '{words[2]}' is not made of up to three digits 0 or 1")
+        raise lines.error(f"METIS format '{found[3]}' is not made of up to three digits 0 or 1")
     sizes, vertex_weights, edge_weights = (int(flag) for flag in flags)
-    weights = (rest[1] if len(rest) > 1 else 1) if vertex_weights else 0
+    weights = int(found[4] or 1) if vertex_weights else 0
     if weights > 1000:
         raise lines.error(f"{weights} weights a vertex are not plausible")
     layout = Layout(
@@ -227,7 +230,7 @@ def metis(lines: HeaderLines) -> Header:
         entry_values=edge_weights,
         max_rows=vertices,
     )
-    return Header(layout, vertices, 2 * edges, "both_ways")
+    return Header(layout, vertices, 2 * int(found[2]), "both_ways")
 
 
 _MATRIX_VALUES = {"pattern": 0, "integer": 1, "real": 1, "complex": 2}
@@ -242,24 +245,19 @@ _MATRIX_SYMMETRIES: dict[str, Orientation] = {
 def matrix_market(lines: HeaderLines) -> Header:
     """Parse the header of a Matrix Market file in coordinate form (NIST). Raises InputError."""
     expected = "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'"
-    banner = lines.next(expected).lower().split()
-    if len(banner) != 5 or banner[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
-        raise lines.error(f"'{' '.join(banner)[:60]}' is not {expected}")
-    field, symmetry = banner[3:]
+    banner = lines.match(expected, r"(?i:%%MatrixMarket matrix coordinate) (\S+) (\S+)")
+    field, symmetry = banner[1].lower(), banner[2].lower()
     if field not in _MATRIX_VALUES or symmetry not in _MATRIX_SYMMETRIES:
         known = f"fields {', '.join(_MATRIX_VALUES)}; symmetries {', '.join(_MATRIX_SYMMETRIES)}"
         raise lines.error(f"'{field} {symmetry}' is not known ({known})")
-    expected = "the size line ROWS COLUMNS ENTRIES"
-    words = lines.next(expected, "%").split()
-    if len(words) != 3:
-        raise lines.error(f"'{' '.join(words)[:60]}' is not {expected}")
-    rows, columns, entries = lines.counts(words, expected)
+    size = lines.match("the size line ROWS COLUMNS ENTRIES", rf"{_COUNT} {_COUNT} {_COUNT}", "%")
+    rows, columns = lines.vertices(size[1]), int(size[2])
     if rows != columns:
         raise lines.error(f"a matrix of {rows:,} x {columns:,} is no graph: only square ones are")
     values = _MATRIX_VALUES[field]
     layout = Layout(1, rows, shift=True, comments="%", min_values=values, max_values=values)
     weights = symmetry in ("general", "symmetric") and field != "complex"
-    return Header(layout, rows, entries, _MATRIX_SYMMETRIES[symmetry], weights=weights)
+    return Header(layout, rows, int(size[3]), _MATRIX_SYMMETRIES[symmetry], weights=weights)
 
 
 @dataclass(frozen=True)
@@ -295,20 +293,11 @@ def sniff_format(path: Path) -> str:
     if name is not None and FORMATS[name].table is not None:
         return name
     with open_text(path) as source:
-        return _sniff(source, _lines(source))
+        return _sniff(source)
 
 
-def _lines(source: Source, words: bool = False) -> HeaderLines:
-    """Returns the lines of a file from the first line that is not blank. Raises InputError for HTML and
-    XML."""
-    lines = HeaderLines(source.label, whole_lines(source, source.label), words)
-    lines.skip()
-    if _MARKUP.match(lines.peek()):
-        raise InputError(f"{source.label}: it is a page in HTML or XML, not a graph: fetch it again")
-    return lines
-
-
-def _sniff(source: Source, lines: HeaderLines) -> str:
+def _sniff(source: Source) -> str:
+    lines = HeaderLines(source)
     first = lines.peek()
     if first.lower().startswith("%%matrixmarket"):
         return "mtx"
@@ -384,21 +373,20 @@ def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> 
     is wrong.
     """
     name, form = format_of(path, recipe.format)
+    recipe = replace(recipe, format=name)
     if recipe.ids == "names" and name in ("dimacs9", "metis", "mtx", "npz"):
         raise UsageError(f"{path}: ids=names is for edge lists; vertices of {name} files are numbers")
     if form.table is not None:
-        columns = form.table.read(path)
-        columns = replace(columns, orientation=recipe.orientation or columns.orientation)
-        edges = edge_list(columns, recipe.ids or form.ids, recipe.weights)
+        edges = edge_list(form.table.read(path), recipe.ids or form.ids, recipe)
         if edges.num_vertices == 0:
             raise InputError(f"{path}: the file holds no vertices")
-        return replace(edges, format=name)
+        return edges
     try:
-        return _read_text(path, name, recipe, progress, wide=False)
+        return _read_text(path, form, recipe, progress, wide=False)
     except IdTooLargeError:
         if recipe.ids == "keep":
             raise
-    return _read_text(path, name, recipe, progress, wide=True)
+    return _read_text(path, form, recipe, progress, wide=True)
 
 
 def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
@@ -412,15 +400,16 @@ def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
 
 def _header(form: Format, source: Source, words: bool = False) -> tuple[Header, HeaderLines]:
     assert form.read_header is not None
-    lines = _lines(source, words)
+    lines = HeaderLines(source, words)
     return form.read_header(lines), lines
 
 
-def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None, wide: bool) -> EdgeList:
+def _read_text(path: Path, form: Format, recipe: Recipe, progress: Progress | None, wide: bool) -> EdgeList:
     """Read a text file in one pass. Returns its edges. ``wide`` allows ids of up to 63 bits that will be
     renumbered."""
     with open_text(path) as source:
-        header, lines = _header(FORMATS[name], source, recipe.ids == "names")
+        header, lines = _header(form, source, recipe.ids == "names")
+        orientation = recipe.orientation or header.orientation
 
         def blocks() -> Iterator[Block]:
             unpacked = ends = 0
@@ -430,20 +419,21 @@ def _read_text(path: Path, name: str, recipe: Recipe, progress: Progress | None,
                 if unpacked - len(text) < _LOOKED_AT:
                     ends += text.count(b"\n")
                     if unpacked >= _LOOKED_AT and header.num_vertices is None:
-                        _require_room_for(ends, source, recipe.orientation or header.orientation)
+                        _require_room_for(ends, source, orientation)
                 if progress is not None:
                     progress(position, source.size)
                 yield Block(text, position / max(source.size, 1))
 
         if (dialect := _dialect(header, recipe.ids)) is not None:
             columns = read_table(blocks(), source.label, lines.number + 1, dialect)
-            columns = replace(columns, orientation=recipe.orientation or header.orientation)
-            return replace(edge_list(columns, recipe.ids or FORMATS[name].ids, recipe.weights), format=name)
-        _require_room(source, header)
+            return edge_list(columns, recipe.ids or form.ids, replace(recipe, orientation=orientation))
+        if header.num_vertices is not None:
+            # A header may announce more edges than the file can hold. Even packed files have a byte per edge.
+            require(Size(header.num_vertices, min(header.num_entries or 0, source.size)), source.label)
         layout = _layout(source.label, header, recipe, wide)
         parsed = parse_blocks(blocks(), layout, source.label, lines.number + 1)
         _check_counts(source.label, header, parsed)
-    return _edge_list(source.label, name, header, parsed, recipe)
+    return _parsed_edges(source.label, header, parsed, recipe.ids or form.ids, recipe)
 
 
 def _require_likely(source: Source, unpacked: int, position: int) -> None:
@@ -475,16 +465,6 @@ def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
     return replace(layout, last_id=INT64_MAX) if wide and header.num_vertices is None else layout
 
 
-def _require_room(source: Source, header: Header) -> None:
-    """Check that the graph that a header announces fits into memory. Raises NotEnoughMemoryError if not.
-
-    A header may announce more edges than a file of this size can hold. The lower number is then used.
-    """
-    if header.num_vertices is not None:
-        edges = min(header.num_entries or 0, source.size)  # even packed files have a byte per edge
-        require(Size(header.num_vertices, edges), source.label)
-
-
 def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
     found = len(parsed.sources)
     if not found:
@@ -503,11 +483,12 @@ def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
         )
 
 
-def _edge_list(label: str, name: str, header: Header, parsed: Parsed, recipe: Recipe) -> EdgeList:
+def _parsed_edges(label: str, header: Header, parsed: Parsed, ids: IdPolicy, recipe: Recipe) -> EdgeList:
     sources, targets = parsed.sources, parsed.targets
     shift = header.layout.first_id if header.layout.shift else 0
+    orientation = recipe.orientation or header.orientation
     original: OriginalIds | None
-    if (recipe.ids or FORMATS[name].ids) == "compact":
+    if ids == "compact":
         sources, targets, original = compact(sources, targets)
         num_vertices = len(original)
         original += shift
@@ -516,14 +497,12 @@ def _edge_list(label: str, name: str, header: Header, parsed: Parsed, recipe: Re
     else:
         num_vertices = header.num_vertices or int(max(sources.max(), targets.max())) + 1
         held = sources.nbytes + targets.nbytes
-        mirrored = (recipe.orientation or header.orientation) == "each_once"
-        require(Size(num_vertices, len(sources), mirrored), label, held)
+        require(Size(num_vertices, len(sources), orientation == "each_once"), label, held)
         original = np.arange(shift, shift + num_vertices, dtype=np.int64) if shift else None
-    orientation = recipe.orientation or header.orientation
-    ends: list[Ids] = [array.astype(np.int32, copy=False) for array in (sources, targets)]
     return EdgeList(
-        *(ends[0], ends[1], num_vertices, orientation, original),
-        format=name,
+        sources.astype(np.int32, copy=False),
+        targets.astype(np.int32, copy=False),
+        *(num_vertices, orientation, original, recipe.format),
         weights=parsed.weights,
         weights_unread=parsed.weighted and recipe.weights is None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -58,9 +58,6 @@ class VertexNames(Sequence[str]):
             raise IndexError(vertex)
         begin, end = self.offsets[vertex], self.offsets[vertex + 1]
         return self.text[begin:end].tobytes().decode("utf-8", "surrogatepass")
-
-    def __iter__(self) -> Iterator[str]:
-        return (self[vertex] for vertex in range(len(self)))
 
     def find(self, name: str) -> int | None:
         """Returns the vertex with this name, or None if there is none."""
@@ -171,7 +168,6 @@ class Graph:
         Raises InputError for columns that do not match or ids out of range.
         """
         from bfsbench.graphs import interop
-        from bfsbench.graphs.columns import Columns
 
         given = [np.asarray(column) for column in (sources, targets)]
         for what, column in zip(("sources", "targets"), given, strict=True):
@@ -180,7 +176,7 @@ class Graph:
             if num_vertices is not None and column.dtype.kind in "OSU":
                 raise UsageError(f"{what} are names: num_vertices goes with whole numbers")
         heavy = None if weights is None else np.asarray(weights)
-        columns = Columns(
+        columns = interop.Columns(
             *(name, given[0], given[1], heavy),
             orientation="directed" if directed else "each_once",
             num_vertices=num_vertices,
@@ -231,17 +227,8 @@ class Graph:
         With ``directed=False`` the matrix must be symmetric. Raises UsageError, InputError.
         """
         from bfsbench.graphs import interop
-        from bfsbench.graphs.columns import Columns
 
-        if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
-            shape = " x ".join(f"{length:,}" for length in matrix.shape)
-            raise UsageError(f"a matrix of {shape} is no graph: only square ones are")
-        entries = matrix.tocoo()
-        columns = Columns(
-            *(name, np.asarray(entries.row), np.asarray(entries.col), np.asarray(entries.data)),
-            orientation="directed" if directed else "both_ways",
-            num_vertices=int(matrix.shape[0]),
-        )
+        columns = interop.matrix_columns(matrix, name, "directed" if directed else "both_ways")
         return interop.build(columns, "keep", weights)
 
     @staticmethod
@@ -273,7 +260,6 @@ class Graph:
         says whether weights are read, as in :meth:`from_scipy`. Raises UsageError, InputError.
         """
         from bfsbench.graphs import interop
-        from bfsbench.graphs.columns import Columns
         from bfsbench.graphs.delimited import columns_of
 
         headings = list(frame.columns)
@@ -288,7 +274,7 @@ class Graph:
         ends = [frame[heading] for heading in found[:2]]
         if any(end.isna().any() for end in ends):
             raise UsageError("the DataFrame has edges that lack a vertex")
-        columns = Columns(
+        columns = interop.Columns(
             *(name, interop.plain(ends[0]), interop.plain(ends[1])),
             weights=None if found[2] is None else interop.plain(frame[found[2]]),
             orientation="directed" if directed else "each_once",

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import struct
+import sys
 import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
 
-from bfsbench.graphs.columns import Column, Columns
 from bfsbench.graphs.delimited import columns_of
 from bfsbench.graphs.graph import Orientation
+from bfsbench.graphs.interop import Column, Columns, Links, matrix_columns, networkx_columns
 from bfsbench.graphs.memory import require_bytes
 from bfsbench.support.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow
-
-    from bfsbench.graphs.interop import Links
 
 BYTES_AN_EDGE = 8
 """Approximate bytes per edge in a file that a library reads, for memory estimates."""
@@ -92,15 +92,7 @@ def _read_npz(path: Path) -> Columns:
             matrix.check_format(full_check=True)
         # A file of diagonals may be much smaller than the entries that it stands for.
         require_bytes(16 * int(matrix.nnz), f"{path}: its entries")
-        entries = matrix.tocoo()
-    if matrix.shape[0] != matrix.shape[1]:
-        rows, columns = matrix.shape
-        raise InputError(f"{path}: a matrix of {rows:,} x {columns:,} is no graph: only square ones are")
-    return Columns(
-        *(str(path), np.asarray(entries.row), np.asarray(entries.col), np.asarray(entries.data)),
-        num_vertices=int(matrix.shape[0]),
-        reader=f"SciPy {scipy.__version__}",
-    )
+        return matrix_columns(matrix, str(path), "directed", f"SciPy {scipy.__version__}")
 
 
 def _read_npy(path: Path) -> Columns:
@@ -113,15 +105,11 @@ def _read_npy(path: Path) -> Columns:
         raise InputError(
             f"{path}: an array of shape {array.shape} is no list of pairs: it must be (edges, 2 or 3)"
         )
-    weights = array[:, 2] if array.shape[1] == 3 else None
-    return Columns(str(path), array[:, 0], array[:, 1], weights, reader=f"NumPy {np.__version__}")
+    return replace(Columns(str(path), *array.T), reader=f"NumPy {np.__version__}")
 
 
 def _read_parquet(path: Path) -> Columns:
-    try:
-        import pyarrow.parquet
-    except ModuleNotFoundError as error:
-        raise _missing(path, "pyarrow", "tables") from error
+    pyarrow = _imported(path, "pyarrow.parquet", "tables")
     with _reading(path, "PyArrow", pyarrow.ArrowException):
         packed = pyarrow.parquet.read_metadata(path)
         require_bytes(8 * packed.num_rows * packed.num_columns, f"{path}: its {packed.num_rows:,} rows")
@@ -129,10 +117,7 @@ def _read_parquet(path: Path) -> Columns:
 
 
 def _read_arrow(path: Path) -> Columns:
-    try:
-        import pyarrow.feather
-    except ModuleNotFoundError as error:
-        raise _missing(path, "pyarrow", "tables") from error
+    pyarrow = _imported(path, "pyarrow.feather", "tables")
     with _reading(path, "PyArrow", pyarrow.ArrowException):
         return _arrow_columns(path, pyarrow.feather.read_table(path))
 
@@ -176,15 +161,9 @@ def _read_gml(path: Path) -> Columns:
 
 
 def _from_networkx(path: Path, read: Callable[..., Links]) -> Columns:
-    try:
-        import networkx
-    except ModuleNotFoundError as error:
-        raise _missing(path, "networkx", "networkx") from error
-    from bfsbench.graphs.interop import networkx_columns
-
+    networkx = _imported(path, "networkx", "networkx")
     with _reading(path, "NetworkX", networkx.NetworkXException):
-        graph = read(networkx)
-        return networkx_columns(graph, str(path), reader=f"NetworkX {networkx.__version__}")
+        return networkx_columns(read(networkx), str(path), reader=f"NetworkX {networkx.__version__}")
 
 
 def _graphml_orientation(path: Path) -> Orientation:
@@ -197,18 +176,21 @@ def _graphml_orientation(path: Path) -> Orientation:
 
 
 def _gml_orientation(path: Path) -> Orientation:
-    return "directed" if re.search(rb"\bdirected\s+1\b", _head(path)) else "each_once"
-
-
-def _head(path: Path) -> bytes:
     with _reading(path, "Python"), path.open("rb") as file:
-        return file.read(1 << 16)
+        return "directed" if re.search(rb"\bdirected\s+1\b", file.read(1 << 16)) else "each_once"
 
 
-def _missing(path: Path, package: str, extra: str) -> UsageError:
-    return UsageError(
-        f"{path} is read by {package}, which is not installed: run 'pip install bfsbench[{extra}]'"
-    )
+def _imported(path: Path, module: str, extra: str) -> Any:
+    """Import a module of a library. Returns the library. Raises UsageError if it is not installed; ``extra``
+    names the extra of this package that installs it."""
+    library = module.partition(".")[0]
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{path} is read by {library}, which is not installed: run 'pip install bfsbench[{extra}]'"
+        ) from error
+    return sys.modules[library]
 
 
 NPZ = Table(_read_npz, "SciPy")

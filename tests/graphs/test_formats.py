@@ -212,7 +212,7 @@ def test_a_truncated_archive_is_named(tmp_path: Path, packing: str) -> None:
         ("g.graph", "2 1 5\n2\n1\n", "g.graph:1: METIS format '5'"),
         ("g.graph", "2 1 1\n2 9\n1\n", "g.graph:3: the line is incomplete"),
         ("g.graph", "2 -1\n2\n1\n", "g.graph:1: '2 -1' is not the header"),
-        ("g.mtx", "%%MatrixMarket matrix array real general\n", "g.mtx:1: '%%matrixmarket matrix array"),
+        ("g.mtx", "%%MatrixMarket matrix array real general\n", "g.mtx:1: '%%MatrixMarket matrix array"),
         ("g.mtx", BANNER.replace("pattern", "quaternion"), "g.mtx:1: 'quaternion general' is not known"),
         ("g.mtx", BANNER + "%\n3 4 1\n1 1\n", "g.mtx:3: a matrix of 3 x 4 is no graph"),
         ("g.mtx", BANNER + "3 3 1\n1 1 0.5\n", "g.mtx:3: '0.5' is one value too many"),

@@ -70,7 +70,7 @@ def test_edges_are_counted_as_they_are_read(tmp_path: Path, monkeypatch: pytest.
 def test_names_are_counted_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 1_000_000)
     path = put(tmp_path / "g.csv", "ann,bob\n" * 20_000)
-    assert re.search(r"g.csv: names of vertices need about 3.1 MiB of memory", refused(path))
+    assert re.search(r"g.csv: names of vertices need about 3.2 MiB of memory", refused(path))
 
 
 @pytest.mark.usefixtures("small_machine")
