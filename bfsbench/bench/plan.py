@@ -14,9 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from bfsbench.backends.base import Limits
-from bfsbench.graphs.estimate import known_vertices
 from bfsbench.graphs.graph import Graph
-from bfsbench.graphs.load import GraphName
+from bfsbench.graphs.load import GraphName, known_vertices
 from bfsbench.programs.families import DEFAULT
 from bfsbench.programs.families.base import Family
 from bfsbench.rows.point import KnobValue, Point

@@ -142,7 +142,7 @@ def _choose(
 def _list(datasets: list[Dataset]) -> None:
     from tabulate import tabulate
 
-    from bfsbench.graphs.store import presence
+    from bfsbench.graphs.load import presence
 
     rows = []
     for dataset in datasets:

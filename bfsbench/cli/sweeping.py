@@ -243,7 +243,7 @@ def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
     """Print how much memory opening each graph takes, and the memory of searches that declare a formula for
     it.
     """
-    from bfsbench.graphs.estimate import known_vertices, memory_lines
+    from bfsbench.graphs.load import known_vertices, memory_lines
     from bfsbench.variants import find
 
     click.echo("\npeak of memory, to open each graph:")

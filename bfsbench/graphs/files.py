@@ -24,6 +24,7 @@ from typing import IO
 
 import msgspec
 
+from bfsbench.graphs.archives import open_source
 from bfsbench.graphs.catalogue import Dataset, Source
 from bfsbench.support import paths, storage
 from bfsbench.support.errors import FetchError, InputError, UsageError
@@ -214,8 +215,6 @@ def partial_bytes(dataset: Dataset) -> int:
 def verify(path: Path, source: Source) -> None:
     """Check the graph inside ``path`` against its published checksum, if there is one. Raises
     UnavailableError if the checksums differ, and InputError if the file cannot be read."""
-    from bfsbench.graphs.archives import open_source
-
     if source.content_sha256 is None:
         return
     digest = hashlib.sha256()

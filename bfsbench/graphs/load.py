@@ -1,19 +1,21 @@
 """Opens a graph by its name: from the catalogue, a file, or a generator's specification, through the cache.
-The module also says what kind of graph a name stands for."""
 
-from __future__ import annotations
+The module also says what kind of graph a name stands for, which of its files are on disk, and how much memory
+opening it takes.
+"""
 
 import errno
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, Literal, cast, get_args
 
 from bfsbench.graphs import files
+from bfsbench.graphs.ball import ball
 from bfsbench.graphs.catalogue import (
     FORMATS_BY_SUFFIX,
     Catalogue,
@@ -21,16 +23,18 @@ from bfsbench.graphs.catalogue import (
     IdPolicy,
     Keep,
     Recipe,
+    Source,
     WeightPolicy,
 )
 from bfsbench.graphs.files import Held
-from bfsbench.graphs.generators import GENERATORS, parse_spec
+from bfsbench.graphs.formats import count_entries, first_look, read_edges
+from bfsbench.graphs.generators import GENERATORS, canonical_spec, generate, parse_spec
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
 from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, given_name, marks_of
-from bfsbench.support.errors import InputError, UsageError, no_formula, printable
-
-if TYPE_CHECKING:
-    from bfsbench.graphs.store import GraphStore
+from bfsbench.graphs.memory import Size
+from bfsbench.graphs.store import GraphStore
+from bfsbench.support.errors import InputError, UsageError, no_formula, printable, size_text
+from bfsbench.support.machine import available_memory
 
 _DIRECTIONS: tuple[Direction, ...] = ("directed", "symmetrised")
 
@@ -101,8 +105,6 @@ class GraphName:
         shrunk graph, the parameters draw the small graph."""
         if self.generator is None:
             return None
-        from bfsbench.graphs.generators import GENERATORS
-
         name, parameters = self.generator
         share = self.marks.shrink
         return name, GENERATORS[name].shrunk(parameters, share) if share < 1 else dict(parameters)
@@ -110,7 +112,7 @@ class GraphName:
     @property
     def spec(self) -> str | None:
         """Returns the specification of the graph that is drawn, or None if it is not generated."""
-        return None if self.drawn is None else _canonical(*self.drawn)
+        return None if self.drawn is None else canonical_spec(*self.drawn)
 
     @property
     def _located(self) -> str:
@@ -158,14 +160,12 @@ def resolve(text: str) -> GraphName:
         directed = request.direction == "directed"
     elif os.sep in name or ("(" not in name and (is_file(name) or _ends_like_a_file(name))):
         path = _readable(name)
-        orientation, reader = _first_look(path, options)
+        orientation, reader = first_look(path, options.get("format"), options.get("ids"))
         request = GraphName(_row_name(path), "directed", options, path=path, reader=reader)
         directed = orientation == "directed"
-    elif "(" in name or _is_generator(name):
-        from bfsbench.graphs.generators import GENERATORS, parse_spec
-
+    elif "(" in name or name in GENERATORS:
         generator = parse_spec(name)
-        request = GraphName(_canonical(*generator), "directed", options, generator=generator)
+        request = GraphName(canonical_spec(*generator), "directed", options, generator=generator)
         directed = GENERATORS[generator[0]].draws_arcs(generator[1])
     elif match := re.search(r":(\w+)$", name):
         raise UsageError(f"'{match[1]}' in '{text}' is no direction: choose from {', '.join(_DIRECTIONS)}")
@@ -226,7 +226,7 @@ def request_for(dataset: Dataset) -> GraphName:
     direction: Direction = "directed" if dataset.directed else "symmetrised"
     generator = (dataset.generator, dataset.parameters) if dataset.generator else None
     if generator is not None:
-        _canonical(*generator)  # raises UsageError for bad parameters
+        canonical_spec(*generator)  # raises UsageError for bad parameters
     return GraphName(dataset.name, direction, {}, dataset=dataset, generator=generator)
 
 
@@ -235,35 +235,45 @@ def prepare(
 ) -> Graph:
     """Returns the graph of a parsed name from the cache. If it is not there, it is made, checked and stored.
     ``found`` is the dataset's file, if the graph is read from a dataset."""
-    from bfsbench.graphs.store import GraphStore
-
     recipe, checksum = _identity(request, found)
     store = GraphStore()
     graph = store.open(request.stored_name, recipe, checksum, check=check)
     if graph is None:
-        graph = _build(store, request, found, progress)
+        graph = store.build(
+            *(request.stored_name, recipe, lambda: _edges(request, found, recipe, progress), checksum),
+            expect=_published_counts(request, found, recipe),
+        )
     return replace(graph, name=request.name, locator=request.locator)
 
 
-def _build(store: GraphStore, request: GraphName, found: Held | None, progress: Progress | None) -> Graph:
-    """Make and store the arrays of a graph. Returns the graph."""
-    recipe, checksum = _identity(request, found)
-    name = request.stored_name
+def _edges(request: GraphName, found: Held | None, recipe: Recipe, progress: Progress | None) -> EdgeList:
+    """Returns the edges of a graph. For a shrunk graph, they are generated for the smaller size or cut out of
+    the whole graph."""
+    if request.drawn is not None:
+        name, parameters = request.drawn
+        return generate(name, **parameters)
     if request.marks.shrink < 1:
-        return store.build(name, recipe, lambda: _part(request, found, progress), checksum)
-    counts = request.dataset.counts(found.source if found else None) if request.dataset else (None, None)
-    if found is not None and request.dataset is not None:
-        published = request.dataset.recipe(found.source).ids
-        counts = (counts[0] if recipe.ids == published else None, counts[1])
-    return store.build(
-        name, recipe, lambda: _edges(request, found, recipe, progress), checksum, expect=counts
-    )
+        return ball(prepare(replace(request, marks=UNMARKED), found, progress), request.marks.shrink)
+    path = found.path if found else request.path
+    assert path is not None
+    return read_edges(path, recipe, progress)
+
+
+def _published_counts(
+    request: GraphName, found: Held | None, recipe: Recipe
+) -> tuple[int | None, int | None]:
+    """Returns the numbers of vertices and edges that a dataset must have. A number is None if none is
+    published, or if it does not hold for ``recipe`` or for a shrunk graph."""
+    if request.dataset is None or request.marks.shrink < 1:
+        return None, None
+    vertices, edges = request.dataset.counts(found.source if found else None)
+    if found is not None and recipe.ids != request.dataset.recipe(found.source).ids:
+        vertices = None
+    return vertices, edges
 
 
 def stored(request: GraphName, found: Held | None) -> Path | None:
     """Returns the cache folder with the arrays of a graph, or None if they have not been made."""
-    from bfsbench.graphs.store import GraphStore
-
     if request.needs_file and found is None:
         return None
     store, (recipe, checksum) = GraphStore(), _identity(request, found)
@@ -284,29 +294,6 @@ def _identity(request: GraphName, found: Held | None) -> tuple[Recipe, str]:
     return replace(base, **request.overrides), checksum
 
 
-def _part(request: GraphName, found: Held | None, progress: Progress | None) -> EdgeList:
-    """Returns the edges of a shrunk graph. They are generated for the smaller size or cut out of the whole
-    graph."""
-    if request.generator is not None:
-        return _edges(request, found, Recipe(), progress)  # the recipe is for files
-    from bfsbench.graphs.ball import ball
-
-    return ball(prepare(replace(request, marks=UNMARKED), found, progress), request.marks.shrink)
-
-
-def _edges(request: GraphName, found: Held | None, recipe: Recipe, progress: Progress | None) -> EdgeList:
-    if request.drawn is not None:
-        from bfsbench.graphs.generators import generate
-
-        name, parameters = request.drawn
-        return generate(name, **parameters)
-    from bfsbench.graphs.formats import read_edges
-
-    path = found.path if found else request.path
-    assert path is not None
-    return read_edges(path, recipe, progress)
-
-
 def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
     """Split the text that names a graph. Returns the name, the options, the marks, and the direction or None.
 
@@ -322,8 +309,7 @@ def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
         found[key or "direction"] = direction if key is None else value
         name = name[: match.start()]
     options = {key: value for key, value in found.items() if key in _OPTIONS}
-    chosen = next((word for word in _DIRECTIONS if word == found.get("direction")), None)
-    return name, options, marks_of(found), chosen
+    return name, options, marks_of(found), cast("Direction | None", found.get("direction"))
 
 
 def _check_option(key: str | None, value: str, text: str) -> None:
@@ -352,26 +338,6 @@ def _with_direction(request: GraphName, direction: Direction | None, directed: b
     return replace(request, direction="directed" if directed else "symmetrised")
 
 
-def _first_look(path: Path, options: Overrides) -> tuple[Orientation, str]:
-    """Returns the orientation of a file's edges, found from its header, and the library that reads the
-    file."""
-    from bfsbench.graphs.formats import first_look
-
-    return first_look(path, options.get("format"), options.get("ids"))
-
-
-def _is_generator(name: str) -> bool:
-    from bfsbench.graphs.generators import GENERATORS
-
-    return name in GENERATORS
-
-
-def _canonical(name: str, parameters: Mapping[str, Any]) -> str:
-    from bfsbench.graphs.generators import canonical_spec
-
-    return canonical_spec(name, parameters)
-
-
 UNKNOWN = "other"
 """The kind of a graph that is neither in the catalogue nor generated."""
 
@@ -394,3 +360,108 @@ def kind_of_graph(name: str) -> str:
 @cache
 def _catalogue() -> Catalogue:
     return Catalogue.load()
+
+
+State = Literal["missing", "partial", "fetched", "bundled", "converted", "generated"]
+
+
+@dataclass(frozen=True)
+class Presence:
+    """True if a dataset's files are on disk. ``converted`` graphs are ready. ``generated`` graphs are made
+    when used."""
+
+    state: State
+    bytes_on_disk: int
+    """Size of the source file, complete or not, and of the converted arrays."""
+    source: Source | None
+    """The source that is present. Its counts may differ from the dataset's."""
+
+
+def presence(dataset: Dataset) -> Presence:
+    """Returns which files of a dataset are on disk, without reading them."""
+    found = None if dataset.generated else files.held(dataset)
+    partial = files.partial_bytes(dataset)
+    converted = stored(request_for(dataset), found)
+    size = partial + _size(found.path if found else None) + _size(converted)
+    if converted is None and found is None:
+        state: State = "generated" if dataset.generated else "partial" if partial else "missing"
+        return Presence(state, size, None)
+    source = found.source if found else None
+    if converted is not None:
+        return Presence("converted", size, source)
+    return Presence("bundled" if source and source.bundled else "fetched", size, source)
+
+
+def _size(path: Path | None) -> int:
+    if path is None:
+        return 0
+    inside = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in inside)
+
+
+_EDGES_A_VERTEX = 4
+"""Edges per vertex assumed for a file that does not give its number of vertices. Most graphs have more."""
+
+
+def peak_memory(request: GraphName) -> int | None:
+    """Returns an estimate of the peak memory in bytes of opening a graph.
+
+    A graph in the cache takes the size of its arrays, which are mapped. Any other graph is generated or read,
+    and then converted. At most the beginning of its file is read for the estimate. Returns None for a graph
+    that is not fetched and whose size is not in the catalogue. Memory of searches and devices is not
+    included. Raises InputError for a file that cannot be read.
+    """
+    found = files.held(request.dataset) if request.dataset else None
+    folder = stored(request, found)
+    if folder is not None:
+        return _size(folder)
+    path = found.path if found else request.path
+    vertices: int | None
+    edges: int | None
+    weighted = False
+    if request.drawn is not None:
+        generator, parameters = GENERATORS[request.drawn[0]], request.drawn[1]
+        vertices, edges = generator.counts(parameters)
+        weighted = "max_weight" in generator.complete(parameters)
+    elif path is not None:
+        vertices, edges = count_entries(path, request.overrides.get("format"))
+        vertices = vertices or edges // _EDGES_A_VERTEX
+    else:
+        assert request.dataset is not None
+        vertices, edges = request.dataset.counts(None)
+    if vertices is None or edges is None:
+        return None
+    # If the file lists both arcs of every edge, nothing is mirrored, and the estimate is too high.
+    return Size(vertices, edges, request.direction == "symmetrised", weighted).peak_bytes
+
+
+def known_vertices(request: GraphName) -> int | None:
+    """Returns the number of vertices of a graph that is not open yet, or None if it is unknown.
+
+    It is known for generated graphs, for datasets whose catalogue entry has it, and for files whose header
+    has it. Raises InputError for a file that cannot be read.
+    """
+    if "ids" in request.overrides:
+        return None  # a policy of ids may leave out vertices without arcs
+    if request.drawn is not None:
+        name, parameters = request.drawn
+        return GENERATORS[name].counts(parameters)[0]
+    if request.path is not None:
+        return count_entries(request.path, request.overrides.get("format"))[0]
+    assert request.dataset is not None
+    return request.dataset.num_vertices
+
+
+def memory_lines(requests: Sequence[GraphName]) -> list[str]:
+    """Returns one line per graph with its peak memory. A line warns if this is more than the available
+    memory."""
+    available = available_memory()
+    lines = []
+    for request in requests:
+        peak = peak_memory(request)
+        if peak is None:
+            lines.append(f"{request.full_name}: its size is known once it has been fetched")
+            continue
+        room = "" if available is None or peak <= available else f", but {size_text(available)} are available"
+        lines.append(f"{request.full_name}: about {size_text(peak)}{room}")
+    return lines

@@ -1,5 +1,4 @@
-"""Stores converted graphs on disk and maps them into memory. The module also reports which graphs are
-present.
+"""Stores converted graphs on disk and maps them into memory.
 
 A graph is a folder of ``.npy`` arrays and ``meta.json``. It is written under a temporary name and then
 renamed, so that a folder with its final name is complete. The process that builds it holds a lock in the
@@ -14,16 +13,15 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.graphs import files, load
-from bfsbench.graphs.catalogue import Dataset, Recipe, Source
+from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.convert import build_graph, edges_listed
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, VertexNames
 from bfsbench.graphs.statistics import describe
@@ -287,40 +285,3 @@ def _read_meta(path: Path) -> _Meta:
         return msgspec.json.decode(sealed.meta, type=_Meta)
     except (ValueError, msgspec.MsgspecError) as error:
         raise _UnusableError(f"{path.name} is of another version", damage=False) from error
-
-
-State = Literal["missing", "partial", "fetched", "bundled", "converted", "generated"]
-
-
-@dataclass(frozen=True)
-class Presence:
-    """True if a dataset's files are on disk. ``converted`` graphs are ready. ``generated`` graphs are made
-    when used."""
-
-    state: State
-    bytes_on_disk: int
-    """Size of the source file, complete or not, and of the converted arrays."""
-    source: Source | None
-    """The source that is present. Its counts may differ from the dataset's."""
-
-
-def presence(dataset: Dataset) -> Presence:
-    """Returns which files of a dataset are on disk, without reading them."""
-    found = None if dataset.generated else files.held(dataset)
-    partial = files.partial_bytes(dataset)
-    converted = load.stored(load.request_for(dataset), found)
-    size = partial + _size(found.path if found else None) + _size(converted)
-    if converted is None and found is None:
-        state: State = "generated" if dataset.generated else "partial" if partial else "missing"
-        return Presence(state, size, None)
-    source = found.source if found else None
-    if converted is not None:
-        return Presence("converted", size, source)
-    return Presence("bundled" if source and source.bundled else "fetched", size, source)
-
-
-def _size(path: Path | None) -> int:
-    if path is None:
-        return 0
-    inside = path.iterdir() if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in inside)

@@ -169,7 +169,7 @@ def datasets() -> Table:
     Raises UsageError if the user's catalogue is malformed.
     """
     from bfsbench.graphs.catalogue import Catalogue
-    from bfsbench.graphs.store import presence
+    from bfsbench.graphs.load import presence
 
     columns = ("name", "aliases", "family", "directed", "num_vertices", "num_edges", "state", "papers")
     rows: list[tuple[Cell, ...]] = [

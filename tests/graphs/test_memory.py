@@ -12,10 +12,9 @@ import pytest
 
 from bfsbench.graphs import blocks, memory
 from bfsbench.graphs.catalogue import Recipe
-from bfsbench.graphs.estimate import memory_lines, peak_memory
 from bfsbench.graphs.formats import read_edges
 from bfsbench.graphs.generators import GENERATORS, generate
-from bfsbench.graphs.load import load, resolve
+from bfsbench.graphs.load import load, memory_lines, peak_memory, resolve
 from bfsbench.graphs.memory import Size
 from bfsbench.support import machine
 from bfsbench.support.errors import InputError, NotEnoughMemoryError
@@ -118,8 +117,7 @@ def test_a_memory_error_anywhere_is_one_line(tmp_path: Path) -> None:
 MEASURE = """
 import json, re, sys
 from pathlib import Path
-from bfsbench.graphs.estimate import peak_memory
-from bfsbench.graphs.load import load, resolve
+from bfsbench.graphs.load import load, peak_memory, resolve
 from bfsbench.graphs.generators import generate
 from bfsbench.support.toolchain import library
 
@@ -164,9 +162,7 @@ def test_the_peak_of_each_way_to_open_a_graph(tmp_path: Path) -> None:
 
 
 def test_lines_say_what_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bfsbench.graphs import estimate
-
-    monkeypatch.setattr(estimate, "available_memory", lambda: 8 * GIB)
+    monkeypatch.setattr("bfsbench.graphs.load.available_memory", lambda: 8 * GIB)
     small, large = memory_lines([resolve("path(n=77)"), resolve("kronecker(scale=26)")])
     assert small == "path(n=77):symmetrised: about 5.4 KiB"
     assert large.endswith("about 34.5 GiB, but 8.0 GiB are available")
