@@ -3,9 +3,11 @@
 //
 // Each vertex has a row of BITS bits in three arrays. The bits of `seen` are the searches that have reached the
 // vertex. The bits of `frontier` are the searches that reached it in the last level, and the bits of `next` are
-// the searches that reach it in this level. WORDS threads work on a vertex, each on one word of its rows. No
-// thread needs the word of another thread. All blocks are resident. A level has two steps, and a barrier of all
-// blocks ends each:
+// the searches that reach it in this level. WORDS threads form a team. The team works on one vertex at a time,
+// and each of its threads on one word of the rows. No thread needs the word of another thread of the team. A
+// bitmap has the vertices whose row of the frontier is not empty.
+//
+// All blocks are resident. A level has two steps, and a barrier of all blocks ends each:
 //
 // 1. Expand. If few arcs leave the frontier, the level is pushed: its vertices give their rows to their
 // out-neighbours. Otherwise it is pulled: each vertex that some search has not reached collects the rows of
@@ -13,18 +15,20 @@
 // 2. Settle. The threads count the vertices that each search has found. They clear the rows of the old
 // frontier, because the old `frontier` array becomes `next`.
 //
-// Races. In a pushed level several threads add bits to a word of `seen`. atomicOr gives each new bit to
-// exactly one thread, which adds it to `next`. A read before the atomic may return an old word, in which bits
-// are missing. Then the atomic decides. Marks and rows of the frontier are not written while they are read,
-// because marks and queues alternate between two arrays.
+// Long rows. The host cuts each row of more than PIECE arcs into pieces, because one team would take too long.
+// Teams take whole short rows first, and then pieces.
 //
-// Capacities. Only the thread that marks a vertex appends it to the queue. So a queue of num_vertices entries
-// suffices.
+// Races. Several threads may add bits to a word of `seen`. atomicOr gives each new bit to exactly one thread,
+// which adds it to `next`. A read before the atomic may return an old word, in which bits are missing. Then the
+// atomic decides. Rows and bitmap of the frontier are not written while they are read, because each alternates
+// between two arrays.
 #include "atomics.cuh"
 #include "barrier.cuh"
 #include "graph.cuh"
 
-#define WORDS (BITS / 64)  // words of a row; the host defines BITS, DISTANCES and PULL_SHARE
+#define WORDS (BITS / 64)  // words of a row; the host defines BITS, DISTANCES, PULL_SHARE and PIECE
+#define AT_ONCE 4          // arcs of a pulled row whose loads overlap
+#define PLANES 6           // bits of a counter; a thread empties its counters after 63 words
 
 typedef unsigned long long word_t;
 
@@ -36,11 +40,11 @@ struct measures {
     long long eccentricity;
 };
 
-// Sizes and arcs of the frontiers. Level l uses index l % 3. A level adds to the values of the next level,
-// and clears the values of the level after that.
+// Sizes and arcs of the frontiers. Level l uses index l % 3. Settling a level adds to its values. The values of
+// the level before are cleared afterwards.
 struct many_state {
     unsigned long long leaving[3];  // number of arcs that leave the frontier
-    int sizes[3];                   // number of vertices in the frontier
+    unsigned sizes[3];              // number of vertices in the frontier
     int failed;                     // a block waited too long at the barrier
     grid_barrier barrier;
 };
@@ -50,20 +54,50 @@ struct many_graph {
     const int *column_indices;
     const offset_t *column_offsets;
     const int *row_indices;
+    const int2 *out_pieces, *in_pieces;  // of long rows: the vertex, and the number of the piece in its row
     long long num_edges;
-    int num_vertices;
+    int num_vertices, num_out_pieces, num_in_pieces;
 };
 
 struct many_rows {
-    word_t *seen, *even, *odd;    // num_vertices * WORDS; even and odd alternate as frontier and next
-    int *even_marks, *odd_marks;  // last level in which the vertex was in this array's frontier
-    int *even_queue, *odd_queue;
-    unsigned *counts;  // BITS entries: vertices that each search reached in the level
+    word_t *seen, *even, *odd;          // num_vertices * WORDS; even and odd alternate as frontier and next
+    unsigned *even_bitmap, *odd_bitmap;  // a bit per vertex: whether its row in even or odd may hold bits
+    unsigned *counts;                   // BITS entries: vertices that each search reached in the level
 
     __device__ __forceinline__ word_t *rows(int level) const { return level % 2 ? odd : even; }
-    __device__ __forceinline__ int *marks(int level) const { return level % 2 ? odd_marks : even_marks; }
-    __device__ __forceinline__ int *queue(int level) const { return level % 2 ? odd_queue : even_queue; }
+    __device__ __forceinline__ unsigned *bitmap(int level) const { return level % 2 ? odd_bitmap : even_bitmap; }
+    __device__ __forceinline__ bool in_frontier(int level, int v) const {
+        return bitmap(level)[v / WARP] >> v % WARP & 1;
+    }
+
+    // Adds the bits `given` to a word of vertex v, for the searches that have not reached v yet. They reach it
+    // in `level`.
+    __device__ __forceinline__ void reach(int level, int v, unsigned w, word_t given) const {
+        const size_t place = (size_t)v * WORDS + w;
+        const word_t fresh = given & ~atomicOr(&seen[place], given);
+        if (!fresh) return;
+        atomicOr(&rows(level)[place], fresh);
+        unsigned *const word = &bitmap(level)[v / WARP];
+        const unsigned bit = 1u << v % WARP;
+        if (!(load_relaxed(word) & bit)) atomicOr(word, bit);
+    }
 };
+
+// The arcs of a row, or of a piece of a row.
+struct arcs {
+    edge_t begin, end;
+
+    __device__ __forceinline__ arcs(const offset_t *offsets, int v) : begin(offsets[v]), end(offsets[v + 1]) {}
+    __device__ __forceinline__ arcs(const offset_t *offsets, int2 piece) : arcs(offsets, piece.x) {
+        begin += (edge_t)piece.y * PIECE;
+        if (end - begin > PIECE) end = begin + PIECE;
+    }
+    __device__ __forceinline__ bool is_long() const { return end - begin > PIECE; }
+};
+
+__device__ __forceinline__ unsigned my_word() { return threadIdx.x % WORDS; }
+__device__ __forceinline__ unsigned my_team() { return global_thread() / WORDS; }
+__device__ __forceinline__ unsigned grid_teams() { return grid_threads() / WORDS; }
 
 // Returns the bits of word w that stand for sources, in a pass with `number` sources.
 __device__ __forceinline__ word_t whole_word(int number, int w) {
@@ -71,85 +105,135 @@ __device__ __forceinline__ word_t whole_word(int number, int w) {
     return bits >= 64 ? ~0ull : bits <= 0 ? 0 : (1ull << bits) - 1;
 }
 
-// Puts a vertex into the queue of a level, unless the queue already has the vertex.
-__device__ __forceinline__ void enter(const many_rows &rows, many_state *state, int v, int level) {
-    int *const mark = &rows.marks(level)[v];
-    if (load_relaxed(mark) != level && atomicExch(mark, level) != level)
-        rows.queue(level)[atomicAdd(&state->sizes[level % 3], 1)] = v;
-}
-
-__device__ __forceinline__ void push(const many_graph &graph, const many_rows &rows, many_state *state, int level) {
-    const unsigned size = state->sizes[level % 3], w = global_thread() % WORDS;
-    for (unsigned i = global_thread() / WORDS; i < size; i += grid_threads() / WORDS) {
-        const int v = rows.queue(level)[i];
-        const word_t row = rows.rows(level)[(size_t)v * WORDS + w];
-        if (row == 0) continue;
-        const edge_t end = graph.row_offsets[v + 1];
-        for (edge_t e = graph.row_offsets[v]; e < end; ++e) {
-            const int u = graph.column_indices[e];
-            const size_t place = (size_t)u * WORDS + w;
-            if (!(row & ~load_relaxed(&rows.seen[place]))) continue;
-            const word_t fresh = row & ~atomicOr(&rows.seen[place], row);
-            if (!fresh) continue;
-            atomicOr(&rows.rows(level + 1)[place], fresh);
-            enter(rows, state, u, level + 1);
-        }
+// Gives a word of vertex v's row to the targets of some of its arcs.
+__device__ __forceinline__ void give(const many_graph &graph, const many_rows &rows, int level, int v, arcs some) {
+    const unsigned w = my_word();
+    const word_t row = rows.rows(level)[(size_t)v * WORDS + w];
+    if (row == 0) return;
+    for (edge_t e = some.begin; e < some.end; ++e) {
+        const int u = graph.column_indices[e];
+        if (row & ~load_relaxed(&rows.seen[(size_t)u * WORDS + w])) rows.reach(level + 1, u, w, row);
     }
 }
 
-__device__ __forceinline__ void pull(const many_graph &graph, const many_rows &rows, many_state *state, int level,
-                                     int number) {
-    const unsigned w = global_thread() % WORDS;
-    const word_t whole = whole_word(number, w);
-    for (unsigned v = global_thread() / WORDS; v < graph.num_vertices; v += grid_threads() / WORDS) {
-        const size_t place = (size_t)v * WORDS + w;
-        const word_t lacks = whole & ~rows.seen[place];
-        if (lacks == 0) continue;
-        word_t found = 0;
-        const edge_t end = graph.column_offsets[v + 1];
-        for (edge_t e = graph.column_offsets[v]; e < end && (lacks & ~found); ++e) {
-            const int u = graph.row_indices[e];
-            if (rows.marks(level)[u] == level) found |= rows.rows(level)[(size_t)u * WORDS + w];
+__device__ __forceinline__ void push(const many_graph &graph, const many_rows &rows, int level) {
+    const unsigned teams = WARP / WORDS, first = threadIdx.x % WARP / WORDS;  // of the warp
+    const unsigned words = (graph.num_vertices + WARP - 1u) / WARP;
+    for (unsigned i = global_thread() / WARP; i < words; i += grid_threads() / WARP) {
+        const unsigned bits = rows.bitmap(level)[i];
+        for (unsigned k = first; k < WARP && bits >> k; k += teams) {
+            if (!(bits >> k & 1)) continue;
+            const arcs row(graph.row_offsets, i * WARP + k);
+            if (!row.is_long()) give(graph, rows, level, i * WARP + k, row);
         }
-        found &= lacks;
-        if (found == 0) continue;
-        rows.seen[place] |= found;
-        rows.rows(level + 1)[place] = found;
-        enter(rows, state, v, level + 1);
+    }
+    for (unsigned i = my_team(); i < graph.num_out_pieces; i += grid_teams()) {
+        const int2 piece = graph.out_pieces[i];
+        if (rows.in_frontier(level, piece.x)) give(graph, rows, level, piece.x, arcs(graph.row_offsets, piece));
     }
 }
 
-// Counts the vertices that each search has reached in a level, and clears the rows of the level before. All
-// threads of the block must call it.
+// Collects a word of vertex v's row from the sources of some of its arcs, until the word is `whole`. The loads
+// of AT_ONCE arcs overlap.
+__device__ __forceinline__ void collect(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
+                                        word_t whole) {
+    const unsigned w = my_word();
+    const word_t lacks = whole & ~load_relaxed(&rows.seen[(size_t)v * WORDS + w]);
+    word_t found = 0;
+    for (edge_t e = some.begin; e < some.end && (lacks & ~found); e += AT_ONCE) {
+        int neighbours[AT_ONCE];
+        bool filled[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) neighbours[i] = graph.row_indices[min(e + i, some.end - 1)];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) filled[i] = rows.in_frontier(level, neighbours[i]);
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i)
+            if (filled[i]) found |= rows.rows(level)[(size_t)neighbours[i] * WORDS + w];
+    }
+    found &= lacks;
+    if (found) rows.reach(level + 1, v, w, found);
+}
+
+__device__ __forceinline__ void pull(const many_graph &graph, const many_rows &rows, int level, int number) {
+    const word_t whole = whole_word(number, my_word());
+    for (unsigned v = my_team(); v < graph.num_vertices; v += grid_teams()) {
+        const arcs row(graph.column_offsets, v);
+        if (!row.is_long()) collect(graph, rows, level, v, row, whole);
+    }
+    for (unsigned i = my_team(); i < graph.num_in_pieces; i += grid_teams()) {
+        const int2 piece = graph.in_pieces[i];
+        collect(graph, rows, level, piece.x, arcs(graph.column_offsets, piece), whole);
+    }
+}
+
+// Counts how often each bit was set in the words of one thread. The counters stand in PLANES words: bit b of
+// planes[i] has the value 2^i in the counter of bit b.
+struct bit_counters {
+    word_t planes[PLANES] = {};
+    unsigned added = 0;
+
+    // Adds a word. `counts` are the block's counters of the word's 64 bits, in shared memory.
+    __device__ __forceinline__ void add(word_t word, unsigned *counts) {
+#pragma unroll
+        for (int i = 0; i < PLANES; ++i) {
+            const word_t carry = planes[i] & word;
+            planes[i] ^= word;
+            word = carry;
+        }
+        if (++added == (1u << PLANES) - 1) flush(counts);
+    }
+    __device__ __forceinline__ void flush(unsigned *counts) {
+        for (int bit = 0; bit < 64; ++bit) {
+            unsigned count = 0;
+#pragma unroll
+            for (int i = 0; i < PLANES; ++i) count += (unsigned)(planes[i] >> bit & 1) << i;
+            if (count) atomicAdd(&counts[bit], count);
+        }
+        *this = bit_counters{};
+    }
+};
+
+// Counts the vertices that each search has reached in a level, and clears rows and bitmap of the level before.
+// All threads of the block must call it.
 __device__ __forceinline__ void settle(const many_graph &graph, const many_rows &rows, many_state *state, int level,
                                        int *distances, int pitch) {
     __shared__ unsigned counts[BITS];
     for (unsigned bit = threadIdx.x; bit < BITS; bit += blockDim.x) counts[bit] = 0;
     __syncthreads();
-    const unsigned w = global_thread() % WORDS, step = grid_threads() / WORDS;
-    const unsigned before = level > 0 ? state->sizes[(level + 2) % 3] : 0, size = state->sizes[level % 3];
-    for (unsigned i = global_thread() / WORDS; i < before; i += step)
-        rows.rows(level - 1)[(size_t)rows.queue(level - 1)[i] * WORDS + w] = 0;
+    const unsigned w = my_word(), teams = WARP / WORDS, first = threadIdx.x % WARP / WORDS;
+    const unsigned words = (graph.num_vertices + WARP - 1u) / WARP;
     unsigned long long leaving = 0;
-    for (unsigned i = global_thread() / WORDS; i < size; i += step) {
-        const int v = rows.queue(level)[i];
-        for (word_t row = rows.rows(level)[(size_t)v * WORDS + w]; row; row &= row - 1) {
-            const int bit = w * 64 + __ffsll((long long)row) - 1;
-            atomicAdd(&counts[bit], 1u);
+    unsigned size = 0;
+    bit_counters counters;
+    for (unsigned i = global_thread() / WARP; i < words; i += grid_threads() / WARP) {
+        const unsigned old = rows.bitmap(level - 1)[i], bits = rows.bitmap(level)[i];
+        __syncwarp();  // all lanes have read the old word before one lane clears it
+        if (threadIdx.x % WARP == 0 && old) rows.bitmap(level - 1)[i] = 0;
+        for (unsigned k = first; k < WARP && (old | bits) >> k; k += teams) {
+            const unsigned v = i * WARP + k;
+            if (old >> k & 1) rows.rows(level - 1)[(size_t)v * WORDS + w] = 0;
+            if (!(bits >> k & 1)) continue;
+            const word_t row = rows.rows(level)[(size_t)v * WORDS + w];
+            counters.add(row, counts + w * 64);
 #if DISTANCES
-            distances[(size_t)bit * pitch + v] = level;
+            for (word_t rest = row; rest; rest &= rest - 1)
+                distances[(size_t)(w * 64 + __ffsll((long long)rest) - 1) * pitch + v] = level;
 #endif
+            if (w == 0) ++size, leaving += graph.row_offsets[v + 1] - graph.row_offsets[v];
         }
-        if (w == 0) leaving += graph.row_offsets[v + 1] - graph.row_offsets[v];
     }
-    if (leaving) atomicAdd(&state->leaving[level % 3], leaving);
+    counters.flush(counts + w * 64);
+    if (size) {
+        atomicAdd(&state->sizes[level % 3], size);
+        atomicAdd(&state->leaving[level % 3], leaving);
+    }
     __syncthreads();
     for (unsigned bit = threadIdx.x; bit < BITS; bit += blockDim.x)
         if (counts[bit]) atomicAdd(&rows.counts[bit], counts[bit]);
 }
 
-// Adds the counts of a level to the results, with one thread per search. Clears the sizes that the level
-// after the next one needs.
+// Adds the counts of a level to the results, with one thread per search. Clears the sizes of the level before.
 __device__ __forceinline__ void measure(const many_rows &rows, many_state *state, measures *found, int level) {
     for (unsigned bit = global_thread(); bit < BITS; bit += grid_threads()) {
         const unsigned count = rows.counts[bit];
@@ -170,19 +254,14 @@ extern "C" __global__ void many(many_graph graph, many_rows rows, many_state *st
                                 measures *found, int *distances, int pitch, unsigned max_polls, int first, int number) {
     const size_t words = (size_t)graph.num_vertices * WORDS;
     for (size_t i = global_thread(); i < words; i += grid_threads()) rows.seen[i] = rows.even[i] = rows.odd[i] = 0;
-    for (unsigned v = global_thread(); v < graph.num_vertices; v += grid_threads())
-        rows.even_marks[v] = rows.odd_marks[v] = -1;
+    for (unsigned i = global_thread(); i < (graph.num_vertices + WARP - 1u) / WARP; i += grid_threads())
+        rows.even_bitmap[i] = rows.odd_bitmap[i] = 0;
     for (unsigned bit = global_thread(); bit < BITS; bit += grid_threads()) rows.counts[bit] = 0;
     for (unsigned bit = global_thread(); bit < number; bit += grid_threads()) found[first + bit] = measures{};
     if (global_thread() < 3) state->sizes[global_thread()] = 0, state->leaving[global_thread()] = 0;
     bool together = wait_for_all_blocks(&state->barrier, max_polls);
-    for (unsigned bit = global_thread(); bit < number && together; bit += grid_threads()) {
-        const int v = sources[first + bit];
-        const size_t place = (size_t)v * WORDS + bit / 64;
-        atomicOr(&rows.seen[place], 1ull << bit % 64);
-        atomicOr(&rows.even[place], 1ull << bit % 64);
-        enter(rows, state, v, 0);
-    }
+    for (unsigned bit = global_thread(); bit < number && together; bit += grid_threads())
+        rows.reach(0, sources[first + bit], bit / 64, 1ull << bit % 64);
     together = together && wait_for_all_blocks(&state->barrier, max_polls);
     for (int level = 0; together; ++level) {
         settle(graph, rows, state, level, distances + (size_t)first * pitch, pitch);
@@ -190,9 +269,9 @@ extern "C" __global__ void many(many_graph graph, many_rows rows, many_state *st
         if (!together || state->sizes[level % 3] == 0) break;
         measure(rows, state, found + first, level);
         if (state->leaving[level % 3] * PULL_SHARE > graph.num_edges)
-            pull(graph, rows, state, level, number);
+            pull(graph, rows, level, number);
         else
-            push(graph, rows, state, level);
+            push(graph, rows, level);
         together = wait_for_all_blocks(&state->barrier, max_polls);
     }
     if (!together && threadIdx.x == 0) state->failed = 1;  // benign race: every thread stores the same value

@@ -12,10 +12,14 @@ from bfsbench.programs.families.closeness.variants import FIELDS
 from bfsbench.support.errors import LaunchError
 from bfsbench.variants.base import HostAllPairs, KernelAllPairs, Knob
 from bfsbench.variants.cpu_many import ALPHA, BITS, GROUPED, THREADS, ManySearches
-from bfsbench.variants.many import STRUCTS, WIDTHS, Passes
+from bfsbench.variants.many import STRUCTS, WIDTHS, Passes, long_rows
 
 if TYPE_CHECKING:
     from bfsbench.programs.families.apsp.matrix import Matrix
+
+
+_PIECE = 1024
+"""Rows with more arcs are cut into pieces of this many; see many.cu."""
 
 
 def require_unweighted(name: str, graph: Graph) -> None:
@@ -50,14 +54,21 @@ class ApspBfs(KernelAllPairs):
     check_knobs = ({"WIDTH": 64},)
 
     def defines(self) -> dict[str, int | str]:
-        return {**super().defines(), "BITS": int(self.knob["WIDTH"]), "DISTANCES": 1, "PULL_SHARE": 8}
+        return {
+            **super().defines(),
+            "BITS": int(self.knob["WIDTH"]),
+            "DISTANCES": 1,
+            "PULL_SHARE": 8,
+            "PIECE": _PIECE,
+        }
 
     def prepare(self) -> None:
         """Bind the kernel for passes over all sources. Raises LaunchError for a graph with weights."""
         require_unweighted(self.name, self.host_graph)
         super().prepare()
         every = np.arange(self.num_vertices, dtype=np.int32)
-        self.passes = Passes(self, int(self.knob["WIDTH"]), every, self.matrix, self.pitch)
+        pieces = long_rows(self, _PIECE)
+        self.passes = Passes(self, int(self.knob["WIDTH"]), every, pieces, self.matrix, self.pitch)
 
     def solve(self) -> None:
         self.passes.run()

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Buffer, Struct
-from bfsbench.graphs.graph import Graph, Ids
+from bfsbench.graphs.graph import Graph, Ids, Offsets
 from bfsbench.programs.families.bfs.layouts import GridBarrier
 from bfsbench.programs.families.closeness.variants import ClosenessVariant, bits_for
 from bfsbench.support.errors import KernelError, size_text
 from bfsbench.support.toolchain import library
 from bfsbench.variants.base import KernelProgram, KernelSetup, Knob, KnobValue
+from bfsbench.variants.prepared_rows import likely_parents_first
 
 if TYPE_CHECKING:
     from bfsbench.programs.families.closeness.variants import Measures as Answer
@@ -42,31 +43,32 @@ class ManyState(Struct):
 
     _fields_: ClassVar = [
         ("leaving", c_ulonglong * 3),
-        ("sizes", c_int * 3),
+        ("sizes", c_uint * 3),
         ("failed", c_int),
         ("barrier", c_uint),
     ]
 
 
 class ManyGraph(Struct):
-    """A graph as the kernel takes it, in CSR and CSC."""
+    """A graph as the kernel takes it, in CSR and CSC, with the pieces of its long rows."""
 
     _fields_: ClassVar = [
         ("row_offsets", c_void_p),
         ("column_indices", c_void_p),
         ("column_offsets", c_void_p),
         ("row_indices", c_void_p),
+        ("out_pieces", c_void_p),
+        ("in_pieces", c_void_p),
         ("num_edges", c_longlong),
-        ("num_vertices", c_int),
+        *((name, c_int) for name in ("num_vertices", "num_out_pieces", "num_in_pieces")),
     ]
 
 
 class ManyRows(Struct):
-    """The device arrays of a pass: rows of bits, marks, queues and counts."""
+    """The device arrays of a pass: rows of bits, bitmaps of frontiers, and counts."""
 
     _fields_: ClassVar = [
-        *((name, c_void_p) for name in ("seen", "even", "odd", "even_marks", "odd_marks")),
-        *((name, c_void_p) for name in ("even_queue", "odd_queue", "counts")),
+        (name, c_void_p) for name in ("seen", "even", "odd", "even_bitmap", "odd_bitmap", "counts")
     ]
 
 
@@ -74,9 +76,30 @@ STRUCTS = (GridBarrier, Measures, ManyState, ManyGraph, ManyRows)
 
 
 def memory_of(num_vertices: int, bits: int) -> int:
-    """Returns the memory in bytes that a pass of ``bits`` sources takes besides the graph. For each vertex
-    that is three rows of bits, two marks and two queue entries."""
-    return num_vertices * (3 * bits // 8 + 16)
+    """Returns the memory in bytes that a pass of ``bits`` sources takes besides the graph and the pieces of
+    long rows. For each vertex that is three rows of bits, and a bit in two bitmaps."""
+    return num_vertices * (3 * bits + 2) // 8
+
+
+def pieces_of(offsets: Offsets, most: int) -> Ids:
+    """Returns the pieces of the rows that have more than ``most`` arcs, int32[P, 2]. Each piece has at most
+    ``most`` arcs. It is given by its vertex and by its number in the vertex's row."""
+    counts = -(-np.diff(offsets) // most)
+    (long,) = np.nonzero(counts > 1)
+    counts = counts[long]
+    numbers = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.column_stack([np.repeat(long, counts), numbers]).astype(np.int32)
+
+
+def long_rows(program: KernelProgram, most: int) -> dict[str, Any]:
+    """Uploads the pieces of long rows. Returns the members of ManyGraph that describe them."""
+    graph = program.host_graph
+    members: dict[str, Any] = {}
+    for name, offsets in (("out", graph.row_offsets), ("in", graph.column_offsets)):
+        pieces = pieces_of(offsets, most)
+        members[f"num_{name}_pieces"] = len(pieces)
+        members[f"{name}_pieces"] = program.device.upload(pieces.ravel()) if len(pieces) else None
+    return members
 
 
 def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
@@ -94,23 +117,31 @@ def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
 
 class Passes:
     """Passes of the kernel ``many`` for one program, each over up to ``bits`` sources, with their device
-    memory."""
+    memory. ``rows`` has the members of ManyGraph that the program has prepared itself."""
 
-    def __init__(self, program: KernelProgram, bits: int, sources: Ids, distances: Buffer | None, pitch: int):
+    def __init__(
+        self,
+        program: KernelProgram,
+        bits: int,
+        sources: Ids,
+        rows: Mapping[str, Any],
+        distances: Buffer | None = None,
+        pitch: int = 0,
+    ) -> None:
         device, size, graph = program.device, program.num_vertices, program.graph
         self.bits, self.sources = bits, sources
         kernel = program.kernel("many")
         self._blocks = min(kernel.resident_blocks(program.block), program.blocks(size * bits // 64))
-        rows = {name: device.empty(size * bits // 64, np.uint64) for name in ("seen", "even", "odd")}
-        names = ("even_marks", "odd_marks", "even_queue", "odd_queue")
-        integers = {name: device.empty(size, np.int32) for name in names}
+        words = {name: device.empty(size * bits // 64, np.uint64) for name in ("seen", "even", "odd")}
+        length = -(-size // device.limits.warp_size)
+        bitmaps = {name: device.empty(length, np.uint32) for name in ("even_bitmap", "odd_bitmap")}
         self._state = device.signal(ManyState)
         self._state.fill(0)
         self.found = device.empty(len(sources), Measures)
-        arrays: dict[str, Any] = {**graph.csr, **graph.csc}
+        arrays: dict[str, Any] = {**graph.csr, **graph.csc, **rows}
         self._launch = kernel.bind(
             graph=ManyGraph(**arrays, num_edges=int(program.num_edges), num_vertices=size),
-            rows=ManyRows(**rows, **integers, counts=device.empty(bits, np.uint32)),
+            rows=ManyRows(**words, **bitmaps, counts=device.empty(bits, np.uint32)),
             state=self._state,
             sources=device.upload(sources),
             found=self.found,
@@ -139,12 +170,13 @@ class Many(KernelProgram, ClosenessVariant):
     """
 
     name = "many"
+    kernel_files = ("many", "likely_parents")
     summary = "a bit for each of up to 1,024 sources, one launch a pass"
     origin = ("Then et al. 2014, MS-BFS", "Liu, Huang and Hu 2016, iBFS")
-    frontier = "a row of bits a vertex, and a queue of the vertices that have any"
+    frontier = "a row of bits per vertex, and a bitmap of the vertices that have any"
     parallel_unit = "a thread per 64 searches of a vertex"
     work = "O(D (V + E)) a pass, usually much less"
-    space = "2V + 2E, 3V rows of BITS bits and 4V"
+    space = "2V + 3E, 3V rows of BITS bits and 2V bits"
     synchronisation = "two barriers of all blocks a level"
     whole_warps = True
     structs = STRUCTS
@@ -157,6 +189,12 @@ class Many(KernelProgram, ClosenessVariant):
         ),
         Knob("NEAR", 1, "1: a launch takes sources near each other; 0: as they are listed", choices=(0, 1)),
         Knob(
+            "LIKELY_FIRST",
+            1,
+            "1: in-neighbours of large out-degree come first, so that rows are complete sooner",
+            choices=(0, 1),
+        ),
+        Knob(
             "PULL_SHARE",
             8,
             "pull when the arcs that leave the frontier, times this, exceed all arcs",
@@ -164,8 +202,19 @@ class Many(KernelProgram, ClosenessVariant):
             maximum=2**20,
             compile_time=True,
         ),
+        Knob(
+            "PIECE",
+            1024,
+            "rows with more arcs are cut into pieces of this many",
+            minimum=1,
+            maximum=2**20,
+            compile_time=True,
+        ),
     )
-    check_knobs = ({"WIDTH": 64, "PULL_SHARE": 0}, {"WIDTH": 128, "PULL_SHARE": 2**20, "NEAR": 0})
+    check_knobs = (
+        {"WIDTH": 64, "PULL_SHARE": 0, "PIECE": 2},
+        {"WIDTH": 128, "PULL_SHARE": 2**20, "NEAR": 0, "PIECE": 3, "LIKELY_FIRST": 0},
+    )
     passes: Passes | None = None
 
     def __init__(self, setup: KernelSetup) -> None:
@@ -178,9 +227,13 @@ class Many(KernelProgram, ClosenessVariant):
         return {**super().defines(), "BITS": self.bits, "DISTANCES": 0}
 
     def prepare(self) -> None:
-        """Compile the kernel and upload the graph. The first run allocates the other memory, because the
-        sources are not known earlier."""
+        """Compile the kernel, upload the graph and the pieces of long rows, and reorder in-neighbours. The
+        first run allocates the other memory, because the sources are not known earlier."""
         self.kernel(self.name)
+        self.rows = long_rows(self, int(self.knob["PIECE"]))
+        if self.knob["LIKELY_FIRST"]:
+            likely = self.graph.once(likely_parents_first)
+            self.rows["row_indices"], self.preprocess_ms = likely.row_indices, likely.milliseconds
         self.arrays = {**self.graph.csr, **self.graph.csc}
 
     def poison(self) -> None:
@@ -191,7 +244,7 @@ class Many(KernelProgram, ClosenessVariant):
         if self.passes is None:
             near = bool(self.knob["NEAR"])
             self.order = grouped(self.host_graph, sources, self.bits) if near else np.arange(len(sources))
-            self.passes = Passes(self, self.bits, sources[self.order], None, 0)
+            self.passes = Passes(self, self.bits, sources[self.order], self.rows)
 
     def solve(self, sources: Ids) -> None:
         assert self.passes is not None
@@ -210,9 +263,9 @@ class Many(KernelProgram, ClosenessVariant):
         bits = int(knobs["WIDTH"])
         if not bits:
             asked = ", ".join(f"{bits}: {size_text(memory_of(num_vertices, bits))}" for bits in WIDTHS)
-            return f"V (3 WIDTH / 8 + 16) bytes beside the graph, by WIDTH: {asked}"
+            return f"V (3 WIDTH + 2) / 8 bytes beside the graph, by WIDTH: {asked}"
         taken = size_text(memory_of(num_vertices, bits))
-        return f"V (3 WIDTH / 8 + 16) bytes = {taken} beside the graph, with WIDTH = {bits}"
+        return f"V (3 WIDTH + 2) / 8 bytes = {taken} beside the graph, with WIDTH = {bits}"
 
 
 def width(num_vertices: int, sources: int, room: int) -> int:

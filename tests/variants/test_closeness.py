@@ -98,11 +98,15 @@ def test_every_shape(shape: str) -> None:
         assert same(measures("cpu_many", graph, sources, None), by_definition(graph, sources))
 
 
-@pytest.mark.parametrize(("width", "share"), [(64, 0), (64, 8), (128, 2**20), (1024, 8)])
-def test_the_kernel(emulator: Device, width: int, share: int) -> None:
+@pytest.mark.parametrize(
+    ("width", "share", "piece", "likely"),
+    [(64, 0, 1, 1), (64, 8, 3, 0), (128, 2**20, 2, 1), (1024, 8, 1024, 0), (128, 2**20, 1024, 1)],
+)
+def test_the_kernel(emulator: Device, width: int, share: int, piece: int, likely: int) -> None:
+    knobs = {"WIDTH": width, "PULL_SHARE": share, "PIECE": piece, "LIKELY_FIRST": likely}
     for graph in (lattice(6), digraph(150)):
         sources = np.arange(graph.num_vertices, dtype=np.int32)
-        found = measures("many", graph, sources, emulator, WIDTH=width, PULL_SHARE=share)
+        found = measures("many", graph, sources, emulator, **knobs)
         assert same(found, by_definition(graph, sources))
 
 
