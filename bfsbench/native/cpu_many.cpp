@@ -21,6 +21,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <vector>
 #ifdef __linux__
 #include <sys/mman.h>
@@ -402,7 +403,11 @@ class Passes {
 // their given order.
 template <class Offset>
 std::vector<int64_t> by_balls(const Graph<Offset>& graph, const int32_t* sources, int64_t number, int64_t bits) {
-    std::vector<int64_t> place(graph.num_vertices, -1), order;
+    std::vector<int64_t> order(number);
+    std::iota(order.begin(), order.end(), 0);
+    if (number <= bits) return order;  // one pass takes all sources
+    order.clear();
+    std::vector<int64_t> place(graph.num_vertices, -1);
     for (int64_t i = 0; i < number; ++i) place[sources[i]] = i;
     std::vector<int32_t> ball(graph.num_vertices, -1), queue;  // of each vertex, the last ball that it was in
     const int64_t passes = (number + bits - 1) / bits;
@@ -452,9 +457,7 @@ class BitSearches final : public Searches {
 
     void run(const int32_t* sources, int64_t number, const Answers& answers) override {
         constexpr int64_t bits = 64 * words;
-        std::vector<int64_t> order(number);
-        for (int64_t i = 0; i < number; ++i) order[i] = i;
-        if (grouped_) order = by_balls(graph_, sources, number, bits);
+        const auto order = by_balls(graph_, sources, number, grouped_ ? bits : number);
         std::vector<int32_t> from(number);
         for (int64_t i = 0; i < number; ++i) from[i] = sources[order[i]];
         std::atomic<int64_t> taken{0};
