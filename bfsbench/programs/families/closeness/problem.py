@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from bfsbench.graphs.graph import Graph, Ids
 from bfsbench.programs.families.base import Problem, Run
 from bfsbench.programs.families.closeness.variants import FIELDS, ClosenessVariant
 from bfsbench.support.errors import UsageError, WrongResultError
+from bfsbench.support.machine import usable_cores
 from bfsbench.support.toolchain import library
 
 if TYPE_CHECKING:
@@ -48,25 +50,30 @@ def drawn_sources(graph: Graph, number: int) -> Ids:
 
 
 class SingleSearches:
-    """Runs reference searches from one source each, by ``native/cpu_queue.cpp``."""
+    """Runs reference searches from one source each, by ``native/cpu_queue.cpp``. Several threads may use
+    it."""
 
     def __init__(self, graph: Graph) -> None:
         wide = graph.row_offsets.dtype.itemsize == 8
         self._graph = graph
         self._search = getattr(library("cpu_queue"), "cpu_queue_64" if wide else "cpu_queue_32")
-        self._levels, self._queue = (np.empty(graph.num_vertices, np.int32) for _ in range(2))
         self._degrees = np.diff(graph.row_offsets)
+
+    def levels(self, source: int) -> Ids:
+        """Returns the levels from ``source``, int32[V], -1 at unreached vertices."""
+        graph, size = self._graph, self._graph.num_vertices
+        levels, queue = np.full(size, -1, np.int32), np.empty(size, np.int32)
+        arrays = (graph.row_offsets, graph.column_indices, levels, queue)
+        offsets, columns, *scratch = (ctypes.c_void_p(array.ctypes.data) for array in arrays)
+        self._search(offsets, columns, ctypes.c_int32(source), *scratch)
+        return levels
 
     def measure(self, source: int) -> tuple[tuple[int, int, float, int], int]:
         """Returns the measures of a source, as listed in FIELDS, and the number of arcs that its search
         traverses."""
-        self._levels.fill(-1)
-        arrays = (self._graph.row_offsets, self._graph.column_indices)
-        scratch = (self._levels, self._queue)
-        places = [[ctypes.c_void_p(array.ctypes.data) for array in pair] for pair in (arrays, scratch)]
-        self._search(*places[0], ctypes.c_int32(source), *places[1])
-        reached = self._levels >= 0
-        numbers = np.bincount(self._levels[reached])
+        levels = self.levels(source)
+        reached = levels >= 0
+        numbers = np.bincount(levels[reached])
         distances = np.arange(len(numbers))
         harmonic = float((numbers[1:] / distances[1:]).sum())
         found = int(numbers.sum()), int(numbers @ distances), harmonic, len(numbers) - 1
@@ -87,8 +94,9 @@ class ManySources(Problem):
         steps = len(self.sources) * (graph.num_vertices + graph.num_edges)
         some = len(self.sources) if steps <= ALL_CHECKED_STEPS else min(SAMPLE, len(self.sources))
         self.checked = np.linspace(0, len(self.sources) - 1, some).astype(np.int64)
-        searches = SingleSearches(graph)
-        found = [searches.measure(int(self.sources[place])) for place in self.checked]
+        self._searches = SingleSearches(graph)
+        with ThreadPoolExecutor(usable_cores()) as pool:
+            found = [*pool.map(self._searches.measure, self.sources[self.checked].tolist())]
         self.expected: Measures = np.array([measures for measures, _ in found], [*FIELDS])
         self.arcs = float(np.mean([arcs for _, arcs in found])) * len(self.sources)
         self._answered: Measures = self.expected
@@ -151,14 +159,28 @@ class ManySources(Problem):
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
-        graph, size = self.graph, self.graph.num_vertices
+        graph, sources, size = self.graph, self.sources, self.graph.num_vertices
         arcs = (np.ones(graph.num_edges, np.int8), graph.column_indices, graph.row_offsets)
-        _, part = connected_components(csr_array(arcs, shape=(size, size)), connection="strong")
+        matrix = csr_array(arcs, shape=(size, size))
+        if graph.direction == "symmetrised" and len(sources) < size:
+            part = self._parts_by_searches()
+        else:
+            _, part = connected_components(matrix, connection="strong")
         place = np.full(size, -1, np.int32)
-        place[self.sources] = np.arange(len(self.sources), dtype=np.int32)
-        tails, heads = place[graph.edge_sources], place[graph.column_indices]
-        within = (tails >= 0) & (heads >= 0) & (part[graph.edge_sources] == part[graph.column_indices])
+        place[sources] = np.arange(len(sources), dtype=np.int32)
+        links = matrix[sources].tocoo()
+        tails, heads = links.row, place[links.col]
+        within = (heads >= 0) & (part[sources[tails]] == part[links.col])
         return part, np.bincount(part), (tails[within], heads[within])
+
+    def _parts_by_searches(self) -> Ids:
+        """Returns the component of each vertex of an undirected graph. The component 0 has all vertices that
+        no source reaches. One search finds a component, which is fast if there are few sources."""
+        part = np.zeros(self.graph.num_vertices, np.int32)
+        for source in self.sources.tolist():
+            if part[source] == 0:
+                part[self._searches.levels(source) >= 0] = part.max() + 1
+        return part
 
     def columns(self, milliseconds: float) -> dict[str, str]:
         pairs = int((self._answered["reached"] - 1).sum())
