@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from bfsbench.graphs.archives import Source
 from bfsbench.graphs.graph import MAX_VERTICES
 from bfsbench.graphs.memory import Size, require
 from bfsbench.support.errors import InputError, size_text
@@ -36,18 +37,16 @@ class Layout:
     """The syntax of the lines that follow the header in a graph file."""
 
     first_id: int
+    """The smallest id in the file. Parsed ids are stored less ``first_id``."""
     last_id: int
-    shift: bool = False
-    """True if ids are stored less ``first_id``."""
     comments: str = "#"
     """A line that starts with one of these letters is skipped. The letter ``/`` means ``//``."""
     separator: str = ""
     """The separator between the words of an edge's line, besides blanks."""
     tag: str = ""
     """The letter that starts every edge's line."""
-    min_values: int = 0
-    max_values: int = 0
-    """Most numbers after the two ids of an edge's line. ``min_values`` is the least."""
+    edge_values: int = 0
+    """Number of values after the two ids of an edge's line."""
     surplus: str = ""
     """Text to append to the message about a number too many."""
     adjacency: bool = False
@@ -68,15 +67,9 @@ class Layout:
 
 class _Layout(ctypes.Structure):
     _fields_ = (
-        ("first_id", ctypes.c_int64),
-        ("last_id", ctypes.c_int64),
-        ("max_rows", ctypes.c_int64),
-        ("shift", ctypes.c_int32),
-        ("min_values", ctypes.c_int32),
-        ("max_values", ctypes.c_int32),
-        ("row_values", ctypes.c_int32),
-        ("entry_values", ctypes.c_int32),
-        ("weighted", ctypes.c_int32),
+        *((name, ctypes.c_int64) for name in ("first_id", "last_id", "max_rows")),
+        *((name, ctypes.c_int32) for name in ("shift", "min_values", "max_values")),
+        *((name, ctypes.c_int32) for name in ("row_values", "entry_values", "weighted")),
         ("comments", ctypes.c_char * 4),
         ("tag", ctypes.c_char),
         ("separator", ctypes.c_char),
@@ -85,13 +78,8 @@ class _Layout(ctypes.Structure):
 
 class _Outcome(ctypes.Structure):
     _fields_ = (
-        ("edges", ctypes.c_int64),
-        ("lines", ctypes.c_int64),
-        ("rows", ctypes.c_int64),
-        ("last_row", ctypes.c_int64),
-        ("offset", ctypes.c_int64),
-        ("error", ctypes.c_int32),
-        ("weights", ctypes.c_int32),
+        *((name, ctypes.c_int64) for name in ("edges", "lines", "rows", "last_row", "offset")),
+        *((name, ctypes.c_int32) for name in ("error", "weights")),
     )
 
 
@@ -141,34 +129,27 @@ class Parsed:
 @cache
 def _native() -> ctypes.CDLL:
     native = library("parse")
-    for function, dtype in (
-        (native.parse_edges_int32, np.int32),
-        (native.parse_edges_int64, np.int64),
-        (native.parse_adjacency, np.int32),
+    layout, outcome = ctypes.POINTER(_Layout), ctypes.POINTER(_Outcome)
+    narrow, wide = (np.ctypeslib.ndpointer(dtype, ndim=1, flags="C") for dtype in (np.int32, np.int64))
+    for name, ids in (
+        ("parse_edges_int32", narrow),
+        ("parse_edges_int64", wide),
+        ("parse_adjacency", narrow),
     ):
-        ids = np.ctypeslib.ndpointer(dtype, ndim=1, flags="C")
-        layout, outcome = ctypes.POINTER(_Layout), ctypes.POINTER(_Outcome)
-        weights = np.ctypeslib.ndpointer(np.int32, ndim=1, flags="C")
-        function.argtypes = [ctypes.c_char_p, ctypes.c_int64, layout, ids, ids, weights, outcome]
+        function = getattr(native, name)
+        function.argtypes = [ctypes.c_char_p, ctypes.c_int64, layout, ids, ids, narrow, outcome]
         function.restype = None
     return native
 
 
-class Readable(Protocol):
-    """A protocol for streams of bytes. A stream returns no bytes at its end."""
-
-    def read(self, size: int, /) -> bytes:
-        """Returns at most ``size`` further bytes."""
-
-
-def whole_lines(stream: Readable, label: str, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+def whole_lines(source: Source, size: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Yield runs of whole lines. A run has about ``size`` bytes, or is one longer line.
 
     Each line ends in a line feed, whether the file has LF, CR LF or CR. Raises InputError for a line of more
     than LONGEST_LINE bytes.
     """
     parts: list[bytes] = []
-    for chunk in _with_line_feeds(stream, size):
+    for chunk in _with_line_feeds(source, size):
         cut = chunk.rfind(b"\n") + 1
         if cut:
             yield b"".join((*parts, memoryview(chunk)[:cut]))
@@ -177,16 +158,16 @@ def whole_lines(stream: Readable, label: str, size: int = BLOCK_BYTES) -> Iterat
             parts.append(chunk[cut:])
             if sum(map(len, parts)) > LONGEST_LINE:
                 raise InputError(
-                    f"{label}: a line is longer than {size_text(LONGEST_LINE)}; is this a graph?"
+                    f"{source.label}: a line is longer than {size_text(LONGEST_LINE)}; is this a graph?"
                 )
     if parts:
         yield b"".join((*parts, b"\n"))
 
 
-def _with_line_feeds(stream: Readable, size: int) -> Iterator[bytes]:
-    """Yield chunks of about ``size`` bytes from the stream. Every CR LF and every CR becomes a line feed."""
+def _with_line_feeds(source: Source, size: int) -> Iterator[bytes]:
+    """Yield chunks of about ``size`` bytes from the file. Every CR LF and every CR becomes a line feed."""
     held = b""  # a CR at the end of a chunk: its line feed may be in the next one
-    while chunk := stream.read(size):
+    while chunk := source.read(size):
         chunk = held + chunk
         held = b"\r" if chunk.endswith(b"\r") else b""
         if b"\r" in chunk:
@@ -209,15 +190,10 @@ def parse_blocks(blocks: Iterator[Block], layout: Layout, label: str, first_line
         for block in blocks:
             waiting.append((block, pool.submit(_parse, block.text, layout)))
             if len(waiting) > cores + 1:
-                merger.add(*_result(waiting.popleft()))
+                merger.add(*waiting.popleft())
         while waiting:
-            merger.add(*_result(waiting.popleft()))
+            merger.add(*waiting.popleft())
     return merger.merged()
-
-
-def _result(entry: tuple[Block, Future[tuple[Parsed, _Outcome]]]) -> tuple[Block, Parsed, _Outcome]:
-    block, future = entry
-    return block, *future.result()
 
 
 def _parse(text: bytes, layout: Layout) -> tuple[Parsed, _Outcome]:
@@ -225,16 +201,14 @@ def _parse(text: bytes, layout: Layout) -> tuple[Parsed, _Outcome]:
     room = len(text) // (2 if layout.adjacency else 4) + 1
     sources, targets = np.empty(room, layout.dtype), np.empty(room, layout.dtype)
     weights = np.empty(room if layout.weighted else 0, np.int32)
-    native = _native()
-    if layout.adjacency:
-        function = native.parse_adjacency
-    else:
-        function = native.parse_edges_int32 if layout.dtype is np.int32 else native.parse_edges_int64
-    values = {name: getattr(layout, name) for name, _ in _Layout._fields_}
+    name = "parse_adjacency" if layout.adjacency else f"parse_edges_{layout.dtype.__name__}"
+    function = getattr(_native(), name)
+    copied = ("first_id", "last_id", "max_rows", "row_values", "entry_values", "weighted")
+    values = {name: getattr(layout, name) for name in copied}
     values |= {name: getattr(layout, name).encode() or b"\0" for name in ("comments", "tag", "separator")}
+    syntax = _Layout(shift=True, min_values=layout.edge_values, max_values=layout.edge_values, **values)
     outcome = _Outcome()
-    known = ctypes.byref(_Layout(**values))
-    function(text, len(text), known, sources, targets, weights, ctypes.byref(outcome))
+    function(text, len(text), syntax, sources, targets, weights, outcome)
     found = slice(outcome.edges)
     read = weights[found] if layout.weighted else None
     return Parsed(sources[found], targets[found], outcome.rows, read, outcome.weights != 0), outcome
@@ -259,7 +233,9 @@ class _Merger:
         self.weights: npt.NDArray[np.int32] = np.empty(0, np.int32)
         self.weighted = False
 
-    def add(self, block: Block, parsed: Parsed, outcome: _Outcome) -> None:
+    def add(self, block: Block, future: Future[tuple[Parsed, _Outcome]]) -> None:
+        """Wait for the edges of the next block and join them. Raises InputError for a malformed line."""
+        parsed, outcome = future.result()
         if self.rows + outcome.last_row > self.layout.max_rows and not outcome.error:
             # The block was parsed before its number of the first row was known. Parse it again for the error.
             limited = replace(self.layout, max_rows=self.layout.max_rows - self.rows)

@@ -74,7 +74,6 @@ DEFAULT = Recipe()
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-Parameter = int | float | str
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
 
@@ -134,7 +133,7 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     aliases: list[str] = []
     sources: list[Source] = []
     generator: str | None = None
-    parameters: dict[str, Parameter] = {}
+    parameters: dict[str, int | float | str] = {}
     duplicates: Keep | None = None
     self_loops: Keep | None = None
     num_vertices: Count | None = None
@@ -179,9 +178,8 @@ class Catalogue:
         """Index the datasets by name. A later dataset replaces an earlier dataset with an equal name. Names
         take precedence over aliases."""
         self._datasets = {dataset.name.lower(): dataset for dataset in datasets}
-        self._aliases = {
-            alias.lower(): dataset for dataset in self._datasets.values() for alias in dataset.aliases
-        }
+        aliases = {alias.lower(): dataset for dataset in self for alias in dataset.aliases}
+        self._named = {**aliases, **self._datasets}
 
     @classmethod
     def load(cls) -> Catalogue:
@@ -196,11 +194,9 @@ class Catalogue:
     def get(self, name: str) -> Dataset:
         """Returns the dataset called ``name``. For an unknown name, raises a UsageError that suggests similar
         names."""
-        key = name.lower()
-        found = self._datasets.get(key) or self._aliases.get(key)
-        if found is None:
+        if name not in self:
             raise self.unknown(name)
-        return found
+        return self._named[name.lower()]
 
     def unknown(self, name: str) -> UsageError:
         """Returns the error for an unknown name, which suggests similar names."""
@@ -208,7 +204,7 @@ class Catalogue:
         return unknown_name("dataset", name, known)
 
     def __contains__(self, name: str) -> bool:
-        return name.lower() in self._datasets or name.lower() in self._aliases
+        return name.lower() in self._named
 
     def names(self) -> list[str]:
         """Returns the names of all datasets, in catalogue order."""

@@ -40,14 +40,11 @@ def compact(sources: IdArray, targets: IdArray) -> tuple[Ids, Ids, OriginalIds]:
     both are int64 and are copied. Returns the renumbered ids, int32, and the original id of every vertex,
     int64[V] ascending.
     """
-    if sources.dtype == np.int32:
-        return _compact_narrow(sources.astype(np.int32, copy=False), targets.astype(np.int32, copy=False))
-    original = np.union1d(np.unique(sources), np.unique(targets)).astype(np.int64, copy=False)
-    narrow = [np.searchsorted(original, ids).astype(np.int32) for ids in (sources, targets)]
-    return narrow[0], narrow[1], original
-
-
-def _compact_narrow(sources: Ids, targets: Ids) -> tuple[Ids, Ids, OriginalIds]:
+    if sources.dtype != np.int32:
+        original = np.union1d(np.unique(sources), np.unique(targets)).astype(np.int64, copy=False)
+        narrow = [np.searchsorted(original, ids).astype(np.int32) for ids in (sources, targets)]
+        return narrow[0], narrow[1], original
+    sources, targets = (ids.astype(np.int32, copy=False) for ids in (sources, targets))
     native = _native()
     largest = max(int(ids.max(initial=-1)) for ids in (sources, targets))
     words = np.zeros(largest // 32 + 1, np.uint64)  # of the native struct Word
@@ -124,12 +121,11 @@ def build_graph(
     plan = _Plan.of(edges, recipe)
     held = edges.sources.nbytes + edges.targets.nbytes
     require(Size(edges.num_vertices, len(edges.sources), plan.mirror, edges.weights is not None), name, held)
-    num_vertices, original_ids, listed = edges.num_vertices, edges.original_ids, edges_listed(edges)
-    both_ways = edges.orientation == "both_ways"
-    weights_unread, names, reader = edges.weights_unread, edges.names, edges.reader
-    sources, targets = edges.sources, edges.targets
+    num_vertices, listed = edges.num_vertices, edges_listed(edges)
     weights = None if edges.weights is None else _weights_by_row(edges, plan)
-    del edges
+    sources, targets = edges.sources, edges.targets
+    none = np.empty(0, np.int32)
+    edges = replace(edges, sources=none, targets=none, weights=None)  # frees the arrays
     if plan.mirror and plan.drop_duplicates:
         # A list that holds both arcs of its edges keeps one arc per edge before it is mirrored. Arcs that
         # would be dropped afterwards then take no memory.
@@ -144,8 +140,8 @@ def build_graph(
     transposed = rows
     if not plan.mirror:
         transposed = _group(rows.columns, edge_sources, num_vertices, name)
-    if both_ways:
-        _require_symmetry(rows, transposed, name, original_ids)
+    if edges.orientation == "both_ways":
+        _require_symmetry(rows, transposed, name, edges.original_ids)
         transposed = rows
     row_offsets = _narrowed(rows.offsets, wide_above)
     column_offsets = row_offsets if transposed is rows else _narrowed(transposed.offsets, wide_above)
@@ -161,11 +157,11 @@ def build_graph(
         row_indices=transposed.columns,
         edge_sources=edge_sources,
         checksum=graph_checksum(row_offsets, rows.columns, weights),
-        original_ids=original_ids,
+        original_ids=edges.original_ids,
         weights=weights,
-        weights_unread=weights_unread,
-        names=names,
-        reader=reader,
+        weights_unread=edges.weights_unread,
+        names=edges.names,
+        reader=edges.reader,
         statistics={"edges_listed": listed},
     )
 

@@ -72,7 +72,7 @@ class HeaderLines:
         self.words = words
         self.number = 0
         """Number of lines taken."""
-        self._texts = whole_lines(source, source.label)
+        self._texts = whole_lines(source)
         self._block = b""
         self._at = 0
         self.skip()
@@ -182,14 +182,11 @@ def edge_lines(lines: HeaderLines) -> Header:
         line = lines.next("a line of headings", *COMMENTS)
         if dialect.has_number(line):
             raise lines.error(f"'{line[:60]}' is no edge, and headings of columns contain no numbers")
-    # Every line must have as many numbers as the first line. A list of neighbours does not.
-    values = max(0, dialect.width - 2)
     layout = Layout(
         *(0, MAX_VERTICES - 1),
         comments="#%/",
         separator=dialect.separator.strip(),
-        min_values=values,
-        max_values=values,
+        edge_values=max(0, dialect.width - 2),
         surplus="; every line must have as many as the first, and a list of neighbours is no list of edges",
     )
     return Header(
@@ -204,7 +201,7 @@ def dimacs9(lines: HeaderLines) -> Header:
     """Parse the header of a ``.gr`` file of the 9th DIMACS Implementation Challenge. Raises InputError."""
     found = lines.match("the line 'p sp VERTICES ARCS'", rf"p sp {_COUNT} {_COUNT}", "c")
     vertices = lines.vertices(found[1])
-    layout = Layout(1, vertices, shift=True, comments="c", tag="a", min_values=1, max_values=1)
+    layout = Layout(1, vertices, comments="c", tag="a", edge_values=1)
     return Header(layout, vertices, int(found[2]))
 
 
@@ -223,7 +220,6 @@ def metis(lines: HeaderLines) -> Header:
         raise lines.error(f"{weights} weights a vertex are not plausible")
     layout = Layout(
         *(1, vertices),
-        shift=True,
         comments="%",
         adjacency=True,
         row_values=sizes + weights,
@@ -254,8 +250,7 @@ def matrix_market(lines: HeaderLines) -> Header:
     rows, columns = lines.vertices(size[1]), int(size[2])
     if rows != columns:
         raise lines.error(f"a matrix of {rows:,} x {columns:,} is no graph: only square ones are")
-    values = _MATRIX_VALUES[field]
-    layout = Layout(1, rows, shift=True, comments="%", min_values=values, max_values=values)
+    layout = Layout(1, rows, comments="%", edge_values=_MATRIX_VALUES[field])
     weights = symmetry in ("general", "symmetric") and field != "complex"
     return Header(layout, rows, int(size[3]), _MATRIX_SYMMETRIES[symmetry], weights=weights)
 
@@ -293,30 +288,26 @@ def sniff_format(path: Path) -> str:
     if name is not None and FORMATS[name].table is not None:
         return name
     with open_text(path) as source:
-        return _sniff(source)
-
-
-def _sniff(source: Source) -> str:
-    lines = HeaderLines(source)
-    first = lines.peek()
-    if first.lower().startswith("%%matrixmarket"):
-        return "mtx"
-    name = FORMATS_BY_SUFFIX.get(PurePosixPath(source.name).suffix.lower())
-    if name is not None and FORMATS[name].table is None:
-        return name
-    if not first:
-        raise InputError(f"{source.label}: the file is empty")
-    if not first.startswith(COMMENTS):
-        lines.skip("c")
-        if re.match(r"p\s+sp\s", lines.peek()):
-            return "dimacs9"
-    dialect = dialect_of(lines.look_ahead(*COMMENTS))
-    if not dialect.named:
-        return "csv" if dialect.separator in (",", ";") else "snap"
-    known = ", ".join(FORMATS)
-    raise InputError(
-        f"{source.label}: unknown format; say which of {known} it is, as in {source.path}:format=snap"
-    )
+        lines = HeaderLines(source)
+        first = lines.peek()
+        if first.lower().startswith("%%matrixmarket"):
+            return "mtx"
+        name = FORMATS_BY_SUFFIX.get(PurePosixPath(source.name).suffix.lower())
+        if name is not None and FORMATS[name].table is None:
+            return name
+        if not first:
+            raise InputError(f"{source.label}: the file is empty")
+        if not first.startswith(COMMENTS):
+            lines.skip("c")
+            if re.match(r"p\s+sp\s", lines.peek()):
+                return "dimacs9"
+        dialect = dialect_of(lines.look_ahead(*COMMENTS))
+        if not dialect.named:
+            return "csv" if dialect.separator in (",", ";") else "snap"
+        known = ", ".join(FORMATS)
+        raise InputError(
+            f"{source.label}: unknown format; say which of {known} it is, as in {path}:format=snap"
+        )
 
 
 def format_of(path: Path, name: str | None) -> tuple[str, Format]:
@@ -459,7 +450,7 @@ def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
     if weights should be read and the file has none."""
     layout = header.layout
     if recipe.weights == "read":
-        if not header.weights or not (layout.entry_values or layout.max_values):
+        if not header.weights or not (layout.entry_values or layout.edge_values):
             raise InputError(f"{label}: there are no weights to be read")
         layout = replace(layout, weighted=True)
     return replace(layout, last_id=INT64_MAX) if wide and header.num_vertices is None else layout
@@ -485,7 +476,7 @@ def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
 
 def _parsed_edges(label: str, header: Header, parsed: Parsed, ids: IdPolicy, recipe: Recipe) -> EdgeList:
     sources, targets = parsed.sources, parsed.targets
-    shift = header.layout.first_id if header.layout.shift else 0
+    shift = header.layout.first_id
     orientation = recipe.orientation or header.orientation
     original: OriginalIds | None
     if ids == "compact":

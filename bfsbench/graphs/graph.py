@@ -175,13 +175,12 @@ class Graph:
                 raise UsageError(f"{what} have {column.ndim} dimensions: one value an edge is wanted")
             if num_vertices is not None and column.dtype.kind in "OSU":
                 raise UsageError(f"{what} are names: num_vertices goes with whole numbers")
-        heavy = None if weights is None else np.asarray(weights)
         columns = interop.Columns(
-            *(name, given[0], given[1], heavy),
+            *(name, given[0], given[1], None if weights is None else np.asarray(weights)),
             orientation="directed" if directed else "each_once",
             num_vertices=num_vertices,
         )
-        return interop.build(columns, "keep", None if heavy is None else "read")
+        return interop.build(columns, "keep", None if weights is None else "read")
 
     @staticmethod
     def from_csr(
@@ -298,16 +297,15 @@ class Graph:
         except ModuleNotFoundError as error:
             raise UsageError("NetworkX is not installed: run 'pip install bfsbench[networkx]'") from error
         made: networkx.MultiDiGraph[Hashable] = networkx.MultiDiGraph(name=self.full_name)
-        called = self.published_ids(np.arange(self.num_vertices, dtype=np.int32)).tolist()
-        made.add_nodes_from(called)
-        ends = zip(self.edge_sources.tolist(), self.column_indices.tolist(), strict=True)
+        nodes = self.published_ids(np.arange(self.num_vertices, dtype=np.int32)).tolist()
+        made.add_nodes_from(nodes)
+        sources, targets = (
+            [nodes[v] for v in ids.tolist()] for ids in (self.edge_sources, self.column_indices)
+        )
         if self.weights is None:
-            made.add_edges_from((called[u], called[v]) for u, v in ends)
+            made.add_edges_from(zip(sources, targets, strict=True))
         else:
-            weights = self.weights.tolist()
-            made.add_edges_from(
-                (called[u], called[v], {"weight": w}) for (u, v), w in zip(ends, weights, strict=True)
-            )
+            made.add_weighted_edges_from(zip(sources, targets, self.weights.tolist(), strict=True))
         return made
 
     def in_memory(self) -> Graph:

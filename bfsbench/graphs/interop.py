@@ -174,20 +174,12 @@ TAKEN = (
 )
 
 
-class Entries(Protocol):
-    """A protocol with the attributes of a SciPy sparse matrix in coordinate form."""
-
-    row: npt.NDArray[np.integer[Any]]
-    col: npt.NDArray[np.integer[Any]]
-    data: npt.NDArray[np.generic]
-
-
 class SparseMatrix(Protocol):
     """A protocol with the members of a SciPy sparse matrix that this module uses."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
-    def tocoo(self) -> Entries: ...
+    def tocoo(self) -> Any: ...
 
 
 class Links(Protocol):

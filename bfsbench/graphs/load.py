@@ -303,18 +303,21 @@ def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
     name, found = text, dict[str, str]()
     while match := _SUFFIX.search(name):
         direction, key, value = match.groups()
-        _check_option(key, value, text)
-        if (key or "direction") in found:
-            raise UsageError(f"'{text}' has two values of its {key or 'direction'}")
-        found[key or "direction"] = direction if key is None else value
+        if direction:
+            key, value = "direction", direction
+        else:
+            _check_option(key, value, text)
+        if key in found:
+            raise UsageError(f"'{text}' has two values of its {key}")
+        found[key] = value
         name = name[: match.start()]
     options = {key: value for key, value in found.items() if key in _OPTIONS}
     return name, options, marks_of(found), cast("Direction | None", found.get("direction"))
 
 
-def _check_option(key: str | None, value: str, text: str) -> None:
+def _check_option(key: str, value: str, text: str) -> None:
     """Check an option and its value. Raises UsageError if either is unknown."""
-    if key is None or key in MARKS:
+    if key in MARKS:
         return
     if key not in _OPTIONS:
         known = (*_OPTIONS, *MARKS)
@@ -416,21 +419,12 @@ def peak_memory(request: GraphName) -> int | None:
     if folder is not None:
         return _size(folder)
     path = found.path if found else request.path
-    vertices: int | None
-    edges: int | None
-    weighted = False
-    if request.drawn is not None:
-        generator, parameters = GENERATORS[request.drawn[0]], request.drawn[1]
-        vertices, edges = generator.counts(parameters)
-        weighted = "max_weight" in generator.complete(parameters)
-    elif path is not None:
-        vertices, edges = count_entries(path, request.overrides.get("format"))
+    vertices, edges = _known_counts(request, path)
+    if path is not None and edges is not None:
         vertices = vertices or edges // _EDGES_A_VERTEX
-    else:
-        assert request.dataset is not None
-        vertices, edges = request.dataset.counts(None)
     if vertices is None or edges is None:
         return None
+    weighted = request.drawn is not None and GENERATORS[request.drawn[0]].weighted
     # If the file lists both arcs of every edge, nothing is mirrored, and the estimate is too high.
     return Size(vertices, edges, request.direction == "symmetrised", weighted).peak_bytes
 
@@ -441,15 +435,20 @@ def known_vertices(request: GraphName) -> int | None:
     It is known for generated graphs, for datasets whose catalogue entry has it, and for files whose header
     has it. Raises InputError for a file that cannot be read.
     """
-    if "ids" in request.overrides:
-        return None  # a policy of ids may leave out vertices without arcs
+    # A policy of ids may leave out vertices without arcs.
+    return None if "ids" in request.overrides else _known_counts(request, request.path)[0]
+
+
+def _known_counts(request: GraphName, path: Path | None) -> tuple[int | None, int | None]:
+    """Returns the numbers of vertices and of listed edges of a graph that is not open yet, or None for an
+    unknown number. At most the beginning of the file at ``path`` is read."""
     if request.drawn is not None:
         name, parameters = request.drawn
-        return GENERATORS[name].counts(parameters)[0]
-    if request.path is not None:
-        return count_entries(request.path, request.overrides.get("format"))[0]
+        return GENERATORS[name].counts(parameters)
+    if path is not None:
+        return count_entries(path, request.overrides.get("format"))
     assert request.dataset is not None
-    return request.dataset.num_vertices
+    return request.dataset.counts(None)
 
 
 def memory_lines(requests: Sequence[GraphName]) -> list[str]:

@@ -1,31 +1,47 @@
 """Computes the statistics by which papers describe a graph."""
 
 import ctypes
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.graphs.graph import Graph, Offsets
+from bfsbench.graphs.graph import Graph
 from bfsbench.support.toolchain import library
 
 
 class _Arcs(ctypes.Structure):
+    """The arcs of a graph, which native searches take as undirected. The structure has the addresses of the
+    arrays, and the attribute ``arrays`` keeps them alive."""
+
     _fields_ = (
         ("num_vertices", ctypes.c_int64),
-        ("row_offsets", ctypes.c_void_p),
-        ("column_indices", ctypes.c_void_p),
-        ("column_offsets", ctypes.c_void_p),
-        ("row_indices", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("row_offsets", "column_indices")),
+        *((name, ctypes.c_void_p) for name in ("column_offsets", "row_indices")),
     )
+    num_vertices: int
+
+    def __init__(self, graph: Graph) -> None:
+        self.arrays: list[npt.NDArray[Any]] = [
+            np.ascontiguousarray(graph.row_offsets, np.int64),
+            graph.column_indices,
+        ]
+        if graph.direction == "directed":
+            self.arrays += [np.ascontiguousarray(graph.column_offsets, np.int64), graph.row_indices]
+        super().__init__(graph.num_vertices, *(array.ctypes.data for array in self.arrays))
 
 
 class _Scratch(ctypes.Structure):
+    """The working memory of one search, whose arrays are attributes."""
+
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("seen", "level", "fresh", "queue"))
+
+    def __init__(self, num_vertices: int) -> None:
+        self.bits = np.zeros((3, num_vertices // 64 + 1), np.uint64)
+        self.vertices = np.empty(num_vertices, np.int32)
+        super().__init__(*(array.ctypes.data for array in (*self.bits, self.vertices)))
 
 
 class _Reach(ctypes.Structure):
@@ -66,9 +82,13 @@ def describe(graph: Graph) -> dict[str, float]:
     """
     degrees = np.diff(graph.row_offsets)
     without_out = degrees == 0
-    searcher = _Searcher(graph)
-    self_loops, duplicates = searcher.repeats()
-    components, largest = searcher.components()
+    arcs = _Arcs(graph)
+    self_loops, duplicates = ctypes.c_int64(), ctypes.c_int64()
+    _native().count_repeats(arcs, self_loops, duplicates)
+    largest = _Reach()
+    components = _native().components(arcs, _Scratch(arcs.num_vertices), largest)
+    with ThreadPoolExecutor(2) as pool:
+        depths = pool.map(partial(_double_sweep, arcs), (largest.farthest, int(degrees.argmax())))
     return {
         **graph.statistics,
         "vertices": graph.num_vertices,
@@ -77,61 +97,19 @@ def describe(graph: Graph) -> dict[str, float]:
         "degree_std": float(degrees.std()),
         "degree_median": float(np.median(degrees)),
         "degree_max": int(degrees.max()),
-        "self_loops": self_loops,
-        "duplicates": duplicates,
+        "self_loops": self_loops.value,
+        "duplicates": duplicates.value,
         "isolated": int(np.count_nonzero(without_out & (np.diff(graph.column_offsets) == 0))),
         "components": components,
         "largest_component": largest.vertices,
-        "diameter_at_least": searcher.diameter([largest.farthest, int(degrees.argmax())]),
+        "diameter_at_least": max(depths),
     }
 
 
-class _Searcher:
-    """Runs native searches over one graph, whose arcs are taken as undirected."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.num_vertices = graph.num_vertices
-        arrays: list[npt.NDArray[Any]] = [self._wide(graph.row_offsets), graph.column_indices]
-        if graph.direction == "directed":
-            arrays += [self._wide(graph.column_offsets), graph.row_indices]
-        self.arcs = _Arcs(self.num_vertices, *(array.ctypes.data for array in arrays))
-        self.arrays = arrays  # keeps the arrays alive: the structure has only their addresses
-
-    @staticmethod
-    def _wide(offsets: Offsets) -> npt.NDArray[np.int64]:
-        return np.ascontiguousarray(offsets, np.int64)
-
-    def repeats(self) -> tuple[int, int]:
-        """Returns the number of self loops and the number of duplicate arcs."""
-        loops, duplicates = ctypes.c_int64(), ctypes.c_int64()
-        _native().count_repeats(self.arcs, loops, duplicates)
-        return loops.value, duplicates.value
-
-    def components(self) -> tuple[int, _Reach]:
-        """Returns the number of components, and the result of the search that found the largest."""
-        largest = _Reach()
-        with self._scratch() as scratch:
-            return _native().components(self.arcs, scratch, largest), largest
-
-    def diameter(self, seeds: list[int]) -> int:
-        """Returns the largest distance met by double sweeps, one from each seed. A double sweep is a search
-        from the seed, and then a search from a vertex farthest from it."""
-        with ThreadPoolExecutor(len(seeds)) as pool:
-            return max(pool.map(self._double_sweep, seeds))
-
-    def _double_sweep(self, seed: int) -> int:
-        first = self._reach(seed)
-        return max(first.depth, self._reach(first.farthest).depth)
-
-    def _reach(self, start: int) -> _Reach:
-        found = _Reach()
-        with self._scratch() as scratch:
-            _native().reach(self.arcs, scratch, start, found)
-        return found
-
-    @contextmanager
-    def _scratch(self) -> Iterator[_Scratch]:
-        """Provide the working memory of one search."""
-        bits = np.zeros((3, self.num_vertices // 64 + 1), np.uint64)
-        queue = np.empty(self.num_vertices, np.int32)
-        yield _Scratch(*(array.ctypes.data for array in (*bits, queue)))
+def _double_sweep(arcs: _Arcs, seed: int) -> int:
+    """Returns the largest distance met by a search from ``seed`` and a search from a vertex farthest from
+    ``seed``."""
+    first, second = _Reach(), _Reach()
+    _native().reach(arcs, _Scratch(arcs.num_vertices), seed, first)
+    _native().reach(arcs, _Scratch(arcs.num_vertices), first.farthest, second)
+    return max(first.depth, second.depth)

@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,15 @@ _LOG = logging.getLogger(__name__)
 
 _META = "meta.json"
 _LOCK = ".lock"
+"""The name of a lock. Folders are created, renamed and removed while the lock beside them is held."""
 _BUILDING = ".building-"
 _SHARED = ("column_offsets", "row_indices")
 """The arrays that a symmetrised graph shares with its CSR form."""
 _NAMES = ("name_offsets", "name_text")
 """The arrays of :class:`VertexNames`."""
 _ARRAYS = ("row_offsets", "column_indices", "edge_sources", *_SHARED, "original_ids", "weights")
+_FACTS = ("name", "source_checksum", "direction", "checksum", "statistics", "weights_unread", "reader")
+"""The fields of :class:`Graph` that meta.json has."""
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -111,7 +114,7 @@ class GraphStore:
             return _load(folder, wanted, check)
         except _UnusableError:
             # In a read-only cache, an unusable folder cannot be removed, but it is not used either.
-            with suppress(OSError), self._exclusive():
+            with suppress(OSError), storage.locked(self.root / _LOCK):
                 return self._load_or_remove(folder, wanted, check)
         return None
 
@@ -151,7 +154,9 @@ class GraphStore:
                 _save(folder, graph, recipe)
                 # The graph is mapped before it is renamed, so that another process may replace it safely.
                 stored = _load(folder, wanted, check=True)
-                self._publish(folder, self.folder(name, recipe))
+                with storage.locked(self.root / _LOCK):
+                    (folder / _LOCK).unlink()
+                    storage.publish(folder, self.folder(name, recipe))
         except _UnusableError as error:
             raise BfsbenchError(f"graph {name} was written to {self.root}, but {error}") from error
         except OSError as error:
@@ -161,17 +166,13 @@ class GraphStore:
             ) from error
         return stored
 
-    def _exclusive(self) -> AbstractContextManager[None]:
-        """Returns the lock under which folders are created, renamed and removed."""
-        return storage.locked(self.root / _LOCK)
-
     @contextmanager
     def _building(self) -> Iterator[Path]:
         """Provide a new locked folder, which is removed at the end unless it was published. Folders left by
         killed processes are removed first."""
         self.root.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
-            with self._exclusive():
+            with storage.locked(self.root / _LOCK):
                 for left in self.root.glob(f"{_BUILDING}*"):
                     with (
                         suppress(BlockingIOError, FileNotFoundError),
@@ -183,11 +184,6 @@ class GraphStore:
                 stack.enter_context(storage.locked(folder / _LOCK))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             yield folder
-
-    def _publish(self, folder: Path, final: Path) -> None:
-        with self._exclusive():
-            (folder / _LOCK).unlink()
-            storage.publish(folder, final)
 
 
 def _as_published(edges: EdgeList, name: str, expect: tuple[int | None, int | None]) -> EdgeList:
@@ -209,18 +205,8 @@ def _save(folder: Path, graph: Graph, recipe: Recipe) -> None:
     digests = {
         name: _write(folder / f"{name}.npy", array) for name, array in arrays.items() if array is not None
     }
-    meta = _Meta(
-        version=FORMAT_VERSION,
-        name=graph.name,
-        recipe=asdict(recipe),
-        source_checksum=graph.source_checksum,
-        direction=graph.direction,
-        checksum=graph.checksum,
-        digests=digests,
-        statistics=graph.statistics,
-        weights_unread=graph.weights_unread,
-        reader=graph.reader,
-    )
+    facts = {name: getattr(graph, name) for name in _FACTS}
+    meta = _Meta(version=FORMAT_VERSION, recipe=asdict(recipe), digests=digests, **facts)
     text = msgspec.json.format(msgspec.json.encode(meta))
     sealed = _Sealed(hashlib.sha256(text).hexdigest(), msgspec.Raw(text))
     (folder / _META).write_bytes(msgspec.json.encode(sealed))
@@ -258,18 +244,8 @@ def _load(folder: Path, wanted: _Wanted, check: bool) -> Graph:
     if meta.direction == "symmetrised":
         arrays |= {"column_offsets": arrays["row_offsets"], "row_indices": arrays["column_indices"]}
     names = VertexNames(*(arrays.pop(part) for part in _NAMES)) if _NAMES[0] in arrays else None
-    return Graph(
-        name=meta.name,
-        names=names,
-        weights_unread=meta.weights_unread,
-        reader=meta.reader,
-        direction=meta.direction,
-        checksum=meta.checksum,
-        source_checksum=meta.source_checksum,
-        statistics={**meta.statistics},
-        locator="",
-        **arrays,
-    )
+    fields: dict[str, Any] = {**arrays, **{name: getattr(meta, name) for name in _FACTS}}
+    return Graph(names=names, **fields)
 
 
 def _read_meta(path: Path) -> _Meta:

@@ -94,9 +94,9 @@ def test_a_file_with_more_edges_than_fit_is_refused_by_its_first_blocks(
 
 
 def test_a_line_of_megabytes_is_no_edge(tmp_path: Path) -> None:
-    path, begun = put(tmp_path / "g.txt", b"1 " * (20 << 20)), time.monotonic()
+    path, begun = put(tmp_path / "g.txt", b"1 " * (20 << 20)), time.process_time()
     assert complaint(path).startswith("g.txt: a line is longer than 1")
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 class TestTars:
@@ -246,7 +246,7 @@ def test_a_matrix_of_nothing_is_no_graph(tmp_path: Path) -> None:
 
 def test_blank_lines_beyond_what_an_id_can_number_are_no_vertices() -> None:
     """Tested with 2,147,483,650 lines, without parsing them all."""
-    layout = Layout(1, 3, shift=True, comments="%", adjacency=True, max_rows=3)
+    layout = Layout(1, 3, comments="%", adjacency=True, max_rows=3)
 
     def texts() -> Iterator[Block]:
         yield Block(b"2\n1\n\n", 0.5)

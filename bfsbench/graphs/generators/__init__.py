@@ -5,41 +5,25 @@ To add a generator, write a function in the module ``random`` or ``shapes``, and
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from bfsbench.graphs.generators import random, shapes
 from bfsbench.graphs.generators.declaration import (
-    Generator,
-    Parameter,
-    Parameters,
-    Value,
+    Generator as Generator,
+    Parameter as Parameter,
+    Parameters as Parameters,
+    Value as Value,
     format_spec,
-    parse_spec,
+    parse_spec as parse_spec,
 )
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList
 from bfsbench.graphs.memory import Size, require
 from bfsbench.support.errors import unknown_name
 
-__all__ = [
-    "GENERATORS",
-    "Generator",
-    "Parameter",
-    "Parameters",
-    "Value",
-    "canonical_spec",
-    "generate",
-    "parse_spec",
-    "recommended_source",
-]
-
-GENERATORS: Mapping[str, Generator] = MappingProxyType(
-    {
-        declared.name: declared
-        for module in (random, shapes)
-        for declared in vars(module).values()
-        if isinstance(declared, Generator)
-    }
-)
+GENERATORS: Mapping[str, Generator] = {
+    declared.name: declared
+    for declared in (*vars(random).values(), *vars(shapes).values())
+    if isinstance(declared, Generator)
+}
 """All generators by name."""
 
 
@@ -52,10 +36,9 @@ def generate(generator: str, **parameters: Value) -> EdgeList:
     declared = _declared(generator)
     values = declared.complete(parameters)
     vertices, edges = declared.counts(values)
-    mirrored = not declared.draws_arcs(values)
     if vertices <= MAX_VERTICES:  # `build` refuses more vertices, with a better message
-        weighted = "max_weight" in values
-        require(Size(vertices, edges, mirrored, weighted), canonical_spec(generator, parameters))
+        size = Size(vertices, edges, not declared.draws_arcs(values), declared.weighted)
+        require(size, format_spec(declared, values))
     return declared.build(**values)
 
 

@@ -99,6 +99,11 @@ class Generator:
     def name(self) -> str:
         return self.build.__name__
 
+    @property
+    def weighted(self) -> bool:
+        """Returns whether the edges have weights."""
+        return any(parameter.name == "max_weight" for parameter in self.parameters)
+
     def complete(self, given: Parameters) -> dict[str, Value]:
         """Returns all parameters in order of declaration. Parameters that are not given have their defaults.
         Raises UsageError for an unknown, missing or invalid parameter."""
