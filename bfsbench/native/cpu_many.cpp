@@ -522,22 +522,4 @@ void many_order(int32_t offset_bytes, int64_t num_vertices, const void* row_offs
                                          : by_balls(Graph<int32_t>(given), sources, number, bits);
     std::copy(found.begin(), found.end(), order);
 }
-
-// Computes the results of one search from the levels of all vertices. Unreached vertices have negative
-// levels.
-void measure_levels(int64_t num_vertices, const int32_t* levels, Measures* measures) {
-    std::vector<int64_t> number;
-    for (int64_t v = 0; v < num_vertices; ++v) {
-        if (levels[v] < 0) continue;
-        if (levels[v] >= static_cast<int64_t>(number.size())) number.resize(levels[v] + 1);
-        ++number[levels[v]];
-    }
-    *measures = {number.empty() ? 0 : number[0], 0, 0, 0};
-    for (size_t level = 1; level < number.size(); ++level) {
-        measures->reached += number[level];
-        measures->distance_sum += number[level] * static_cast<int64_t>(level);
-        measures->harmonic += static_cast<double>(number[level]) / static_cast<double>(level);
-        measures->eccentricity = level;
-    }
-}
 }

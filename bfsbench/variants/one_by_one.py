@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +11,15 @@ import numpy as np
 
 from bfsbench.graphs.graph import Graph, Ids
 from bfsbench.programs import Clock, KernelProgram
-from bfsbench.programs.families.closeness.variants import FIELDS, ClosenessVariant, HostCloseness, SummedClock
+from bfsbench.programs.families.closeness.variants import (
+    FIELDS,
+    ClosenessVariant,
+    HostCloseness,
+    SummedClock,
+    measures_of,
+)
 from bfsbench.programs.variant import ForeignProgram
 from bfsbench.support.errors import LaunchError
-from bfsbench.support.toolchain import library
 from bfsbench.variants import find
 from bfsbench.variants.base import HostVariant, KernelSetup, KernelVariant, Knob, KnobValue, SearchVariant
 
@@ -43,7 +47,6 @@ class _OneByOne(ClosenessVariant):
     def prepare(self) -> None:
         self.search.prepare()
         self.single = self.search.clock()
-        self.measure = library("cpu_many").measure_levels
 
     def clock(self) -> Clock:
         return SummedClock(self)
@@ -63,9 +66,7 @@ class _OneByOne(ClosenessVariant):
             self.search.reset(source)
             self.search.traverse(source)
             self.took_ms += self.single.stop()
-            levels = np.ascontiguousarray(self.search.levels(), np.int32)
-            into = ctypes.c_void_p(self.found.ctypes.data + place * self.found.itemsize)
-            self.measure(ctypes.c_int64(len(levels)), ctypes.c_void_p(levels.ctypes.data), into)
+            self.found[place] = measures_of(self.search.levels())
 
     def measures(self) -> Measures:
         assert self.found is not None

@@ -10,7 +10,7 @@ import numpy as np
 
 from bfsbench.graphs.graph import Ids
 from bfsbench.programs import Clock
-from bfsbench.programs.families.closeness.variants import HostCloseness, SummedClock
+from bfsbench.programs.families.closeness.variants import HostCloseness, SummedClock, measures_of
 
 _AT_A_TIME = 64
 """Sources whose distances NetworKit holds at once, 8 bytes a vertex each."""
@@ -76,10 +76,8 @@ class NetworkitCloseness(HostCloseness):
         assert self.found is not None
         for place, row in enumerate(searches.getDistances(), first):
             distances = np.asarray(row)
-            numbers = np.bincount(distances[distances < self.graph.num_vertices].astype(np.int64))
-            steps = np.arange(len(numbers))
-            inverses = float((numbers[1:] / steps[1:]).sum())
-            self.found[place] = numbers.sum(), numbers @ steps, inverses, len(numbers) - 1
+            levels = np.where(distances < self.graph.num_vertices, distances, -1)
+            self.found[place] = measures_of(levels.astype(np.int32))
 
     def _timed(self, algorithm: object) -> None:
         started = time.perf_counter()

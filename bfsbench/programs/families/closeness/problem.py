@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bfsbench.graphs.graph import Graph, Ids
 from bfsbench.programs.families.base import Problem, Run
-from bfsbench.programs.families.closeness.variants import FIELDS, ClosenessVariant
+from bfsbench.programs.families.closeness.variants import FIELDS, ClosenessVariant, measures_of
 from bfsbench.support.errors import UsageError, WrongResultError
 from bfsbench.support.machine import usable_cores
 from bfsbench.support.toolchain import library
@@ -72,12 +72,7 @@ class SingleSearches:
         """Returns the measures of a source, as listed in FIELDS, and the number of arcs that its search
         traverses."""
         levels = self.levels(source)
-        reached = levels >= 0
-        numbers = np.bincount(levels[reached])
-        distances = np.arange(len(numbers))
-        harmonic = float((numbers[1:] / distances[1:]).sum())
-        found = int(numbers.sum()), int(numbers @ distances), harmonic, len(numbers) - 1
-        return found, int(self._degrees[reached].sum(dtype=np.int64))
+        return measures_of(levels), int(self._degrees[levels >= 0].sum(dtype=np.int64))
 
 
 class ManySources(Problem):

@@ -35,6 +35,17 @@ def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any,
     return max(fitting, default=widths[0])
 
 
+def measures_of(levels: Ids) -> tuple[int, int, float, int]:
+    """Returns the fields of an answer for one source, from the levels of its search, int32[V]. Unreached
+    vertices have the level -1."""
+    import numpy as np
+
+    numbers = np.bincount(levels + 1)[1:]  # of the vertices in each level
+    distances = np.arange(len(numbers))
+    harmonic = float((numbers[1:] / distances[1:]).sum())
+    return int(numbers.sum()), int(numbers @ distances), harmonic, len(numbers) - 1
+
+
 class ClosenessVariant(Variant):
     """A variant that searches from many sources."""
 
