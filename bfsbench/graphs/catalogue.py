@@ -229,18 +229,24 @@ def _shipped() -> tuple[Dataset, ...]:
     return tuple(read_catalogue(paths.CATALOGUE))
 
 
+def user_file(variable: str, name: str) -> Path:
+    """Returns the path that the environment variable ``variable`` has, or else the path of the file ``name``
+    in the user's configuration folder."""
+    override = os.environ.get(variable)
+    if override:
+        return Path(override).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("bfsbench")) / name
+
+
 def user_catalogue() -> Path:
     """Returns the path of the user's own entries: ``BFSBENCH_DATASETS``, or a file in the configuration
     folder. Raises UsageError if ``BFSBENCH_DATASETS`` names a file that does not exist."""
-    override = os.environ.get("BFSBENCH_DATASETS")
-    if override:
-        path = Path(override).expanduser()
-        if not path.exists():
-            raise UsageError(f"BFSBENCH_DATASETS names {path}, which does not exist")
-        return path
-    import platformdirs
-
-    return Path(platformdirs.user_config_dir("bfsbench")) / "datasets.toml"
+    path = user_file("BFSBENCH_DATASETS", "datasets.toml")
+    if os.environ.get("BFSBENCH_DATASETS") and not path.exists():
+        raise UsageError(f"BFSBENCH_DATASETS names {path}, which does not exist")
+    return path
 
 
 def read_catalogue(path: Path) -> list[Dataset]:

@@ -15,7 +15,7 @@ download is in the user's configuration folder, so that it survives the deletion
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from typing import IO
 import msgspec
 
 from bfsbench.graphs.archives import open_source
-from bfsbench.graphs.catalogue import Dataset, Source
+from bfsbench.graphs.catalogue import Dataset, Source, user_file
 from bfsbench.support import paths, storage
 from bfsbench.support.errors import FetchError, InputError, UsageError
 
@@ -169,11 +169,11 @@ def _held_source(dataset: Dataset, source: Source) -> Held | None:
     if source.bundled:
         path = paths.BUNDLED / source.bundled
         return Held(path, source, source.sha256 or sha256_of(path)) if path.exists() else None
-    record = _read_record(folder_of(dataset) / _RECORD)
+    folder = folder_of(dataset)
+    record = _read_record(folder / _RECORD, folder)
     if record is None or _place(record.origin) != _place(source.origin):
         return None
-    path = folder_of(dataset) / record.file
-    return Held(path, source, record.sha256, record.taken_from) if _unchanged(path, record) else None
+    return Held(folder / record.file, source, record.sha256, record.taken_from)
 
 
 def _place(origin: str) -> str:
@@ -231,7 +231,12 @@ def verify(path: Path, source: Source) -> None:
 def find_in(folder: Path, source: Source) -> Path | None:
     """Returns the path of a source's file in the user's ``folder``, or None. The file may have another
     packing than at the source, such as ``.xz`` instead of ``.gz``."""
-    return next((folder / name for name in _acceptable(source) if (folder / name).is_file()), None)
+    packing = next(packing for packing in _PACKINGS if source.filename.endswith(packing))
+    stem = source.filename.removesuffix(packing)
+    names = [source.filename, *(stem + other for other in _PACKINGS)]
+    if packing in _ARCHIVES:
+        names += [stem + _SUFFIXES[source.format] + other for other in _PACKINGS]
+    return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> Held:
@@ -268,8 +273,8 @@ def checksum_of(path: Path) -> str:
     try:
         path = path.resolve(strict=True)
         memory = paths.cache_dir() / "checksums" / f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.json"
-        record = _read_record(memory)
-        if record is not None and _unchanged(path, record):
+        record = _read_record(memory, path.parent)
+        if record is not None:
             return record.sha256
         stamp = _stamp(path, sha256_of(path))
     except OSError as error:
@@ -280,35 +285,20 @@ def checksum_of(path: Path) -> str:
     return stamp.sha256
 
 
-def _acceptable(source: Source) -> Iterable[str]:
-    yield source.filename
-    packing = next(packing for packing in _PACKINGS if source.filename.endswith(packing))
-    stem = source.filename.removesuffix(packing)
-    yield from (stem + other for other in _PACKINGS)
-    if packing in _ARCHIVES:
-        yield from (stem + _SUFFIXES[source.format] + other for other in _PACKINGS)
-
-
 def _stamp(path: Path, sha256: str, origin: str = "", taken_from: str = "") -> _Record:
     status = path.stat()
     return _Record(path.name, status.st_size, status.st_mtime_ns, sha256, origin, taken_from)
 
 
-def _unchanged(path: Path, record: _Record) -> bool:
+def _read_record(path: Path, folder: Path) -> _Record | None:
+    """Returns the record at ``path`` of a verified file in ``folder``. Returns None if the record cannot be
+    read or the file has changed since. The file is then not trusted."""
     try:
-        status = path.stat()
-    except OSError:
-        return False
-    return (status.st_size, status.st_mtime_ns) == (record.size, record.mtime_ns)
-
-
-def _read_record(path: Path) -> _Record | None:
-    """Returns the record of a verified file, or None if the record cannot be read. The file is then not
-    trusted."""
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=_Record)
+        record = msgspec.json.decode(path.read_bytes(), type=_Record)
+        status = (folder / record.file).stat()
     except (OSError, msgspec.MsgspecError):
         return None
+    return record if (status.st_size, status.st_mtime_ns) == (record.size, record.mtime_ns) else None
 
 
 class FirstDownload(msgspec.Struct, frozen=True):
@@ -322,12 +312,7 @@ class FirstDownload(msgspec.Struct, frozen=True):
 def first_downloads_file() -> Path:
     """Returns the path of the file of first checksums: ``BFSBENCH_CHECKSUMS``, or a file in the configuration
     folder."""
-    override = os.environ.get("BFSBENCH_CHECKSUMS")
-    if override:
-        return Path(override).expanduser()
-    import platformdirs
-
-    return Path(platformdirs.user_config_dir("bfsbench")) / "checksums.json"
+    return user_file("BFSBENCH_CHECKSUMS", "checksums.json")
 
 
 def first_download(url: str) -> FirstDownload | None:

@@ -1,8 +1,8 @@
 """Reads graph files: detects the format, parses the header of a text format, and makes a list of edges.
 
 Each text format has a function that turns a file's first lines into a Header. :mod:`bfsbench.graphs.blocks`
-parses the rest of the file, or :mod:`bfsbench.graphs.delimited` does with pandas. The module
-:mod:`bfsbench.graphs.tables` has the formats that a library reads.
+parses the rest of the file. The module :mod:`bfsbench.graphs.tables` reads text that needs pandas, and the
+formats that a library reads.
 """
 
 import re
@@ -18,10 +18,10 @@ from bfsbench.graphs.archives import Source, open_text
 from bfsbench.graphs.blocks import Block, IdTooLargeError, Layout, Parsed, parse_blocks, whole_lines
 from bfsbench.graphs.catalogue import FORMATS_BY_SUFFIX, IdPolicy, Recipe
 from bfsbench.graphs.convert import OriginalIds, compact
-from bfsbench.graphs.delimited import COMMENTS, Dialect, dialect_of, read_table
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Orientation
 from bfsbench.graphs.interop import edge_list
 from bfsbench.graphs.memory import Size, require, require_bytes
+from bfsbench.graphs.tables import COMMENTS, Dialect, dialect_of, read_table
 from bfsbench.support.errors import InputError, UsageError, size_text, unknown_name
 
 Progress = Callable[[int, int], None]

@@ -259,7 +259,7 @@ class Graph:
         says whether weights are read, as in :meth:`from_scipy`. Raises UsageError, InputError.
         """
         from bfsbench.graphs import interop
-        from bfsbench.graphs.delimited import columns_of
+        from bfsbench.graphs.tables import columns_of
 
         headings = list(frame.columns)
         if len(headings) < 2:

@@ -56,7 +56,7 @@ def edge_list(columns: Columns, ids: IdPolicy, recipe: Recipe) -> EdgeList:
         raise InputError(f"{label}: {lengths} are no pairs")
     original: npt.NDArray[np.int64] | None = None
     names: VertexNames | None = None
-    if _is_text(columns.sources) or _is_text(columns.targets) or ids == "names":
+    if ids == "names" or any(end.dtype.kind in "OUST" for end in (columns.sources, columns.targets)):
         sources, targets, names = _named(columns)
         num_vertices = len(names)
     else:
@@ -116,10 +116,6 @@ def _as_numbers(column: Column) -> npt.NDArray[np.number] | None:
         return None
 
 
-def _is_text(column: Column) -> bool:
-    return column.dtype.kind in "OUST"
-
-
 def _named(columns: Columns) -> tuple[Ids, Ids, VertexNames]:
     import pandas as pd
 
@@ -138,13 +134,14 @@ def _named(columns: Columns) -> tuple[Ids, Ids, VertexNames]:
 
 def _numbered(columns: Columns, policy: IdPolicy) -> tuple[Ids, Ids, npt.NDArray[np.int64] | None, int]:
     sources, targets = (_whole_ids(columns.label, end) for end in (columns.sources, columns.targets))
-    if columns.vertices is not None:
-        every = np.unique(_whole_ids(columns.label, columns.vertices))
-        plain = not len(every) or every[-1] == len(every) - 1
-        places = [np.searchsorted(every, end).astype(np.int32) for end in (sources, targets)]
-        return places[0], places[1], None if plain else every, len(every)
-    if policy == "compact":
-        narrow_sources, narrow_targets, original = compact(sources, targets)
+    if columns.vertices is not None or policy == "compact":
+        if columns.vertices is None:
+            narrow_sources, narrow_targets, original = compact(sources, targets)
+        else:
+            original = np.unique(_whole_ids(columns.label, columns.vertices))
+            narrow_sources, narrow_targets = (
+                np.searchsorted(original, end).astype(np.int32) for end in (sources, targets)
+            )
         plain = not len(original) or original[-1] == len(original) - 1
         return narrow_sources, narrow_targets, None if plain else original, len(original)
     largest = max((int(end.max(initial=-1)) for end in (sources, targets)), default=-1)

@@ -71,11 +71,9 @@ _Wanted = tuple[int, str, dict[str, Any], str]
 class _UnusableError(Exception):
     """Raised when a folder does not hold the wanted graph. The message says why."""
 
-    def __init__(self, reason: str, *, damage: bool = True) -> None:
-        """Store the reason. ``damage`` says that the bytes have changed. Otherwise the graph is of another
-        version or source."""
-        super().__init__(reason)
-        self.damage = damage
+
+class _OutdatedError(_UnusableError):
+    """Raised when a folder is intact but holds a graph of another version or source."""
 
 
 class _Sealed(msgspec.Struct, frozen=True):
@@ -108,27 +106,19 @@ class GraphStore:
         """
         folder = self.folder(name, recipe)
         wanted = (FORMAT_VERSION, name, asdict(recipe), source_checksum)
-        if not folder.exists():
-            return None
-        try:
-            return _load(folder, wanted, check)
-        except _UnusableError:
-            # In a read-only cache, an unusable folder cannot be removed, but it is not used either.
-            with suppress(OSError), storage.locked(self.root / _LOCK):
-                return self._load_or_remove(folder, wanted, check)
-        return None
-
-    def _load_or_remove(self, folder: Path, wanted: _Wanted, check: bool) -> Graph | None:
-        """Load a graph again while holding the lock, because another process may have removed or replaced it.
-        If its folder is unusable, the function removes it and returns None."""
-        try:
+        with suppress(_UnusableError):
             return _load(folder, wanted, check) if folder.exists() else None
-        except _UnusableError as error:
-            if error.damage:
-                _LOG.warning(
-                    "bfsbench: graph %s in the cache is damaged: %s; making it again", wanted[1], error
-                )
-            shutil.rmtree(folder, ignore_errors=True)
+        # In a read-only cache, an unusable folder cannot be removed, but it is not used either.
+        with suppress(OSError), storage.locked(self.root / _LOCK):
+            try:
+                # Before the lock was taken, another process may have removed or replaced the folder.
+                return _load(folder, wanted, check) if folder.exists() else None
+            except _UnusableError as error:
+                if not isinstance(error, _OutdatedError):
+                    _LOG.warning(
+                        "bfsbench: graph %s in the cache is damaged: %s; making it again", name, error
+                    )
+                shutil.rmtree(folder, ignore_errors=True)
         return None
 
     def build(
@@ -231,7 +221,7 @@ def _load(folder: Path, wanted: _Wanted, check: bool) -> Graph:
     """
     meta = _read_meta(folder / _META)
     if (meta.version, meta.name, meta.recipe, meta.source_checksum) != wanted:
-        raise _UnusableError("it is of another version or source", damage=False)
+        raise _OutdatedError("it is of another version or source")
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, digest in meta.digests.items():
         file = folder / f"{name}.npy"
@@ -260,4 +250,4 @@ def _read_meta(path: Path) -> _Meta:
     try:
         return msgspec.json.decode(sealed.meta, type=_Meta)
     except (ValueError, msgspec.MsgspecError) as error:
-        raise _UnusableError(f"{path.name} is of another version", damage=False) from error
+        raise _OutdatedError(f"{path.name} is of another version") from error

@@ -1,13 +1,17 @@
-"""Reads graph formats through libraries: SciPy, NumPy, Arrow and NetworkX."""
+"""Reads tables of edges through libraries: text through pandas, and other files through SciPy, NumPy, Arrow
+and NetworkX. The separator and the columns of a text are found from its first lines."""
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +19,200 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from bfsbench.graphs.delimited import columns_of
+from bfsbench.graphs.blocks import Block
 from bfsbench.graphs.graph import Orientation
 from bfsbench.graphs.interop import Column, Columns, Links, matrix_columns, networkx_columns
 from bfsbench.graphs.memory import require_bytes
-from bfsbench.support.errors import InputError, UsageError
+from bfsbench.support.errors import InputError, UsageError, plural
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow
+
+COMMENTS = ("#", "%", "//")
+_COMMENT_BYTES = tuple(mark.encode() for mark in COMMENTS)
+
+_ENDS = (
+    *(("source", "target"), ("src", "dst"), ("src", "dest"), ("from", "to"), ("fromnodeid", "tonodeid")),
+    *(("u", "v"), ("tail", "head"), ("node1", "node2"), ("id1", "id2"), ("numericid1", "numericid2")),
+    *(("start", "end"), ("i", "j"), ("fromid", "toid"), ("fromnode", "tonode"), ("sourceid", "targetid")),
+)
+"""Pairs of headings of the source and target columns, without case and punctuation."""
+_WEIGHTS = ("weight", "weights", "w", "length", "distance", "dist", "cost")
+_TIMES_THE_TEXT = 21
+"""Ratio of the memory that reading a table takes to the size of the table's text, measured on a million edges
+of names. It includes the text."""
+_LARGEST = str(2**63 - 1)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How an edge list is written: its separator, its columns, and whether vertices are numbers or words."""
+
+    separator: str
+    """A tab, comma or semicolon that separates words besides blanks. Empty if only blanks separate them."""
+    headings: bool
+    """True if the first line has the columns' names."""
+    source: int
+    target: int
+    weight: int | None
+    """Positions of the source, target and weight columns, counted from 0."""
+    width: int
+    """Number of words in a line."""
+    named: bool
+    """True if vertices are words instead of numbers."""
+    plain: bool
+    """True if every line is two ids and numbers, so that the native parser can read it."""
+
+    def has_number(self, line: str) -> bool:
+        """Returns whether any word of the line is a number."""
+        return any(_NUMBER.fullmatch(word) for word in _words(line, self.separator))
+
+
+def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
+    """Returns how an edge list is written, judged by its first two lines that are not comments.
+
+    ``words`` says that vertices are words. The first line then counts as headings only if it names known
+    columns.
+    """
+    first, second = [*lines, "", ""][:2]
+    separator = next((mark for mark in "\t,;" if mark in first), "")
+    if separator == "\t" and any(all(map(_is_id, _words(line, "")[:2])) for line in (first, second) if line):
+        separator = ""  # any whitespace
+    head, data = _words(first, separator), _words(second, separator)
+    headings = _are_headings(head, [] if words else data)
+    shown = data if headings else head
+    source, target, weight = columns_of(head if headings else (), len(shown))
+    vertices = [shown[place] if place < len(shown) else "" for place in (source, target)]
+    named = words or (bool(shown) and not all(_is_id(word) for word in vertices))
+    numbers = all(_NUMBER.fullmatch(word) for word in shown[2:])
+    quoted = '"' in (second if headings else first)
+    plain = (source, target) == (0, 1) and weight in (None, 2) and numbers and not named and not quoted
+    return Dialect(separator, headings, source, target, weight, len(shown), named, plain)
+
+
+def columns_of(headings: Sequence[str], width: int) -> tuple[int, int, int | None]:
+    """Returns the positions of the source, target and weight columns, found by their headings.
+
+    If no headings are known, columns 0 and 1 are the ends of edges, and the next column is the weight. The
+    weight's position is None if there is no third column.
+    """
+    known = _simplified(headings)
+    source, target = next(
+        ((known.index(a), known.index(b)) for a, b in _ENDS if a in known and b in known), (0, 1)
+    )
+    weight = next((known.index(word) for word in _WEIGHTS if word in known), None)
+    if weight is None:
+        weight = next((place for place in range(2, width) if place not in (source, target)), None)
+    return source, target, weight
+
+
+def _simplified(headings: Sequence[str]) -> list[str]:
+    """Returns headings without case and punctuation."""
+    return [re.sub(r"[\W_]", "", heading.lower()) for heading in headings]
+
+
+def read_table(blocks: Iterable[Block], label: str, first_line: int, dialect: Dialect) -> Columns:
+    """Parse the lines after a header with pandas. Returns the edges as Columns. ``first_line`` is the number
+    of the first line, for messages. Raises InputError for a malformed file."""
+    import pandas as pd
+
+    text = b"".join(_checked_lines(blocks, label, first_line, dialect))
+    try:
+        frame = pd.read_csv(
+            io.BytesIO(text),
+            sep=dialect.separator or r"\s+",
+            header=None,
+            dtype=str,
+            keep_default_na=False,
+            na_filter=False,
+            skipinitialspace=True,
+        )
+    except pd.errors.EmptyDataError as error:
+        raise InputError(f"{label}: the file holds no edges") from error
+    except (pd.errors.ParserError, UnicodeDecodeError, ValueError) as error:
+        raise InputError(f"{label}: pandas cannot read it: {' '.join(str(error).split())}") from error
+    if max(dialect.source, dialect.target) >= frame.shape[1]:
+        raise InputError(f"{label}: a line has {frame.shape[1]} words, no two vertices")
+    sources, targets = (_column(frame[place], dialect, label) for place in (dialect.source, dialect.target))
+    weight = dialect.weight
+    weights = frame[weight].to_numpy(object) if weight is not None and weight < frame.shape[1] else None
+    return Columns(label, sources, targets, weights, reader=f"pandas {pd.__version__}")
+
+
+def _column(series: pd.Series[str], dialect: Dialect, label: str) -> Column:
+    words = series.str.strip(" \t")
+    if dialect.named:
+        return words.to_numpy(object)
+    digits = words.str.lstrip("0")
+    length = digits.str.len()
+    large = (length > len(_LARGEST)) | ((length == len(_LARGEST)) & (digits > _LARGEST))
+    wrong = np.flatnonzero((large | ~words.str.fullmatch(r"[0-9]+")).to_numpy(bool))
+    if len(wrong):
+        raise InputError(f"{label}: edge {wrong[0] + 1:,}: '{words[wrong[0]][:40]}' is not a vertex id")
+    return words.astype(np.int64).to_numpy()
+
+
+def _checked_lines(blocks: Iterable[Block], label: str, first_line: int, dialect: Dialect) -> Iterator[bytes]:
+    """Yield blocks of whole lines without comments and blank lines.
+
+    Raises InputError for a line that is malformed, is not UTF-8, or has more or fewer words than the first
+    line. Raises NotEnoughMemoryError if the table would not fit.
+    """
+    number, taken = first_line, 0
+    for block in blocks:
+        whole = (taken + len(block.text)) / max(block.share, 1 / 8)
+        require_bytes(int(_TIMES_THE_TEXT * (whole - taken)), f"{label}: names of vertices")
+        taken += len(block.text)
+        kept = []
+        for line in block.text.split(b"\n")[:-1]:
+            bare = line.strip(b" \t")
+            if bare and not bare.startswith(_COMMENT_BYTES):
+                try:
+                    width = len(_words(line.decode(), dialect.separator))
+                except UnicodeDecodeError as error:
+                    raise InputError(f"{label}:{number}: the line is not UTF-8") from error
+                if BOM_UTF8 in line:  # pandas would drop it from the first line, and keep it in others
+                    raise InputError(f"{label}:{number}: a byte order mark in the middle of the text")
+                if line.count(b'"') % 2:
+                    raise InputError(f"{label}:{number}: a quotation mark is not closed")
+                if width != dialect.width:
+                    raise InputError(
+                        f"{label}:{number}: the line has {plural(width, 'word')}, the first {dialect.width}"
+                    )
+                kept.append(line)
+            number += 1
+        yield b"".join(line + b"\n" for line in kept)
+
+
+def _words(line: str, separator: str) -> list[str]:
+    if not line.strip():
+        return []
+    if not separator:
+        words = re.split(r"[ \t]+", line.strip(" \t"))
+        if '"' not in line:
+            return words
+        line, separator = " ".join(words), " "
+    words = line.split(separator)
+    if '"' in line:
+        with suppress(csv.Error):  # a word of more than 128 KiB
+            words = next(csv.reader([line.strip(" ")], delimiter=separator, skipinitialspace=True), [])
+    return [word.strip() for word in words]
+
+
+def _are_headings(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Returns whether the words of the first line are headings, given the words of the second line."""
+    if all(map(_is_id, first[:2])):
+        return False
+    known = _simplified(first)
+    named = any(a in known and b in known for a, b in _ENDS)
+    return named or (len(second) >= 2 and all(map(_is_id, second[:2])))
+
+
+def _is_id(word: str) -> bool:
+    return re.fullmatch(r"[0-9]+", word) is not None
+
 
 BYTES_AN_EDGE = 8
 """Approximate bytes per edge in a file that a library reads, for memory estimates."""

@@ -12,7 +12,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import scipy.sparse
 
-from bfsbench.graphs.delimited import Dialect, dialect_of
+from bfsbench.graphs.tables import Dialect, dialect_of
 
 Pairs = list[tuple[int, int]]
 NamedPairs = list[tuple[str, str]]

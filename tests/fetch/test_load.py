@@ -43,6 +43,7 @@ def test_bundled_graphs_and_files_of_the_working_folder_by_name(
     ("text", "says"),
     [
         ("pmpp:colour=red", "unknown option 'colour'"),
+        ("pmpp:direction=directed", "unknown option 'direction'"),
         ("pmpp:ids=some", "option ids: 'some' is not one of compact, keep"),
         (
             "pmpp:ids=keep:sideways",
