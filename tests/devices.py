@@ -1,4 +1,4 @@
-"""The backends that tests of kernels run on: the CPU's, and those of a GPU where there is one."""
+"""Lists the backends for tests of kernels: the CPU, and the GPU backends that this machine can use."""
 
 from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.support.errors import UsageError

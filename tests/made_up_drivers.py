@@ -1,4 +1,4 @@
-"""PyCUDA and cuda-bindings made up, for machines without a GPU: device memory is the host's."""
+"""Replaces PyCUDA and cuda-bindings on machines without a GPU. Device memory is memory of the host."""
 
 import ctypes
 import sys
@@ -14,27 +14,18 @@ import pytest
 from bfsbench.support.toolchain import DRIVER_LIBRARY
 
 MEMORY = 1 << 20
-"""Bytes of the made-up device."""
+"""The size of the device's memory in bytes."""
 DEVICE = {
-    1: 1024,
-    5: 2**31 - 1,
-    8: 48 << 10,
-    10: 32,
-    16: 4,
-    38: 1 << 20,
-    39: 2048,
-    75: 9,
-    76: 0,
-    81: 228 << 10,
+    **{1: 1024, 5: 2**31 - 1, 8: 48 << 10, 10: 32, 16: 4, 38: 1 << 20, 39: 2048, 75: 9, 76: 0},
+    **{81: 228 << 10, 82: 65536, 97: 227 << 10, 106: 32, 111: 1024},
 }
-DEVICE |= {82: 65536, 97: 227 << 10, 106: 32, 111: 1024}
-"""Attributes by their number in cuda.h."""
+"""Attributes of the device by their numbers in cuda.h."""
 FUNCTION = {0: 512, 1: 1024, 4: 32, 8: 0, 11: 0, 14: 0}
 
 
 @dataclass
 class Launched:
-    """What a driver was handed to launch."""
+    """A launch that the driver received."""
 
     blocks: int
     block: int
@@ -44,19 +35,19 @@ class Launched:
 
 @dataclass
 class Kept:
-    """What was done to the made-up driver."""
+    """A record of the calls of the driver."""
 
     launches: list[Launched] = field(default_factory=list)
     blocks_of_memory: dict[int, Any] = field(default_factory=dict)
     freed: list[int] = field(default_factory=list)
     attributes: dict[int, int] = field(default_factory=dict)
-    """Set on functions."""
+    """Attributes that were set on kernels, by their numbers in cuda.h."""
     calls: list[str] = field(default_factory=list)
     says: str = ""
-    """The error of the next launch."""
+    """The message of the error of the next launch. Empty if the launch succeeds."""
 
     def done(self, call: str) -> int:
-        """Note a call; returns that it succeeded."""
+        """Record a call. Returns the status of success."""
         self.calls.append(call)
         return 0
 
@@ -80,8 +71,20 @@ def _set_words(at: int, value: int, count: int) -> None:
         ctypes.c_uint32.from_address(at + 4 * place).value = value
 
 
+_WITHOUT_EFFECT = (
+    *(
+        "cuInit",
+        "cuDevicePrimaryCtxSetFlags",
+        "cuDevicePrimaryCtxRelease",
+        "cuCtxSetCurrent",
+        "cuCtxSetLimit",
+    ),
+    *("cuStreamSynchronize", "cuEventDestroy", "cuEventRecord", "cuEventSynchronize", "cuMemFreeHost"),
+)
+
+
 def bindings(kept: Kept) -> SimpleNamespace:
-    """``cuda.bindings.driver``: every function returns its status and what it found."""
+    """Returns a replacement of ``cuda.bindings.driver``, whose functions return a status and a result."""
     done = (CUresult.CUDA_SUCCESS,)
 
     def allocated(size: int) -> tuple[Any, ...]:
@@ -99,13 +102,13 @@ def bindings(kept: Kept) -> SimpleNamespace:
         return done
 
     return SimpleNamespace(
+        **dict.fromkeys(_WITHOUT_EFFECT, nothing),
         CUresult=CUresult,
         CUctx_flags=SimpleNamespace(CU_CTX_SCHED_SPIN=1),
         CUlimit=SimpleNamespace(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT=4),
         CUdeviceptr=int,
         CUdevice_attribute=int,
         CUfunction_attribute=int,
-        cuInit=nothing,
         cuDriverGetVersion=lambda: (*done, 13000),
         cuDeviceGetCount=lambda: (*done, 1),
         cuDeviceGet=lambda _ordinal: (*done, 0),
@@ -113,22 +116,13 @@ def bindings(kept: Kept) -> SimpleNamespace:
         cuDeviceGetPCIBusId=lambda size, _device: (*done, b"0000:01:00.0\0".ljust(size)),
         cuDeviceTotalMem=lambda _device: (*done, MEMORY),
         cuDeviceGetAttribute=lambda which, _device: (*done, DEVICE[which]),
-        cuDevicePrimaryCtxSetFlags=nothing,
         cuDevicePrimaryCtxRetain=lambda _device: (*done, "context"),
-        cuDevicePrimaryCtxRelease=nothing,
-        cuCtxSetCurrent=nothing,
-        cuCtxSetLimit=nothing,
         cuStreamCreate=lambda _flags: (*done, 32),
-        cuStreamSynchronize=nothing,
         cuEventCreate=lambda _flags: (*done, "event"),
-        cuEventDestroy=nothing,
-        cuEventRecord=nothing,
-        cuEventSynchronize=nothing,
         cuEventElapsedTime=lambda _start, _end: (*done, 1.5),
         cuMemAlloc=allocated,
         cuMemAllocHost=allocated,
         cuMemFree=lambda at: kept.freed.append(at) or done,  # type: ignore[func-returns-value]
-        cuMemFreeHost=nothing,
         cuMemsetD32Async=filled,
         cuMemsetD8Async=lambda at, value, count, _stream: (ctypes.memset(int(at), value, count), done)[1],
         cuMemcpyDtoH=copied,
@@ -142,7 +136,7 @@ def bindings(kept: Kept) -> SimpleNamespace:
 
 
 def library(kept: Kept) -> SimpleNamespace:
-    """What ctypes makes of the driver's library."""
+    """Returns a replacement of the driver's library as loaded by ctypes."""
 
     def launch(config: Any, _function: Any, parameters: Any, extra: Any) -> int:
         assert parameters is None
@@ -167,7 +161,7 @@ def library(kept: Kept) -> SimpleNamespace:
 
 
 class _Allocation:
-    """PyCUDA's: freed with its object."""
+    """Device memory of PyCUDA, which is freed with its object."""
 
     def __init__(self, kept: Kept, size: int) -> None:
         self._kept, self._at = kept, kept.allocate(size)
@@ -180,7 +174,7 @@ class _Allocation:
 
 
 def pycuda(kept: Kept) -> MagicMock:
-    """``pycuda.driver``: failures are exceptions."""
+    """Returns a replacement of ``pycuda.driver``, whose functions raise exceptions."""
     driver = MagicMock(name="pycuda.driver")
     driver.Error = type("Error", (Exception,), {})
     driver.MemoryError = type("MemoryError", (driver.Error,), {})
@@ -222,30 +216,29 @@ def pycuda(kept: Kept) -> MagicMock:
 
 
 def forget(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a module be imported anew, now and when the test has ended."""
+    """Forget an imported module. The next import runs it again, also after the test."""
     monkeypatch.setitem(sys.modules, module, ModuleType(module))
     del sys.modules[module]
 
 
 def install(backend: str, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the backend's modules be imported over a made-up driver, during a test; any file compiles."""
+    """Let the backend use a made-up driver for the rest of a test. Its compiler accepts every file."""
     if backend == "cuda":
         compiler = MagicMock(compile=MagicMock(return_value=b"cubin"))
         package = ModuleType("pycuda")
         modules = {"pycuda": package, "pycuda.driver": pycuda(kept), "pycuda.compiler": compiler}
-        names = ("pycuda_driver", "pycuda_compile")
+        name = "pycuda_driver"
     else:
         package = ModuleType("cuda")
         core, inside = MagicMock(), SimpleNamespace(driver=bindings(kept))
         core.Program.return_value.compile.return_value.code = b"cubin"
         finder = MagicMock(DynamicLibNotFoundError=RuntimeError, StaticLibNotFoundError=OSError)
         modules = {"cuda": package, "cuda.bindings": inside, "cuda.core": core, "cuda.pathfinder": finder}
-        names = ("cuda_core_driver", "cuda_core_compile")
+        name = "cuda_core_driver"
     load, made = ctypes.CDLL, library(kept)
     monkeypatch.setattr("ctypes.CDLL", lambda name: made if name == DRIVER_LIBRARY else load(name))
-    for name, module in modules.items():
-        monkeypatch.setitem(sys.modules, name, module)
-        setattr(package, name.rpartition(".")[2], module)
-    for name in names:
-        forget(f"bfsbench.backends.{name}", monkeypatch)
+    for path, module in modules.items():
+        monkeypatch.setitem(sys.modules, path, module)
+        setattr(package, path.rpartition(".")[2], module)
+    forget(f"bfsbench.backends.{name}", monkeypatch)
     monkeypatch.setattr("bfsbench.support.toolchain.nvrtc_version", lambda: "13.0")

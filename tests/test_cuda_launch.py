@@ -1,4 +1,4 @@
-"""The backends of a GPU over made-up drivers: launches, memory, refusals, and which backend is taken."""
+"""Tests of the GPU backends with made-up drivers: launches, memory, errors, and the choice of a backend."""
 
 import ctypes
 import gc
@@ -37,7 +37,7 @@ def kept() -> Kept:
 def device(
     request: pytest.FixtureRequest, kept: Kept, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Any]:
-    """A device of each backend over its made-up driver, with a cache of its own."""
+    """A device of each GPU backend. It has a made-up driver and an empty cache."""
     monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "cache"))
     made_up_drivers.install(request.param, kept, monkeypatch)
     monkeypatch.setattr("bfsbench.support.toolchain.find_nvcc", lambda: tmp_path / "nvcc")
@@ -54,7 +54,7 @@ def kernel(device: Any, tmp_path: Path) -> Any:
 
 
 def bound(device: Any, kernel: Any, **settings: Any) -> Any:
-    """A launch with the last parameter left open."""
+    """Returns a launch whose last parameter is not bound."""
     values = device.upload(np.ones(4, np.float32))
     given: dict[str, Any] = {"values": values, "count": 4, "by": np.float64(0.5), "first": 3}
     return kernel.bind(**{"block": 64, "scalars": ("level",), **given, **settings})
@@ -147,7 +147,7 @@ def test_too_large_an_array_is_one_line(device: Any) -> None:
 def test_memory_is_freed_with_its_buffer_and_not_after_the_device_is_closed(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A later context may have given the address to somebody else."""
+    """After the device is closed, the address may belong to another context."""
     made_up_drivers.install("cuda-core", kept, monkeypatch)
     device = open_device("cuda-core")
     first, second = device.empty(4, np.int32), device.empty(4, np.int32)
@@ -186,8 +186,7 @@ def test_auto_takes_the_first_backend_that_works(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(UsageError, match=r"no CUDA device can be used \(no nvcc found\): see"):
         open_device("cuda")
     monkeypatch.setitem(sys.modules, "cuda.core", None)
-    for name in ("cuda_core_compile", "cuda_core_driver"):
-        made_up_drivers.forget(f"bfsbench.backends.{name}", monkeypatch)
+    made_up_drivers.forget("bfsbench.backends.cuda_core_driver", monkeypatch)
     assert open_device("auto").backend == "cpu"
 
 

@@ -1,4 +1,4 @@
-"""The builds that scripts compare between commits: tests/benchmarks/kernel_builds.py."""
+"""Tests of tests/benchmarks/kernel_builds.py, which lists the builds that scripts compare between commits."""
 
 import shutil
 from pathlib import Path

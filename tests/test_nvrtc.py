@@ -1,4 +1,4 @@
-"""Kernels compiled by NVRTC, where NVIDIA's wheels are installed (extra ``cuda-core``); it needs no GPU."""
+"""Tests of compiling kernels with NVRTC. They need NVIDIA's wheels (extra ``cuda-core``), but no GPU."""
 
 import io
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from bfsbench.support.paths import CUDA_SRC, KERNEL_HEADERS
 from bfsbench.variants import all_variants, find
 from tests.benchmarks.kernel_builds import Build, all_builds
 
-pytestmark = pytest.mark.exhaustive  # what the tests need otherwise does not bring the wheels
+pytestmark = pytest.mark.exhaustive  # the usual packages for tests do not include these wheels
 pytest.importorskip("cuda.core")
 compiling = pytest.importorskip("bfsbench.backends.cuda_core_driver")
 
@@ -40,14 +40,14 @@ def test_every_kernel_compiles_with_every_value_of_its_macros(build: Build) -> N
     source = next(CUDA_SRC.rglob(f"{build.file}.cu"))
     macros = dict(build.macros)
     cubin = compiling.compile_source(source, macros, "", ARCH, child_kernels=build.child_kernels)
-    compiled = " ".join(kernels(cubin))  # names of templates are within longer ones
+    compiled = " ".join(kernels(cubin))  # the name of a template is part of a longer name
     left_out = {"bfs4k_child"} if macros.get("CHILD_KERNELS") == 0 else set()
     missing = {name for name in Contract("").signatures(source, KERNEL_HEADERS) if name not in compiled}
     assert missing <= left_out
 
 
 class RecordingDevice(CpuDevice):
-    """Keeps which modules a search asks for."""
+    """A device that records the requests for modules."""
 
     def __init__(self) -> None:
         super().__init__()

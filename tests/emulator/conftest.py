@@ -1,12 +1,14 @@
 """Emulated devices for the tests of this folder."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
-from bfsbench.emulator import Emulator
+from bfsbench.emulator import Buffer, Emulator, Kernel
 from bfsbench.support.errors import KernelError
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -14,20 +16,33 @@ KERNELS = Path(__file__).parent / "kernels"
 
 @pytest.fixture(params=[0, 1, 2], ids=lambda seed: f"seed{seed}")
 def device(request: pytest.FixtureRequest) -> Iterator[Emulator]:
-    """A device in the fastest order on two cores, and in two seeded orders. None may leak stacks."""
+    """A device that runs threads on two cores in the fastest order, or on one core in an order from a seed.
+
+    After the test, no thread may hold a stack.
+    """
     opened = Emulator(seed=request.param, workers=2)
     yield opened
     assert opened.stacks_in_use() == 0
     opened.close()
 
 
-def run_kernel(device: Emulator, name: str, *arguments: Any, blocks: int = 1, **settings: int) -> None:
-    """Launch a kernel of this folder, named FILE:KERNEL; ``settings`` are those of ``bind``."""
+def kernel_of(device: Emulator, name: str, defines: Mapping[str, str | int] | None = None) -> Kernel:
+    """Returns a kernel of this folder, whose name is FILE:KERNEL."""
     file, _, kernel = name.partition(":")
-    device.module(KERNELS / f"{file}.cu", {}).kernel(kernel).bind(*arguments, **settings)(blocks)
+    return device.module(KERNELS / f"{file}.cu", defines or {}, child_kernels=True).kernel(kernel)
+
+
+def run_kernel(device: Emulator, name: str, *arguments: Any, blocks: int = 1, **settings: int) -> None:
+    """Launch a kernel of this folder. ``settings`` are arguments of ``bind``."""
+    kernel_of(device, name).bind(*arguments, **settings)(blocks)
+
+
+def zeros(device: Emulator, size: int, dtype: npt.DTypeLike = np.int32) -> Buffer:
+    """Returns a new buffer that contains zeros."""
+    return device.upload(np.zeros(size, dtype))
 
 
 def fails(device: Emulator, message: str) -> None:
-    """Assert that a launch so far has failed with a message, a regular expression."""
+    """Assert that a launch so far has failed with a message, which is a regular expression."""
     with pytest.raises(KernelError, match=message):
         device.synchronize()

@@ -1,7 +1,7 @@
-"""Faults planted in our kernels, and what a check says of them.
+"""Plants faults in the project's kernels and checks these kernels.
 
-``python -m tests.emulator.planted [NAME...]`` prints a line of CSV for each: kind, name, variant, how many
-seeds it took to find it, the seconds that took, and what was found first.
+``python -m tests.emulator.planted [NAME...]`` prints a line of CSV for each fault. The line has the kind, the
+name, the variant, the number of seeds until the fault was found, the seconds, and the most frequent finding.
 """
 
 import csv
@@ -23,12 +23,12 @@ from bfsbench.variants import find
 from tests.kernel_folders import kernels_from
 
 SEEDS = (1, 4, 20)
-"""Seeds of ever longer checks; a fault is caught if one of them finds it."""
+"""Numbers of seeds of the checks. Each check is longer than the check before it."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """In a file below cuda_src ``old`` is replaced by ``new``."""
+    """A fault: the text ``new`` replaces the text ``old`` in a file below cuda_src."""
 
     kind: str
     name: str
@@ -39,7 +39,7 @@ class Fault:
     grid: int | None = None
     block: int | None = None
     graph: str | None = None
-    """One that leads through it, if the usual ones do not."""
+    """A graph that makes kernels execute the fault. None if the usual graphs do."""
     knobs: dict[str, int | str] = field(default_factory=dict)
 
     def plant(self, kernels: Path) -> None:
@@ -50,12 +50,13 @@ class Fault:
         path.write_text(text.replace(self.old, self.new), encoding="utf-8")
 
     def axes(self) -> Axes:
-        """Launches and knobs that lead through the fault."""
+        """Returns launches and knobs with which kernels execute the fault."""
         shape = ([self.grid], [self.block or 64]) if self.grid or self.block else ([], [])
         return Axes([find(self.variant)], *shape, {name: [str(value)] for name, value in self.knobs.items()})
 
     def check(self) -> tuple[int, checks.Report]:
-        """The first of ever longer checks that finds something, or the last one; and its seeds."""
+        """Check with more and more seeds until a check finds something. Returns the number of seeds and the
+        report of the last check."""
         variant = find(self.variant)
         graphs = [resolve(self.graph)] if self.graph else checks.usual_graphs(variant, self.axes())
         for seeds in SEEDS:
@@ -72,7 +73,7 @@ FAULTS = [
 
 @contextmanager
 def copy_of_kernels() -> Iterator[Path]:
-    """A copy of the kernels, which variants are compiled from meanwhile."""
+    """Copy the kernels. Yields the copy, from which variants are compiled in the ``with`` block."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "cuda_src"
         shutil.copytree(CUDA_SRC, copy)
@@ -81,13 +82,13 @@ def copy_of_kernels() -> Iterator[Path]:
 
 
 def first_of(report: checks.Report) -> str:
-    """The finding that most runs made, or a failure."""
+    """Returns the finding of the most runs. Without findings, returns a failure."""
     found = max(report.undeclared, key=lambda found: found.runs, default=None)
     return str(found.first) if found else next(iter(report.failures), "")
 
 
 def main(names: list[str]) -> None:
-    """Plant faults one after the other and print what is found."""
+    """Plant one fault after the other, and print the findings."""
     writer = csv.writer(sys.stdout)
     for fault in FAULTS:
         if names and fault.name not in names:

@@ -1,4 +1,4 @@
-"""What was counted on an H200 is what the emulator counts."""
+"""Tests that the emulator counts what ncu counted on an H200."""
 
 import csv
 from pathlib import Path
@@ -14,13 +14,13 @@ from tests.benchmarks.emulator_against_ncu import compared
 
 COUNTED = CUDA_SRC.parent / "results" / "h200" / "emulator"
 EXACT = ("pull", "spmv", "push_frontier")
-"""Variants whose warps do the same whatever others do meanwhile: they have no races, or harmless ones."""
+"""Variants without races, or with harmless races. What a warp does there does not depend on other warps."""
 WITHIN = {"frontier_numbers": 0.05, "virtual_warp": 0.05, "edge_frontier_numbers": 0.05}
 
 
 @pytest.fixture
 def lattice(tmp_path: Path) -> Path:
-    """The searches of the lattice."""
+    """A file of the measured searches on the lattice."""
     header, *rows = (COUNTED / "ncu-searches.csv").read_text().splitlines()
     path = tmp_path / "searches.csv"
     path.write_text("\n".join([header, *(row for row in rows if "lattice" in row)]))
@@ -56,7 +56,7 @@ def test_counts_do_not_depend_on_where_buffers_lie() -> None:
     point = Point(name, 1, "frontier_queue", "cpu", None, 256, (("BLOCK_QUEUE_SIZE", 8192),))
     kept, found = [], []
     for size in (1, 5_000, 40):
-        kept.append([np.ones(size * i, np.int8) for i in range(1, 9)])  # so that buffers lie elsewhere
+        kept.append([np.ones(size * i, np.int8) for i in range(1, 9)])  # these arrays move the buffers
         found.append(count(point, load(name)).lines)
     assert found[0].equals(found[1])
     assert found[0].equals(found[2])

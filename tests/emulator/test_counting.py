@@ -1,20 +1,21 @@
-"""What warps cost is counted exactly as one counts it by hand, and lanes run in lockstep."""
+"""Tests that counts of memory accesses equal counts by hand, and that the lanes of a warp run in lockstep."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from bfsbench.emulator import Count, Emulator, Hardware, PhaseCount, watch
+from bfsbench.emulator import Buffer, Count, Emulator, Hardware, watch
 from bfsbench.graphs.load import load
 from bfsbench.programs import KernelProgram
 from bfsbench.variants import find
 from tests.benchmarks.count_cost import costs
-from tests.emulator.conftest import KERNELS, fails
+from tests.emulator.conftest import KERNELS, fails, kernel_of, zeros
 
 COUNTED = KERNELS / "counted.cu"
 _SOURCE = COUNTED.read_text().splitlines()
+SUMMED = ("executions", "lanes", "sectors")
 
 
 def mark_of(count: Count) -> str:
@@ -22,24 +23,33 @@ def mark_of(count: Count) -> str:
     return _SOURCE[count.line.number - 1].partition("// ")[2]
 
 
+@pytest.fixture
+def device() -> Iterator[Emulator]:
+    """A device that counts."""
+    with Emulator(counted=True) as opened:
+        yield opened
+
+
+def launch(device: Emulator, name: str, *arguments: Buffer, block: int = 64, blocks: int = 1) -> list[Count]:
+    """Launch a kernel of counted.cu. Returns the counts of the launch."""
+    kernel_of(device, f"counted:{name}").bind(*arguments, block=block)(blocks)
+    device.synchronize()
+    return device.counts()[0]
+
+
 def run(name: str, sizes: Sequence[int], block: int = 64, blocks: int = 1, seed: int = 0) -> dict[str, Count]:
-    """The counts of a launch by the marks of their lines; arguments are buffers of zeros."""
+    """Launch a kernel with buffers of zeros. Returns the counts by the marks of their lines."""
     with Emulator(seed, counted=True) as device:
-        zeros = [device.upload(np.zeros(size, np.int32)) for size in sizes]
-        device.module(COUNTED, {}).kernel(name).bind(*zeros, block=block)(blocks)
-        device.synchronize()
-        counts, _ = device.counts()
+        counts = launch(device, name, *(zeros(device, size) for size in sizes), block=block, blocks=blocks)
     found: dict[str, Count] = {}
     for count in counts:
         mark = mark_of(count)
-        if mark:  # a line may be several instructions
-            found[mark] = added(found[mark], count) if mark in found else count
+        if mark in found:  # a line may be several instructions
+            sums = {of: getattr(found[mark], of) + getattr(count, of) for of in SUMMED}
+            found[mark] = replace(count, **sums)
+        elif mark:
+            found[mark] = count
     return found
-
-
-def added(first: Count, second: Count) -> Count:
-    sums = {name: getattr(first, name) + getattr(second, name) for name in ("executions", "lanes", "sectors")}
-    return replace(first, **sums)
 
 
 def numbers(count: Count, *names: str) -> tuple[int, ...]:
@@ -80,17 +90,14 @@ def test_lanes_that_part_and_meet_again() -> None:
     assert numbers(found["some have returned"], *names) == (2, 40)
 
 
-def test_few_lanes_that_go_on_for_long() -> None:
-    with Emulator(counted=True) as device:
-        x, y = (device.upload(np.zeros(size, np.int32)) for size in (1200, 128))
-        device.module(COUNTED, {}).kernel("hubs").bind(x, y, block=64)(1)  # two warps
-        device.synchronize()
-        counts = {
-            (mark_of(of), of.kind): numbers(of, "executions", "lanes", "sectors")
-            for of in device.counts()[0]
-            if of.memory == "global"
-        }
-        assert y.download().nonzero()[0].tolist() == [9, 32 + 9]
+def test_few_lanes_that_go_on_for_long(device: Emulator) -> None:
+    y = zeros(device, 128)
+    counts = {
+        (mark_of(of), of.kind): numbers(of, *SUMMED)
+        for of in launch(device, "hubs", zeros(device, 1200), y)  # two warps
+        if of.memory == "global"
+    }
+    assert y.download().nonzero()[0].tolist() == [9, 32 + 9]
     assert counts["one lane alone", "load"] == (2 * 200, 2 * (31 + 200), 2 * 200)
     lanes = 30 + 100 + 150
     assert counts["two lanes", "load"] == (2 * 150, 2 * lanes, 2 * 150)
@@ -109,16 +116,11 @@ def test_iterations_that_are_left_over_by_four_come_first() -> None:
     assert numbers(found["iterations stay together"], *names) == (2 * 6, lanes)
 
 
-def test_lanes_that_leave_a_loop_early_go_on_by_themselves() -> None:
-    with Emulator(counted=True) as device:
-        x, y = (
-            device.upload(np.array([0, 0, 0, 1, 0, 0, 0, 0], np.int32)),
-            device.upload(np.zeros(32, np.int32)),
-        )
-        device.module(COUNTED, {}).kernel("early").bind(x, y, block=32)(1)
-        device.synchronize()
-        stores = {mark_of(of): (of.executions, of.lanes) for of in device.counts()[0] if of.kind == "store"}
-    # Lane i begins at x[i % 4] and looks up to i % 8 times; the one is in x[3].
+def test_lanes_that_leave_a_loop_early_go_on_by_themselves(device: Emulator) -> None:
+    x = device.upload(np.array([0, 0, 0, 1, 0, 0, 0, 0], np.int32))
+    counts = launch(device, "early", x, zeros(device, 32), block=32)
+    stores = {mark_of(of): (of.executions, of.lanes) for of in counts if of.kind == "store"}
+    # Lane i begins at x[i % 4] and looks up to i % 8 times. The one is in x[3].
     found = {i: 4 - i % 4 for i in range(32) if i % 8 >= 4 - i % 4}
     assert stores["by the number of looks"] == (len(set(found.values())), len(found))
     assert stores["all again"] == (1, 32)
@@ -145,13 +147,17 @@ def test_atomics_that_meet_on_a_word() -> None:
     assert numbers(found["a word each"], *names) == (4, 128, 0, 0, 2)
     assert numbers(found["eight on a word"], *names) == (4, 128, 112, 7, 2)
     in_shared = found["one word in shared memory"]
-    assert (in_shared.memory, in_shared.passes, in_shared.conflicts) == ("shared", 4, 0)  # added up first
+    assert (in_shared.memory, in_shared.passes, in_shared.conflicts) == (
+        "shared",
+        4,
+        0,
+    )  # the lanes' values are added first
 
 
 def test_waiting_for_another_block_is_no_work() -> None:
     found = run("waiting", (1, 2), block=1, blocks=2)
     looks = found["looked at"]
-    assert looks.executions <= 12  # a few looks count, the others are told apart
+    assert looks.executions <= 12  # the first looks count as executions, the others as polls
     assert looks.polls > 0
     assert found["after the wait"].executions == 2
 
@@ -159,31 +165,28 @@ def test_waiting_for_another_block_is_no_work() -> None:
 def test_a_wait_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "MOST_POLLS", 10_000)
     with Emulator(counted=True) as device:
-        flag, y = (device.upload(np.zeros(2, np.int32)) for _ in range(2))
-        device.module(COUNTED, {}).kernel("waiting").bind(flag, y, block=1)(1)
+        kernel_of(device, "counted:waiting").bind(zeros(device, 2), zeros(device, 2), block=1)(1)
         fails(device, "the launch has no end: all its threads wait")
 
 
-def test_a_load_may_find_what_was_there_before_another_multiprocessor_stored() -> None:
-    with Emulator(counted=True) as device:
-        data, flags, found = (device.upload(np.zeros(128, np.int32)) for _ in range(3))
-        device.module(COUNTED, {}).kernel("outdated").bind(data, flags, found, block=1)(2)
-        device.synchronize()
-        assert found.download()[:5].tolist() == [0, 0, 1, 1, 1]
+@pytest.mark.parametrize(
+    ("multiprocessors", "expected"), [(8, [0, 0, 1, 1, 1]), (1, [0, 1, 1, 1, 1])], ids=["8 caches", "1 cache"]
+)
+def test_a_load_may_miss_the_store_of_another_multiprocessor(
+    multiprocessors: int, expected: list[int]
+) -> None:
+    hardware = Hardware(multiprocessors=multiprocessors)
+    with Emulator(counted=True, hardware=hardware) as device:
+        data, flags, found = (zeros(device, 128) for _ in range(3))
+        launch(device, "outdated", data, flags, found, block=1, blocks=2)
+        assert found.download()[:5].tolist() == expected
         assert data.download()[[0, 64]].tolist() == [1, 1]
-    with Emulator(counted=True, hardware=Hardware(multiprocessors=1)) as device:  # one cache
-        data, flags, found = (device.upload(np.zeros(128, np.int32)) for _ in range(3))
-        device.module(COUNTED, {}).kernel("outdated").bind(data, flags, found, block=1)(2)
-        device.synchronize()
-        assert found.download()[:5].tolist() == [0, 1, 1, 1, 1]
 
 
-def test_lanes_of_a_warp_read_before_any_writes() -> None:
-    with Emulator(counted=True) as device:
-        x = device.upload(np.arange(32, dtype=np.int32))
-        device.module(COUNTED, {}).kernel("rotate").bind(x, block=32)(1)
-        device.synchronize()
-        assert x.download().tolist() == [*range(1, 32), 0]
+def test_lanes_of_a_warp_read_before_any_writes(device: Emulator) -> None:
+    x = device.upload(np.arange(32, dtype=np.int32))
+    launch(device, "rotate", x, block=32)
+    assert x.download().tolist() == [*range(1, 32), 0]
 
 
 def test_a_lane_may_be_ahead_of_its_warp_by_a_collective() -> None:
@@ -193,20 +196,16 @@ def test_a_lane_may_be_ahead_of_its_warp_by_a_collective() -> None:
     assert numbers(found["when they have met"], "executions", "lanes") == (2, 64)
 
 
-def test_lanes_run_on_behind_their_stores() -> None:
-    with Emulator(counted=True) as device:
-        x, y, seen, last = (device.empty(64, np.int32) for _ in range(4))
-        module = device.module(COUNTED, {})
-        module.kernel("stores").bind(x, y, seen, block=64)(1)
-        module.kernel("stores_in_order").bind(last, block=64)(1)
-        device.synchronize()
-        counts = {mark_of(count): count for count in device.counts()[0]}
-        assert seen.download().tolist() == x.download().tolist() == list(range(5, 69))
-        assert y.download().tolist() == [(rank + 6) * (rank % 2 == 0) for rank in range(64)]
-        assert last.download()[:3].tolist() == [63, 62, 63]
+def test_lanes_run_on_behind_their_stores(device: Emulator) -> None:
+    x, y, seen, last = (device.empty(64, np.int32) for _ in range(4))
+    both = [*launch(device, "stores", x, y, seen), *launch(device, "stores_in_order", last)]
+    counts = {mark_of(count): count for count in both}
+    assert seen.download().tolist() == x.download().tolist() == list(range(5, 69))
+    assert y.download().tolist() == [(rank + 6) * (rank % 2 == 0) for rank in range(64)]
+    assert last.download()[:3].tolist() == [63, 62, 63]
     assert numbers(counts["once more"], "executions", "lanes") == (2, 64)
     assert numbers(counts["of a thread that has returned"], "executions", "lanes") == (2, 32)
-    assert numbers(counts["to two words"], "executions", "lanes", "sectors") == (2, 64, 2)
+    assert numbers(counts["to two words"], *SUMMED) == (2, 64, 2)
 
 
 def test_steps_are_made_when_all_threads_have_ended() -> None:
@@ -218,27 +217,19 @@ def test_what_a_warp_has_had_lately() -> None:
     found = run("coalesced", (1024, 128))
     far = {mark: (of.sectors, of.far_sectors) for mark, of in found.items()}
     assert far["side by side"] == (8, 8)
-    assert far["one off"] == (10, 2)  # a new sector behind those of the load before, for each of two warps
-    assert far["all the same"] == (2, 1)  # the first warp has had it
+    assert far["one off"] == (10, 2)  # each of the two warps loads one new sector
+    assert far["all the same"] == (2, 1)  # the first warp has loaded it before
     with Emulator(counted=True) as device:
-        x, y = (device.upload(np.zeros(1024, np.int32)) for _ in range(2))
-        device.module(COUNTED, {}).kernel("coalesced").bind(x, y, block=32)(1)
-        device.synchronize()
+        kernel_of(device, "counted:coalesced").bind(zeros(device, 1024), zeros(device, 1024), block=32)(1)
         (of,) = device.counts()[1]
     assert (of.steps, of.far, of.near) == (6, 3, 2)  # five loads and a store
 
 
-def phases_of(device: Emulator) -> tuple[list[Count], list[PhaseCount]]:
+def test_levels_that_a_kernel_notes(device: Emulator) -> None:
     notes, y = device.empty(8, np.int64), device.empty(64, np.int32)
     device.note_phases_in(notes)
-    device.module(COUNTED, {}).kernel("levels").bind(notes, y, block=64)(1)
-    device.synchronize()
-    return device.counts()
-
-
-def test_levels_that_a_kernel_notes() -> None:
-    with Emulator(counted=True) as device:
-        counts, phases = phases_of(device)
+    kernel_of(device, "counted:levels").bind(notes, y, block=64)(1)
+    counts, phases = device.counts()
     stores = {of.phase: of.executions for of in counts if mark_of(of) == "as often as the level says"}
     assert stores == {3: 2 * 3, 4: 2 * 4, 5: 2 * 5}
     noted = [of for of in phases if of.phase is not None]
@@ -256,32 +247,31 @@ def test_equal_seeds_give_equal_counts(seed: int) -> None:
 def test_threads_that_share_a_stack_keep_what_they_have_there(seed: int) -> None:
     with Emulator(seed, counted=True) as device:
         x, y = device.upload(np.ones(4, np.int32)), device.empty(96, np.int32)
-        device.module(COUNTED, {}).kernel("deep_stacks").bind(x, y, block=96)(3)
-        device.synchronize()
+        launch(device, "deep_stacks", x, y, block=96, blocks=3)
         assert y.download().tolist() == [rank * 399 * 200 + 3 * 400 for rank in range(96)]
         assert device.stacks_in_use() == 0
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "arguments", "message"),
     [
-        ("recurse", "thread .*: stack overflow"),
+        ("recurse", (100_000,), "thread .*: stack overflow"),
         (
             "divergent_barrier",
-            r"divergent barrier: it waits at line \d+ of errors.cu, others of its block at line \d+",
+            (),
+            r"divergent barrier: it waits at line \d+ .*, others of its block at line \d+",
         ),
     ],
 )
-def test_faults_of_threads_that_share_a_stack(name: str, message: str) -> None:
-    with Emulator(counted=True) as device:
-        out = device.empty(64, np.int32)
-        errors = device.module(KERNELS / "errors.cu", {})
-        arguments = (out, 100_000) if name == "recurse" else (out,)
-        errors.kernel(name).bind(*arguments, block=32)(1)
-        fails(device, message)
-        assert device.stacks_in_use() == 0
-        errors.kernel("recurse").bind(out, 3, block=32)(2)  # the device goes on
-        device.synchronize()
+def test_faults_of_threads_that_share_a_stack(
+    device: Emulator, name: str, arguments: tuple[int, ...], message: str
+) -> None:
+    out = device.empty(64, np.int32)
+    kernel_of(device, f"errors:{name}").bind(out, *arguments, block=32)(1)
+    fails(device, message)
+    assert device.stacks_in_use() == 0
+    kernel_of(device, "errors:recurse").bind(out, 3, block=32)(2)  # the device can still be used
+    device.synchronize()
 
 
 @pytest.mark.exhaustive  # compiles a runtime of its own
@@ -303,7 +293,7 @@ def test_stacks_of_their_own_give_equal_counts() -> None:
     "name", ["edge_simple", "frontier_numbers", "frontier_queue", "push_private", "simple"]
 )
 def test_counting_is_not_much_slower_than_emulation(name: str) -> None:
-    """Three to seven times as slow a launch on this graph: the bound leaves room for a busy machine."""
+    """On this graph a counted launch takes 3 to 7 times as long. The bound leaves room for a busy machine."""
     variant = find(name)
     assert issubclass(variant, KernelProgram)
     plain, _, counted = costs(variant, load("lattice(rows=60,columns=60):symmetrised"), repeats=3)

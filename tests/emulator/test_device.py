@@ -1,7 +1,8 @@
-"""Buffers, signals, events and limits of the emulated device, which is also one of the backends."""
+"""Tests of the emulated device: buffers, signals, events, limits, and its use as a backend."""
 
 import platform
 import time
+import timeit
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.emulator import Emulator
 from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError
-from tests.emulator.conftest import KERNELS, fails, run_kernel
+from tests.emulator.conftest import KERNELS, fails, kernel_of, run_kernel, zeros
 
 
 def test_buffers(device: Emulator) -> None:
@@ -68,10 +69,8 @@ def test_events_measure_host_time(device: Emulator) -> None:
 
 
 def test_residency_follows_the_limits(device: Emulator) -> None:
-    module = device.module(KERNELS / "errors.cu", {})
-    hardware = device.hardware
-    small, hog = module.kernel("divide"), module.kernel("hog")
-    multiprocessors = hardware.multiprocessors
+    small, hog = kernel_of(device, "errors:divide"), kernel_of(device, "errors:hog")
+    multiprocessors = device.hardware.multiprocessors
     assert small.resident_blocks(1024) == 2 * multiprocessors
     assert small.resident_blocks(32) == 32 * multiprocessors
     assert small.resident_blocks(33) == 32 * multiprocessors
@@ -87,22 +86,16 @@ def test_the_same_module_twice(device: Emulator) -> None:
 
 
 def test_launches_are_cheap() -> None:
-    device = Emulator()
-    launch = device.module(KERNELS / "errors.cu", {}).kernel("trap").bind(block=32, scalars=1)
-    launch(1, 0)
-    seconds = []
-    for _ in range(200):
-        start = time.perf_counter()
+    with Emulator() as device:
+        launch = kernel_of(device, "errors:trap").bind(block=32, scalars=1)
         launch(1, 0)
-        seconds.append(time.perf_counter() - start)
-    device.close()
-    assert min(seconds) < 100e-6
+        assert min(timeit.repeat(lambda: launch(1, 0), number=1, repeat=200)) < 100e-6
 
 
 @pytest.mark.exhaustive  # compiles a runtime of its own
 @pytest.mark.parametrize("seed", [0, 1])
 def test_portable_fibers(seed: int) -> None:
-    """The switch that other processors use does the same, after failures too."""
+    """The context switch for other processors gives equal results, also after failures."""
     device = Emulator(seed, portable_fibers=True)
     errors = device.module(KERNELS / "errors.cu", {})
     out = device.empty(100, np.int32)
@@ -112,7 +105,7 @@ def test_portable_fibers(seed: int) -> None:
         assert device.stacks_in_use() == 0
     run_kernel(device, "block:counts", out, block=128)
     assert (out.download() == 5050).all()
-    sums, barrier = device.upload(np.zeros(4, np.int32)), device.upload(np.zeros(2, np.uint32))
+    sums, barrier = zeros(device, 4), zeros(device, 2, np.uint32)
     run_kernel(device, "spins:volatile_barrier", barrier, sums, 3, block=64, blocks=6)
     assert sums.download().tolist() == [384] * 3 + [0]
     assert device.stacks_in_use() == 0

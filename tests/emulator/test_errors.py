@@ -1,33 +1,30 @@
-"""Broken kernels are reported with their kernel, block and thread, and leave the device usable."""
+"""Tests that errors of kernels name kernel, block and thread, and that the device can be used afterwards."""
 
 import numpy as np
 import pytest
 
 from bfsbench.emulator import Emulator
 from bfsbench.support.errors import DeviceError, KernelError, LaunchError, ToolchainError
-from tests.emulator.conftest import KERNELS, fails, run_kernel
+from tests.emulator.conftest import KERNELS, fails, kernel_of, run_kernel, zeros
 
 BROKEN = [
     (
         "divergent_barrier",
-        32,
         r"divergent barrier: it waits at line \d+ of errors.cu, others of its block at line \d+",
     ),
     (
         "barrier_against_warp",
-        32,
         r"deadlock: 16 threads wait at a block barrier \(line 15 of errors.cu\) for 16 others, "
         "first for thread 16, 16 threads wait at a warp collective, "
         "in warp 0 lanes 0xffff0000 at line 17 of errors.cu "
         "with mask 0xffffffff for 0x0000ffff, "
         "0 have exited",
     ),
-    ("outside_mask", 32, "lane 0 is not in its own mask 0x0000fffe|lane .* is not in its own mask"),
-    ("outside_source", 32, "reads lane 9, which is not in the mask 0x0000000f"),
-    ("mismatch", 32, "lanes of mask 0xffffffff call different functions"),
+    ("outside_mask", "lane 0 is not in its own mask 0x0000fffe|lane .* is not in its own mask"),
+    ("outside_source", "reads lane 9, which is not in the mask 0x0000000f"),
+    ("mismatch", "lanes of mask 0xffffffff call different functions"),
     (
         "different_masks",
-        32,
         "deadlock: 32 threads wait at a warp collective, in warp 0 lanes "
         ".*0x00000002 at line 39 of errors.cu with mask 0x00000007",
     ),
@@ -35,17 +32,16 @@ BROKEN = [
 
 
 def assert_usable(device: Emulator) -> None:
-    """A healthy kernel still runs, and the failed one has left nothing behind."""
+    """Assert that another kernel still runs, and that the failed kernel holds no stacks."""
     assert device.stacks_in_use() == 0
     out = device.empty(100, np.int32)
     run_kernel(device, "block:counts", out, block=128)
     assert (out.download() == 5050).all()
 
 
-@pytest.mark.parametrize(("name", "block", "message"), BROKEN)
-def test_misused_barriers_and_collectives(device: Emulator, name: str, block: int, message: str) -> None:
-    out = device.empty(64, np.int32)
-    launch = device.module(KERNELS / "errors.cu", {}).kernel(name).bind(out, block=block)
+@pytest.mark.parametrize(("name", "message"), BROKEN)
+def test_misused_barriers_and_collectives(device: Emulator, name: str, message: str) -> None:
+    launch = kernel_of(device, f"errors:{name}").bind(device.empty(64, np.int32), block=32)
     for _ in range(3):
         launch(20)
         place = rf"kernel '{name}', block \(\d+,0,0\), thread \(\d+,0,0\): "
@@ -54,7 +50,7 @@ def test_misused_barriers_and_collectives(device: Emulator, name: str, block: in
 
 
 def test_trap(device: Emulator) -> None:
-    launch = device.module(KERNELS / "errors.cu", {}).kernel("trap").bind(block=64, scalars=1)
+    launch = kernel_of(device, "errors:trap").bind(block=64, scalars=1)
     launch(4, 1)
     fails(device, r"^kernel 'trap', block \(2,0,0\), thread \(5,0,0\): __trap was called$")
     launch(4, 0)
@@ -74,12 +70,17 @@ def test_assert_and_printf(device: Emulator, capfd: pytest.CaptureFixture[str]) 
     assert sorted(capfd.readouterr().out.split("\n"))[1:] == ["block 0 of 2 says 42", "block 1 of 2 says 42"]
 
 
-def test_illegal_address(device: Emulator) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("wild", r"'wild', block \(0,0,0\), thread \(3,0,0\): illegal memory access"),
+        ("divide", "integer division by zero"),
+    ],
+)
+def test_faults_of_the_processor(device: Emulator, name: str, message: str) -> None:
     out = device.empty(64, np.int32)
-    run_kernel(device, "errors:wild", out, 0, block=32)
-    with pytest.raises(
-        KernelError, match=r"'wild', block \(0,0,0\), thread \(3,0,0\): illegal memory access"
-    ):
+    run_kernel(device, f"errors:{name}", out, 0, block=32)
+    with pytest.raises(KernelError, match=message):
         out.download()
     assert_usable(device)
 
@@ -87,8 +88,8 @@ def test_illegal_address(device: Emulator) -> None:
 @pytest.mark.parametrize("place", [-256, -1, 10, 11, 265])
 @pytest.mark.parametrize("value", [0, -1, 7])
 def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> None:
-    """They damage no other buffer, name the kernel at fault, and are reported once."""
-    out, other = device.upload(np.zeros(10, np.int32)), device.upload(np.zeros(10, np.int32))
+    """Such a write changes no other buffer. Its error names the kernel and is raised once."""
+    out, other = zeros(device, 10), zeros(device, 10)
     module = device.module(KERNELS / "errors.cu", {})
     module.kernel("write_at").bind(out, np.int64(place), value, block=32)(2)
     where = rf"^kernel 'write_at' wrote element {place} of a buffer of 10 elements \(40 bytes\)$"
@@ -102,7 +103,7 @@ def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> No
 def test_writes_outside_the_words_of_a_signal(device: Emulator) -> None:
     signal = device.signal(3)
     signal.fill(0)
-    write = device.module(KERNELS / "errors.cu", {}).kernel("write_at").bind(signal, np.int64(3), 1, block=32)
+    write = kernel_of(device, "errors:write_at").bind(signal, np.int64(3), 1, block=32)
     write(1)
     with pytest.raises(KernelError, match="wrote element 3 of a buffer of 3 elements"):
         signal.read()
@@ -110,7 +111,7 @@ def test_writes_outside_the_words_of_a_signal(device: Emulator) -> None:
 
 def test_stack_overflow(device: Emulator) -> None:
     out = device.empty(64, np.int32)
-    launch = device.module(KERNELS / "errors.cu", {}).kernel("recurse").bind(out, block=32, scalars=1)
+    launch = kernel_of(device, "errors:recurse").bind(out, block=32, scalars=1)
     launch(2, 50)
     assert (out.download()[:32] == 50 * 51 // 2).all()
     launch(2, 100_000)
@@ -118,16 +119,9 @@ def test_stack_overflow(device: Emulator) -> None:
     assert_usable(device)
 
 
-def test_division_by_zero(device: Emulator) -> None:
-    out = device.empty(64, np.int32)
-    run_kernel(device, "errors:divide", out, 0, block=32)
-    fails(device, "integer division by zero")
-    assert_usable(device)
-
-
 def test_grid_barrier_that_cannot_complete(device: Emulator) -> None:
     out = device.empty(5000, np.int32)
-    kernel = device.module(KERNELS / "asserts.cu", {}).kernel("grid_sync")
+    kernel = kernel_of(device, "asserts:grid_sync")
     launch = kernel.bind(out, block=256, scalars=1)
     resident = kernel.resident_blocks(256)
     launch(resident, -1)
@@ -150,7 +144,7 @@ def test_shared_memory_of_a_block_that_has_left() -> None:
 
 def test_work_after_a_failure_is_dropped_until_it_is_reported(device: Emulator) -> None:
     module = device.module(KERNELS / "errors.cu", {})
-    out = device.upload(np.zeros(64, np.int32))
+    out = zeros(device, 64)
     module.kernel("trap").bind(1, block=32)(3)
     module.kernel("bounded").bind(out, block=64)(1)
     with pytest.raises(KernelError, match="__trap"):
@@ -172,24 +166,28 @@ def test_launches_beyond_the_limits(
     device: Emulator, name: str, block: int, shared: int, message: str
 ) -> None:
     out = device.empty(8, np.int32)
-    kernel = device.module(KERNELS / "errors.cu", {}).kernel(name)
+    kernel = kernel_of(device, f"errors:{name}")
     arguments = (out,) if len(kernel.parameter_sizes()) == 1 else (out, 1)
     with pytest.raises(LaunchError, match=f"kernel '{name}': {message}"):
         kernel.bind(*arguments, block=block, shared=shared)
 
 
-def test_arguments_are_checked(device: Emulator) -> None:
-    out = device.empty(8, np.int32)
-    kernel = device.module(KERNELS / "errors.cu", {}).kernel("divide")
-    with pytest.raises(LaunchError, match=r"'divide' of errors\.cu has 2 parameters, 1 were bound"):
-        kernel.bind(out, block=32)
-    with pytest.raises(LaunchError, match="is 'int', but was given the int64 3"):
-        kernel.bind(out, np.int64(3), block=32)
-    with pytest.raises(LaunchError, match="is 'int', but was given the str 3"):
-        kernel.bind(out, "3", block=32)
-    with pytest.raises(LaunchError, match="is 'int', but was given 2147483648"):
-        kernel.bind(out, 2**31, block=32)
-    launch = kernel.bind(out, block=32, scalars=1)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), r"'divide' of errors\.cu has 2 parameters, 1 were bound"),
+        ((np.int64(3),), "is 'int', but was given the int64 3"),
+        (("3",), "is 'int', but was given the str 3"),
+        ((2**31,), "is 'int', but was given 2147483648"),
+    ],
+)
+def test_arguments_are_checked(device: Emulator, arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(LaunchError, match=message):
+        kernel_of(device, "errors:divide").bind(device.empty(8, np.int32), *arguments, block=32)
+
+
+def test_scalars_are_checked(device: Emulator) -> None:
+    launch = kernel_of(device, "errors:divide").bind(device.empty(8, np.int32), block=32, scalars=1)
     with pytest.raises(LaunchError, match="scalar -2147483649 does not fit an int"):
         launch(1, -(2**31) - 1)
     for blocks, scalars in [(0, (1,)), (2**32 + 1, (1,)), (1, ()), (1, (1, 2))]:
@@ -199,20 +197,20 @@ def test_arguments_are_checked(device: Emulator) -> None:
 
 def test_structs_are_checked(device: Emulator) -> None:
     out = device.empty(8, np.int32)
-    kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("members")
-    with pytest.raises(LaunchError, match="parameter 1 takes 40 bytes, not 32"):
-        kernel.bind((out, 8, np.int64(1), out), block=32, scalars=1)
-    with pytest.raises(LaunchError, match="parameter 1 takes 40 bytes, not 8"):
-        kernel.bind(out, block=32, scalars=1)
-    with pytest.raises(LaunchError, match="parameter 1 was given the str 3"):
-        kernel.bind((out, 8, "3", None, out), block=32, scalars=1)
-    with pytest.raises(LaunchError, match=r"'members' of arithmetic\.cu has 2 parameters, 6 were bound"):
-        kernel.bind(out, 8, np.int64(1), None, out, block=32, scalars=1)
+    kernel = kernel_of(device, "arithmetic:members")
+    for arguments, message in [
+        (((out, 8, np.int64(1), out),), "parameter 1 takes 40 bytes, not 32"),
+        ((out,), "parameter 1 takes 40 bytes, not 8"),
+        (((out, 8, "3", None, out),), "parameter 1 was given the str 3"),
+        ((out, 8, np.int64(1), None, out), r"'members' of arithmetic\.cu has 2 parameters, 6 were bound"),
+    ]:
+        with pytest.raises(LaunchError, match=message):
+            kernel.bind(*arguments, block=32, scalars=1)
 
 
 def test_none_is_a_null_pointer(device: Emulator) -> None:
     out = device.signal()
-    kernel = device.module(KERNELS / "errors.cu", {}).kernel("optional")
+    kernel = kernel_of(device, "errors:optional")
     for maybe, value in [(None, -1), (device.upload(np.array([3], np.int32)), 3)]:
         kernel.bind(out, maybe, block=1)(1)
         assert out.read() == value
@@ -232,7 +230,7 @@ def test_unknown_kernel(device: Emulator) -> None:
 def test_closed_device_refuses_work() -> None:
     device = Emulator()
     out = device.empty(64, np.int32)
-    launch = device.module(KERNELS / "errors.cu", {}).kernel("bounded").bind(out, block=64)
+    launch = kernel_of(device, "errors:bounded").bind(out, block=64)
     device.close()
     device.close()
     for attempt in (lambda: launch(1), device.synchronize, lambda: device.empty(1, np.int8)):

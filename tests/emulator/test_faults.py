@@ -1,4 +1,4 @@
-"""Faults planted in our kernels are found by a check, and nothing is found in the original kernels."""
+"""Tests that checks find faults planted in the project's kernels, and nothing in the original kernels."""
 
 import ast
 from pathlib import Path
@@ -20,7 +20,7 @@ KERNEL_VARIANTS = [
     for variant in all_variants().values()
     if issubclass(variant, KernelProgram) and variant.name != "one_by_one_kernels"
 ]
-"""Without the variant that repeats the search of another variant, whose kernels are among these."""
+"""All variants with kernels, except one that uses the kernels of another variant."""
 
 KINDS = {fault.kind for fault in FAULTS}
 
@@ -36,7 +36,7 @@ QUICK = (
 """Faults of several kinds, in kernels that take a second or two to compile and run."""
 
 COVERING = {"push_private", "frontier_queue", "frontier_scan", "push_multilevel", "luo", "apsp_fw_blocked"}
-"""Kernels that between them have all means by which threads are put in order, but the longest ones."""
+"""Variants that together use all means of synchronisation. Variants with long runs are left out."""
 
 KNOBS = [
     ("adaptive", {"SMALL_PARTS": "0", "PUSHED_EDGE": "1000"}),
@@ -52,11 +52,11 @@ KNOBS = [
     ("merrill", {"ORGANISATION": "expand-contract"}),
     ("merrill", {"ORGANISATION": "two-phase", "RESIDENT_LIMIT": "-1"}),
 ]
-"""Knobs that lead through what a kernel does not do by default."""
+"""Knobs with which kernels execute code that they do not execute by default."""
 
 
 def test_the_planted_faults_are_of_all_kinds() -> None:
-    """Three of each kind at least, each in a place of its own."""
+    """Each kind has three faults or more, and no two faults are equal."""
     assert len(FAULTS) >= 95
     assert len(KINDS) == 12
     assert all(sum(fault.kind == kind for fault in FAULTS) >= 3 for kind in KINDS)
@@ -77,7 +77,7 @@ def test_a_planted_fault_is_found(name: str) -> None:
 
 
 def test_every_second_run_takes_knobs_that_lead_elsewhere() -> None:
-    """Only with them is a block's queue ever full."""
+    """A block's queue is full only with these knobs."""
     fault = next(fault for fault in FAULTS if fault.name == "a full queue takes one more")
     variant, graphs = find(fault.variant), [*map(resolve, checks.GRAPHS[2:])]
     with copy_of_kernels() as kernels:
@@ -118,7 +118,7 @@ def test_knobs_taken_in_turn_are_legal(variant: type[KernelProgram]) -> None:
 
 @pytest.mark.parametrize("name", some([variant.name for variant in KERNEL_VARIANTS], *COVERING))
 def test_nothing_is_found_in_our_kernels(name: str) -> None:
-    """Except races that a comment declares benign."""
+    """Races that a comment declares benign do not count."""
     variant = find(name)
     axes = Axes([variant], [], [])
     report = checks.check(variant, axes, checks.usual_graphs(variant, axes)[1:3], 1, lambda: None)

@@ -1,4 +1,4 @@
-"""Results of emulated kernels against CUDA's specification."""
+"""Tests that emulated kernels give the results that CUDA specifies."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from bfsbench.emulator import Emulator
-from tests.emulator.conftest import KERNELS, run_kernel
+from tests.emulator.conftest import kernel_of, run_kernel, zeros
 
 Array = npt.NDArray[Any]
 
@@ -17,10 +17,6 @@ FULL = 0xFFFFFFFF
 
 def words(*values: int) -> Array:
     return np.array(values, np.uint32)
-
-
-def popcount(x: int) -> int:
-    return x.bit_count()
 
 
 def expected_bits(x: int, y: int, s: int) -> list[int]:
@@ -36,22 +32,11 @@ def expected_bits(x: int, y: int, s: int) -> list[int]:
     def byte(k: int) -> int:
         return both >> 8 * k & 0xFF
 
-    return [
-        popcount(x),
-        popcount(both),
-        32 - x.bit_length(),
-        64 - both.bit_length(),
-        lowest(x),
-        lowest(both),
-        reverse(x, 32),
-        reverse(both, 64) >> 32,
-        (both << (s & 31)) >> 32 & FULL,
-        both >> (s & 31) & FULL,
-        (both << low) >> 32 & FULL,
-        both >> low & FULL,
-        min(x, y) + 2 & FULL,
-        byte(1) | byte(3) << 8 | byte(5) << 16 | byte(7) << 24,
-    ]
+    counts = [x.bit_count(), both.bit_count(), 32 - x.bit_length(), 64 - both.bit_length()]
+    reversals = [lowest(x), lowest(both), reverse(x, 32), reverse(both, 64) >> 32]
+    shifts = [(both << (s & 31)) >> 32, both >> (s & 31), (both << low) >> 32, both >> low, min(x, y) + 2]
+    permuted = byte(1) | byte(3) << 8 | byte(5) << 16 | byte(7) << 24
+    return [*counts, *reversals, *(value & FULL for value in shifts), permuted]
 
 
 def test_bit_intrinsics(device: Emulator) -> None:
@@ -87,27 +72,26 @@ def test_vector_types_and_globals(device: Emulator) -> None:
     n = 100
     a = RNG.integers(0, 1000, (n, 4)).astype(np.int32)
     b = RNG.integers(0, 1000, (n, 2)).astype(np.int64)
-    module = device.module(KERNELS / "arithmetic.cu", {})
     da, db, calls = device.upload(a), device.upload(b), device.signal()
-    module.kernel("vectors").bind(da, db, n, block=64)(2)
+    run_kernel(device, "arithmetic:vectors", da, db, n, block=64, blocks=2)
     table = np.array([10, 20, 30, 40])[np.arange(n) % 4]
     expected = np.stack([a[:, 0] + a[:, 1], 2 * a[:, 2], table, a[:, 3] + a[:, 0]], axis=1)
     # __ldcg(&a[i].w) reads before the store of the same element
     assert (da.download().reshape(n, 4) == expected).all()
     assert (db.download().reshape(n, 2) == np.stack([b[:, 1], np.full(n, 16 << 32)], axis=1)).all()
-    module.kernel("read_calls").bind(calls, block=1)(1)
+    run_kernel(device, "arithmetic:read_calls", calls, block=1)
     assert calls.read() == 6
 
 
 def test_every_device_has_its_own_globals() -> None:
     for _ in range(2):
-        device = Emulator()
-        module, calls = device.module(KERNELS / "arithmetic.cu", {}), device.signal()
-        a, b = device.upload(np.zeros(4, np.int32)), device.upload(np.zeros(2, np.int64))
-        module.kernel("vectors").bind(a, b, 1, block=32)(1)
-        module.kernel("read_calls").bind(calls, block=1)(1)
-        assert calls.read() == 6
-        device.close()
+        with Emulator() as device:
+            calls = device.signal()
+            run_kernel(
+                device, "arithmetic:vectors", zeros(device, 4), zeros(device, 2, np.int64), 1, block=32
+            )
+            run_kernel(device, "arithmetic:read_calls", calls, block=1)
+            assert calls.read() == 6
 
 
 def test_scalar_arguments(device: Emulator) -> None:
@@ -119,7 +103,7 @@ def test_scalar_arguments(device: Emulator) -> None:
 
 def test_tuples_are_structs(device: Emulator) -> None:
     values, out = np.arange(40, dtype=np.int32), device.empty(40, np.int32)
-    kernel = device.module(KERNELS / "arithmetic.cu", {}).kernel("members")
+    kernel = kernel_of(device, "arithmetic:members")
     members = (device.upload(values), 40, np.int64(3 << 32), None, out)
     kernel.bind(members, block=32, scalars=1)(1, 7)
     assert out.download().tolist() == (3 * values + 7).tolist()
@@ -150,20 +134,10 @@ def test_votes_and_reductions(device: Emulator) -> None:
         return sum(1 << int(lane) for lane in np.flatnonzero(chosen))
 
     shifted = x.astype(np.int64) - 50
-    everywhere = [
-        mask(x & 1),
-        int((x == 3).any()),
-        1,
-        None,
-        1,
-        x.sum(),
-        int(shifted.min()) % 2**32,
-        int(shifted.max()) % 2**32,
-        np.bitwise_and.reduce(x),
-        np.bitwise_or.reduce(x),
-        np.bitwise_xor.reduce(x),
-        1,
-    ]
+    votes = [mask(x & 1), int((x == 3).any()), 1, None, 1, x.sum()]
+    extremes = [int(shifted.min()) % 2**32, int(shifted.max()) % 2**32]
+    bits = [np.bitwise_and.reduce(x), np.bitwise_or.reduce(x), np.bitwise_xor.reduce(x)]
+    everywhere = [*votes, *extremes, *bits, 1]
     got = out.download().reshape(12, 32)
     for row, expected in zip(got, everywhere, strict=True):
         assert expected is None or (row == expected).all()
@@ -208,9 +182,9 @@ def test_coalesced_append(device: Emulator) -> None:
 
 
 def test_atomics(device: Emulator) -> None:
-    i = device.upload(np.zeros(8, np.int32))
+    i = zeros(device, 8)
     u = device.upload(words(FULL, 0, 0, 0, 0, FULL, 0))
-    q, f = device.upload(np.zeros(3, np.uint64)), device.upload(np.zeros(1, np.float32))
+    q, f = zeros(device, 3, np.uint64), zeros(device, 1, np.float32)
     threads = 40 * 64
     run_kernel(device, "atomics:all_atomics", i, u, q, f, block=64, blocks=40)
     last = threads - 1
@@ -231,17 +205,16 @@ def test_claims_are_exclusive(device: Emulator) -> None:
 
 
 def test_shared_memory_and_barriers(device: Emulator) -> None:
-    module = device.module(KERNELS / "block.cu", {})
     x = RNG.integers(0, 100, 256 * 6 + 10).astype(np.int32)
     out = device.empty(x.size, np.int32)
-    module.kernel("scan").bind(device.upload(x), out, x.size, block=256)(7)
+    run_kernel(device, "block:scan", device.upload(x), out, x.size, block=256, blocks=7)
     padded = np.pad(x, (0, 7 * 256 - x.size)).reshape(7, 256)
     assert (out.download() == np.cumsum(padded, axis=1).ravel()[: x.size] + 1000000).all()
 
     n = 96
     a = RNG.integers(0, 1000, (3, n)).astype(np.int32)
     buffer = device.upload(a)
-    module.kernel("reverse").bind(buffer, n, block=n, shared=6 * n)(3)
+    run_kernel(device, "block:reverse", buffer, n, block=n, shared=6 * n, blocks=3)
     reversed_ = (a + np.arange(n))[:, ::-1]
     assert (buffer.download().reshape(3, n) == np.roll(reversed_, -1, axis=1)).all()
 

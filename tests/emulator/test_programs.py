@@ -1,4 +1,4 @@
-"""Whole CUDA programs: built by ``bfsbench nvcc``, run plain, watched and counting."""
+"""Tests of whole CUDA programs, which ``bfsbench nvcc`` builds as plain, watched and counting programs."""
 
 import json
 import subprocess
@@ -25,7 +25,9 @@ def line_of(mark: str) -> int:
 
 def output(program: Path, *arguments: str) -> str:
     done = subprocess.run([str(program), *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 86), done.stderr  # 86: some make mistakes on purpose
+    assert done.returncode in (0, 86), (
+        done.stderr
+    )  # 86: a watched program has findings, and some programs contain faults
     return done.stdout
 
 

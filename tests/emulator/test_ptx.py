@@ -1,4 +1,4 @@
-"""Inline PTX does on the CPU what it says, memory order included; the unknown is refused with its line."""
+"""Tests of inline PTX: its effects, its memory orders, and errors for unknown instructions."""
 
 from pathlib import Path
 
@@ -9,16 +9,16 @@ from bfsbench.emulator import Emulator
 from bfsbench.emulator.translate import translate
 from bfsbench.kernels.source import SourceText
 from bfsbench.support.errors import ToolchainError
-from tests.emulator.conftest import KERNELS
+from tests.emulator.conftest import KERNELS, kernel_of, zeros
 
 PTX = KERNELS / "ptx.cu"
 
 
 def test_instructions() -> None:
     with Emulator(watched=True) as device:
-        out, words = (device.upload(np.zeros(8, dtype)) for dtype in (np.int32, np.uint32))
+        out, words = (zeros(device, 8, dtype) for dtype in (np.int32, np.uint32))
         vectors = device.upload(np.array([0, 0, 0, 0, 1, 2, 3, 4], np.int32))
-        device.module(PTX, {}).kernel("instructions").bind(out, words, vectors, block=32)(1)
+        kernel_of(device, "ptx:instructions").bind(out, words, vectors, block=32)(1)
         assert out.download()[:5].tolist() == [77, 0, 4321, 3 + 700 + 5000, 1]
         assert words.download()[:4].tolist() == [6, 11, 8, 9]
         assert device.findings() == []
@@ -27,8 +27,8 @@ def test_instructions() -> None:
 @pytest.mark.parametrize("watched", [False, True])
 def test_clusters(watched: bool) -> None:
     with Emulator(watched=watched) as device:
-        out = device.upload(np.zeros(4, np.int32))
-        device.module(PTX, {}).kernel("cluster").bind(out, block=1)(4)
+        out = zeros(device, 4)
+        kernel_of(device, "ptx:cluster").bind(out, block=1)(4)
         assert out.download().tolist() == [101, 100, 101, 100]
 
 
@@ -47,14 +47,14 @@ def test_clusters(watched: bool) -> None:
     ],
 )
 def test_order(tmp_path: Path, store: str, load: str, races: bool) -> None:
-    """What was written before a release is there after an acquire, if each scope has both threads."""
+    """Writes before a release are visible after an acquire, if both scopes contain both threads."""
     source = tmp_path / "order.cu"
     text = PTX.read_text().replace('"st.release.gpu', f'"{store}').replace('"ld.acquire.gpu', f'"{load}')
     source.write_text(text)
     found = []
     for seed in (1, 2):
         with Emulator(seed, watched=True) as device:
-            data, flag, out = (device.upload(np.zeros(4, np.int32)) for _ in range(3))
+            data, flag, out = (zeros(device, 4) for _ in range(3))
             device.module(source, {}).kernel("hand_over").bind(data, flag, out, block=32)(3)
             device.synchronize()
             found += device.findings()
@@ -63,7 +63,7 @@ def test_order(tmp_path: Path, store: str, load: str, races: bool) -> None:
 
 
 def test_unknown_instructions_are_refused_with_their_line(device: Emulator) -> None:
-    device.module(PTX, {})  # where the preprocessor leaves it out
+    device.module(PTX, {})  # without the macro, the preprocessor removes the unknown instruction
     line = PTX.read_text().splitlines().index("#ifdef UNKNOWN") + 2
     with pytest.raises(ToolchainError, match=rf"ptx\.cu:{line}:.*inline PTX is not emulated: cp\.async"):
         device.module(PTX, {"UNKNOWN": 1})

@@ -1,5 +1,6 @@
-"""The text translation: by itself and through the compiler, of loops that nvcc unrolls, and basic blocks."""
+"""Tests of the translation of kernel files to C++: unrolled loops and calls at basic blocks included."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,16 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
+def result_of(source: Path, defines: Mapping[str, int] | None = None, **options: bool) -> int:
+    """Returns the word that the kernel ``get`` of a file stores."""
+    with Emulator(**options) as device:
+        out = device.signal()
+        device.module(source, defines or {}).kernel("get").bind(out, block=1)(1)
+        found = out.read()
+        assert not device.watched or device.findings() == []
+        return found
+
+
 def test_headers_comments_and_strings(device: Emulator) -> None:
     out = device.empty(32, np.int32)
     device.module(KERNELS / "includes.cu", {"OFFSET": 5}).kernel("with_header").bind(out, block=32)(1)
@@ -33,15 +44,11 @@ def test_a_changed_header_is_a_new_module(tmp_path: Path) -> None:
     )
     for value in (3, 4):
         header.write_text(f"#define VALUE {value}\n", encoding="utf-8")
-        device = Emulator()
-        out = device.signal()
-        device.module(source, {}).kernel("get").bind(out, block=1)(1)
-        assert out.read() == value
-        device.close()
+        assert result_of(source) == value
 
 
 def test_lines_after_a_header_that_is_left_out(tmp_path: Path) -> None:
-    """Its text has other lines, and so does the end of the branch."""
+    """Lines keep their numbers after a header that the preprocessor skips, and after its branch."""
     (tmp_path / "seven.cuh").write_text("\n" * 7, encoding="utf-8")
     source = write(
         tmp_path,
@@ -49,12 +56,8 @@ def test_lines_after_a_header_that_is_left_out(tmp_path: Path) -> None:
         'extern "C" __global__ void get(int* out) { *out = 10 * LINE + __LINE__; }\n',
     )
     for absent in (0, 1):
-        device = Emulator()
-        out = device.signal()
         defines = {"ABSENT": absent, **({"LINE": 0} if absent else {})}
-        device.module(source, defines).kernel("get").bind(out, block=1)(1)
-        assert out.read() == (6 if absent else 66)
-        device.close()
+        assert result_of(source, defines) == (6 if absent else 66)
 
 
 SKIPPED = """\ufeff#if 0
@@ -144,11 +147,7 @@ extern "C" __global__ auto get(int* out) -> void {  // in the manner of \\
 
 
 def test_shared_variables_are_declared_in_many_ways(tmp_path: Path) -> None:
-    with Emulator(watched=True) as device:
-        out = device.signal()
-        device.module(write(tmp_path, DECLARED), {}).kernel("get").bind(out, block=1)(1)
-        assert out.read() == 256 + 7 + 1
-        assert device.findings() == []
+    assert result_of(write(tmp_path, DECLARED), watched=True) == 256 + 7 + 1
 
 
 ALLOCATED = "memory that kernels allocate is neither watched nor counted"
@@ -319,23 +318,27 @@ kernel:
 
 
 def kept(assembly: str) -> list[str]:
-    """The remarks behind the calls at blocks that are left."""
+    """Returns the remarks beside the calls at basic blocks that remain."""
     lines = without_idle_blocks(assembly).splitlines()
     return [line.partition("# ")[2] for line in lines if BLOCK in line]
 
 
-def test_calls_next_to_backward_jumps_are_kept() -> None:
-    assert kept(LOOP) == ["first", "target", "source"]
-    assert len(LOOP.splitlines()) - len(without_idle_blocks(LOOP).splitlines()) == 3
-
-
-def test_an_access_tells_where_a_lane_jumps_from() -> None:
-    accessed = LOOP.replace("# source", "# source\n\tcall\t*__tsan_write4@GOTPCREL(%rip)")
-    assert kept(accessed) == ["first", "target"]
-
-
-def test_leaving_a_loop_asks_where_a_lane_is() -> None:
-    assert "branch" in kept(LOOP.replace("# branch", "# branch\n\tcall\t*_ZN3emu4partEv@GOTPCREL(%rip)"))
+@pytest.mark.parametrize(
+    ("call", "remarks"),
+    [
+        (("# first", "# first"), ["first", "target", "source"]),
+        # An access also tells where a lane jumps from.
+        (("# source", "# source\n\tcall\t*__tsan_write4@GOTPCREL(%rip)"), ["first", "target"]),
+        # A lane that leaves a loop is asked where it is.
+        (
+            ("# branch", "# branch\n\tcall\t*_ZN3emu4partEv@GOTPCREL(%rip)"),
+            ["first", "target", "branch", "source"],
+        ),
+    ],
+    ids=["plain loop", "access", "early exit"],
+)
+def test_calls_next_to_backward_jumps_are_kept(call: tuple[str, str], remarks: list[str]) -> None:
+    assert kept(LOOP.replace(*call)) == remarks
 
 
 ALL = ["first", "forward", "target", "branch", "source", "last"]
@@ -344,11 +347,11 @@ ALL = ["first", "forward", "target", "branch", "source", "last"]
 @pytest.mark.parametrize(
     ("line", "instead"),
     [
-        ("\tje\t.L3", "\tjmp\t*%rax"),  # anywhere
-        ("\tje\t.L3", "\tjmp\tother"),  # another function
-        ("\tcall\t*__tsan_read4@GOTPCREL(%rip)", "\tcall\tkernel"),  # a watched one
-        (".L2:\n", ".L2:\n\tje\t.L3\n"),  # two ways on from the target
-        ("\tjne\t.L2", ".L5:\n\tjne\t.L2\n\tje\t.L5"),  # two ways to the source
+        ("\tje\t.L3", "\tjmp\t*%rax"),  # to a computed address
+        ("\tje\t.L3", "\tjmp\tother"),  # to another function
+        ("\tcall\t*__tsan_read4@GOTPCREL(%rip)", "\tcall\tkernel"),  # of a watched function
+        (".L2:\n", ".L2:\n\tje\t.L3\n"),  # two paths lead on from the target
+        ("\tjne\t.L2", ".L5:\n\tjne\t.L2\n\tje\t.L5"),  # two paths lead to the source
     ],
 )
 def test_all_calls_are_kept_where_jumps_are_not_plain(line: str, instead: str) -> None:

@@ -1,4 +1,4 @@
-"""Blocks that wait for each other, child kernels, clusters, and seeded schedules that expose races."""
+"""Tests of blocks that wait for each other, child kernels, clusters, and seeds that expose races."""
 
 from collections.abc import Callable
 
@@ -7,13 +7,13 @@ import pytest
 
 from bfsbench.emulator import Emulator
 from bfsbench.support.errors import LaunchError, ToolchainError
-from tests.emulator.conftest import KERNELS, run_kernel
+from tests.emulator.conftest import KERNELS, kernel_of, run_kernel, zeros
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 7, 32])
 def test_hand_written_barrier_between_blocks(device: Emulator, blocks: int) -> None:
     rounds = 5
-    barrier, sums = device.upload(np.zeros(2, np.uint32)), device.upload(np.zeros(rounds + 1, np.int32))
+    barrier, sums = zeros(device, 2, np.uint32), zeros(device, rounds + 1)
     run_kernel(device, "spins:volatile_barrier", barrier, sums, rounds, block=64, blocks=blocks)
     assert sums.download().tolist() == [64 * blocks] * rounds + [0]
 
@@ -21,7 +21,7 @@ def test_hand_written_barrier_between_blocks(device: Emulator, blocks: int) -> N
 @pytest.mark.parametrize("blocks", [1, 3, 40])
 def test_grid_sync(device: Emulator, blocks: int) -> None:
     rounds = 4
-    sums = device.upload(np.zeros(rounds + 1, np.int32))
+    sums = zeros(device, rounds + 1)
     run_kernel(device, "spins:grid_sync", sums, rounds, block=96, blocks=blocks)
     assert sums.download().tolist() == [96 * blocks] * rounds + [0]
 
@@ -31,14 +31,14 @@ def test_blocks_wait_for_later_blocks(device: Emulator, name: str) -> None:
     blocks = 24
     turn, order = device.signal(), device.upload(np.full(blocks, -1, np.int32))
     turn.fill(0)
-    device.module(KERNELS / "polling.cu", {}).kernel(name).bind(turn, order, block=64)(blocks)
+    kernel_of(device, f"polling:{name}").bind(turn, order, block=64)(blocks)
     assert order.download().tolist() == list(range(blocks))[::-1]
 
 
 def test_spin_lock_between_all_threads(device: Emulator) -> None:
     words = device.signal(2)
     words.fill(0)
-    pointer = device.upload(np.zeros(2, np.int32))
+    pointer = zeros(device, 2)
     run_kernel(device, "polling:spin_lock", words, pointer, block=64, blocks=8)
     assert pointer.download()[0] == 512
     assert words.read() == 0
@@ -46,9 +46,8 @@ def test_spin_lock_between_all_threads(device: Emulator) -> None:
 
 def test_children_run_after_their_parent(device: Emulator) -> None:
     n = 100
-    out = device.upload(np.zeros(16 * n, np.int32))
-    module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
-    launch = module.kernel("parent").bind(out, n, block=8)
+    out = zeros(device, 16 * n)
+    launch = kernel_of(device, "children:parent").bind(out, n, block=8)
     launch(4)
     assert (out.download() == 1).all()
     launch(4)
@@ -56,25 +55,22 @@ def test_children_run_after_their_parent(device: Emulator) -> None:
 
 
 def test_order_of_descendants(device: Emulator) -> None:
-    log, position = device.upload(np.zeros(16, np.int32)), device.signal()
+    log, position = zeros(device, 16), device.signal()
     position.fill(0)
-    module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
-    module.kernel("family").bind(log, position, block=1)(1)
+    kernel_of(device, "children:family").bind(log, position, block=1)(1)
     assert log.download()[: position.read()].tolist() == [1, 2, 202, 102, 3, 203, 103, 900]
 
 
 def test_chain_of_tail_launches(device: Emulator) -> None:
     steps = device.signal()
     steps.fill(0)
-    module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
-    module.kernel("countdown").bind(steps, 5000, block=1)(1)
+    kernel_of(device, "children:countdown").bind(steps, 5000, block=1)(1)
     assert steps.read() == 5000
 
 
 def test_pending_children_are_limited(device: Emulator) -> None:
-    out = device.upload(np.zeros(4, np.int32))
-    module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
-    launch = module.kernel("many").bind(out, block=64)
+    out = zeros(device, 4)
+    launch = kernel_of(device, "children:many").bind(out, block=64)
     launch(48)
     assert out.download().tolist() == [2048, 48 * 64 - 2048, 69, 0]
     launch(1)
@@ -82,9 +78,8 @@ def test_pending_children_are_limited(device: Emulator) -> None:
 
 
 def test_child_beyond_the_limits_is_refused(device: Emulator) -> None:
-    out = device.upload(np.zeros(2, np.int32))
-    module = device.module(KERNELS / "children.cu", {}, child_kernels=True)
-    module.kernel("too_large").bind(out, block=1)(1)
+    out = zeros(device, 2)
+    kernel_of(device, "children:too_large").bind(out, block=1)(1)
     assert out.download().tolist() == [0, 1]
 
 
@@ -97,7 +92,7 @@ def test_child_kernels_must_be_asked_for(device: Emulator) -> None:
 def test_clusters_reach_each_others_shared_memory(device: Emulator, size: int) -> None:
     clusters = 5
     out = device.empty(clusters * size, np.int32)
-    kernel = device.module(KERNELS / "clusters.cu", {"SIZE": size}).kernel("exchange")
+    kernel = kernel_of(device, "clusters:exchange", {"SIZE": size})
     kernel.bind(out, block=64, shared=16)(clusters * size)
     rank = np.arange(size)
     writers = 10 * rank.sum()
@@ -114,11 +109,11 @@ def test_split_cluster_barrier(device: Emulator) -> None:
 
 def test_grid_must_be_a_multiple_of_the_cluster(device: Emulator) -> None:
     out = device.empty(16, np.int32)
-    launch = device.module(KERNELS / "clusters.cu", {}).kernel("exchange").bind(out, block=64, shared=16)
+    launch = kernel_of(device, "clusters:exchange").bind(out, block=64, shared=16)
     with pytest.raises(LaunchError, match="grid of 6 blocks is not a multiple of the cluster of 4"):
         launch(6)
     with pytest.raises(LaunchError, match="32 blocks a cluster, the limit is 16"):
-        device.module(KERNELS / "clusters.cu", {"SIZE": 32}).kernel("exchange").bind(out, block=64, shared=16)
+        kernel_of(device, "clusters:exchange", {"SIZE": 32}).bind(out, block=64, shared=16)
 
 
 SEEDS = range(1, 51)
@@ -131,7 +126,7 @@ def missing_barrier(device: Emulator) -> bool:
 
 
 def assumed_block_order(device: Emulator) -> bool:
-    cells = device.upload(np.zeros(65, np.int32))
+    cells = zeros(device, 65)
     run_kernel(device, "races:assumed_block_order", cells, block=32, blocks=64)
     return int(cells.download()[64]) == 64
 
@@ -139,7 +134,7 @@ def assumed_block_order(device: Emulator) -> bool:
 def check_then_act(device: Emulator) -> bool:
     words = device.signal(2)
     words.fill(0)
-    winners = device.upload(np.zeros(1, np.int32))
+    winners = zeros(device, 1)
     run_kernel(device, "races:check_then_act", words, winners, block=64)
     return int(winners.download()[0]) == 1
 
@@ -149,35 +144,30 @@ RACES = [missing_barrier, assumed_block_order, check_then_act]
 
 @pytest.mark.parametrize("race", RACES)
 def test_plain_order_hides_races(race: Callable[[Emulator], bool]) -> None:
-    device = Emulator(workers=1)
-    assert race(device)
-    device.close()
+    with Emulator(workers=1) as device:
+        assert race(device)
 
 
 @pytest.mark.parametrize("race", RACES)
 def test_most_seeds_expose_races(race: Callable[[Emulator], bool]) -> None:
     exposed = 0
     for seed in SEEDS:
-        device = Emulator(seed=seed)
-        exposed += not race(device)
-        device.close()
+        with Emulator(seed=seed) as device:
+            exposed += not race(device)
     assert exposed > len(SEEDS) // 2
 
 
-def order_of_claims(device: Emulator) -> list[int]:
-    owner, order = device.upload(np.full(500, -1, np.int32)), device.empty(500, np.int32)
-    count = device.signal()
-    count.fill(0)
-    run_kernel(device, "atomics:claim", owner, order, count, 500, block=64, blocks=8)
-    cells = [int(cell) for cell in order.download()]
-    device.close()
-    return cells
+def order_of_claims(seed: int, workers: int | None = None) -> list[int]:
+    with Emulator(seed, workers) as device:
+        owner, order = device.upload(np.full(500, -1, np.int32)), device.empty(500, np.int32)
+        run_kernel(device, "atomics:claim", owner, order, zeros(device, 1), 500, block=64, blocks=8)
+        return [int(cell) for cell in order.download()]
 
 
 def test_equal_seeds_give_equal_runs() -> None:
-    assert order_of_claims(Emulator(seed=5)) == order_of_claims(Emulator(seed=5))
-    assert order_of_claims(Emulator(seed=5)) != order_of_claims(Emulator(seed=6))
+    assert order_of_claims(5) == order_of_claims(5)
+    assert order_of_claims(5) != order_of_claims(6)
 
 
 def test_one_core_and_seed_zero_is_repeatable() -> None:
-    assert order_of_claims(Emulator(workers=1)) == order_of_claims(Emulator(workers=1))
+    assert order_of_claims(0, workers=1) == order_of_claims(0, workers=1)

@@ -1,6 +1,6 @@
-"""A watching build finds faults at their exact place, also among child kernels, and none in correct ones."""
+"""Tests that watched kernels report faults with their lines, and that correct kernels have no findings."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -8,15 +8,27 @@ import pytest
 
 from bfsbench.emulator import Emulator, Finding
 from bfsbench.support.errors import KernelError
-from tests.emulator.conftest import KERNELS, fails
+from tests.emulator.conftest import KERNELS, fails, kernel_of, zeros
 
 WATCHED = KERNELS / "watched.cu"
 IDIOMS = KERNELS / "idioms.cu"
 
 
+@pytest.fixture
+def device() -> Iterator[Emulator]:
+    """A device that watches."""
+    with Emulator(watched=True) as opened:
+        yield opened
+
+
 def line_of(mark: str, file: Path = WATCHED) -> int:
     (number,) = (i for i, line in enumerate(file.read_text().splitlines(), 1) if line.endswith(f"// {mark}"))
     return number
+
+
+def findings_of(device: Emulator) -> list[Finding]:
+    device.synchronize()
+    return device.findings()
 
 
 def found_lines(findings: list[Finding]) -> set[tuple[str, frozenset[int]]]:
@@ -25,11 +37,10 @@ def found_lines(findings: list[Finding]) -> set[tuple[str, frozenset[int]]]:
 
 def run(name: str, defines: Mapping[str, str], seed: int, blocks: int = 2, block: int = 64) -> list[Finding]:
     with Emulator(seed, watched=True) as device:
-        zeros = [device.upload(np.zeros(64, np.int32)) for _ in range(3)]
-        kernel = device.module(WATCHED, defines).kernel(name)
-        kernel.bind(*zeros[: len(kernel.parameter_sizes())], block=block)(blocks)
-        device.synchronize()
-        return device.findings()
+        buffers = [zeros(device, 64) for _ in range(3)]
+        kernel = kernel_of(device, f"watched:{name}", defines)
+        kernel.bind(*buffers[: len(kernel.parameter_sizes())], block=block)(blocks)
+        return findings_of(device)
 
 
 SHAPES = {"hand_over": (3, 32), "neighbour_in_block": (1, 64), "neighbour_in_warp": (1, 32), "count": (2, 64)}
@@ -84,8 +95,8 @@ def test_a_flag_that_is_looked_at_like_any_word_is_raced_for() -> None:
 @pytest.mark.parametrize("place", [-1, 10, 11, 100_000_000])
 def test_reads_outside_a_buffer(place: int) -> None:
     with Emulator(watched=True) as device:
-        x, out = device.upload(np.zeros(10, np.int32)), device.signal()
-        device.module(WATCHED, {}).kernel("read_at").bind(x, place, out, block=32)(1)
+        x, out = zeros(device, 10), device.signal()
+        kernel_of(device, "watched:read_at").bind(x, place, out, block=32)(1)
         fails(device, r"thread \(7,0,0\): reads 4 bytes")
         (finding,) = device.findings()
     assert (finding.fault, finding.actor.thread) == ("out of bounds", 7)
@@ -94,99 +105,87 @@ def test_reads_outside_a_buffer(place: int) -> None:
         assert finding.where == f"element {place} of a buffer of 10 elements of 4 bytes"
 
 
-def test_use_after_free() -> None:
-    """A use through a pointer stored on the device."""
-    with Emulator(watched=True) as device:
-        x, out = device.upload(np.zeros(1000, np.int32)), device.signal()
-        address = device.upload(np.array([x.pointer.value], np.uint64))
-        launch = device.module(WATCHED, {}).kernel("read_through").bind(address, out, block=32)
-        launch(1)
-        device.synchronize()
-        del x
-        launch(1)
-        fails(device, "reads memory that has been freed")
-        expected = {("use after free", frozenset({line_of("read through it")}))}
-        assert found_lines(device.findings()) == expected
+def test_use_after_free(device: Emulator) -> None:
+    """The kernel uses the freed buffer through a pointer that is stored on the device."""
+    x, out = zeros(device, 1000), device.signal()
+    address = device.upload(np.array([x.pointer.value], np.uint64))
+    launch = kernel_of(device, "watched:read_through").bind(address, out, block=32)
+    launch(1)
+    device.synchronize()
+    del x
+    launch(1)
+    fails(device, "reads memory that has been freed")
+    expected = {("use after free", frozenset({line_of("read through it")}))}
+    assert found_lines(device.findings()) == expected
 
 
-def test_uninitialised_reads() -> None:
-    with Emulator(watched=True) as device:
-        x, out = device.empty(10, np.int32), device.signal()
-        kernel = device.module(WATCHED, {}).kernel("read_at")
-        x.fill(1, 0, 5)
-        kernel.bind(x, 4, out, block=32)(1)
-        device.synchronize()
-        assert device.findings() == []
-        kernel.bind(x, 5, out, block=32)(1)
-        device.synchronize()
-        expected = {("uninitialised read", frozenset({line_of("read there")}))}
-        assert found_lines(device.findings()) == expected
+def test_uninitialised_reads(device: Emulator) -> None:
+    x, out = device.empty(10, np.int32), device.signal()
+    kernel = kernel_of(device, "watched:read_at")
+    x.fill(1, 0, 5)
+    kernel.bind(x, 4, out, block=32)(1)
+    assert findings_of(device) == []
+    kernel.bind(x, 5, out, block=32)(1)
+    expected = {("uninitialised read", frozenset({line_of("read there")}))}
+    assert found_lines(findings_of(device)) == expected
 
 
 @pytest.mark.parametrize(
     ("name", "place", "mark"), [("shared_at", 8, "shared there"), ("dynamic_at", 32, "dynamic there")]
 )
-def test_the_end_of_a_variable_in_shared_memory(name: str, place: int, mark: str) -> None:
-    """Also if another variable follows."""
-    with Emulator(watched=True) as device:
-        out = device.signal()
-        shared = 4 * 32 if name == "dynamic_at" else 0
-        kernel = device.module(WATCHED, {}).kernel(name)
-        kernel.bind(place - 1, out, block=32, shared=shared)(1)
-        device.synchronize()
-        assert device.findings() == []
-        kernel.bind(place, out, block=32, shared=shared)(1)
-        fails(device, r"outside the variables in shared memory|outside of an array")
-        assert found_lines(device.findings()) == {("out of bounds", frozenset({line_of(mark)}))}
+def test_the_end_of_a_variable_in_shared_memory(device: Emulator, name: str, place: int, mark: str) -> None:
+    """An access behind the variable is found even if another variable lies there."""
+    out = device.signal()
+    shared = 4 * 32 if name == "dynamic_at" else 0
+    kernel = kernel_of(device, f"watched:{name}")
+    kernel.bind(place - 1, out, block=32, shared=shared)(1)
+    assert findings_of(device) == []
+    kernel.bind(place, out, block=32, shared=shared)(1)
+    fails(device, r"outside the variables in shared memory|outside of an array")
+    assert found_lines(device.findings()) == {("out of bounds", frozenset({line_of(mark)}))}
 
 
-def test_a_comment_declares_one_kind_of_finding() -> None:
-    """What else is found on the line is still reported."""
-    with Emulator(watched=True) as device:
-        data, never_written = device.upload(np.zeros(1, np.int32)), device.empty(1, np.int32)
-        device.module(WATCHED, {}).kernel("declared").bind(data, never_written, block=32)(1)
-        device.synchronize()
-        found = device.findings()
-        assert found_lines(found) == {
-            (fault, frozenset({line_of("both")})) for fault in ("race", "uninitialised read")
-        }
-        assert {finding.fault for finding in found if finding.benign} == {"race"}
-        (comment,) = {line for finding in found for line in finding.declarations}
-        assert comment.number == line_of("both") - 1
-        assert line_of("both") in {line.number for line in device.lines_run()}
+def test_a_comment_declares_one_kind_of_finding(device: Emulator) -> None:
+    """Other kinds of findings on the line are still reported."""
+    data, never_written = zeros(device, 1), device.empty(1, np.int32)
+    kernel_of(device, "watched:declared").bind(data, never_written, block=32)(1)
+    found = findings_of(device)
+    assert found_lines(found) == {
+        (fault, frozenset({line_of("both")})) for fault in ("race", "uninitialised read")
+    }
+    assert {finding.fault for finding in found if finding.benign} == {"race"}
+    (comment,) = {line for finding in found for line in finding.declarations}
+    assert comment.number == line_of("both") - 1
+    assert line_of("both") in {line.number for line in device.lines_run()}
 
 
-def test_a_launch_without_end_says_who_polls_what() -> None:
-    with Emulator(watched=True) as device:
-        flag, out = device.upload(np.zeros(2, np.int32)), device.empty(64, np.int32)
-        device.module(WATCHED, {}).kernel("polls").bind(flag, out, block=64)(1)
-        fails(device, "the launch has no end")
-        (finding,) = device.findings()
-        assert (finding.fault, finding.actor.thread) == ("endless", 5)
-        assert finding.where == "element 0 of a buffer of 2 elements of 4 bytes"
-        assert [line.number for line in finding.lines if line] == [line_of("polled")]
+def test_a_launch_without_end_says_who_polls_what(device: Emulator) -> None:
+    flag, out = zeros(device, 2), device.empty(64, np.int32)
+    kernel_of(device, "watched:polls").bind(flag, out, block=64)(1)
+    fails(device, "the launch has no end")
+    (finding,) = device.findings()
+    assert (finding.fault, finding.actor.thread) == ("endless", 5)
+    assert finding.where == "element 0 of a buffer of 2 elements of 4 bytes"
+    assert [line.number for line in finding.lines if line] == [line_of("polled")]
 
 
-def test_a_long_launch_has_an_end() -> None:
-    with Emulator(watched=True) as device:
-        out = device.upload(np.zeros(3, np.int32))
-        device.module(WATCHED, {}).kernel("takes_long").bind(10_000_000, out, block=1)(1)
-        device.synchronize()
-        assert device.findings() == []
+def test_a_long_launch_has_an_end(device: Emulator) -> None:
+    out = zeros(device, 3)
+    kernel_of(device, "watched:takes_long").bind(10_000_000, out, block=1)(1)
+    assert findings_of(device) == []
 
 
-def test_a_launch_without_end_names_the_shared_memory_of_other_blocks() -> None:
-    with Emulator(watched=True) as device:
-        device.module(WATCHED, {}).kernel("polls_shared").bind(block=32)(2)
-        fails(device, "the launch has no end")
-        assert {finding.where for finding in device.findings()} == {"byte 0 of shared memory"}
+def test_a_launch_without_end_names_the_shared_memory_of_other_blocks(device: Emulator) -> None:
+    kernel_of(device, "watched:polls_shared").bind(block=32)(2)
+    fails(device, "the launch has no end")
+    assert {finding.where for finding in device.findings()} == {"byte 0 of shared memory"}
 
 
 def run_idiom(name: str, wrong: bool, seed: int) -> tuple[list[Finding], str]:
-    """What is found that nobody has declared, and the message of a launch that has failed."""
+    """Returns the findings that no comment declares benign, and the message of a failed launch."""
     with Emulator(seed, watched=True) as device:
-        a, b = device.upload(np.zeros(128, np.int32)), device.upload(np.zeros(256, np.int32))
-        device.module(IDIOMS, {}).kernel(name).bind(a, b, wrong, block=64)(2 if "block" in name else 1)
+        a, b = zeros(device, 128), zeros(device, 256)
+        kernel_of(device, f"idioms:{name}").bind(a, b, wrong, block=64)(2 if "block" in name else 1)
         try:
             device.synchronize()
         except KernelError as error:
@@ -228,18 +227,17 @@ def test_shuffles_from_lanes_that_have_ended() -> None:
 @pytest.mark.parametrize("wrong", [False, True])
 def test_atomics_of_the_standard_library_have_orders_and_scopes(wrong: bool) -> None:
     with Emulator(1, watched=True) as device:
-        a, b = device.upload(np.zeros(128, np.int32)), device.upload(np.zeros(256, np.int32))
-        device.module(IDIOMS, {}).kernel("standard_atomics").bind(a, b, wrong, block=32)(3)
-        device.synchronize()
+        a, b = zeros(device, 128), zeros(device, 256)
+        kernel_of(device, "idioms:standard_atomics").bind(a, b, wrong, block=32)(3)
         lines = frozenset(line_of(mark, IDIOMS) for mark in ("handed over", "taken"))
-        assert found_lines(device.findings()) == ({("race", lines)} if wrong else set())
+        assert found_lines(findings_of(device)) == ({("race", lines)} if wrong else set())
         assert b.download()[1:3].tolist() == [b.download()[0]] * 2
 
 
 def test_sums_over_tiles() -> None:
     with Emulator(1) as device:
-        a, b = device.upload(np.zeros(128, np.int32)), device.upload(np.zeros(256, np.int32))
-        device.module(IDIOMS, {}).kernel("of_tiles").bind(a, b, 0, block=64)(1)
+        a, b = zeros(device, 128), zeros(device, 256)
+        kernel_of(device, "idioms:of_tiles").bind(a, b, 0, block=64)(1)
         assert b.download()[:64].tolist() == [1200000 + 100 * (lane % 16) + 15 for lane in range(64)]
 
 
@@ -247,7 +245,7 @@ def test_traces_say_who_wrote_what() -> None:
     with Emulator(watched=True) as device:
         x, out = device.upload(np.arange(10, dtype=np.int32)), device.signal()
         out.fill(-1)
-        launch = device.module(WATCHED, {}).kernel("read_at").bind(x, 5, out, block=32)
+        launch = kernel_of(device, "watched:read_at").bind(x, 5, out, block=32)
         with device.traced() as accesses:
             launch(1)
             launch(1)
@@ -267,11 +265,9 @@ MEET = {"MEET": "__syncthreads()"}
 
 def found(name: str, defines: dict[str, str], *arguments: int, blocks: int = 1) -> list[Finding]:
     with Emulator(watched=True) as device:
-        data = device.upload(np.zeros(4, np.int32))
-        module = device.module(FAMILY, {**MEET, **defines}, child_kernels=True)
-        module.kernel(name).bind(data, *arguments, block=64)(blocks)
-        device.synchronize()
-        return device.findings()
+        data = zeros(device, 4)
+        kernel_of(device, f"family:{name}", {**MEET, **defines}).bind(data, *arguments, block=64)(blocks)
+        return findings_of(device)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Variants that each fail in one way, and one that takes its time."""
+"""Variants that each fail in one way, and a variant that takes a long time."""
 
 import os
 import signal
@@ -13,7 +13,8 @@ from bfsbench.variants.frontier_numbers import FrontierNumbers
 
 
 class Healthy(FrontierNumbers):
-    """Runs frontier_numbers' kernel under the name of a subclass; without a name it is not a variant."""
+    """Runs the kernel of frontier_numbers under the name of a subclass. Without a name, the class is no
+    variant."""
 
     aliases = ()
     kernel_files = (FrontierNumbers.name,)
@@ -75,7 +76,7 @@ class Lies(Healthy):
 
 
 class OneThread(FrontierNumbers):
-    """Runs a kernel of its own name by one thread; without a name it is not a variant."""
+    """Runs the kernel with its own name in one thread. Without a name, the class is no variant."""
 
     aliases = ()
 

@@ -1,4 +1,4 @@
-"""A program that writes into the pipe of its process, as a wild pointer or a fork may."""
+"""A program that writes into the pipe of its process, as a program with a bug may do."""
 
 import os
 import pickle
@@ -18,14 +18,14 @@ LEVELS = messages.encode(messages.Levels([]))
 
 
 class Bomb:
-    """Unpickling it makes a folder."""
+    """An object that makes a folder when it is unpickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return os.mkdir, ("unpickled",)
 
 
 def written(how: str) -> bytes:
-    """The bytes written to the pipe before the answer, or in its place."""
+    """Returns the bytes to write to the pipe before the answer or instead of it."""
     number = request_number()
     whole = frame(number, ROW)
     return {
@@ -45,7 +45,7 @@ def written(how: str) -> bytes:
 
 
 def request_number() -> int:
-    """The number of the current request, from the stack frames of the callers."""
+    """Returns the number of the current request, which a caller has in a local variable."""
     caller = sys._getframe()
     while "number" not in caller.f_locals:
         assert caller.f_back is not None
@@ -90,7 +90,7 @@ class Meddles(CpuQueue):
 
 
 def sockets() -> Iterator[int]:
-    """The descriptors of this process that are sockets: its pipe among them."""
+    """Yields the descriptors of this process that are sockets. One of them is the pipe."""
     for entry in list(Path("/proc/self/fd").iterdir()):
         if entry.exists() and stat.S_ISSOCK(entry.stat().st_mode):
             yield int(entry.name)

@@ -1,4 +1,4 @@
-"""A program that fails from one source only."""
+"""A program that fails only from one source."""
 
 from __future__ import annotations
 
