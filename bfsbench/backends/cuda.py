@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Argument, Define, Event, Launch, Limits
+from bfsbench.backends.base import Argument, Define, Launch, Limits
 from bfsbench.backends.cuda_driver import (
     LIMITS,
     MAX_REGISTERS_PER_MULTIPROCESSOR,
@@ -264,7 +264,11 @@ class CudaDevice:
         )
         self.compile_ms = 0.0
         self._modules: dict[tuple[object, ...], CudaModule] = {}
-        self._telemetry = Telemetry(driver.identity.pci_bus_id)
+        telemetry = Telemetry(driver.identity.pci_bus_id)
+        self._driver_version = telemetry.driver
+        self.telemetry, self.energy_joules = telemetry.read, telemetry.energy_joules
+        self.other_processes = telemetry.other_processes
+        self.event, self.synchronize = driver.event, driver.synchronize
 
     def describe(self) -> dict[str, str]:
         identity = self.driver.identity
@@ -272,18 +276,9 @@ class CudaDevice:
             "gpu": identity.name,
             "gpu_bus_id": identity.pci_bus_id,
             "compute_capability": "{}.{}".format(*identity.compute_capability),
-            "driver": self._telemetry.driver or f"{identity.driver // 1000}.{identity.driver % 1000 // 10}",
+            "driver": self._driver_version or f"{identity.driver // 1000}.{identity.driver % 1000 // 10}",
             "cuda": identity.toolkit,
         }
-
-    def telemetry(self) -> dict[str, str]:
-        return self._telemetry.read()
-
-    def energy_joules(self) -> float | None:
-        return self._telemetry.energy_joules()
-
-    def other_processes(self) -> int:
-        return self._telemetry.other_processes()
 
     def module(
         self,
@@ -316,16 +311,10 @@ class CudaDevice:
     def signal(self, words: int | type[Struct] = 1) -> CudaSignal:
         return CudaSignal(words, self.driver)
 
-    def event(self) -> Event:
-        return self.driver.event()
-
     def reset_persisting_l2(self) -> None:
         library = ctypes.CDLL(DRIVER_LIBRARY)  # PyCUDA does not wrap the function
         if status := library.cuCtxResetPersistingL2Cache():
             raise KernelError(f"cuCtxResetPersistingL2Cache failed with CUDA error {status}")
-
-    def synchronize(self) -> None:
-        self.driver.synchronize()
 
     def close(self) -> None:
         self._modules.clear()

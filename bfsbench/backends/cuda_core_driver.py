@@ -71,8 +71,8 @@ def compile_source(
     cached = cache_dir() / "nvrtc" / f"{source.stem}-{digest.hexdigest()[:20]}.cubin"
     if cached.exists():
         return cached.read_bytes()
-    cubin = _linked if child_kernels else _compiled
-    made = cubin(source, defines, appended, arch)
+    make = _linked if child_kernels else _compiled
+    made = bytes(make(source, defines, appended, arch).code)
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
         storage.write(cached, made)
@@ -82,12 +82,8 @@ def compile_source(
     return made
 
 
-def _compiled(source: Path, defines: Mapping[str, Define], appended: str, arch: str) -> bytes:
-    return bytes(_program(source, defines, appended, arch, relocatable=False).code)
-
-
-def _linked(source: Path, defines: Mapping[str, Define], appended: str, arch: str) -> bytes:
-    """Returns the cubin of kernels that launch kernels, linked with the device part of CUDA's runtime."""
+def _linked(source: Path, defines: Mapping[str, Define], appended: str, arch: str) -> ObjectCode:
+    """Returns the code of kernels that launch kernels, linked with the device part of CUDA's runtime."""
     try:
         load_nvidia_dynamic_lib("nvJitLink")
         runtime = find_static_lib("cudadevrt")
@@ -97,13 +93,13 @@ def _linked(source: Path, defines: Mapping[str, Define], appended: str, arch: st
             f"{source.name} launches kernels from kernels, which needs NVIDIA's linker and libcudadevrt.a: "
             f"run '{fix}'"
         ) from error
-    program = _program(source, defines, appended, arch, relocatable=True)
+    program = _compiled(source, defines, appended, arch, relocatable=True)
     options = LinkerOptions(arch=arch, lineinfo=True)
-    return bytes(Linker(program, ObjectCode.from_library(runtime), options=options).link("cubin").code)
+    return Linker(program, ObjectCode.from_library(runtime), options=options).link("cubin")
 
 
-def _program(
-    source: Path, defines: Mapping[str, Define], appended: str, arch: str, *, relocatable: bool
+def _compiled(
+    source: Path, defines: Mapping[str, Define], appended: str, arch: str, *, relocatable: bool = False
 ) -> ObjectCode:
     options = ProgramOptions(
         name=str(source),  # in messages and line numbers

@@ -10,21 +10,25 @@ a GPU.
         x.download()
 """
 
-from bfsbench.emulator.device import (
-    WARP_SIZE as WARP_SIZE,
-    Buffer as Buffer,
-    Emulator as Emulator,
-    Event as Event,
-    Hardware as Hardware,
-    Signal as Signal,
-)
-from bfsbench.emulator.kernel import Kernel as Kernel, Launch as Launch, Module as Module
-from bfsbench.emulator.watch import (
-    DECLARATIONS as DECLARATIONS,
-    Access as Access,
-    Actor as Actor,
-    Count as Count,
-    Finding as Finding,
-    Line as Line,
-    PhaseCount as PhaseCount,
-)
+from bfsbench.emulator.device import WARP_SIZE, Buffer, Emulator, Event, Hardware, Signal
+from bfsbench.emulator.kernel import Kernel, Launch, Module
+from bfsbench.emulator.watch import DECLARATIONS, Access, Actor, Count, Finding, Line, PhaseCount
+
+__all__ = [
+    "DECLARATIONS",
+    "WARP_SIZE",
+    "Access",
+    "Actor",
+    "Buffer",
+    "Count",
+    "Emulator",
+    "Event",
+    "Finding",
+    "Hardware",
+    "Kernel",
+    "Launch",
+    "Line",
+    "Module",
+    "PhaseCount",
+    "Signal",
+]

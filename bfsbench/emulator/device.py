@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,22 +18,7 @@ import numpy.typing as npt
 from bfsbench.emulator import watch
 from bfsbench.emulator.kernel import Module
 from bfsbench.emulator.library import Define, build_kernels, build_runtime, load_runtime, open_kernels
-from bfsbench.emulator.watch import (
-    Access,
-    Count,
-    Finding,
-    Line,
-    NativeCount,
-    NativeFinding,
-    NativePhaseCount,
-    NativeRecord,
-    PhaseCount,
-    access,
-    count,
-    finding,
-    line_at,
-    phase_count,
-)
+from bfsbench.emulator.watch import Access, Count, Finding, Line, PhaseCount
 from bfsbench.kernels.signature import Contract, Struct, struct_of
 from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError, KernelError
 from bfsbench.support.machine import usable_cores
@@ -67,26 +52,6 @@ class Hardware:
     memory: int = field(default_factory=_most_of_memory)
     """Memory for all buffers together. The default is 80 % of the host's memory."""
 
-    def native(self) -> NativeLimits:
-        """Returns the resources as the struct that the C++ runtime takes. The runtime does not need
-        ``memory``."""
-        return NativeLimits(*(getattr(self, name) for name, *_ in NativeLimits._fields_))
-
-
-_COUNTS = (
-    *("max_threads_per_block", "multiprocessors", "threads_per_multiprocessor"),
-    *("blocks_per_multiprocessor", "blocks_per_cluster", "pending_children"),
-)
-
-
-class NativeLimits(ctypes.Structure):
-    """The struct ``emu::Limits`` of runtime/machine.h."""
-
-    _fields_ = (
-        *((name, ctypes.c_uint) for name in _COUNTS),
-        *((name, ctypes.c_uint64) for name in ("max_grid", "shared_per_block", "shared_per_multiprocessor")),
-    )
-
 
 def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
     runtime.emu_destroy(machine)
@@ -106,17 +71,21 @@ def _aligned(size: int, dtype: np.dtype[Any], margin: int) -> npt.NDArray[Any]:
     return room[start : start + count].view(dtype)
 
 
-class Buffer:
-    """An array in device memory."""
+class _Memory:
+    """Memory of the device that kernels and the host access."""
 
-    def __init__(self, device: Emulator, array: npt.NDArray[Any]) -> None:
+    def __init__(self, device: Emulator, array: npt.NDArray[Any], struct: type[Struct] | None = None) -> None:
         self._device = device
         self._array = array
         self.dtype: np.dtype[Any] = array.dtype
         self.size = array.size
-        self.struct: type[Struct] | None = None
-        """The struct type of the elements, if kernels declare them as structs."""
+        self.struct = struct
+        """The type of the structs that the memory contains, or None."""
         self.pointer = ctypes.c_void_p(array.ctypes.data)
+
+
+class Buffer(_Memory):
+    """An array in device memory."""
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
         """Set ``count`` elements from ``start`` on to a value, by default all elements from there. Raises
@@ -143,18 +112,8 @@ class Buffer:
         return self._array.copy()
 
 
-class Signal:
+class Signal(_Memory):
     """Device memory of int32 words, or of one struct, that kernels write and the host reads."""
-
-    def __init__(
-        self, device: Emulator, array: npt.NDArray[np.int32], struct: type[Struct] | None = None
-    ) -> None:
-        self._device = device
-        self._array = array
-        self.dtype = array.dtype
-        self.struct = struct
-        self.pointer = ctypes.c_void_p(array.ctypes.data)
-        self._state = None if struct is None else struct.from_buffer(array.data)
 
     def read(self, index: int = 0) -> int:
         """Returns the word ``index``. Raises KernelError if a kernel has failed."""
@@ -164,8 +123,9 @@ class Signal:
     def read_struct(self) -> Any:
         """Returns the struct, whose attributes have the present values of its members. Raises KernelError if
         a kernel has failed."""
+        assert self.struct is not None
         self._device.synchronize()
-        return self._state
+        return self.struct.from_buffer(self._array.data)
 
     def fill(self, value: int, index: int | None = None) -> None:
         """Set the word ``index``, or every word if ``index`` is None."""
@@ -256,7 +216,9 @@ class Emulator:
         """Message of a failed kernel that has not been reported yet."""
         self._runtime_path = build_runtime(portable_fibers=portable_fibers)
         self.runtime: ctypes.CDLL = load_runtime(self._runtime_path)
-        native = self.hardware.native()
+        # The struct Limits of runtime/machine.h has the members of Hardware in this order, except ``memory``.
+        *limits, _ = astuple(self.hardware)
+        native = (ctypes.c_uint64 * len(limits))(*limits)
         self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, num_workers, watched)
         if counted:
             self.runtime.emu_start_counting(self.machine, watch.MOST_POLLS)
@@ -326,9 +288,7 @@ class Emulator:
     def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
         """Allocate a buffer filled with poison bytes (0xCD). It has at least one element. Returns the buffer.
         Raises DeviceOutOfMemoryError."""
-        buffer = Buffer(self, self._allocate(size, np.dtype(dtype)))
-        buffer.struct = struct_of(dtype)
-        return buffer
+        return Buffer(self, self._allocate(size, np.dtype(dtype)), struct_of(dtype))
 
     def adopt(self, array: npt.NDArray[Any]) -> Buffer:
         """Returns a buffer that uses the memory of a one-dimensional host array. Kernels write to the array
@@ -364,7 +324,7 @@ class Emulator:
 
     def findings(self) -> list[Finding]:
         """Returns the faults found since the last call. The emulator must be created with ``watched``."""
-        findings = [finding(found, self._line) for found in self._read("findings", NativeFinding)]
+        findings = [watch.finding(found, self._line) for found in self._read("findings", watch.NativeFinding)]
         self.runtime.emu_forget_findings(self.machine)
         return findings
 
@@ -381,21 +341,25 @@ class Emulator:
         self.runtime.emu_set_recording(self.machine, True)
         try:
             yield accesses
-            records = self._read("records", NativeRecord)
+            records = self._read("records", watch.NativeRecord)
             lines = {site: self._line(site) for site in {record.site for record in records}}
             first = records[0].launch if records else 0
-            accesses += [access(record, first, self._elements, lines[record.site]) for record in records]
+            accesses += [
+                watch.access(record, first, self._elements, lines[record.site]) for record in records
+            ]
         finally:
             self.runtime.emu_set_recording(self.machine, False)
 
     def counts(self) -> tuple[list[Count], list[PhaseCount]]:
         """Returns the counts since the last call, by instruction and by phase, in the order of launches. The
         emulator must be created with ``counted``."""
-        found = self._read("phase_counts", NativePhaseCount)
+        found = self._read("phase_counts", watch.NativePhaseCount)
         first = found[0].launch if found else 0
-        phases = [phase_count(phase, first) for phase in found]
+        phases = [watch.phase_count(phase, first) for phase in found]
         kernels = {phase.launch: phase.kernel for phase in phases}
-        counts = [count(of, first, kernels, self._line) for of in self._read("counts", NativeCount)]
+        counts = [
+            watch.count(of, first, kernels, self._line) for of in self._read("counts", watch.NativeCount)
+        ]
         self.runtime.emu_forget_counts(self.machine)
         return counts, phases
 
@@ -435,7 +399,7 @@ class Emulator:
         path = ctypes.c_char_p()
         base = self.runtime.emu_module_of(site, ctypes.byref(path))
         library = self._libraries.get((path.value or b"").decode()) if base else None
-        return line_at(library, site - 1 - base) if library and site else None
+        return watch.line_at(library, site - 1 - base) if library and site else None
 
     def _allocate(self, size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         self.refuse_if_closed()

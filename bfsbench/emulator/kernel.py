@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,32 +23,32 @@ _SCALARS = frozenset(map(np.dtype, ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u
 """Types of NumPy scalars that can be arguments of a kernel."""
 
 
+@dataclass
 class Module:
     """A library of compiled kernels that has been loaded."""
 
-    def __init__(self, device: Emulator, name: str, handle: int, signatures: Mapping[str, Signature]) -> None:
-        self._device = device
-        self._name = name
-        self._handle = handle
-        self._signatures = signatures
+    device: Emulator
+    name: str
+    handle: int
+    signatures: Mapping[str, Signature]
 
     def kernel(self, name: str) -> Kernel:
         """Returns the kernel with a given name. Raises ToolchainError if the module has no kernel of this
         name with C linkage."""
-        pointer = self._device.runtime.emu_kernel(self._handle, name.encode())
+        pointer = self.device.runtime.emu_kernel(self.handle, name.encode())
         if not pointer:
-            raise ToolchainError(f"{self._name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
-        return Kernel(self._device, name, pointer, self._signatures[name])
+            raise ToolchainError(f"{self.name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
+        return Kernel(self.device, name, pointer, self.signatures[name])
 
 
+@dataclass
 class Kernel:
     """A CUDA kernel: one ``__global__`` function of a module."""
 
-    def __init__(self, device: Emulator, name: str, pointer: int, signature: Signature) -> None:
-        self.device = device
-        self.name = name
-        self.pointer = pointer
-        self.signature = signature
+    device: Emulator
+    name: str
+    pointer: int
+    signature: Signature
 
     def parameter_sizes(self) -> list[int]:
         """Returns the size of each parameter in bytes."""

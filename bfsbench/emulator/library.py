@@ -21,7 +21,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -92,33 +92,27 @@ def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
     joins = {labels[target] for target in jumps.values()}
     back = {i: labels[target] for i, target in jumps.items() if labels[target] < i}
     asks = [i for i in body if _calls(lines[i]) == PART or (returns and _RETURN.match(lines[i]))]
-    needed = [_last_before(lines, i, body.start, joins) for i in (*back, *asks)]
-    needed += [_first_behind(lines, target, body.stop) for target in back.values()]
+
+    def begins_path(i: int) -> object:
+        return i in joins or _LEAVES.match(lines[i])
+
+    def ends_path(i: int) -> object:
+        return _JUMP.match(lines[i]) or _RETURN.match(lines[i])
+
+    needed = [_nearest(lines, range(i - 1, body.start, -1), begins_path) for i in (*back, *asks)]
+    needed += [_nearest(lines, range(target, body.stop), ends_path) for target in back.values()]
     return set() if None in needed else set(blocks[1:]).difference(needed)
 
 
-def _tells(line: str) -> bool:
-    return _calls(line) in (BLOCK, ACCESS)
+def _nearest(lines: Sequence[str], order: range, is_end: Callable[[int], object]) -> int | None:
+    """Returns the number of the first line in ``order`` with a call that reports the position of a lane.
 
-
-def _last_before(lines: Sequence[str], end: int, begin: int, joins: set[int]) -> int | None:
-    """Returns the number of the last line before ``end`` with a call that reports the position of a lane.
-    Returns None if this line depends on the path to ``end``."""
-    for i in range(end - 1, begin, -1):
-        if _tells(lines[i]):
+    Returns None if ``is_end`` holds for an earlier line. The nearest call then depends on the path.
+    """
+    for i in order:
+        if _calls(lines[i]) in (BLOCK, ACCESS):
             return i
-        if i in joins or _LEAVES.match(lines[i]):
-            return None
-    return None
-
-
-def _first_behind(lines: Sequence[str], begin: int, end: int) -> int | None:
-    """Returns the number of the first line from ``begin`` on with a call that reports the position of a lane.
-    Returns None if this line depends on the path."""
-    for i in range(begin, end):
-        if _tells(lines[i]):
-            return i
-        if _JUMP.match(lines[i]) or _RETURN.match(lines[i]):
+        if is_end(i):
             return None
     return None
 

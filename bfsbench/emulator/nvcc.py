@@ -30,17 +30,7 @@ from bfsbench.support.machine import usable_cores
 from bfsbench.support.paths import cache_dir
 from bfsbench.support.toolchain import compiler
 
-_FOLDERS = (
-    "thrust",
-    "thrust/iterator",
-    "thrust/random",
-    "thrust/mr",
-    "cuda/std",
-    "cuda",
-    "cub",
-    "cub/block",
-    "cub/warp",
-)
+_FOLDERS = "thrust thrust/iterator thrust/random thrust/mr cuda/std cuda cub cub/block cub/warp"
 _HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
 _OWN = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
@@ -61,7 +51,7 @@ def cccl_options() -> tuple[str, ...]:
     digest = hashlib.sha256(f"{headers}\n{Path(__file__).read_text()}".encode()).hexdigest()[:20]
     wrappers = cache_dir() / "native" / f"cccl-{digest}"
     if not (wrappers / "made").exists():
-        for folder in _FOLDERS:
+        for folder in _FOLDERS.split():
             _wrap(headers / folder, wrappers / folder)
         (wrappers / "made").touch()
     return ("-isystem", str(wrappers), "-isystem", str(headers), *_OPTIONS)

@@ -16,20 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bfsbench.emulator.watch import (
-    Count,
-    Finding,
-    Line,
-    NativeActor,
-    NativeCount,
-    NativeFinding,
-    NativePhaseCount,
-    PhaseCount,
-    count,
-    finding,
-    line_at,
-    phase_count,
-)
+from bfsbench.emulator import watch
+from bfsbench.emulator.watch import Count, Finding, Line, PhaseCount
 from bfsbench.support.errors import KernelError
 
 
@@ -92,7 +80,7 @@ def read_report(path: Path) -> ProgramReport:
     program = Path(executable)
 
     def line(site: int | None) -> Line | None:
-        return line_at(program, site - 1) if site else None
+        return watch.line_at(program, site - 1) if site else None
 
     report = ProgramReport(int(status))
     kernels: dict[int, str] = {}
@@ -102,13 +90,13 @@ def read_report(path: Path) -> ProgramReport:
         elif kind == "host":
             report.host.append(_host_finding(values, line))
         elif kind == "finding":
-            report.findings.append(finding(_native_finding(values), line))
+            report.findings.append(watch.finding(_native_finding(values), line))
         elif kind == "launch":
-            launch = phase_count(NativePhaseCount(values[0].encode(), *map(int, values[1:])), 1)
+            launch = watch.phase_count(watch.NativePhaseCount(values[0].encode(), *map(int, values[1:])), 1)
             report.launches.append(launch)
             kernels[launch.launch] = launch.kernel
         else:
-            report.counts.append(count(NativeCount(*map(int, values)), 1, kernels, line))
+            report.counts.append(watch.count(watch.NativeCount(*map(int, values)), 1, kernels, line))
     return report
 
 
@@ -118,12 +106,12 @@ def _host_finding(values: list[str], line: Callable[[int | None], Line | None]) 
     return HostFinding(fault, what, place, int(times))
 
 
-def _native_finding(values: list[str]) -> NativeFinding:
+def _native_finding(values: list[str]) -> watch.NativeFinding:
     fault, space = int(values[0]), int(values[1])
-    actors = [NativeActor(*map(int, values[first : first + 5])) for first in (2, 7)]
+    actors = [watch.NativeActor(*map(int, values[first : first + 5])) for first in (2, 7)]
     numbers = map(int, values[12:16])
     kernel, array, file = (text.encode() for text in values[16:19])
-    return NativeFinding(fault, space, *actors, array, *numbers, kernel, file or None, int(values[19]))
+    return watch.NativeFinding(fault, space, *actors, array, *numbers, kernel, file or None, int(values[19]))
 
 
 def lines(report: ProgramReport) -> Iterator[str]:

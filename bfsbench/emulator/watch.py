@@ -27,16 +27,13 @@ class Line(NamedTuple):
     def comment(self, mark: str) -> Line | None:
         """Returns the line of the comment that contains the words ``mark``: this line, or the line above if
         that is only a comment. Returns None if neither has the words."""
-        lines = _lines_of(self.file)
-        if not 0 < self.number <= len(lines):
-            return None
-        if mark in lines[self.number - 1].partition("//")[2]:
+        if mark in self.text().partition("//")[2]:
             return self
-        above = lines[self.number - 2].strip() if self.number > 1 else ""
-        return Line(self.file, self.number - 1) if above.startswith("//") and mark in above else None
+        above = Line(self.file, self.number - 1)
+        return above if above.text().startswith("//") and mark in above.text() else None
 
     def text(self) -> str:
-        """Returns the text of the line, or an empty string if the file cannot be read."""
+        """Returns the text of the line, or an empty string if the file or the line does not exist."""
         lines = _lines_of(self.file)
         return lines[self.number - 1].strip() if 0 < self.number <= len(lines) else ""
 
@@ -294,21 +291,20 @@ def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Findin
     )
 
 
-def access(native: NativeRecord, first_launch: int, elements: dict[int, int], line: Line | None) -> Access:
-    """Convert a traced access of the C++ runtime. Returns it with the given source line. ``elements`` has the
-    element size of each buffer by its address."""
-    element = elements.get(native.begin, 1)
+def access(native: NativeRecord, first: int, elements: Mapping[int, int], line: Line | None) -> Access:
+    """Convert a traced access of the C++ runtime. Returns it with the given source line.
+
+    ``first`` is the number of the first launch, which becomes 0. ``elements`` has the element size of each
+    buffer by its address.
+    """
     return Access(
-        native.launch - first_launch,
-        native.kernel.decode(),
-        native.block,
-        native.thread,
-        ACTS[native.act],
-        native.begin if native.begin in elements else None,
-        native.offset // element,
-        native.before,
-        native.after,
-        line,
+        launch=native.launch - first,
+        kernel=native.kernel.decode(),
+        act=ACTS[native.act],
+        buffer=native.begin if native.begin in elements else None,
+        index=native.offset // elements.get(native.begin, 1),
+        line=line,
+        **{name: getattr(native, name) for name in ("block", "thread", "before", "after")},
     )
 
 

@@ -87,17 +87,14 @@ class Preprocessed(SourceText):
                 self._hidden.append(text)
         return "".join(parts)
 
-    def place(self, position: int) -> tuple[str, int]:
-        """Returns the file and the line from which the text at a position comes."""
+    def error(self, position: int, message: str) -> ToolchainError:
+        """Returns an error that names the file and the line from which the code at a position comes."""
         index = bisect_right(self._starts, position) - 1
         if index < 0:
-            return str(self.path), super().line(position)
+            return super().error(position, message)
         start, number, file = self._markers[index]
-        return file, number + self.code.count("\n", start, position) - 1
-
-    def error(self, position: int, message: str) -> ToolchainError:
-        file, number = self.place(position)
-        return ToolchainError(f"{file}:{number}: error: {message}")
+        line = number + self.code.count("\n", start, position) - 1
+        return ToolchainError(f"{file}:{line}: error: {message}")
 
     def edited(self, edits: list[Edit]) -> str:
         return _HIDDEN.sub(lambda match: self._hidden[int(match.group(1))], super().edited(edits))

@@ -19,14 +19,14 @@
 
 namespace emu {
 
-// Python fills this struct, member by member.
+// The resources of the emulated GPU. Python passes them as an array of integers in this order (device.py).
 struct Limits {
-    unsigned max_threads_per_block;
-    unsigned multiprocessors;
-    unsigned threads_per_multiprocessor;
-    unsigned blocks_per_multiprocessor;
-    unsigned blocks_per_cluster;
-    unsigned pending_children;
+    uint64_t max_threads_per_block;
+    uint64_t multiprocessors;
+    uint64_t threads_per_multiprocessor;
+    uint64_t blocks_per_multiprocessor;
+    uint64_t blocks_per_cluster;
+    uint64_t pending_children;
     uint64_t max_grid;
     uint64_t shared_per_block;
     uint64_t shared_per_multiprocessor;
