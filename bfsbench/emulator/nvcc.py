@@ -127,7 +127,7 @@ _IGNORED = (
 _IGNORED_WITH_A_VALUE = (
     "arch gpu-architecture gencode generate-code code gpu-code maxrregcount Xptxas ptxas-options Xnvlink "
     "nvlink-options ccbin compiler-bindir rdc relocatable-device-code diag-suppress diag-error cudart t "
-    "threads Xcudafe default-stream fmad ftz prec-div prec-sqrt"
+    "threads Xcudafe default-stream fmad ftz prec-div prec-sqrt Werror"
 )
 """Options with a value, after a space or an equals sign, that are ignored."""
 _REFUSED = "ptx cubin fatbin cuda optix-ir"

@@ -77,6 +77,14 @@ def test_options_without_a_meaning_are_refused(words: list[str]) -> None:
         build(parse(words))
 
 
+@pytest.mark.parametrize(
+    "words", [["-Werror", "all-warnings"], ["-Werror=all-warnings"], ["-t", "0"], ["-arch=sm_90"]]
+)
+def test_values_of_ignored_options_are_no_files(words: list[str]) -> None:
+    request = parse([*words, "-c", "x.cu"])
+    assert (request.inputs, request.compiling) == ([Path("x.cu")], [])
+
+
 FOUND = {
     1: {("race", "race")},
     2: {("out of bounds", "outside"), ("out of bounds", "outside again")},
