@@ -30,7 +30,7 @@ from bfsbench.bench.plan import (
 from bfsbench.bench.session import Session
 from bfsbench.bench.sweep import SweepProgress, SweepRequest, sweep as carry_out
 from bfsbench.bench.tune_kernel import Reference, Value, tune_kernel
-from bfsbench.cluster.runners import runner_maker
+from bfsbench.cluster.address import runner_maker
 from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec, generate as generate_edges

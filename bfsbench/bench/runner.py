@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from bfsbench.bench.measure import sample_columns
+from bfsbench.bench.measure import advise_times, enough, sample_columns
 from bfsbench.bench.options import SOURCE_RULES, Method
-from bfsbench.bench.sampling import advise_times, enough
 from bfsbench.graphs.graph import Graph
 from bfsbench.rows.point import Point
 from bfsbench.rows.results import axes_of

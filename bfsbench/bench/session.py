@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.backends.base import Buffer, Device
-from bfsbench.bench.measure import Timing, sample, time_runs, timing_columns
+from bfsbench.bench.measure import State, Timing, sample, time_runs, timing_columns
 from bfsbench.bench.options import ALTERNATING, INTERPOSED, REPEATED, Method
-from bfsbench.bench.sampling import State
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import (
@@ -29,7 +28,7 @@ from bfsbench.programs import (
 from bfsbench.programs.families.base import Paths, Problem
 from bfsbench.rows.columns import profile_rows
 from bfsbench.rows.point import Point
-from bfsbench.rows.row import base_row, failed_row
+from bfsbench.rows.provenance import base_row, failed_row
 from bfsbench.support.descendants import ON_GPU
 from bfsbench.support.errors import DeviceError, KernelError, LaunchError, UsageError, WrongResultError
 from bfsbench.variants import find, find_family
@@ -42,7 +41,7 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 class Machine:
-    """Implements :class:`bfsbench.bench.sampling.Monitor` for a device, or for the host if the device is
+    """Implements :class:`bfsbench.bench.measure.Monitor` for a device, or for the host if the device is
     None.
     """
 

@@ -20,8 +20,8 @@ from bfsbench.graphs.load import GraphName, Progress, load_parsed
 from bfsbench.rows.code import is_outdated
 from bfsbench.rows.columns import PROFILE_COLUMNS
 from bfsbench.rows.point import Point, row_name
+from bfsbench.rows.provenance import record_run
 from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter, axes_of
-from bfsbench.rows.runs import record_run
 from bfsbench.support.errors import OptionError, UsageError
 from bfsbench.support.toolchain import HELPERS, building
 

@@ -25,15 +25,14 @@ from subprocess import Popen
 from typing import TYPE_CHECKING
 
 from bfsbench.bench import messages
-from bfsbench.bench.child import how_it_ended
-from bfsbench.bench.interrupts import leave_interrupts_to_parent, undisturbed
+from bfsbench.bench.child import how_it_ended, leave_interrupts_to_parent, undisturbed
 from bfsbench.bench.messages import DamagedError, DeviceInfo, Failure, Pipe
 from bfsbench.bench.options import Method
 from bfsbench.bench.runner import Measured, together
 from bfsbench.graphs.graph import Graph
 from bfsbench.rows import provenance
 from bfsbench.rows.point import Point
-from bfsbench.rows.row import failed_row
+from bfsbench.rows.provenance import failed_row
 from bfsbench.support.descendants import adopt_orphans, kill_programs
 from bfsbench.support.errors import BfsbenchError, KernelError, WrongResultError
 from bfsbench.support.toolchain import prepare_compiler

@@ -109,7 +109,7 @@ def source_choice(
 def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
     """Return a request to :func:`bfsbench.bench.sweep.sweep`. Raises UsageError and ToolchainError."""
     from bfsbench.bench.sweep import SweepRequest
-    from bfsbench.cluster.runners import runner_maker
+    from bfsbench.cluster.address import runner_maker
 
     return SweepRequest(work, method, path, runner_maker(method, partial(click.echo, err=True)))
 

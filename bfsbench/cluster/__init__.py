@@ -4,8 +4,8 @@ Dask starts and supervises one worker process per GPU, and transfers tasks and r
 points. A worker runs it as a sweep on one GPU does: through :class:`bfsbench.bench.worker.Worker`, whose
 process uses the device. Only the process that began the sweep writes files.
 
-``address`` parses ``--cluster``. ``launch`` starts Dask's processes. ``jobs`` submits workers to a batch
-system. ``certificates`` makes and reads the certificates of a cluster. ``tasks`` has the functions that run
-on a worker. ``members`` keeps the list of workers. ``dispatch`` gives points to workers. ``runner`` makes a
-cluster the runner of a sweep.
+``address`` parses ``--cluster`` and chooses the runner of a sweep. ``launch`` starts Dask's processes, or
+submits workers to a batch system. ``certificates`` makes and reads the certificates of a cluster. ``tasks``
+has the functions that run on a worker. ``dispatch`` keeps the list of workers and gives points to them.
+``runner`` makes a cluster the runner of a sweep.
 """

@@ -1,13 +1,22 @@
 """Parse where the workers of a sweep are: ``local[:N]``, ``dask://HOST:PORT`` or jobs, as in
 ``slurm[:FILE]``."""
 
+from __future__ import annotations
+
 import ipaddress
 import re
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bfsbench.support.errors import UsageError
+
+if TYPE_CHECKING:
+    from bfsbench.bench.options import Method
+    from bfsbench.bench.runner import Runner
 
 QUEUES = ("slurm", "pbs", "sge", "lsf")
 """Batch systems that can start workers as jobs."""
@@ -78,3 +87,31 @@ def is_loopback(address: str) -> bool:
     except OSError:
         return False
     return all(ipaddress.ip_address(str(one).partition("%")[0]).is_loopback for one in found)
+
+
+def runner_maker(method: Method, tell: Callable[[str], None]) -> Callable[[str | None], Runner]:
+    """Return a function that makes the runner for a backend. A backend of None stands for host programs only.
+
+    ``method.cluster`` says where points run. None stands for one process on this machine. ``tell`` is called
+    with lines for the user. Raises UsageError and ToolchainError.
+    """
+    if method.cluster is None:
+        from bfsbench.bench.worker import Worker
+
+        return partial(Worker, schedule_seed=method.schedule_seed)
+    from bfsbench.cluster.certificates import Certificates
+    from bfsbench.cluster.launch import require_dask
+
+    place, certificates = parse(method.cluster), Certificates.named(method.tls)
+    require_dask()
+    from bfsbench.cluster.runner import Cluster
+    from bfsbench.cluster.tasks import Equipment
+
+    return lambda backend: Cluster(
+        place,
+        Equipment(backend, method.schedule_seed),
+        method.mixed_devices,
+        tell,
+        certificates,
+        method.insecure,
+    )

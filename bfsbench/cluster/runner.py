@@ -12,7 +12,7 @@ from bfsbench.bench.runner import Measured
 from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
 from bfsbench.cluster.address import Jobs, Place, Running
 from bfsbench.cluster.certificates import Certificates
-from bfsbench.cluster.dispatch import Dispatch
+from bfsbench.cluster.dispatch import Dispatch, Members, ask
 from bfsbench.cluster.launch import (
     LOOPBACK,
     Wait,
@@ -22,7 +22,6 @@ from bfsbench.cluster.launch import (
     starting,
     undisturbed,
 )
-from bfsbench.cluster.members import Members, ask
 from bfsbench.cluster.tasks import Equipment, release
 from bfsbench.graphs.graph import Graph
 from bfsbench.rows.point import Point

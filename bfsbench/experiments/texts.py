@@ -48,8 +48,8 @@ from bfsbench.reports.rows import (
 from bfsbench.reports.taken import facts_of, files_of, line_of, other_rows, outdated
 from bfsbench.rows.code import DIGITS, code_hash
 from bfsbench.rows.point import knob_values
+from bfsbench.rows.provenance import read_runs
 from bfsbench.rows.results import read_results
-from bfsbench.rows.runs import read_runs
 from bfsbench.support.errors import BfsbenchError, InputError, ToolchainError
 from bfsbench.variants import all_variants
 

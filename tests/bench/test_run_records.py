@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.rows.provenance import commit
-from bfsbench.rows.runs import describe_run, gpu_facts, read_runs, runs_file
+from bfsbench.rows.provenance import commit, describe_run, gpu_facts, read_runs, runs_file
 from tests.commands import bfsbench
 
 SWEEP = ("run", "--dataset", "path(n=9)", "--variant", "cpu_queue", "--repeats", "1", "--out", "rows.csv")

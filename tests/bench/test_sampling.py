@@ -10,9 +10,19 @@ from typing import Any
 
 import pytest
 
-from bfsbench.bench.measure import Energy, measure_energy
+from bfsbench.bench.measure import (
+    REST_S,
+    RETAKEN,
+    Energy,
+    Sample,
+    Samples,
+    State,
+    advise,
+    enough,
+    measure_energy,
+    noise,
+)
 from bfsbench.bench.options import LONGEST_TIMEOUT_S, Method, Turns
-from bfsbench.bench.sampling import REST_S, RETAKEN, Sample, Samples, State, advise, enough, noise
 from bfsbench.support.errors import UsageError
 
 COOL = State(1980)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bfsbench.cluster import jobs, launch
+from bfsbench.cluster import launch
 from bfsbench.cluster.address import QUEUES, Jobs
 from bfsbench.cluster.certificates import make
 from bfsbench.rows.results import read_rows
@@ -43,14 +43,14 @@ MARKS = {"slurm": "#SBATCH", "pbs": "#PBS", "sge": "#$", "lsf": "#BSUB"}
 def options(folder: Path, queue: str, text: str) -> dict[str, Any]:
     file = folder / "cluster.toml"
     file.write_text(text)
-    return jobs.options(Jobs(queue, file))
+    return launch.job_options(Jobs(queue, file))
 
 
 def script_of(queue: str, chosen: dict[str, Any]) -> list[str]:
     """The lines of a job's script."""
     import dask_jobqueue
 
-    make = getattr(dask_jobqueue, jobs._CLASSES[queue]).job_cls
+    make = getattr(dask_jobqueue, launch._CLASSES[queue]).job_cls
     given = {key: chosen[key] for key in chosen if key not in ("n_workers", "scheduler_options")}
     units = {"lsf_units": "mb"} if queue == "lsf" else {}
     lines: list[str] = make("tcp://head:8786", name="w", **given, **units).job_script().splitlines()
@@ -99,7 +99,7 @@ def test_settings_that_cannot_be_read(tmp_path: Path, text: str | None, says: st
     if text is not None:
         file.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError, match=says):
-        jobs.options(Jobs("slurm", file))
+        launch.job_options(Jobs("slurm", file))
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_settings_that_nobody_knows(queue: str, tmp_path: Path) -> None:
     file.write_text('quue = "gpu"')
     launch.require_dask()
     with pytest.raises(UsageError, match="quue"):
-        jobs.start(Jobs(queue, file), None, "")
+        launch.start_jobs(Jobs(queue, file), None)
 
 
 SUBMIT = """#!/bin/sh
@@ -200,4 +200,4 @@ def test_a_machine_without_the_batch_system_is_one_line(tmp_path: Path) -> None:
 def test_a_job_that_is_refused_is_one_line(queue: str) -> None:
     launch.require_dask()
     with pytest.raises(UsageError, match=rf"^jobqueue\.{queue}: no such queue: gpus$"):
-        jobs.start(Jobs(queue), None, "")
+        launch.start_jobs(Jobs(queue), None)

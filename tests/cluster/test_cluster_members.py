@@ -20,10 +20,10 @@ from bfsbench.backends.base import Limits
 from bfsbench.bench.options import Method
 from bfsbench.bench.runner import Measured
 from bfsbench.bench.worker import DeviceInfo
-from bfsbench.cluster import members, tasks
+from bfsbench.cluster import dispatch, tasks
 from bfsbench.cluster.address import Running, host_and_port
+from bfsbench.cluster.dispatch import ClusterError, objection
 from bfsbench.cluster.launch import require_dask
-from bfsbench.cluster.members import ClusterError, objection
 from bfsbench.cluster.runner import Cluster
 from bfsbench.cluster.tasks import Equipment, Findings, Introduction
 from bfsbench.rows.point import Point
@@ -165,7 +165,7 @@ def test_a_worker_with_another_graph_is_left_out(pair: Pair, monkeypatch: pytest
 
 def test_a_sweep_ends_when_no_worker_is_left(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BFSBENCH_DATASETS", catalogue(pair.folder / "third.toml", 11))
-    monkeypatch.setattr(members, "WITHOUT_WORKERS_S", 0.5)
+    monkeypatch.setattr(dispatch, "WITHOUT_WORKERS_S", 0.5)
     with (
         assembled(pair, []) as cluster,
         pytest.raises(ClusterError, match=r"no worker is left .* is not the one that the sweep began with"),

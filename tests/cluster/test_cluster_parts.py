@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from bfsbench.cluster import jobs, launch
+from bfsbench.cluster import launch
 from bfsbench.cluster.address import Jobs, Local, Place, Running, host_and_port, is_loopback, parse
 from bfsbench.cluster.dispatch import Shares, _spread
 from bfsbench.rows.point import Point
@@ -215,7 +215,7 @@ def test_what_is_to_be_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     named = [text.partition(">")[0] for text in extras["optional-dependencies"]["cluster"]]
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    for needs in (launch.require_dask, lambda: jobs.start(Jobs("slurm"), None, launch.INSTALL)):
+    for needs in (launch.require_dask, lambda: launch.start_jobs(Jobs("slurm"), None)):
         with pytest.raises(ToolchainError) as caught:
             needs()
         assert str(caught.value).endswith(f"pip install {' '.join(named)}")

@@ -15,7 +15,7 @@ import pytest
 from click.testing import Result
 from distributed.comm import connect
 
-from bfsbench.cluster import jobs, launch
+from bfsbench.cluster import launch
 from bfsbench.cluster.address import QUEUES
 from bfsbench.cluster.certificates import Certificates, make
 from bfsbench.rows.results import read_rows
@@ -192,7 +192,7 @@ def test_jobs_without_certificates_are_refused_before_a_port_is_opened(
         raise InputError("jobs were started")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(jobs, "start", started)
+    monkeypatch.setattr(launch, "start_jobs", started)
     no = invoke(*command, "--cluster", queue)
     what = f"the scheduler for {queue} has no TLS: whoever reaches it or its workers can run code as you"
     assert no.exit_code == 2 and no.stderr.startswith(f"bfsbench: {what}")

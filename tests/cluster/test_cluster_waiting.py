@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bfsbench.cluster import launch as waiting, members
+from bfsbench.cluster import dispatch, launch as waiting
 from bfsbench.cluster.address import Jobs, Local, Running
 from bfsbench.cluster.launch import Wait, require_dask
 from bfsbench.cluster.runner import Cluster
@@ -85,8 +85,8 @@ def next_line(process: subprocess.Popen[str], beginning: str) -> str:
 
 def test_a_sweep_whose_workers_are_gone_says_that_it_waits(clock: list[float]) -> None:
     told: list[str] = []
-    crowd = members.Members(None, Equipment("cpu", 0), mixed_devices=False, tell=told.append)  # type: ignore[arg-type]
-    for _ in range(int(members.WITHOUT_WORKERS_S)):
+    crowd = dispatch.Members(None, Equipment("cpu", 0), mixed_devices=False, tell=told.append)  # type: ignore[arg-type]
+    for _ in range(int(dispatch.WITHOUT_WORKERS_S)):
         assert not crowd._without_workers()
         clock[0] += 1
     assert told[0] == "waiting for another worker, as none is left: 3 s so far, 30 s at most"

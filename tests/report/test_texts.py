@@ -12,8 +12,8 @@ from result_rows import failed_row, row, write
 
 from bfsbench.experiments.texts import number, span
 from bfsbench.rows.code import DIGITS, code_hash
+from bfsbench.rows.provenance import runs_file
 from bfsbench.rows.results import read_rows
-from bfsbench.rows.runs import runs_file
 from bfsbench.support.paths import PACKAGE
 from bfsbench.variants import find
 from tests.commands import bfsbench, invoke

@@ -36,10 +36,8 @@ from bfsbench.programs.families.bfs.parents import (
 )
 from bfsbench.programs.families.bfs.searches import UNREACHED, HostVariant, KernelVariant, SearchVariant
 from bfsbench.rows.point import Point
-from bfsbench.rows.provenance import host_columns
+from bfsbench.rows.provenance import base_row, failed_row, host_columns, record_run
 from bfsbench.rows.results import ResultWriter
-from bfsbench.rows.row import base_row, failed_row
-from bfsbench.rows.runs import record_run
 from bfsbench.support.errors import DeviceError, UsageError, WrongResultError
 from bfsbench.variants import find
 
