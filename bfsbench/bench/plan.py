@@ -360,6 +360,11 @@ def _once(points: Sequence[Point]) -> Batches:
     yield points
 
 
+def _chained(batches: Iterable[Batches]) -> Batches:
+    for one in batches:
+        yield from one
+
+
 @dataclass(frozen=True)
 class Several:
     """Several sweeps that are measured one after the other, into one result file."""
@@ -381,46 +386,21 @@ class Several:
     def ask(self, setting: Setting) -> Questions:
         """Return the points of all sweeps in ``works``. Each sweep is sent the rows of its own points."""
         questions = [work.ask(setting) for work in self.works]
-        return Questions(sum(one.total for one in questions), _one_after_the_other(questions))
+        return Questions(sum(one.total for one in questions), _chained(one.batches for one in questions))
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
         return list(dict.fromkeys(point for work in self.works for point in work.planned(graphs, backend)))
 
 
-@dataclass(frozen=True)
-class Until:
-    """A sweep that ends early: no batch of points begins after ``deadline``, in seconds on the monotonic
-    clock.
-    """
-
-    work: Work
-    deadline: float
-
-    @property
-    def graphs(self) -> Sequence[GraphName]:
-        return self.work.graphs
-
-    @property
-    def variants(self) -> Sequence[type[Variant]]:
-        return self.work.variants
-
-    def check(self, limits: Limits | None) -> None:
-        self.work.check(limits)
-
-    def ask(self, setting: Setting) -> Questions:
-        """Return the points of the sweep in small batches, so that the deadline is checked often."""
-        questions = self.work.ask(setting)
-        return Questions(questions.total, _until(questions.batches, self.deadline))
-
-    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return the points that the sweep would measure without the deadline."""
-        return self.work.planned(graphs, backend)
-
-
 _POINTS_BETWEEN_LOOKS = 8
+"""The most points in a batch of ``until``, which looks at the clock before each batch."""
 
 
-def _until(batches: Batches, deadline: float) -> Batches:
+def until(batches: Batches, deadline: float) -> Batches:
+    """Yield the points of ``batches`` in small batches, and no points after ``deadline``.
+
+    The deadline is in seconds on the monotonic clock.
+    """
     batch = next(batches, None)
     while batch is not None:
         rows: list[Row] = []
@@ -432,8 +412,3 @@ def _until(batches: Batches, deadline: float) -> Batches:
             batch = batches.send(rows)
         except StopIteration:
             return
-
-
-def _one_after_the_other(questions: Sequence[Questions]) -> Batches:
-    for one in questions:
-        yield from one.batches

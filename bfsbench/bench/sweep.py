@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from bfsbench.bench.options import Method
-from bfsbench.bench.plan import Questions, Setting, Work
+from bfsbench.bench.plan import Questions, Setting, Work, until
 from bfsbench.bench.runner import Measured, Runner, run_in_turns, source_rule
 from bfsbench.bench.worker import DeviceInfo, Worker
 from bfsbench.graphs.graph import Graph
@@ -127,7 +127,7 @@ class Output:
             self._profiles.read_again()
             self._profiles.keep_only(lambda row: taken.get(_named_today(row)) in (None, row["taken_at"]))
         self._results.read_again()
-        self._results.keep_only(lambda row: _is_current(row, latest.get(_identity(row))))
+        self._results.keep_only(lambda row: row["code"] == latest.get(_identity(row), row)["code"])
         return read
 
     def check_continuity(self, graphs: Mapping[str, Graph], origins: Sequence[Mapping[str, str]]) -> None:
@@ -162,11 +162,6 @@ def _identity(row: Mapping[str, str]) -> Identity:
     return (*_named_today(row), row["graph_checksum"])
 
 
-def _is_current(row: Mapping[str, str], latest: Mapping[str, str] | None) -> bool:
-    """Return whether ``row`` is still valid. It is not if the point's ``latest`` row measured other code."""
-    return latest is None or row["code"] == latest["code"]
-
-
 def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:
     """Return a row's axes, with its graph named as in new rows."""
     graph, *others = axes_of(row)
@@ -192,6 +187,8 @@ class SweepRequest:
     new_runner: Callable[[str | None], Runner] = Worker
     """A function that returns a runner for a backend, not started yet. A backend of None stands for host
     programs only."""
+    deadline: float | None = None
+    """No batch of points begins after this time, in seconds on the monotonic clock."""
 
     def __post_init__(self) -> None:
         if self.method.resume and self.path is None:
@@ -249,7 +246,7 @@ def sweep(request: SweepRequest, progress: SweepProgress | None = None) -> Sweep
         setting = Setting(graphs, _backend(runner), runner.device.limits if runner.device else None)
         questions = request.work.ask(setting)
         output.check_continuity(graphs, runner.origins())
-        return _carry_out(questions, graphs, runner, output, request.method, shown)
+        return _carry_out(questions, graphs, runner, output, request, shown)
 
 
 def _helpers(work: Work) -> list[str]:
@@ -318,13 +315,16 @@ def _carry_out(
     graphs: Mapping[str, Graph],
     runner: Runner,
     output: Output,
-    method: Method,
+    request: SweepRequest,
     progress: SweepProgress,
 ) -> SweepOutcome:
     outcome = SweepOutcome([], Counter())
+    method, batches = request.method, questions.batches
     run = partial(run_in_turns, runner) if method.turns.taken else runner.run
     progress.begin(runner.device, questions.total)
-    batch = next(questions.batches, None)
+    if request.deadline is not None:
+        batches = until(batches, request.deadline)
+    batch = next(batches, None)
     while batch is not None:
         rows = [output.row(point, graphs[point.graph]) for point in batch]
         progress.batch(len(batch), [row for row in rows if row is not None])
@@ -337,8 +337,8 @@ def _carry_out(
         answers = [row for row in rows if row is not None]
         outcome.rows.extend(answers)
         try:
-            batch = questions.batches.send(answers)
+            batch = batches.send(answers)
         except StopIteration:
-            batch = None
+            break
     outcome.rows[:] = output.finish(outcome.rows)
     return outcome

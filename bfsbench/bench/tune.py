@@ -14,10 +14,10 @@ import statistics
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bfsbench.backends.base import Limits
 from bfsbench.bench.plan import Axes, Batches, Questions, Row, Setting, SourceChoice, blocks_of, check_axes
@@ -52,7 +52,7 @@ Configuration = tuple[int, ...]
 """A configuration: an index into the values of each axis of a Space."""
 Took = dict[Configuration, float | None]
 """The search time of each configuration in ms, in the order asked; None for a configuration that failed."""
-Strategy = Generator[Configuration, float | None, None]
+Strategy = Generator[Configuration, float | None, Any]
 """A generator that yields configurations. It is sent the search time of each in ms, or None if it failed."""
 
 
@@ -102,18 +102,15 @@ class Space:
         Raises UsageError for a knob value out of range.
         """
         (variant,) = axes.variants
-        blocks = Axis.of("block", blocks_of(variant, axes), variant.usual_block)
-        launch = [Axis.of("grid", axes.grids, None), blocks]
-        knobs = []
+        found = []
+        if variant.launched and not variant.own_block(variant.knob_values({})):
+            found.append(Axis.of("grid", axes.grids, None))
+            found.append(Axis.of("block", blocks_of(variant, axes), variant.usual_block))
         for knob in variant.knobs:
             first = preset.get(knob.name, knob.default)
             values = axes.knobs.get(knob.name) or _values_to_try(knob, first)
-            knobs.append(Axis.of(knob.name, map(knob.check, values), first))
-        if not variant.launched:
-            return cls(graph, variant.name, "host" if variant.host else backend, tuple(knobs))
-        if variant.own_block(variant.knob_values({})):
-            return cls(graph, variant.name, backend, tuple(knobs))
-        return cls(graph, variant.name, backend, (*launch, *knobs))
+            found.append(Axis.of(knob.name, map(knob.check, values), first))
+        return cls(graph, variant.name, "host" if variant.host else backend, tuple(found))
 
     @property
     def size(self) -> int:
@@ -140,7 +137,7 @@ class Space:
             block = find(self.variant).own_block(dict(knobs)) or block
         return Point(self.graph, source, self.variant, self.backend, grid, block, knobs)
 
-    def nearest(self, start: Configuration, known: set[Configuration]) -> Configuration:
+    def nearest(self, start: Configuration, known: Container[Configuration]) -> Configuration:
         """Return the configuration outside ``known`` that is the fewest steps from ``start``.
 
         A step changes one axis to its next or previous value. At least one configuration must be outside
@@ -199,23 +196,29 @@ def require_optuna() -> None:
         raise ToolchainError("tuning needs optuna: pip install optuna (or choose --method exhaustive)")
 
 
-def one_axis_at_a_time(space: Space) -> Strategy:
-    """Try every value of one axis after another, starting from the space's first configuration.
+def one_axis_at_a_time(
+    space: Space, start: Configuration | None = None, known: Took | None = None
+) -> Generator[Configuration, float | None, Took]:
+    """Try every value of one axis after another, while all other axes have the best values found so far.
 
-    All other axes have the best values found so far. The strategy ends when a round over all axes changes
-    nothing.
+    The strategy begins with the configuration ``start``, by default with the space's first configuration. It
+    ends when a round over all axes changes nothing. The times in ``known`` are used instead of asking for
+    them again. Returns the times of all configurations that it tried.
     """
-    chosen, before = space.first, None
+    chosen, before = start or space.first, None
     took = {chosen: (yield chosen)}
     while chosen != before:
         before = chosen
         for position, axis in enumerate(space.axes):
             for index in range(len(axis.values)):
                 configuration = (*chosen[:position], index, *chosen[position + 1 :])
-                if configuration not in took:
+                if known and configuration in known:
+                    took[configuration] = known[configuration]
+                elif configuration not in took:
                     took[configuration] = yield configuration
             fastest = best(took)
             chosen = fastest[0] if fastest else chosen
+    return took
 
 
 def restarted(space: Space, seed: int) -> Strategy:
@@ -227,17 +230,11 @@ def restarted(space: Space, seed: int) -> Strategy:
     draw = Random(seed)
     start = space.first
     while True:
-        axes = tuple(replace(axis, first=index) for axis, index in zip(space.axes, start, strict=True))
-        climb = one_axis_at_a_time(replace(space, axes=axes))
-        configuration: Configuration | None = next(climb)
-        while configuration is not None:
-            if configuration not in took:
-                took[configuration] = yield configuration
-            configuration = _next(climb, took[configuration])
+        took |= yield from one_axis_at_a_time(space, start, took)
         if len(took) == space.size:
             return
         drawn = tuple(draw.randrange(len(axis.values)) for axis in space.axes)
-        start = space.nearest(drawn, set(took))
+        start = space.nearest(drawn, took)
 
 
 def by_optuna(space: Space, seed: int) -> Strategy:
@@ -256,44 +253,24 @@ def by_optuna(space: Space, seed: int) -> Strategy:
         sampler = optuna.samplers.TPESampler(seed=seed % 2**32, multivariate=True)  # larger seeds are refused
     study = optuna.create_study(sampler=sampler)
     distributions = {axis.name: _distribution(axis) for axis in space.axes}
-    known: set[Configuration] = set()
 
     def learn(configuration: Configuration, milliseconds: float | None) -> None:
-        known.add(configuration)
         state = TrialState.PRUNED if milliseconds is None else TrialState.COMPLETE
-        parameters = _parameters(space, configuration)
+        parameters = dict(zip(distributions, configuration, strict=True))
         study.add_trial(
             create_trial(state=state, params=parameters, distributions=distributions, value=milliseconds)
         )
 
-    by_axes = one_axis_at_a_time(space)
-    configuration: Configuration | None = next(by_axes)
-    while configuration is not None:
-        milliseconds = yield configuration
+    took = yield from one_axis_at_a_time(space)
+    for configuration, milliseconds in took.items():
         learn(configuration, milliseconds)
-        configuration = _next(by_axes, milliseconds)
-    while len(known) < space.size:
+    while len(took) < space.size:
         trial = study.ask(distributions)
         study.tell(trial, state=TrialState.FAIL)  # ``learn`` adds the measured trial below
         asked = tuple(int(trial.params[axis.name]) for axis in space.axes)
-        configuration = space.nearest(asked, known)
-        milliseconds = yield configuration
-        learn(configuration, milliseconds)
-
-
-def _next(strategy: Strategy, milliseconds: float | None) -> Configuration | None:
-    """Send the time of the last configuration to a strategy.
-
-    Returns its next configuration, or None at its end.
-    """
-    try:
-        return strategy.send(milliseconds)
-    except StopIteration:
-        return None
-
-
-def _parameters(space: Space, configuration: Configuration) -> dict[str, int]:
-    return {axis.name: index for axis, index in zip(space.axes, configuration, strict=True)}
+        configuration = space.nearest(asked, took)
+        took[configuration] = yield configuration
+        learn(configuration, took[configuration])
 
 
 def _distribution(axis: Axis) -> BaseDistribution:
@@ -303,47 +280,35 @@ def _distribution(axis: Axis) -> BaseDistribution:
     return IntDistribution(0, last) if axis.ordered else CategoricalDistribution(range(last + 1))
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The limits of a tuning.
-
-    A configuration is begun only if all its points are within ``points`` and the clock ``now`` is before
-    ``deadline``. A limit of None does not apply.
-    """
-
-    points: int | None = None
-    deadline: float | None = None
-    now: Callable[[], float] = time.monotonic
-
-    def allows(self, points: int) -> bool:
-        """Return whether a tuning may have used ``points`` points in total, and the deadline has not
-        passed.
-        """
-        in_time = self.deadline is None or self.now() < self.deadline
-        return in_time and (self.points is None or points <= self.points)
-
-
 def tune(
-    strategy: Strategy, space: Space, sources: Sequence[int | None], budget: Budget
+    strategy: Strategy,
+    space: Space,
+    sources: Sequence[int | None],
+    points: float = math.inf,
+    deadline: float = math.inf,
 ) -> Generator[Sequence[Point], Sequence[Row], Took]:
-    """Yield the points to measure within a budget, one at a time, and receive their rows.
+    """Yield the points to measure, one at a time, and receive their rows.
 
-    Returns the times found. The time of a configuration is the median over its sources in ms. A configuration
-    is given up when one of its sources fails.
+    A configuration is begun only if all its points are among the first ``points`` points, and the monotonic
+    clock is before ``deadline``. Returns the times found. The time of a configuration is the median over its
+    sources in ms. A configuration is given up when one of its sources fails.
     """
     took: Took = {}
-    points = 0
+    used = 0
     configuration = next(strategy, None)
-    while configuration is not None and budget.allows(points + len(sources)):
+    while configuration is not None and used + len(sources) <= points and time.monotonic() < deadline:
         times = []
         for source in sources:
             (row,) = yield [space.point(configuration, source)]
-            points += 1
+            used += 1
             if row["status"] != "ok":
                 break
             times.append(float(row["search_ms"]))
         took[configuration] = statistics.median(times) if len(times) == len(sources) else None
-        configuration = _next(strategy, took[configuration])
+        try:
+            configuration = strategy.send(took[configuration])
+        except StopIteration:
+            break
     return took
 
 
@@ -430,16 +395,17 @@ class Tuning:
         return [*itertools.islice(points, self.points), *confirmed]
 
     def _batches(self) -> Batches:
-        strategy = {
-            "optuna": lambda: by_optuna(self.space, self.seed),
-            "axes": lambda: one_axis_at_a_time(self.space),
-            "restarts": lambda: restarted(self.space, self.seed),
-            "exhaustive": lambda: exhaustive(self.space),
-        }[self.method]()
-        deadline = None if self.minutes is None else time.monotonic() + 60 * self.minutes
+        strategies: dict[str, Strategy] = {
+            "optuna": by_optuna(self.space, self.seed),
+            "axes": one_axis_at_a_time(self.space),
+            "restarts": restarted(self.space, self.seed),
+            "exhaustive": exhaustive(self.space),
+        }
+        deadline = time.monotonic() + 60 * (math.inf if self.minutes is None else self.minutes)
+        points = math.inf if self.points is None else self.points
         compared = self.chosen[: self.compared_from]
         others = self.chosen[len(compared) :]
-        self.took = yield from tune(strategy, self.space, compared, Budget(self.points, deadline))
+        self.took = yield from tune(strategies[self.method], self.space, compared, points, deadline)
         fastest = best(self.took)
         if fastest is not None and others:
             yield [self.space.point(fastest[0], source) for source in others]

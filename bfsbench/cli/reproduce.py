@@ -255,7 +255,6 @@ def _measure(
 
     Returns whether all measured points have a time.
     """
-    from bfsbench.bench.plan import Until
     from bfsbench.experiments.sweeps import works_of
 
     click.echo(f"{experiment.name}: {experiment.title}", err=True)
@@ -263,8 +262,7 @@ def _measure(
     method = replace(measuring, profile=experiment.profile)
     complete = True
     for work in works_of(experiment, choices):
-        part = work if deadline is None else Until(work, deadline)
-        complete &= carry_out_points(request(method, part, path))
+        complete &= carry_out_points(replace(request(method, work, path), deadline=deadline))
         method = replace(method, resume=True)
         if deadline is not None and time.monotonic() >= deadline:
             click.echo("the time is over: --resume continues", err=True)

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import itertools
+import math
 import re
 import shlex
 import subprocess
@@ -14,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from bfsbench.backends.base import Limits
-from bfsbench.bench.plan import Axes, Batches, Setting, SourceChoice, _until, check_axes, plan
+from bfsbench.bench.plan import Axes, Batches, Setting, SourceChoice, check_axes, plan, until
 from bfsbench.bench.tune import (
-    Budget,
     Space,
     Strategy,
     Took,
@@ -74,13 +74,14 @@ class Bench:
         self,
         space: Space,
         strategy: Strategy,
-        budget: Budget,
+        points: float = math.inf,
         sources: tuple[int, ...] = (0,),
         held: tuple[Row, ...] = (),
+        deadline: float = math.inf,
     ) -> Took:
         """Run a tuning with the rows ``held``, and make the missing ones."""
         rows = {axes_of(row): row for row in held}
-        asking, answer = tune(strategy, space, sources, budget), None
+        asking, answer = tune(strategy, space, sources, points, deadline), None
         while True:
             try:
                 (point,) = asking.send(answer)
@@ -89,16 +90,16 @@ class Bench:
             answer = [rows.get(tuple(point.axes().values())) or self.make_row(point)]
 
 
-def tuned(space: Space, strategy: Strategy, points: int | None = None) -> list[Row]:
+def tuned(space: Space, strategy: Strategy, points: float = math.inf) -> list[Row]:
     bench = Bench()
-    bench.tune(space, strategy, Budget(points))
+    bench.tune(space, strategy, points)
     return bench.rows
 
 
 def test_the_best_of_a_known_space_is_found_in_a_part_of_its_points() -> None:
     space, bench = virtual_warp(tuple(2**n for n in range(12)), (32, 64, 128, 256, 512)), Bench()
     assert space.size == 360
-    found = best(bench.tune(space, by_optuna(space, 0), Budget(points=36)))
+    found = best(bench.tune(space, by_optuna(space, 0), 36))
     assert found is not None
     configuration, milliseconds = found
     assert milliseconds == 1
@@ -108,7 +109,7 @@ def test_the_best_of_a_known_space_is_found_in_a_part_of_its_points() -> None:
 def test_axes_that_do_not_depend_on_each_other_take_a_round() -> None:
     space = virtual_warp(tuple(2**n for n in range(12)), (32, 64, 128, 256, 512))
     bench = Bench()
-    took = bench.tune(space, one_axis_at_a_time(space), Budget())
+    took = bench.tune(space, one_axis_at_a_time(space))
     (_, milliseconds) = best(took) or ((), None)
     sides = [len(axis.values) - 1 for axis in space.axes]
     assert milliseconds == 1 and sum(sides) < len(took) <= 2 * sum(sides) + 1
@@ -146,7 +147,7 @@ def test_no_point_begins_after_the_deadline() -> None:
         yield points
 
     for deadline in (time.monotonic() + 1e3, time.monotonic()):
-        limited = _until(batches(), deadline)
+        limited = until(batches(), deadline)
         batch = next(limited, None)
         while batch is not None:
             asked += batch
@@ -179,7 +180,7 @@ def test_resuming_goes_on_as_if_it_had_not_stopped(stop: int) -> None:
     whole = tuned(space, by_optuna(space, 3), points=30)
     bench = Bench()
     held = tuple(tuned(space, by_optuna(space, 3), points=stop))
-    bench.tune(space, by_optuna(space, 3), Budget(points=30), held=held)
+    bench.tune(space, by_optuna(space, 3), 30, held=held)
     assert [*held, *bench.rows] == whole
 
 
@@ -197,7 +198,7 @@ def test_every_configuration_is_measured_once_when_nothing_stops_it(
 
 def test_failures_are_told_and_survived() -> None:
     space, bench = virtual_warp(), Bench(lambda point: None if point.block == 64 else bowl(point))
-    took = bench.tune(space, by_optuna(space, 0), Budget(points=36))
+    took = bench.tune(space, by_optuna(space, 0), 36)
     assert list(took.values()).count(None) == 18
     found = best(took)
     assert found is not None and space.values(found[0])["block"] == 32
@@ -207,23 +208,23 @@ def test_failures_are_told_and_survived() -> None:
 def test_a_configuration_is_as_fast_as_its_median_source_and_fails_with_any() -> None:
     times: Mapping[int, float | None] = {0: 5.0, 1: 1.0, 2: 2.0, 3: None}
     space, bench = virtual_warp(), Bench(lambda point: times[point.source])
-    one = Budget(points=3)
-    assert bench.tune(space, exhaustive(space), one, (0, 1, 2)) == {(0, 0, 0): 2}
+    assert bench.tune(space, exhaustive(space), 3, (0, 1, 2)) == {(0, 0, 0): 2}
     bench.rows.clear()
-    assert bench.tune(space, exhaustive(space), one, (3, 0, 1)) == {(0, 0, 0): None}
+    assert bench.tune(space, exhaustive(space), 3, (3, 0, 1)) == {(0, 0, 0): None}
     assert len(bench.rows) == 1, "the sources behind a failed one are not searched"
 
 
 def test_points_are_counted_over_all_sources_and_never_exceeded() -> None:
     space, bench = virtual_warp(), Bench()
-    took = bench.tune(space, by_optuna(space, 0), Budget(points=11), (0, 1, 2))
+    took = bench.tune(space, by_optuna(space, 0), 11, (0, 1, 2))
     assert len(took) == 3 and len(bench.rows) == 9
 
 
-def test_no_configuration_is_begun_after_the_deadline() -> None:
+def test_no_configuration_is_begun_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     space, bench = virtual_warp(), Bench()
-    bench.tune(space, exhaustive(space), Budget(deadline=5, now=lambda: float(next(clock))))
+    bench.tune(space, exhaustive(space), deadline=5)
     assert len(bench.rows) == 5
 
 
