@@ -13,8 +13,8 @@ import pytest
 
 from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.backends.base import Struct
-from bfsbench.bench import session
-from bfsbench.bench.session import Machine
+from bfsbench.bench import measure
+from bfsbench.bench.measure import Machine
 from bfsbench.support.errors import (
     DeviceOutOfMemoryError,
     KernelError,
@@ -210,7 +210,7 @@ def test_code_that_the_driver_is_too_old_for_is_refused(monkeypatch: pytest.Monk
 def test_a_flush_resets_lines_that_persist_in_the_cache(
     device: Any, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "FLUSHED", 0)
-    monkeypatch.setattr(session, "FLUSHED_BYTES", 1024)
+    monkeypatch.setattr(measure, "FLUSHED", 0)
+    monkeypatch.setattr(measure, "FLUSHED_BYTES", 1024)
     Machine(device).flush()
     assert kept.calls == ["reset persisting L2"]

@@ -13,12 +13,17 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Protocol
+from functools import cache, cached_property
+from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
+from bfsbench.backends.base import Buffer, Device
 from bfsbench.bench.options import Method
 from bfsbench.programs import Clock, HostClock, Variant
 from bfsbench.programs.families.base import Run
+from bfsbench.support.descendants import ON_GPU
 
 ENERGY_S = 1.0
 """Runs follow each other for at least this many seconds when their energy is measured."""
@@ -93,22 +98,57 @@ class State:
     """Why the device lowered its clocks; empty if it did not."""
 
 
-class Monitor(Protocol):
-    """Reads the state of the machine while samples are taken."""
+FLUSHED = 4
+"""Flushing the L2 cache writes this many times its size."""
+FLUSHED_BYTES = 256 << 20
+"""Flushing a cache of unknown size, as on the host, writes this many bytes."""
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
-    def state(self) -> State: ...
+
+class Machine:
+    """Reads the state of a device while samples are taken, or of the host if the device is None."""
+
+    def __init__(self, device: Device | None) -> None:
+        self._device = device
+        self._flushes = 0
+
+    def state(self) -> State:
+        if self._device is None:
+            return State()
+        told = self._device.telemetry()
+        throttle = "" if told["throttle"] == "none" else told["throttle"]
+        return State(int(told["sm_clock_mhz"]) if told["sm_clock_mhz"] else None, throttle)
 
     def energy_joules(self) -> float | None:
-        """Return the energy in joules that the device has used so far, or None if it has no counter."""
+        """Return the device's energy counter in joules. Returns None for the host, which has no counter."""
+        return None if self._device is None else self._device.energy_joules()
 
     def other_processes(self) -> int:
-        """Return how many other processes use the device."""
+        """Return how many other processes use the device. Entries that wait for their turn do not count."""
+        return 0 if self._device is None else max(0, self._device.other_processes() - len(ON_GPU))
 
     def governor(self) -> str:
-        """Return the name of the governor that sets the clock rates of the CPU, or "" if it is unknown."""
+        """Return the governor of the first core's clock; empty if it cannot be read."""
+        try:
+            return _GOVERNOR.read_text().strip()
+        except OSError:
+            return ""
 
     def flush(self) -> None:
-        """Flush the caches by writing more data than they hold."""
+        """Write a buffer several times as large as the cache, with another value each time.
+
+        Lines that persist in the L2 cache are first reset.
+        """
+        if self._device is not None:
+            self._device.reset_persisting_l2()
+        self._flushes += 1
+        self._buffer.fill(self._flushes % 128)
+
+    @cached_property
+    def _buffer(self) -> Buffer | npt.NDArray[np.uint8]:
+        if self._device is None:
+            return np.empty(FLUSHED_BYTES, np.uint8)
+        return self._device.empty(FLUSHED * self._device.limits.l2_cache or FLUSHED_BYTES, np.uint8)
 
 
 @dataclass
@@ -147,19 +187,27 @@ CLOCK_MOVES = 1.05
 """A warning is given if the fastest clock is more than this many times the slowest clock."""
 
 
-def advise(samples: Samples, monitor: Monitor) -> list[str]:
+def advise(samples: Samples, machine: Machine) -> list[str]:
     """Return warnings about the samples and the machine, the most important one first."""
-    return [*_throttling(samples), *advise_times(samples.search_ms), *_clocks(samples), *_machine(monitor)]
-
-
-def _throttling(samples: Samples) -> list[str]:
-    kept = [state.throttle for state in samples.states if state.throttle]
-    if kept:
-        why = kept[0].replace("; ", ", ")
-        return [f"throttled: {len(kept)} samples are of a slowed GPU ({why}), cool it or raise its limits"]
-    if samples.discarded:
-        return [f"throttled: {samples.discarded} samples were taken again"]
-    return []
+    found = []
+    throttled = [state.throttle for state in samples.states if state.throttle]
+    if throttled:
+        why = throttled[0].replace("; ", ", ")
+        slowed = f"{len(throttled)} samples are of a slowed GPU ({why})"
+        found.append(f"throttled: {slowed}, cool it or raise its limits")
+    elif samples.discarded:
+        found.append(f"throttled: {samples.discarded} samples were taken again")
+    found += advise_times(samples.search_ms)
+    clocks = [state.sm_clock_mhz for state in samples.states if state.sm_clock_mhz]
+    if clocks and max(clocks) > CLOCK_MOVES * min(clocks):
+        moved = f"from {min(clocks)} to {max(clocks)} MHz"
+        found.append(f"clocks: the GPU's moved {moved}, try --warmup 20 or lock it with nvidia-smi -lgc")
+    if others := machine.other_processes():
+        who = f"{others} other processes compute" if others > 1 else "another process computes"
+        found.append(f"shared: {who} on the GPU")
+    if machine.governor() == "powersave":
+        found.append("powersave: so the CPU is governed, try cpupower frequency-set -g performance")
+    return found
 
 
 def advise_times(times: Sequence[float]) -> list[str]:
@@ -174,24 +222,6 @@ def advise_times(times: Sequence[float]) -> list[str]:
     if above > NOISY:
         return [f"noisy: the median is {100 * (above - 1):.0f} % above the minimum, try --max-noise 1"]
     return []
-
-
-def _clocks(samples: Samples) -> list[str]:
-    clocks = [state.sm_clock_mhz for state in samples.states if state.sm_clock_mhz]
-    if clocks and max(clocks) > CLOCK_MOVES * min(clocks):
-        moved = f"from {min(clocks)} to {max(clocks)} MHz"
-        return [f"clocks: the GPU's moved {moved}, try --warmup 20 or lock it with nvidia-smi -lgc"]
-    return []
-
-
-def _machine(monitor: Monitor) -> list[str]:
-    found = []
-    if others := monitor.other_processes():
-        who = f"{others} other processes compute" if others > 1 else "another process computes"
-        found.append(f"shared: {who} on the GPU")
-    if monitor.governor() == "powersave":
-        found.append("powersave: so the CPU is governed, try cpupower frequency-set -g performance")
-    return found
 
 
 @dataclass(frozen=True)
@@ -219,7 +249,7 @@ def time_runs(
     variant: Variant,
     runs: Sequence[Run],
     method: Method,
-    monitor: Monitor,
+    machine: Machine,
     others: Sequence[Run] = (),
     begin: Callable[[int], None] = lambda place: None,
 ) -> list[Timing]:
@@ -232,7 +262,7 @@ def time_runs(
     """
     prepare_ms, compile_ms = variant.prepared_ms()
     clock = variant.clock()
-    flush = monitor.flush if method.cold else _nothing
+    flush = machine.flush if method.cold else _nothing
     for _, (place, run) in itertools.product(range(method.warmup), enumerate(runs)):
         begin(place)
         sample(run, clock, flush)
@@ -240,12 +270,12 @@ def time_runs(
     for place, run in enumerate(runs):
         begin(place)
         resets.append(min(_reset_ms(run, clock, flush) for _ in range(method.fewest)))
-    samples = _alternate(runs, clock, method, monitor, others, begin)
+    samples = _alternate(runs, clock, method, machine, others, begin)
     timings = []
     for place, (run, taken, reset_ms) in enumerate(zip(runs, samples, resets, strict=True)):
         begin(place)
-        energy = measure_energy(run, clock, monitor, min(taken.search_ms)) if method.energy else None
-        warnings = advise(taken, monitor)
+        energy = measure_energy(run, clock, machine, min(taken.search_ms)) if method.energy else None
+        warnings = advise(taken, machine)
         if method.energy and energy is None:
             warnings.append("energy: unknown, this device has no counter")
         prepared = prepare_ms, compile_ms, variant.preprocess_ms
@@ -257,12 +287,12 @@ def _alternate(
     runs: Sequence[Run],
     clock: Clock,
     method: Method,
-    monitor: Monitor,
+    machine: Machine,
     others: Sequence[Run],
     begin: Callable[[int], None],
 ) -> list[Samples]:
     samples = [Samples() for _ in runs]
-    flush = monitor.flush if method.cold else _nothing
+    flush = machine.flush if method.cold else _nothing
     between = itertools.cycle([*others, *(runs if len(runs) > 1 else ())])
     latest = runs[-1]
     while waiting := [place for place, taken in enumerate(samples) if not enough(method, taken.search_ms)]:
@@ -271,7 +301,7 @@ def _alternate(
             begin(place)
             if run is latest and (other := next((one for one in between if one is not run), None)):
                 sample(other, clock)
-            samples[place].add(sample(run, clock, flush), monitor.state(), method)
+            samples[place].add(sample(run, clock, flush), machine.state(), method)
             latest = run
     return samples
 
@@ -320,7 +350,7 @@ class Energy:
 
 
 def measure_energy(
-    run: Run, clock: Clock, monitor: Monitor, run_ms: float, now: Callable[[], float] = time.monotonic
+    run: Run, clock: Clock, machine: Machine, run_ms: float, now: Callable[[], float] = time.monotonic
 ) -> Energy | None:
     """Repeat a run for at least ENERGY_S seconds, and return the energy and the power of one run.
 
@@ -328,7 +358,7 @@ def measure_energy(
     changes. Returns None if there is no counter, or if it does not change. Raises WrongResultError if the
     answer of the last run is wrong.
     """
-    used, begun, runs = monitor.energy_joules(), now(), 0
+    used, begun, runs = machine.energy_joules(), now(), 0
     first: tuple[float, float] | None = None
     while used is not None and now() - begun < ENERGY_LIMIT_S:
         between = max(1, round(READ_EVERY_MS / max(run_ms, 1e-3)))
@@ -337,7 +367,7 @@ def measure_energy(
             run.solve()
             clock.wait()
         runs += between
-        before, used, moment = used, monitor.energy_joules(), now()
+        before, used, moment = used, machine.energy_joules(), now()
         if used is None or used == before:
             continue
         if first is None:

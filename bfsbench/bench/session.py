@@ -3,16 +3,12 @@ points."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from bfsbench.backends import GPU_BACKENDS, open_device
-from bfsbench.backends.base import Buffer, Device
-from bfsbench.bench.measure import State, Timing, sample, time_runs, timing_columns
+from bfsbench.backends.base import Device
+from bfsbench.bench.measure import Machine, Timing, sample, time_runs, timing_columns
 from bfsbench.bench.options import ALTERNATING, INTERPOSED, REPEATED, Method
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
@@ -29,82 +25,12 @@ from bfsbench.programs.families.base import Paths, Problem
 from bfsbench.rows.columns import profile_rows
 from bfsbench.rows.point import Point
 from bfsbench.rows.provenance import base_row, failed_row
-from bfsbench.support.descendants import ON_GPU
 from bfsbench.support.errors import DeviceError, KernelError, LaunchError, UsageError, WrongResultError
 from bfsbench.variants import find, find_family
-
-FLUSHED = 4
-"""Flushing the L2 cache writes this many times its size."""
-FLUSHED_BYTES = 256 << 20
-"""Flushing a cache of unknown size, as on the host, writes this many bytes."""
-_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-
-
-class Machine:
-    """Implements :class:`bfsbench.bench.measure.Monitor` for a device, or for the host if the device is
-    None.
-    """
-
-    def __init__(self, device: Device | None) -> None:
-        self._device = device
-        self._flushes = 0
-
-    def state(self) -> State:
-        if self._device is None:
-            return State()
-        told = self._device.telemetry()
-        throttle = "" if told["throttle"] == "none" else told["throttle"]
-        return State(int(told["sm_clock_mhz"]) if told["sm_clock_mhz"] else None, throttle)
-
-    def energy_joules(self) -> float | None:
-        """Return the device's energy counter in joules. Returns None for the host, which has no counter."""
-        return None if self._device is None else self._device.energy_joules()
-
-    def other_processes(self) -> int:
-        """Return how many other processes use the device. Entries that wait for their turn do not count."""
-        return 0 if self._device is None else max(0, self._device.other_processes() - len(ON_GPU))
-
-    def governor(self) -> str:
-        """Return the governor of the first core's clock; empty if it cannot be read."""
-        try:
-            return _GOVERNOR.read_text().strip()
-        except OSError:
-            return ""
-
-    def flush(self) -> None:
-        """Write a buffer several times as large as the cache, with another value each time.
-
-        Lines that persist in the L2 cache are first reset.
-        """
-        if self._device is not None:
-            self._device.reset_persisting_l2()
-        self._flushes += 1
-        self._buffer.fill(self._flushes % 128)
-
-    @cached_property
-    def _buffer(self) -> Buffer | npt.NDArray[np.uint8]:
-        if self._device is None:
-            return np.empty(FLUSHED_BYTES, np.uint8)
-        return self._device.empty(FLUSHED * self._device.limits.l2_cache or FLUSHED_BYTES, np.uint8)
-
 
 PROBLEMS_KEPT = 16
 OTHERS = 2
 """The number of other sources whose searches precede timed searches."""
-
-
-@dataclass(frozen=True)
-class Timed:
-    """The problems that a variant is timed on, and ``others``, which it solves untimed between timed runs."""
-
-    problems: Sequence[Problem]
-    others: Sequence[Problem]
-    begin: Callable[[int], None]
-
-    @property
-    def rule(self) -> str:
-        """The name of the rule for the order of sources, as the column ``method`` contains it."""
-        return ALTERNATING if len(self.problems) > 1 else INTERPOSED if self.others else REPEATED
 
 
 class Session:
@@ -175,15 +101,22 @@ class Session:
 
     def time(self, variant: Variant, problem: Problem, method: Method) -> Timing:
         """Check and time a variant that ``build`` made. Raises WrongResultError and DeviceError."""
-        timed = Timed([problem], self._others(variant, [problem]), lambda place: None)
-        return self._timings(variant, timed, method)[0]
+        others = self._others(variant, [problem])
+        return self._timings(variant, [problem], others, method, lambda place: None)[0]
 
-    def _timings(self, variant: Variant, timed: Timed, method: Method) -> list[Timing]:
+    def _timings(
+        self,
+        variant: Variant,
+        problems: Sequence[Problem],
+        others: Sequence[Problem],
+        method: Method,
+        begin: Callable[[int], None],
+    ) -> list[Timing]:
         if isinstance(variant, HostProgram):
             variant.settle_clock()
         machine = self._host if variant.host else self._machine
-        runs, others = ([one.run(variant) for one in some] for some in (timed.problems, timed.others))
-        timings = time_runs(variant, runs, method, machine, others, timed.begin)
+        runs, between = ([one.run(variant) for one in some] for some in (problems, others))
+        timings = time_runs(variant, runs, method, machine, between, begin)
         self._require_unwritten(variant)
         return timings
 
@@ -304,20 +237,20 @@ class Session:
             begin(place)
             problems.append(self._problem_of(point))
         begin(0)
-        timed = Timed(problems, self._others(variant, problems), begin)
-        timings = self._timings(variant, timed, method)
-        said = method.said("" if points[0].source is None else timed.rule)
+        others = self._others(variant, problems)
+        timings = self._timings(variant, problems, others, method, begin)
+        rule = ALTERNATING if len(points) > 1 else INTERPOSED if others else REPEATED
+        said = method.said("" if points[0].source is None else rule)
         outcomes = []
         for place, (problem, timing) in enumerate(zip(problems, timings, strict=True)):
             begin(place)
             columns = timing_columns(timing) | problem.columns(min(timing.search_ms))
-            columns["parents_ms"] = self._parents_ms(variant, problem, timed) if method.parents else ""
+            columns["parents_ms"] = ""
+            if method.parents:
+                if len(points) > 1:  # the last search was from another source
+                    sample(problem.run(variant), variant.clock())
+                columns["parents_ms"] = f"{self.paths(variant, problem).milliseconds:.6f}"
             if points[0].backend == "cpu":
                 columns["warnings"] = ""  # times of emulated kernels need no warnings
             outcomes.append({"status": "ok", "method": said, **columns, **variant.measured()})
         return outcomes
-
-    def _parents_ms(self, variant: Variant, problem: Problem, timed: Timed) -> str:
-        if len(timed.problems) > 1:  # the last search was from another source
-            sample(problem.run(variant), variant.clock())
-        return f"{self.paths(variant, problem).milliseconds:.6f}"

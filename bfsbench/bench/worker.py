@@ -22,7 +22,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from subprocess import Popen
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from bfsbench.bench import messages
 from bfsbench.bench.child import how_it_ended, leave_interrupts_to_parent, undisturbed
@@ -40,6 +40,7 @@ from bfsbench.support.toolchain import prepare_compiler
 if TYPE_CHECKING:
     from bfsbench.bench.session import Session
 
+_Answer = TypeVar("_Answer", messages.Rows, messages.Levels)
 __all__ = ["START_LIMIT_S", "DeviceInfo", "Failure", "Worker"]
 
 START_LIMIT_S = 120.0
@@ -224,19 +225,20 @@ class Worker:
             return Measured(failed_row(point, graph, device, row.status, row.reason))
         if not method.profile or row["status"] != "ok":
             return Measured(row)
-        levels = self.profile(point, row, method.limit_s)
+        _place, levels = self._ask(method.limit_s, messages.Profile(point, row), messages.Levels)
         if isinstance(levels, Failure):
             return Measured(row | {"reason": f"no level profile: {levels.reason}"})
-        return Measured(row, levels)
+        return Measured(row, levels.rows)
 
     def measure(self, points: Sequence[Point], method: Method) -> dict[Point, dict[str, str] | Failure]:
         """Ask the worker process for the rows of points.
 
         Returns the row of each point. If a point fails, returns one item: that point with its Failure.
         """
-        place, answer = self._ask(method.limit_s, messages.Measure([*points], method), len(points))
-        if not isinstance(answer, messages.Rows):
-            return {points[place]: self._failure(answer)}
+        request = messages.Measure([*points], method)
+        place, answer = self._ask(method.limit_s, request, messages.Rows, len(points))
+        if isinstance(answer, Failure):
+            return {points[place]: answer}
         try:
             rows = answer.of(points)
         except DamagedError as error:
@@ -246,21 +248,13 @@ class Worker:
             self.stop()  # memory may be damaged: the next point gets a fresh process
         return {**rows}
 
-    def profile(self, point: Point, row: Mapping[str, str], limit_s: float) -> list[dict[str, str]] | Failure:
-        """Ask the worker process for the level profile of a point.
-
-        Returns the profile's rows, or a Failure.
-        """
-        _place, answer = self._ask(limit_s, messages.Profile(point, dict(row)))
-        return answer.rows if isinstance(answer, messages.Levels) else self._failure(answer)
-
     def _ask(
-        self, limit_s: float, request: messages.WorkerRequest, points: int = 1
-    ) -> tuple[int, messages.Answer]:
-        """Return the answer to a request about points, and the index of the point that was worked on last.
+        self, limit_s: float, request: messages.WorkerRequest, expected: type[_Answer], points: int = 1
+    ) -> tuple[int, _Answer | Failure]:
+        """Return the index of the point that was worked on last, and the answer to a request about points.
 
-        Each point may take ``limit_s`` seconds. After a crash, a timeout or a damaged answer the process is
-        stopped, and the next request starts another.
+        Each point may take ``limit_s`` seconds. After a crash, a timeout, a fatal failure or a damaged answer
+        the process is stopped, and the next request starts another process.
         """
         pipe = self.start()
         self._number += 1
@@ -272,10 +266,15 @@ class Worker:
                 answer = messages.decode_answer(pipe.receive(self._number, left_s[place])[1])
                 left_s[place] -= time.monotonic() - began
                 if not isinstance(answer, messages.Step):
-                    return place, answer
+                    break
                 if not 0 <= answer.place < points:
                     raise DamagedError("the worker process named a point that it was not given")
                 place = answer.place
+            if not isinstance(answer, expected | Failure):
+                raise DamagedError("the worker process gave the answer to another question")
+            if isinstance(answer, Failure) and answer.fatal:
+                self.stop()
+            return place, answer
         except TimeoutError:
             self.stop()
             return place, Failure("timeout", f"not finished within {limit_s:g} s")
@@ -284,14 +283,6 @@ class Worker:
             return place, Failure("crash", str(error))
         except (EOFError, ConnectionError):
             return place, Failure("crash", self._end_of_process())
-
-    def _failure(self, answer: messages.Answer) -> Failure:
-        if isinstance(answer, Failure) and not answer.fatal:
-            return answer
-        self.stop()
-        if isinstance(answer, Failure):
-            return answer
-        return Failure("crash", "the worker process gave the answer to another question")
 
     def _end_of_process(self) -> str:
         """Wait for a process that closed its pipe, and return in words how it ended."""
@@ -303,7 +294,6 @@ class Worker:
         """Let an idle process close its device and end."""
         if self._pipe is not None:
             self._pipe.close()
-            self._pipe = None
         self._exit_code(CLOSE_LIMIT_S)
         self.stop()
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bfsbench.backends.base import Buffer, Device
-from bfsbench.bench.measure import time_runs
+from bfsbench.bench.measure import Machine, time_runs
 from bfsbench.bench.options import Method
-from bfsbench.bench.session import Machine, Session
+from bfsbench.bench.session import Session
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph

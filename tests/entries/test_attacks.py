@@ -10,9 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bfsbench.bench.measure import time_runs
+from bfsbench.bench.measure import Machine, time_runs
 from bfsbench.bench.options import Method
-from bfsbench.bench.session import Machine
 from bfsbench.entries.declaration import read
 from bfsbench.entries.process import Process, Running
 from bfsbench.entries.variant import variant_of

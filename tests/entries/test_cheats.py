@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.measure import Timing, time_runs
+from bfsbench.bench.measure import Machine, Timing, time_runs
 from bfsbench.bench.options import Method
-from bfsbench.bench.session import Machine
 from bfsbench.entries.variant import EntryVariant, variant_of
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.measure import time_runs
+from bfsbench.bench.measure import Machine, time_runs
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, plan
-from bfsbench.bench.session import Machine
 from bfsbench.bench.tune import Space
 from bfsbench.entries.declaration import read
 from bfsbench.entries.find import SHIPPED, declarations_in, entry_variants
