@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bfsbench.reports.measured import TimedRows, search_names
 from bfsbench.reports.rows import EMULATED, kinds
 from bfsbench.reports.table import Table
-from bfsbench.rows.columns import AXES, PROFILE_COLUMNS, PROFILE_NUMERIC
+from bfsbench.rows.columns import AXES, PROFILE_COLUMNS
 from bfsbench.rows.results import LEVELS_SUFFIX, result_files
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
 
     files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
     beside = [file.with_name(file.name.removesuffix(".csv") + LEVELS_SUFFIX) for file in files]
-    return read_tables([path for path in beside if path.exists()], PROFILE_COLUMNS, PROFILE_NUMERIC)
+    return read_tables([path for path in beside if path.exists()], PROFILE_COLUMNS)
 
 
 _FACTS = ("level", "kernel", "frontier_size", "edges_inspected", "time_us", "counts")

@@ -89,50 +89,47 @@ PROFILE_COLUMNS = (
 )
 """The columns of every file of profiles, in this order."""
 
-ADDED = {
-    "compile_ms": "",
-    **{"family": "bfs", "parents_ms": "", "gops": "", "counts": "", "gpu_bus_id": "", "code": ""},
-    **{"samples_discarded": "", "energy_j": "", "power_w": "", "method": "", "warnings": ""},
-    **{"program": "", "clock": "", "covers": "", "host_mib": "", "device_mib": ""},
-    "source_id": "",
-}
+ADDED = {"family": "bfs"} | dict.fromkeys(
+    (
+        *("compile_ms", "parents_ms", "gops", "counts", "gpu_bus_id", "code", "samples_discarded"),
+        *("energy_j", "power_w", "method", "warnings"),
+        *("program", "clock", "covers", "host_mib", "device_mib", "source_id"),
+    ),
+    "",
+)
 """Columns that are missing in older files, and the values that the rows of these files get."""
 
 AMOUNTS = (
     *("search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms", "compile_ms"),
     *("preprocess_ms", "parents_ms", "energy_j", "power_w", "host_mib", "device_mib"),
 )
-"""Columns of NUMERIC that hold times, energy, power or memory, which are never negative."""
-
-NUMERIC = (
-    *("source", *AMOUNTS, "samples_discarded"),
-    *(column.name for family in _HERE for column in family.columns if column.numeric),
-    *("num_vertices", "num_edges", "block", "sm_clock_mhz", "memory_clock_mhz"),
-)
-"""Columns of COLUMNS that hold a number."""
+"""Columns that hold times, energy, power or memory, which are never negative."""
 
 COUNTS = (
-    *(
-        "source",
-        "samples_discarded",
-        "num_vertices",
-        "num_edges",
-        "block",
-        "sm_clock_mhz",
-        "memory_clock_mhz",
-    ),
-    *(column.name for family in _HERE for column in family.columns if column.kind == "count"),
+    *("source", "samples_discarded", "num_vertices", "num_edges", "block"),
+    *("sm_clock_mhz", "memory_clock_mhz"),
 )
-"""Columns of NUMERIC that hold whole numbers."""
+"""Columns that hold whole numbers, besides the columns of families."""
+
+NUMERIC = (
+    *(*COUNTS, *AMOUNTS),
+    *(column.name for family in _HERE for column in family.columns if column.numeric),
+)
+"""Columns of COLUMNS that hold a number."""
 
 SAMPLES = ("search_ms_samples", "wall_ms_samples")
 """Columns of COLUMNS that hold several numbers."""
 
-PROFILE_NUMERIC = (
-    *("source", "block"),
-    *(column.name for family in _HERE for column in family.profile if column.numeric),
-)
-"""Columns of PROFILE_COLUMNS that hold a number."""
+
+def columns_of_numbers() -> tuple[set[str], set[str]]:
+    """Return the columns of rows and profiles that hold numbers, and the columns that hold counts.
+
+    The columns of all families that are known here are included. Counts are whole numbers.
+    """
+    families = all_families().values()
+    columns = [column for family in families for column in (*family.columns, *family.profile)]
+    numbers = {*COUNTS, *AMOUNTS, *(column.name for column in columns if column.numeric)}
+    return numbers, {*COUNTS, *(column.name for column in columns if column.kind == "count")}
 
 
 @cache
@@ -141,14 +138,11 @@ def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
 
     Only files with COLUMNS or PROFILE_COLUMNS get any.
     """
+    if columns not in (COLUMNS, PROFILE_COLUMNS):
+        return {}
     others = [family for name, family in all_families().items() if name not in FIRST]
-    if columns == COLUMNS:
-        found = [column for family in others for column in family.columns]
-    elif columns == PROFILE_COLUMNS:
-        found = [column for family in others for column in family.profile]
-    else:
-        found = []
-    return {column.name: column for column in found if column.name not in columns}
+    lists = [family.columns if columns == COLUMNS else family.profile for family in others]
+    return {column.name: column for own in lists for column in own if column.name not in columns}
 
 
 def profile_rows(steps: Sequence[Mapping[str, str]], row: Mapping[str, str]) -> list[dict[str, str]]:

@@ -7,24 +7,22 @@ stored once. A million whole rows would take gigabytes. The rest of a row is rea
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import math
-import operator
 import os
 import warnings
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.rows.columns import ADDED, AMOUNTS, AXES, COUNTS, appended_columns
-from bfsbench.rows.results import SCHEMA_VERSION, read_header, read_rows
+from bfsbench.rows.columns import ADDED, AMOUNTS, AXES, appended_columns, columns_of_numbers
+from bfsbench.rows.results import SCHEMA_VERSION, csv_line, read_header, read_rows
 from bfsbench.support.errors import InputError, UsageError, printable
-from bfsbench.variants import all_families, find_family
+from bfsbench.variants import find_family
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,31 +36,30 @@ infinite."""
 
 
 def read_tables(
-    files: Iterable[Path], columns: Sequence[str], numeric: Sequence[str], leave_out: Collection[str] = ()
+    files: Iterable[Path], columns: Sequence[str], leave_out: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Return the rows of files with ``columns`` as one table, where ``numeric`` columns are float64.
+    """Return the rows of files with ``columns`` as one table, where columns of numbers are float64.
 
     Columns in ``leave_out`` are not read, which saves memory, except ``schema``. Raises InputError for files
     that ``read_results`` refuses.
     """
     import pandas as pd
 
-    appended = appended_columns(tuple(columns))
-    numbers = {*numeric, *(name for name, column in appended.items() if column.numeric)}
+    numbers, counts = columns_of_numbers()
     frames = []
     for path in files:
         frame = _read(path, columns, numbers, {*leave_out} - {"schema"})
         if "schema" in frame:
             require_schemas(frame["schema"].tolist(), path)
         _check_families(frame, path)
-        _check_numbers(frame, numbers, path)
+        _check_numbers(frame, numbers, counts, path)
         frame["file"] = printable(str(path))
         frames.append(frame)
     filled = [frame for frame in frames if len(frame)] or frames[:1]
     if len(filled) == 1:
         return filled[0]
     whole = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=[*columns, "file"])
-    texts = {name: "" for name in appended if name in whole and name not in numbers}
+    texts = {name: "" for name in appended_columns(tuple(columns)) if name in whole and name not in numbers}
     whole = whole.fillna(texts) if texts else whole
     return whole[[*(name for name in whole if name != "file"), "file"]]
 
@@ -72,16 +69,9 @@ def read_texts(path: Path, columns: Sequence[str], wanted: Sequence[str]) -> dic
 
     Raises InputError if the file cannot be read, has other columns, or has a row of another length.
     """
-    header = read_header(path, columns)
-    try:
-        frame = _parsed(path, header, set(), {*header} - {*wanted})
-        size = len(frame)
-        found = {str(name): frame[name].tolist() for name in frame}
-    except _SuspiciousError:
-        rows = read_rows(path, columns)
-        size = len(rows)
-        found = {name: [row[name] for row in rows] for name in wanted}
-    return {name: found[name] if name in found else [ADDED[name]] * size for name in wanted}
+    others = {*columns, *appended_columns(tuple(columns))} - {*wanted}
+    frame = _read(path, columns, set(), others)
+    return {name: frame[name].tolist() for name in wanted}
 
 
 def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
@@ -109,7 +99,6 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
 
     Raises _SuspiciousError if it may be malformed.
     """
-    import numpy as np
     import pandas as pd
 
     if not header:
@@ -153,7 +142,6 @@ def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.obj
 
     Equal texts become one object, also across columns, to save memory.
     """
-    import numpy as np
     import pandas as pd
 
     codes, found = pd.factorize(column)
@@ -203,11 +191,10 @@ def require_schemas(schemas: Sequence[str], path: Path) -> None:
         raise InputError(f"{path}: row {row} has schema '{found}', not {SCHEMA_VERSION}")
 
 
-def _check_numbers(frame: pd.DataFrame, numbers: set[str], path: Path) -> None:
+def _check_numbers(frame: pd.DataFrame, numbers: set[str], counts: set[str], path: Path) -> None:
     """Raise InputError for infinite numbers, negative amounts, and counts that are not whole numbers below
     2^63.
     """
-    counts = {*COUNTS, *_counts_of_families()}
     for name in numbers & {*frame.columns}:
         known = frame[name].dropna()
         wrong = known.abs() == math.inf
@@ -224,35 +211,14 @@ def _check_numbers(frame: pd.DataFrame, numbers: set[str], path: Path) -> None:
             )
 
 
-def _counts_of_families() -> Iterable[str]:
-    families: Mapping[str, Any] = all_families()
-    return (
-        column.name
-        for family in families.values()
-        for column in (*family.columns, *family.profile)
-        if column.kind == "count"
-    )
-
-
 _BRIEF = (
     *AXES,
-    *(
-        "status",
-        "parents_ms",
-        "graph_checksum",
-        "gpu",
-        "compute_capability",
-        "host_cpu",
-        "method",
-        "code",
-        "schema",
-    ),
+    *("status", "parents_ms", "graph_checksum", "gpu", "compute_capability", "host_cpu", "method", "code"),
+    "schema",
 )
 """Columns of KnownRows that are kept in memory."""
 Texts = Mapping[str, list[str]]
 """The texts of all rows, by the name of the column."""
-_PORTION_known_rows = 10_000
-"""Rows written at a time."""
 _BLOCK = 1 << 24
 """Bytes read at a time."""
 
@@ -277,7 +243,7 @@ class KnownRow(Mapping[str, str]):
         return len(self._rows.columns)
 
 
-class KnownRows(Sequence[KnownRow]):
+class KnownRows:
     """All rows that a file has when this object is made.
 
     If the file grows or is replaced later, these rows are still read from the old file.
@@ -301,14 +267,6 @@ class KnownRows(Sequence[KnownRow]):
     def __len__(self) -> int:
         return len(self.texts[AXES[0]])
 
-    @overload
-    def __getitem__(self, place: int) -> KnownRow: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[KnownRow]: ...
-    def __getitem__(self, place: int | slice) -> KnownRow | list[KnownRow]:
-        numbers = range(len(self))[place]
-        return KnownRow(self, numbers) if isinstance(numbers, int) else [KnownRow(self, n) for n in numbers]
-
     def __iter__(self) -> Iterator[KnownRow]:
         return (KnownRow(self, number) for number in range(len(self)))
 
@@ -323,8 +281,15 @@ class KnownRows(Sequence[KnownRow]):
         """Return a row with all its columns. Raises InputError if the file has rows of several lines."""
         (line,) = self.lines([number])
         (values,) = csv.reader([line.decode()])
+        return self._completed(values, self.columns)
+
+    def _completed(self, values: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
+        """Return a row with ``columns`` from its values in the file.
+
+        Columns that are missing in the file get their default from ADDED, or are empty.
+        """
         row = dict(zip(self.header, values, strict=True))
-        return {name: row.get(name, ADDED.get(name, "")) for name in self.columns}
+        return {name: row.get(name, ADDED.get(name, "")) for name in columns}
 
     def lines(self, numbers: Iterable[int]) -> Iterator[bytes]:
         """Yield rows as lines of the file. Raises InputError if the file has rows of several lines."""
@@ -341,24 +306,11 @@ class KnownRows(Sequence[KnownRow]):
             yield os.pread(self._file, int(starts[number + 1] - starts[number]), int(starts[number]))
 
     def relaid(self, columns: Sequence[str]) -> Iterator[bytes]:
-        """Yield all rows as lines of a file with other columns, several lines at a time.
-
-        Columns that are missing in this file get their default from ADDED, or are empty.
-        """
-        places = {name: place for place, name in enumerate(self.header)}
-        more = [ADDED.get(name, "") for name in columns if name not in places]
-        after = itertools.count(len(self.header))
-        pick = operator.itemgetter(*(places[name] if name in places else next(after) for name in columns))
-        lines = io.StringIO()
-        writer = csv.writer(lines, lineterminator="\n")
+        """Yield all rows as lines of a file with other columns."""
         with os.fdopen(os.dup(self._file), newline="", encoding="utf-8") as file:
             file.seek(0)
-            rows = itertools.islice(csv.reader(file), 1, len(self) + 1)
-            while portion := list(itertools.islice(rows, _PORTION_known_rows)):
-                writer.writerows(pick(values + more) for values in portion)
-                yield lines.getvalue().encode()
-                lines.seek(0)
-                lines.truncate()
+            for values in itertools.islice(csv.reader(file), 1, len(self) + 1):
+                yield csv_line(self._completed(values, columns).values())
 
 
 def read_known(path: Path, columns: Sequence[str]) -> KnownRows:

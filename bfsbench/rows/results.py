@@ -11,9 +11,10 @@ import errno
 import io
 import itertools
 import math
+import mmap
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,10 @@ from bfsbench.rows.columns import (
     ADDED as ADDED,
     AXES as AXES,
     COLUMNS as COLUMNS,
-    COUNTS,
     NUMERIC as NUMERIC,
     SAMPLES,
     appended_columns,
+    columns_of_numbers,
 )
 from bfsbench.support import storage
 from bfsbench.support.errors import InputError, UsageError, printable
@@ -48,16 +49,13 @@ OTHER_SUFFIXES = (LEVELS_SUFFIX, CEILINGS_SUFFIX, COUNTERS_SUFFIX)
 """Suffixes of CSV files in a folder of results that hold no results."""
 
 
-_BLOCK = 1 << 16
-"""Bytes read at a time from the end of a file."""
-
-
 def axes_of(row: Mapping[str, str]) -> tuple[str, ...]:
     """Return the axes of a row, which identify its point. They equal ``tuple(point.axes().values())``."""
     return tuple(row[name] for name in AXES)
 
 
-def _line(values: Iterable[str]) -> bytes:
+def csv_line(values: Iterable[str]) -> bytes:
+    """Return the line of a file that holds these values."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(values)
     return text.getvalue().encode()
@@ -81,19 +79,18 @@ class ResultWriter:
         self._new = os.fstat(self._file).st_size == 0
         try:
             storage.remove_parts(storage.real(path))
-            if not self._new:
-                with path.open("rb") as file:
-                    whole = file.readline().endswith(b"\n")
-                if not read_header(path, columns) or not whole:
-                    raise InputError(f"{path} is not a {RESULT_FILE}: its first line is not a whole header")
-            if resume:
-                cut_unfinished_line(path, columns)
-            if not resume and _holds_rows(path):
+            with path.open("rb") as file:
+                first = file.readline()
+            if not self._new and not (read_header(path, columns) and first.endswith(b"\n")):
+                raise InputError(f"{path} is not a {RESULT_FILE}: its first line is not a whole header")
+            if not resume and len(first) < os.fstat(self._file).st_size:
                 raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
+            if not self._new:
+                _cut_unfinished_line(path)
             self.rows = read_known(path, columns)
             self.columns = self.rows.columns
             if self._new:
-                self._write(_line(self.columns))
+                self._write(csv_line(self.columns))
             elif self.rows.header != self.columns:
                 self._rewrite(self.rows.relaid(self.columns), range(len(self.rows)))
         except BaseException:
@@ -130,7 +127,7 @@ class ResultWriter:
             self.read_again()
             self.columns = (*self.columns, *appended)
             self._rewrite(self.rows.relaid(self.columns), range(len(self.rows)))
-        self._write(b"".join(_line(str(row.get(name, "")) for name in self.columns) for row in rows))
+        self._write(b"".join(csv_line(str(row.get(name, "")) for name in self.columns) for row in rows))
 
     def read_again(self) -> None:
         """Read the rows of the file again into ``rows``, including rows that were appended."""
@@ -160,7 +157,7 @@ class ResultWriter:
         with ExitStack() as obsolete:
             try:
                 with storage.replacing(self.path) as file:
-                    file.writelines(itertools.chain([_line(self.columns)], lines))
+                    file.writelines(itertools.chain([csv_line(self.columns)], lines))
                     replacement = storage.open_alone(Path(file.name))
                     obsolete.callback(os.close, replacement)
             except OSError as error:
@@ -182,35 +179,19 @@ class ResultWriter:
 
     def close(self) -> None:
         """Close the file. A new file that got no row is removed."""
-        empty = os.fstat(self._file).st_size <= len(_line(self.columns))
+        empty = os.fstat(self._file).st_size <= len(csv_line(self.columns))
         if self._new and empty and storage.is_called(self._file, self.path):
             storage.real(self.path).unlink()
         os.close(self._file)
 
 
-def cut_unfinished_line(path: Path, columns: Sequence[str] = COLUMNS) -> None:
-    """Remove the text after the last newline of a result file: part of a row whose writer was killed."""
+def _cut_unfinished_line(path: Path) -> None:
+    """Remove the text after the last newline of a file: part of a row whose writer was killed."""
     with path.open("r+b") as file:
-        first = file.readline()
-        if not first.endswith(b"\n") or not _is_header(
-            first[:-1].decode("utf-8-sig", errors="replace").split(","), columns
-        ):
-            return
-        size = end = file.seek(0, os.SEEK_END)
-        while end > len(first):
-            start = max(len(first), end - _BLOCK)
-            file.seek(start)
-            found = file.read(end - start).rfind(b"\n")
-            end = start if found < 0 else start + found + 1
-            if found >= 0:
-                break
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            size, end = len(text), text.rfind(b"\n") + 1
         if end != size:
             file.truncate(end)
-
-
-def _holds_rows(path: Path) -> bool:
-    with path.open("rb") as file:
-        return len(file.readline()) < path.stat().st_size
 
 
 def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
@@ -223,31 +204,38 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
     return own == expected and (not more or set(more) <= set(appended_columns(tuple(columns))))
 
 
-def _why_not(header: Sequence[str], columns: Sequence[str], name: str, kind: str) -> str:
-    strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
-    if not _is_header([column for column in header if column not in strange], columns):
-        return f"{name} is not a {kind}"
-    return (
-        f"{name} has columns of no family that is known here: {', '.join(strange)} "
-        "(BFSBENCH_VARIANTS may name the folder of one)"
-    )
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Raise InputError if the file called ``name`` cannot be read in this context."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror or error}") from error
+    except (ValueError, csv.Error) as error:  # no UTF-8, or a name with a null character
+        raise InputError(f"cannot read {name}: {error}") from error
 
 
-def read_header(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[str]:
+def read_header(path: Path, columns: Sequence[str] = COLUMNS) -> list[str]:
     """Return the column names in the first line of a result file; an empty list for an empty file.
 
     Raises InputError if the file cannot be read or has other columns.
     """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            header = next(csv.reader(file), [])
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, csv.Error) as error:  # no UTF-8, or a name with a null character
-        raise InputError(f"cannot read {path}: {error}") from error
-    if header and not _is_header(header, columns):
-        raise InputError(_why_not(header, columns, str(path), kind))
-    return header
+    with _readable(str(path)), path.open(newline="", encoding="utf-8-sig") as file:
+        return _header(csv.reader(file), str(path), columns, RESULT_FILE)
+
+
+def _header(lines: Iterator[list[str]], name: str, columns: Sequence[str], kind: str) -> list[str]:
+    """Return the first line of a file called ``name``. Raises InputError if it has other columns."""
+    header = next(lines, [])
+    if not header or _is_header(header, columns):
+        return header
+    strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
+    if not _is_header([column for column in header if column not in strange], columns):
+        raise InputError(f"{name} is not a {kind}")
+    raise InputError(
+        f"{name} has columns of no family that is known here: {', '.join(strange)} "
+        "(BFSBENCH_VARIANTS may name the folder of one)"
+    )
 
 
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
@@ -256,11 +244,8 @@ def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_F
     Missing columns of ADDED are filled in. Raises InputError if the file cannot be read, has other columns,
     or has a row of another length.
     """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            return parse_rows(file, str(path), columns, kind)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    with _readable(str(path)), path.open(newline="", encoding="utf-8-sig") as file:
+        return parse_rows(file, str(path), columns, kind)
 
 
 def parse_rows(
@@ -271,11 +256,9 @@ def parse_rows(
 
     Raises InputError if there are other columns, or if a row has another length.
     """
-    try:
+    with _readable(name):
         reader = csv.reader(lines)
-        header = next(reader, [])
-        if header and not _is_header(header, columns):
-            raise InputError(_why_not(header, columns, name, kind))
+        header = _header(reader, name, columns, kind)
         names = [*columns, *(name for name in header if name not in columns)]
         rows = []
         for values in reader:
@@ -285,8 +268,6 @@ def parse_rows(
             row = dict(zip(header, values, strict=True))
             rows.append({column: row.get(column, ADDED.get(column, "")) for column in names})
         return rows
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot read {name}: {error}") from error
 
 
 def result_files(path: Path) -> list[Path]:
@@ -295,10 +276,8 @@ def result_files(path: Path) -> list[Path]:
     Raises InputError if the folder has none, and for a name that no file can have. Also raises it for a file
     of level profiles, whose rows are not results.
     """
-    try:
+    with _readable(str(path)):
         folder = path.is_dir()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     if not folder:
         if path.name.endswith(LEVELS_SUFFIX):
             raise InputError(f"{path} holds level profiles: name its result file, or the folder of both")
@@ -320,7 +299,7 @@ def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -
     from bfsbench.rows.reading import read_tables
 
     files = dict.fromkeys(file for path in paths for file in result_files(Path(path)))
-    return read_tables(files, COLUMNS, NUMERIC, leave_out)
+    return read_tables(files, COLUMNS, leave_out)
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
@@ -333,21 +312,17 @@ def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    others = {
-        name: column for name, column in appended_columns(COLUMNS).items() if any(name in row for row in rows)
-    }
-    counts = {*COUNTS, *(name for name, column in others.items() if column.kind == "count")}
-    numbers = {*NUMERIC, *(name for name, column in others.items() if column.numeric)}
-    names = [*COLUMNS, *others]
+    numbers, counts = columns_of_numbers()
+    names = [*COLUMNS, *(name for name in appended_columns(COLUMNS) if any(name in row for row in rows))]
     frame = pd.DataFrame([[row.get(name, "") for name in names] for row in rows], columns=names)
-    for name in (*numbers, *SAMPLES):
+    for name in names:
         texts = frame[name]
         try:
             if name in SAMPLES:
                 frame[name] = [[float(sample) for sample in text.split(";") if sample] for text in texts]
             elif name in counts:
                 frame[name] = pd.array([int(text) if text else None for text in texts], dtype="Int64")
-            else:
+            elif name in numbers:
                 frame[name] = [float(text) if text else math.nan for text in texts]
         except (ValueError, OverflowError) as error:
             raise InputError(f"column {name} is not numeric: {printable(str(error))}") from error
