@@ -58,7 +58,7 @@ def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> 
 
     place, certificates = parse(text), Certificates.named(tls)
     require_dask()
-    from bfsbench.cluster.tasks import ALIKE, examine as examine_cluster
+    from bfsbench.cluster.runner import ALIKE, examine as examine_cluster
 
     found = examine_cluster(place, certificates, partial(click.echo, err=True), insecure)
     if style == "json":

@@ -77,7 +77,7 @@ class Members:
     """Keeps the list of workers up to date. ``tell`` is called with lines for the user."""
 
     def __init__(
-        self, client: Client, equipment: Equipment, *, mixed_devices: bool, tell: Callable[[str], None]
+        self, client: Client, equipment: Equipment, mixed_devices: bool, tell: Callable[[str], None]
     ) -> None:
         self._client = client
         self._equipment = equipment

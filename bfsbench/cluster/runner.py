@@ -1,8 +1,10 @@
-"""Run the points of a sweep on a cluster."""
+"""Run the points of a sweep on a cluster, and compare the workers of a cluster."""
 
 from __future__ import annotations
 
 import re
+import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,10 +24,12 @@ from bfsbench.cluster.launch import (
     starting,
     undisturbed,
 )
-from bfsbench.cluster.tasks import Equipment, release
+from bfsbench.cluster.tasks import Equipment, inspect, release
 from bfsbench.graphs.graph import Graph
 from bfsbench.rows.point import Point
-from bfsbench.support.errors import plural
+from bfsbench.rows.provenance import host_columns
+from bfsbench.support.errors import BfsbenchError, plural
+from bfsbench.support.paths import cache_dir
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -64,21 +68,30 @@ class Cluster:
         """
         if self._members is not None:
             return self._members
+        client, workers = self.connect()
+        self.tell(f"Dask's dashboard: {self._dashboard()}")
+        members = Members(client, self.equipment, self.mixed_devices, self.tell)
+        count, what, limit_s = self._expected(workers)
+        ask(client, lambda: members.assemble(count, what, limit_s))
+        self._members = members
+        self.device = next(iter(members.present.values())).introduction.device
+        hosts = {origin["host"] for origin in self.origins()}
+        self.tell(f"workers: {len(members.present)} on {', '.join(sorted(hosts))}")
+        return members
+
+    def connect(self) -> tuple[Client, int]:
+        """Start workers, unless they run already, and connect to their scheduler.
+
+        Returns Dask's client, and how many workers must have joined before a sweep begins. Raises UsageError,
+        InputError and ToolchainError.
+        """
         security = self.certificates.security() if self.certificates else None
         with undisturbed(), Wait(starting(self.place), self.tell).beside():
             started = start_workers(self.place, self.equipment.backend, security, self.insecure)
             self._workers = started.workers
         self.client = connect(self.place, started, self.tell)
         require_access_control(self.client.scheduler_info()["address"], self.insecure, self.tell)
-        self.tell(f"Dask's dashboard: {self._dashboard()}")
-        members = Members(self.client, self.equipment, mixed_devices=self.mixed_devices, tell=self.tell)
-        count, what, limit_s = self._expected(started.count)
-        ask(self.client, lambda: members.assemble(count, what, limit_s))
-        self._members = members
-        self.device = next(iter(members.present.values())).introduction.device
-        hosts = {origin["host"] for origin in self.origins()}
-        self.tell(f"workers: {len(members.present)} on {', '.join(sorted(hosts))}")
-        return members
+        return self.client, started.count
 
     def _expected(self, count: int) -> tuple[int, str, float | None]:
         """Return how many workers a sweep begins with, a description of them, and for how many seconds it
@@ -131,3 +144,73 @@ class Cluster:
         if self._workers is not None:
             self._workers.close()
         self.client = self._workers = self._members = None
+
+
+ALIKE = ("gpu", "compute_capability", "driver", "cuda", "host_cpu", "python", "version", "commit", "cache")
+"""Properties in which the workers of one sweep should be equal."""
+SAME_AS_HERE = ("python", "version", "commit")
+"""Properties in which workers should be equal to the machine that begins the sweep."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The properties of all workers of a cluster and of this machine, and their differences."""
+
+    workers: list[dict[str, str]]
+    """For each worker its name, its provenance columns, and ``trouble`` if it cannot work."""
+    here: dict[str, str]
+
+    @property
+    def works(self) -> bool:
+        """True if a sweep could use all workers."""
+        return bool(self.workers) and not self.troubles and not self.differences
+
+    @property
+    def troubles(self) -> list[str]:
+        return [f"{facts['worker']}: {facts['trouble']}" for facts in self.workers if "trouble" in facts]
+
+    @property
+    def differences(self) -> list[str]:
+        """One line for each property that is not equal everywhere."""
+        everywhere = [*self.workers, self.here]
+        lines = [_difference(name, everywhere if name in SAME_AS_HERE else self.workers) for name in ALIKE]
+        return [line for line in lines if line]
+
+
+def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
+    """Return a line such as ``driver: 580.1 (a, b), 570.2 (c)``; empty if all values are equal."""
+    values = Counter(one.get(name, "") for one in facts)
+    if len(values) < 2:
+        return ""
+    who = {value: [one["worker"] for one in facts if one.get(name, "") == value] for value in values}
+    return f"{name}: " + ", ".join(f"{value or 'none'} ({', '.join(names)})" for value, names in who.items())
+
+
+def examine(
+    place: Place, certificates: Certificates | None, tell: Callable[[str], None], insecure: bool
+) -> Findings:
+    """Ask every worker of a cluster for its properties, and return what was found.
+
+    ``tell`` is called with lines about waiting and with warnings. A cluster beyond this machine without
+    certificates must be accepted by ``insecure``. Raises UsageError and BfsbenchError if no worker can be
+    reached.
+    """
+    cluster = Cluster(place, Equipment("auto", 0), True, tell, certificates, insecure)
+    try:
+        client, count = cluster.connect()
+        with Wait(plural(count, "worker"), tell, START_LIMIT_S).beside():
+            client.wait_for_workers(count, timeout=START_LIMIT_S)
+        folder = cache_dir()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder) as probe:
+            questions = [
+                client.submit(inspect, probe.name, workers=[address], pure=False)
+                for address in client.nthreads()
+            ]
+            found = [question.result(timeout=START_LIMIT_S) for question in questions]
+    except TimeoutError:
+        raise BfsbenchError(f"the workers did not answer within {START_LIMIT_S:g} s") from None
+    finally:
+        cluster.stop()
+    here = {"worker": "this machine", **host_columns()}
+    return Findings(sorted(found, key=lambda facts: facts["worker"]), here)

@@ -7,10 +7,7 @@ process that uses the device reads the arrays. A separate task collects the prop
 
 import multiprocessing
 import os
-import tempfile
 import uuid
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -21,17 +18,7 @@ from distributed.utils import sync
 
 from bfsbench.bench.options import Method
 from bfsbench.bench.runner import Measured
-from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo, Worker
-from bfsbench.cluster.address import Place
-from bfsbench.cluster.certificates import Certificates
-from bfsbench.cluster.launch import (
-    Wait,
-    connect,
-    require_access_control,
-    start_workers,
-    starting,
-    undisturbed,
-)
+from bfsbench.bench.worker import DeviceInfo, Worker
 from bfsbench.graphs import files
 from bfsbench.graphs.fetch import Fetcher, Stage
 from bfsbench.graphs.graph import Graph
@@ -39,7 +26,7 @@ from bfsbench.graphs.load import load_parsed, resolve
 from bfsbench.rows import provenance
 from bfsbench.rows.point import Point
 from bfsbench.support import doctor
-from bfsbench.support.errors import BfsbenchError, UsageError, plural
+from bfsbench.support.errors import BfsbenchError, UsageError
 from bfsbench.support.paths import cache_dir
 
 
@@ -209,84 +196,3 @@ class _Quiet:
     def note(self, name: str, text: str) -> None: ...
 
     def finish(self, name: str, outcome: str, failed: bool) -> None: ...
-
-
-ALIKE = ("gpu", "compute_capability", "driver", "cuda", "host_cpu", "python", "version", "commit", "cache")
-"""Properties in which the workers of one sweep should be equal."""
-SAME_AS_HERE = ("python", "version", "commit")
-"""Properties in which workers should be equal to the machine that begins the sweep."""
-
-
-@dataclass(frozen=True)
-class Findings:
-    """The properties of all workers of a cluster and of this machine, and their differences."""
-
-    workers: list[dict[str, str]]
-    """For each worker its name, its provenance columns, and ``trouble`` if it cannot work."""
-    here: dict[str, str]
-
-    @property
-    def works(self) -> bool:
-        """True if a sweep could use all workers."""
-        return bool(self.workers) and not self.troubles and not self.differences
-
-    @property
-    def troubles(self) -> list[str]:
-        return [f"{facts['worker']}: {facts['trouble']}" for facts in self.workers if "trouble" in facts]
-
-    @property
-    def differences(self) -> list[str]:
-        """One line for each property that is not equal everywhere."""
-        everywhere = [*self.workers, self.here]
-        lines = [_difference(name, everywhere if name in SAME_AS_HERE else self.workers) for name in ALIKE]
-        return [line for line in lines if line]
-
-
-def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
-    """Return a line such as ``driver: 580.1 (a, b), 570.2 (c)``; empty if all values are equal."""
-    values = Counter(one.get(name, "") for one in facts)
-    if len(values) < 2:
-        return ""
-    who = {value: [one["worker"] for one in facts if one.get(name, "") == value] for value in values}
-    return f"{name}: " + ", ".join(f"{value or 'none'} ({', '.join(names)})" for value, names in who.items())
-
-
-def examine(
-    place: Place,
-    certificates: Certificates | None = None,
-    tell: Callable[[str], None] = lambda line: None,
-    insecure: bool = False,
-) -> Findings:
-    """Ask every worker of a cluster for its properties, and return what was found.
-
-    ``tell`` is called with lines about waiting and with warnings. A cluster beyond this machine without
-    certificates must be accepted by ``insecure``. Raises UsageError and BfsbenchError if no worker can be
-    reached.
-    """
-    started = None
-    security = certificates.security() if certificates else None
-    try:
-        with undisturbed(), Wait(starting(place), tell).beside():
-            started = start_workers(place, "auto", security, insecure)
-        client = connect(place, started, tell)
-        try:
-            require_access_control(client.scheduler_info()["address"], insecure, tell)
-            with Wait(plural(started.count, "worker"), tell, START_LIMIT_S).beside():
-                client.wait_for_workers(started.count, timeout=START_LIMIT_S)
-            folder = cache_dir()
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=folder) as probe:
-                questions = [
-                    client.submit(inspect, probe.name, workers=[address], pure=False)
-                    for address in client.nthreads()
-                ]
-                found = [question.result(timeout=START_LIMIT_S) for question in questions]
-        except TimeoutError:
-            raise BfsbenchError(f"the workers did not answer within {START_LIMIT_S:g} s") from None
-        finally:
-            client.close()
-    finally:
-        if started is not None and started.workers is not None:
-            started.workers.close()
-    here = {"worker": "this machine", **provenance.host_columns()}
-    return Findings(sorted(found, key=lambda facts: facts["worker"]), here)

@@ -24,8 +24,8 @@ from bfsbench.cluster import dispatch, tasks
 from bfsbench.cluster.address import Running, host_and_port
 from bfsbench.cluster.dispatch import ClusterError, objection
 from bfsbench.cluster.launch import require_dask
-from bfsbench.cluster.runner import Cluster
-from bfsbench.cluster.tasks import Equipment, Findings, Introduction
+from bfsbench.cluster.runner import Cluster, Findings
+from bfsbench.cluster.tasks import Equipment, Introduction
 from bfsbench.rows.point import Point
 from bfsbench.support.errors import UsageError
 from tests.cluster.programs import BFSBENCH, starting

@@ -85,7 +85,7 @@ def next_line(process: subprocess.Popen[str], beginning: str) -> str:
 
 def test_a_sweep_whose_workers_are_gone_says_that_it_waits(clock: list[float]) -> None:
     told: list[str] = []
-    crowd = dispatch.Members(None, Equipment("cpu", 0), mixed_devices=False, tell=told.append)  # type: ignore[arg-type]
+    crowd = dispatch.Members(None, Equipment("cpu", 0), False, told.append)  # type: ignore[arg-type]
     for _ in range(int(dispatch.WITHOUT_WORKERS_S)):
         assert not crowd._without_workers()
         clock[0] += 1
