@@ -2,21 +2,23 @@
 
 A request says what to measure and how, where to write rows, and what runs the points. Commands and Python
 functions make a request from their arguments and call :func:`sweep`, which notifies a :class:`SweepProgress`.
+A :class:`Trial` tests a search on small graphs instead of measuring it.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from bfsbench.bench.options import Method
-from bfsbench.bench.plan import Questions, Setting, Work, until
+from bfsbench.bench.plan import Axes, Questions, Setting, Work, plan, until
 from bfsbench.bench.runner import Measured, Runner, run_in_turns, source_rule
 from bfsbench.bench.worker import DeviceInfo, Worker
 from bfsbench.graphs.graph import Graph
-from bfsbench.graphs.load import GraphName, Progress, load_parsed
+from bfsbench.graphs.load import GraphName, Progress, load, load_parsed
+from bfsbench.programs import Variant
 from bfsbench.rows.code import is_outdated
 from bfsbench.rows.columns import PROFILE_COLUMNS
 from bfsbench.rows.point import Point, row_name
@@ -342,3 +344,60 @@ def _carry_out(
             break
     outcome.rows[:] = output.finish(outcome.rows)
     return outcome
+
+
+SHAPES = (
+    "path(n=1)",
+    "star(n=300,arcs=in)",
+    "path(n=2000)",
+    "lattice(rows=23,columns=17)",
+    "kronecker(scale=8,edge_factor=8)",
+    "uniform(n=500,m=500,directed=1)",
+    "uniform(n=1025,m=8200)",
+)
+"""The generators of the graphs to search.
+
+1. a single vertex
+2. a star, whose hub has no out-arcs
+3. a long path
+4. a grid
+5. a graph with hubs
+6. a graph with isolated vertices, loops and duplicate arcs
+7. a dense graph
+"""
+REPEATS = 3
+FAILURES_SHOWN = 5
+"""The trial ends after this many failures."""
+
+
+@dataclass
+class Trial:
+    """The results of a trial so far. When ``run`` returns, they cover all searches."""
+
+    searches: int = 0
+    shape: str = ""
+    """The generator of the graph that is being searched."""
+    failures: list[str] = field(default_factory=list)
+    """Messages that say which search failed, and how."""
+
+    def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
+        """Search each graph of SHAPES from its first, middle and last vertex, as a sweep does.
+
+        Each point may take ``limit_s`` seconds. ``begins`` is called with the name of each graph before it is
+        searched. Raises BfsbenchError if no device can run the variant.
+        """
+        axes, method = Axes([variant], [None], [None]), Method(REPEATS, limit_s)
+        with closing(Worker(None if variant.host else "auto")) as worker:
+            worker.start()
+            for self.shape in SHAPES:
+                begins(self.shape)
+                graph = load(self.shape)
+                sources = dict.fromkeys((0, graph.num_vertices // 2, graph.num_vertices - 1))
+                for point in plan(axes, {self.shape: [*sources]}, {}, _backend(worker)):
+                    row = next(worker.run_group([point], graph, method)).row
+                    self.searches += 1
+                    if row["status"] != "ok":
+                        place = f"{row['graph']} from {point.source}"
+                        self.failures.append(f"{row['status']}: {row['reason']} [{place}]")
+                    if len(self.failures) == FAILURES_SHOWN:
+                        return

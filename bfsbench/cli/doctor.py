@@ -53,14 +53,14 @@ def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> 
     from tabulate import tabulate
 
     from bfsbench.cluster.address import parse
-    from bfsbench.cluster.certificates import Certificates
     from bfsbench.cluster.launch import require_dask
 
-    place, certificates = parse(text), Certificates.named(tls)
+    place = parse(text)
     require_dask()
+    from bfsbench.cluster.certificates import security_in
     from bfsbench.cluster.runner import ALIKE, examine as examine_cluster
 
-    found = examine_cluster(place, certificates, partial(click.echo, err=True), insecure)
+    found = examine_cluster(place, security_in(tls), partial(click.echo, err=True), insecure)
     if style == "json":
         told = {"works": found.works, "workers": found.workers, "here": found.here}
         click.echo(json.dumps(told | {"differences": found.differences}, indent=2))

@@ -147,7 +147,7 @@ def check(name: str, timeout: float) -> None:
     Standard error shows the graph that is being searched. The exit code is 1 if anything is wrong, and 130 if
     the check was stopped before its end.
     """
-    from bfsbench.bench.trial import Trial
+    from bfsbench.bench.sweep import Trial
 
     variant = _found(name)
     if reason := variant.missing():
@@ -157,14 +157,14 @@ def check(name: str, timeout: float) -> None:
         result.run(variant, timeout, lambda shape: click.echo(f"searching {shape}", err=True))
     except KeyboardInterrupt:
         stopped = f"stopped on {result.shape}" if result.shape else "stopped before the first"
-    for line in (*result.lines, *_hints(variant.entry, result.lines)):
+    for line in (*result.failures, *_hints(variant.entry, result.failures)):
         click.echo(line)
-    verdict = "nothing is wrong" if result.right == result.searches else "see above"
-    found = f"{result.right} of {result.searches} searches are right"
+    verdict = "see above" if result.failures else "nothing is wrong"
+    found = f"{result.searches - len(result.failures)} of {result.searches} searches are right"
     click.echo(f"{variant.name}: {found}: {stopped or verdict}")
     if stopped:
         raise click.Abort
-    if result.right < result.searches:
+    if result.failures:
         raise SystemExit(1)
 
 

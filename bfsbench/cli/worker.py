@@ -31,13 +31,12 @@ def command(address: str, workers: int | None, tls: str | None, insecure: bool) 
     bfsbench worker dask://HOST:PORT
     """
     from bfsbench.cluster.address import Running, host_and_port, is_loopback
-    from bfsbench.cluster.certificates import Certificates
+    from bfsbench.cluster.certificates import security_in
     from bfsbench.cluster.launch import LOOPBACK, nannies, require_access_control, require_dask, serve, url
 
     place = Running(host_and_port(address))
-    certificates = Certificates.named(tls)
     require_dask()
-    security = certificates.security() if certificates else None
+    security = security_in(tls)
     scheduler = url(place, security)
     tell = partial(click.echo, err=True)
     here = is_loopback(place.scheduler)

@@ -99,19 +99,15 @@ def runner_maker(method: Method, tell: Callable[[str], None]) -> Callable[[str |
         from bfsbench.bench.worker import Worker
 
         return partial(Worker, schedule_seed=method.schedule_seed)
-    from bfsbench.cluster.certificates import Certificates
     from bfsbench.cluster.launch import require_dask
 
-    place, certificates = parse(method.cluster), Certificates.named(method.tls)
+    place = parse(method.cluster)
     require_dask()
+    from bfsbench.cluster.certificates import security_in
     from bfsbench.cluster.runner import Cluster
     from bfsbench.cluster.tasks import Equipment
 
+    security, mixed, insecure = security_in(method.tls), method.mixed_devices, method.insecure
     return lambda backend: Cluster(
-        place,
-        Equipment(backend, method.schedule_seed),
-        method.mixed_devices,
-        tell,
-        certificates,
-        method.insecure,
+        place, Equipment(backend, method.schedule_seed), mixed, tell, security, insecure
     )

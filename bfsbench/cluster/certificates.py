@@ -36,20 +36,9 @@ class Certificates:
     folder: Path
 
     @property
-    def authority(self) -> Path:
-        return self.folder / "ca.pem"
-
-    @property
-    def certificate(self) -> Path:
-        return self.folder / "cert.pem"
-
-    @property
-    def key(self) -> Path:
-        return self.folder / "key.pem"
-
-    @property
     def files(self) -> tuple[Path, Path, Path]:
-        return self.authority, self.certificate, self.key
+        """The paths of the authority's certificate, of the signed certificate, and of its private key."""
+        return self.folder / "ca.pem", self.folder / "cert.pem", self.folder / "key.pem"
 
     @classmethod
     def of(cls, folder: Path) -> Certificates:
@@ -64,17 +53,10 @@ class Certificates:
             except OSError as error:
                 fix = f"make them with 'bfsbench certificates {folder}'"
                 raise InputError(f"cannot read {path}: {error.strerror or error}; {fix}") from error
-        if found.key.stat().st_mode & 0o077:
-            raise InputError(f"others may read {found.key}: chmod 600 {found.key}")
+        *_, key = found.files
+        if key.stat().st_mode & 0o077:
+            raise InputError(f"others may read {key}: chmod 600 {key}")
         return found
-
-    @classmethod
-    def named(cls, folder: str | None) -> Certificates | None:
-        """Return the certificates in the folder that the option ``tls`` names, or None without the option.
-
-        Raises InputError if a file cannot be read, or if others can read the key.
-        """
-        return None if folder is None else cls.of(Path(folder))
 
     def security(self) -> Security:
         """Return Dask's Security object for a scheduler, worker or client.
@@ -86,9 +68,10 @@ class Certificates:
         from distributed import Security
 
         ca, certificate, key = map(str, self.files)
-        sides = {f"tls_{role}_cert": certificate for role in ("client", "scheduler", "worker")}
-        keys = {f"tls_{role}_key": key for role in ("client", "scheduler", "worker")}
-        made = Security(require_encryption=True, tls_ca_file=ca, **sides, **keys)
+        files: dict[str, str] = {}
+        for role in ("client", "scheduler", "worker"):
+            files |= {f"tls_{role}_cert": certificate, f"tls_{role}_key": key}
+        made = Security(require_encryption=True, tls_ca_file=ca, **files)
         try:
             made.get_connection_args("client")
         except (ssl.SSLError, OSError) as error:
@@ -99,6 +82,14 @@ class Certificates:
         """Return the options that make the command 'dask scheduler' use these certificates."""
         ca, certificate, key = self.files
         return f"--protocol tls --tls-ca-file {ca} --tls-cert {certificate} --tls-key {key}"
+
+
+def security_in(folder: str | None) -> Security | None:
+    """Return Dask's Security object for the folder that the option ``tls`` names, or None without the option.
+
+    Raises InputError if a file is missing or invalid, or if others can read the key.
+    """
+    return None if folder is None else Certificates.of(Path(folder)).security()
 
 
 def make(folder: Path, days: int = DAYS) -> Certificates:

@@ -13,7 +13,6 @@ from bfsbench.bench.options import Method
 from bfsbench.bench.runner import Measured
 from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
 from bfsbench.cluster.address import Jobs, Place, Running
-from bfsbench.cluster.certificates import Certificates
 from bfsbench.cluster.dispatch import Dispatch, Members, ask
 from bfsbench.cluster.launch import (
     LOOPBACK,
@@ -32,7 +31,7 @@ from bfsbench.support.errors import BfsbenchError, plural
 from bfsbench.support.paths import cache_dir
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Security
 
 CLOSE_LIMIT_S = 2.0
 
@@ -49,11 +48,11 @@ class Cluster:
     mixed_devices: bool
     """True if workers may have different devices."""
     tell: Callable[[str], None]
-    certificates: Certificates | None = None
-    """Certificates for scheduler and workers. Without them, a cluster beyond this machine has no access
+    security: Security | None = None
+    """The certificates of scheduler and workers. Without them, a cluster beyond this machine has no access
     control."""
     insecure: bool = False
-    """True if a cluster beyond this machine without access control is accepted."""
+    """True if a cluster beyond this machine is accepted without certificates."""
     device: DeviceInfo | None = None
     client: Client | None = None
     """Dask's client. None until the cluster is started."""
@@ -85,9 +84,8 @@ class Cluster:
         Returns Dask's client, and how many workers must have joined before a sweep begins. Raises UsageError,
         InputError and ToolchainError.
         """
-        security = self.certificates.security() if self.certificates else None
         with undisturbed(), Wait(starting(self.place), self.tell).beside():
-            started = start_workers(self.place, self.equipment.backend, security, self.insecure)
+            started = start_workers(self.place, self.equipment.backend, self.security, self.insecure)
             self._workers = started.workers
         self.client = connect(self.place, started, self.tell)
         require_access_control(self.client.scheduler_info()["address"], self.insecure, self.tell)
@@ -186,16 +184,14 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
     return f"{name}: " + ", ".join(f"{value or 'none'} ({', '.join(names)})" for value, names in who.items())
 
 
-def examine(
-    place: Place, certificates: Certificates | None, tell: Callable[[str], None], insecure: bool
-) -> Findings:
+def examine(place: Place, security: Security | None, tell: Callable[[str], None], insecure: bool) -> Findings:
     """Ask every worker of a cluster for its properties, and return what was found.
 
     ``tell`` is called with lines about waiting and with warnings. A cluster beyond this machine without
     certificates must be accepted by ``insecure``. Raises UsageError and BfsbenchError if no worker can be
     reached.
     """
-    cluster = Cluster(place, Equipment("auto", 0), True, tell, certificates, insecure)
+    cluster = Cluster(place, Equipment("auto", 0), True, tell, security, insecure)
     try:
         client, count = cluster.connect()
         with Wait(plural(count, "worker"), tell, START_LIMIT_S).beside():

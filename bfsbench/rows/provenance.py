@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -34,17 +34,30 @@ RECORD = PACKAGE / "data" / "commit.txt"
 """The file in wheels and sdists that names the commit they were made from."""
 
 
-def _git(*arguments: str) -> str | None:
-    """Return the output of a git command on the checkout, or None if the command fails.
+_GPU_FACTS = (
+    *("uuid", "name", "pci.bus_id", "driver_version", "vbios_version"),
+    *("ecc.mode.current", "mig.mode.current", "power.limit", "power.max_limit", "clocks.max.sm"),
+)
+"""The properties of a GPU to ask nvidia-smi for. ``nvidia-smi --help-query-gpu`` explains their names."""
+_LIMIT_S = 20
+"""Seconds that git or nvidia-smi may take."""
+
+
+def _output(*command: str) -> str:
+    """Return what a command prints, or an empty text if it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def _git(*arguments: str) -> str:
+    """Return the output of a git command on the checkout, or an empty text if it fails.
 
     The command takes no lock, because a lock would remain if git were killed.
     """
-    command = ["git", "--no-optional-locks", "-C", str(PACKAGE), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
+    return _output("git", "--no-optional-locks", "-C", str(PACKAGE), *arguments)
 
 
 @cache
@@ -58,7 +71,7 @@ def commit() -> str:
     if said := os.environ.get("BFSBENCH_COMMIT"):
         return said
     top, head = _git("rev-parse", "--show-toplevel"), _git("rev-parse", "--short=12", "HEAD")
-    if top is None or head is None or Path(top) != PACKAGE.parent:
+    if not top or not head or Path(top) != PACKAGE.parent:
         return RECORD.read_text().strip() if RECORD.is_file() else ""
     changed = _git("-C", top, "status", "--porcelain", "--untracked-files=no", "--", "bfsbench", "cuda_src")
     return head + ("+dirty" if changed else "")
@@ -87,6 +100,9 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
 
     ``device`` is the device's description. It is left out for host programs.
     """
+    name = ""
+    if graph.names is not None and point.source is not None:
+        name = no_formula(printable(graph.names[point.source]))
     return {
         **point.axes(),
         "family": find(point.variant).family,
@@ -96,20 +112,10 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
         "taken_at": now(),
         "num_vertices": str(graph.num_vertices),
         "num_edges": str(graph.num_edges),
-        "source_id": _source_id(point, graph),
+        "source_id": name,
         "graph_checksum": graph.checksum,
         "source_checksum": graph.source_checksum,
     }
-
-
-def _source_id(point: Point, graph: Graph) -> str:
-    """Return the name of the source vertex, or "" if vertices have no names.
-
-    Control characters and formulas of spreadsheets are escaped.
-    """
-    if graph.names is None or point.source is None:
-        return ""
-    return no_formula(printable(graph.names[point.source]))
 
 
 def failed_row(
@@ -121,14 +127,6 @@ def failed_row(
     """
     first = no_formula(printable((reason.splitlines() or [""])[0]))
     return base_row(point, graph, device) | {"status": status, "reason": first}
-
-
-_GPU_FACTS = (
-    *("uuid", "name", "pci.bus_id", "driver_version", "vbios_version"),
-    *("ecc.mode.current", "mig.mode.current", "power.limit", "power.max_limit", "clocks.max.sm"),
-)
-"""The properties of a GPU to ask nvidia-smi for. ``nvidia-smi --help-query-gpu`` explains their names."""
-_LIMIT_S = 20
 
 
 def runs_file(rows: Path) -> Path:
@@ -187,8 +185,8 @@ def _software() -> dict[str, Any]:
     return {
         "os": _system(),
         "kernel": platform.release(),
-        "compiler": _compiler(),
-        "nvcc": _nvcc(),
+        "compiler": _version(toolchain.compiler_version),
+        "nvcc": _version(toolchain.nvcc_version),
         "packages": dict(sorted((one.name, one.version) for one in importlib.metadata.distributions())),
     }
 
@@ -207,26 +205,11 @@ def gpu_facts(bus_id: str) -> dict[str, str]:
     return dict(zip(_GPU_FACTS, values, strict=True)) if len(values) == len(_GPU_FACTS) else {}
 
 
-def _compiler() -> str:
+def _version(ask: Callable[[], str]) -> str:
     try:
-        return next(iter(_output(*toolchain.compiler(), "--version").splitlines()), "")
-    except ToolchainError:
+        return ask()
+    except (OSError, ToolchainError):
         return ""
-
-
-def _nvcc() -> str:
-    try:
-        return toolchain.nvcc_version()
-    except ToolchainError:
-        return ""
-
-
-def _output(*command: str) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT_S, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout
 
 
 def _system() -> str:

@@ -115,7 +115,7 @@ def test_certificates_are_the_user_s_alone_and_never_overwritten(tmp_path: Path)
     before = [path.read_bytes() for path in made.files]
     again = certificates(str(folder))
     assert again.exit_code == 2
-    assert again.stderr == f"bfsbench: {made.authority} exists: choose another folder\n"
+    assert again.stderr == f"bfsbench: {made.files[0]} exists: choose another folder\n"
     assert [path.read_bytes() for path in made.files] == before
     (tmp_path / "file").touch()
     assert certificates(str(tmp_path / "file" / "x")).exit_code == 2
@@ -125,10 +125,10 @@ def shake_hands(server: Certificates, client: Certificates) -> None:
     """A handshake in memory, as strict as Python can be. Raises ssl.SSLError."""
     sides = []
     for purpose, shown in ((ssl.Purpose.CLIENT_AUTH, server), (ssl.Purpose.SERVER_AUTH, client)):
-        context = ssl.create_default_context(purpose, cafile=str(shown.authority))
+        context = ssl.create_default_context(purpose, cafile=str(shown.files[0]))
         context.check_hostname, context.verify_mode = False, ssl.CERT_REQUIRED
         context.verify_flags |= ssl.VERIFY_X509_STRICT
-        context.load_cert_chain(shown.certificate, shown.key)
+        context.load_cert_chain(*shown.files[1:])
         sides.append(context)
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = [
@@ -162,7 +162,7 @@ def test_a_folder_that_cannot_serve_is_one_line(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(InputError, match=r"others may read .*key.pem: chmod 600"):
         Certificates.of(made.folder)
     made.key.chmod(0o600)
-    made.certificate.write_text("nonsense")
+    made.files[1].write_text("nonsense")
     with pytest.raises(InputError, match="tls does not hold certificates"):
         Certificates.of(made.folder).security()
     alone = invoke("doctor", "--tls", tmp_path)
