@@ -8,7 +8,7 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bfsbench.bench.options import Method
@@ -73,24 +73,23 @@ class Member:
         return self.introduction.name
 
 
+@dataclass(eq=False)
 class Members:
     """Keeps the list of workers up to date. ``tell`` is called with lines for the user."""
 
-    def __init__(
-        self, client: Client, equipment: Equipment, mixed_devices: bool, tell: Callable[[str], None]
-    ) -> None:
-        self._client = client
-        self._equipment = equipment
-        self._mixed_devices = mixed_devices
-        self._tell = tell
-        self._asked: dict[str, Future[Any]] = {}
-        self._left_out: dict[str, str] = {}
-        """The reasons why workers are left out, by the workers' addresses."""
-        self._polled = 0.0
-        self._alone: Wait | None = None
-        """The wait for another worker, while there is none."""
-        self.present: dict[str, Member] = {}
-        """The workers that run points, by their addresses."""
+    client: Client
+    equipment: Equipment
+    mixed_devices: bool
+    """True if workers may have different devices."""
+    tell: Callable[[str], None]
+    present: dict[str, Member] = field(default_factory=dict)
+    """The workers that run points, by their addresses."""
+    _asked: dict[str, Future[Any]] = field(default_factory=dict)
+    _left_out: dict[str, str] = field(default_factory=dict)
+    """The reasons why workers are left out, by the workers' addresses."""
+    _polled: float = 0.0
+    _alone: Wait | None = None
+    """The wait for another worker, while there is none."""
 
     def assemble(self, count: int, what: str, limit_s: float | None) -> None:
         """Wait until ``count`` workers have joined and described themselves. Lines for the user call them
@@ -99,9 +98,9 @@ class Members:
         Raises UsageError if none of the workers can work, or if they differ too much. Raises ClusterError if
         they do not join within ``limit_s`` seconds.
         """
-        wait = Wait(what, self._tell, limit_s)
+        wait = Wait(what, self.tell, limit_s)
         while self._asked or len(self.present) + len(self._left_out) < count:
-            objections = self._take_in(self._addresses())
+            objections = self._take_in(set(self.client.nthreads()))
             if objections:
                 raise UsageError(objections[0])
             there = len(self.present)
@@ -122,9 +121,9 @@ class Members:
         if now - self._polled < POLL_S:
             return []
         self._polled = now
-        addresses = self._addresses()
+        addresses = set(self.client.nthreads())
         for objection in self._take_in(addresses):
-            self._tell(objection)
+            self.tell(objection)
         for address in addresses & set(self.present):
             self.present[address].last_seen = now
         if self.present or self._asked:
@@ -137,7 +136,7 @@ class Members:
         return [member for member in self.present.values() if now - member.last_seen > 1.5 * POLL_S]
 
     def _without_workers(self) -> bool:
-        self._alone = self._alone or Wait("another worker, as none is left", self._tell, WITHOUT_WORKERS_S)
+        self._alone = self._alone or Wait("another worker, as none is left", self.tell, WITHOUT_WORKERS_S)
         return self._alone.over()
 
     def forget(self, member: Member) -> None:
@@ -149,10 +148,7 @@ class Members:
         if self.present.pop(member.address, None) is None:
             return
         self._left_out[member.address] = reason
-        self._tell(f"worker {member.name} is left out: {reason}")
-
-    def _addresses(self) -> set[str]:
-        return set(self._client.nthreads())
+        self.tell(f"worker {member.name} is left out: {reason}")
 
     def _take_in(self, addresses: set[str]) -> list[str]:
         """Ask new workers for their descriptions, and admit workers that answered and fit in.
@@ -161,8 +157,8 @@ class Members:
         """
         self._left_out = {key: reason for key, reason in self._left_out.items() if key in addresses}
         for address in addresses - set(self.present) - set(self._asked) - set(self._left_out):
-            self._asked[address] = self._client.submit(
-                introduce, self._equipment, workers=[address], pure=False, priority=1
+            self._asked[address] = self.client.submit(
+                introduce, self.equipment, workers=[address], pure=False, priority=1
             )
         objections = []
         for address, future in list(self._asked.items()):
@@ -173,7 +169,7 @@ class Members:
             answer = future.result() if future.status == "finished" else Unable(str(future.exception()))
             if isinstance(answer, Unable):
                 self._left_out[address] = answer.reason
-                self._tell(f"worker {address} is left out: {answer.reason}")
+                self.tell(f"worker {address} is left out: {answer.reason}")
             elif against := self._against(answer):
                 self._left_out[address] = against
                 objections.append(against)
@@ -184,7 +180,7 @@ class Members:
     def _against(self, newcomer: Introduction) -> str | None:
         """Return the reason why a worker cannot share a sweep with the present workers, or None."""
         for member in self.present.values():
-            if against := objection(member.introduction, newcomer, self._mixed_devices):
+            if against := objection(member.introduction, newcomer, self.mixed_devices):
                 return against
         return None
 
@@ -278,6 +274,7 @@ class Ticket:
     future: Future[Any]
 
 
+@dataclass(eq=False)
 class Dispatch:
     """Runs points on the workers of a cluster.
 
@@ -287,36 +284,30 @@ class Dispatch:
     and its worker is lost, it gets a row with the status ``crash``.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        members: Members,
-        equipment: Equipment,
-        points: Sequence[Point],
-        graphs: Mapping[str, Graph],
-        method: Method,
-    ) -> None:
-        self._client = client
-        self._members = members
-        self._equipment = equipment
-        self._graphs = graphs
-        self._method = method
-        groups = map(tuple, _spread([*together(points, graphs)], len(members.present)))
-        self._shares = Shares(groups, {name: graph.num_edges for name, graph in graphs.items()})
+    client: Client
+    members: Members
+    equipment: Equipment
+    points: Sequence[Point]
+    graphs: Mapping[str, Graph]
+    method: Method
+
+    def __post_init__(self) -> None:
+        groups = map(tuple, _spread([*together(self.points, self.graphs)], len(self.members.present)))
+        self._shares = Shares(groups, {name: graph.num_edges for name, graph in self.graphs.items()})
         self._tickets: dict[str, Ticket] = {}
         """Tickets by the keys of their tasks, in the order in which they were given to workers."""
         self._answered: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._begun: dict[str, str] = {}
         """The key of the task that each worker, by its address, began last."""
         self._topic = f"bfsbench-{uuid.uuid4()}"
-        client.subscribe_topic(self._topic, self._note_begun)
+        self.client.subscribe_topic(self._topic, self._note_begun)
 
     def __iter__(self) -> Iterator[Measured]:
         """Yield the outcome of each point as it arrives. Raises ClusterError if no worker is left."""
         while self._shares or self._tickets:
-            for member in ask(self._client, self._members.poll):
+            for member in ask(self.client, self.members.poll):
                 yield from self._lose(member)
-            for member in self._members.present.values():
+            for member in self.members.present.values():
                 self._hand_out(member)
             try:
                 ticket = self._tickets.get(self._answered.get(timeout=POLL_S))
@@ -328,22 +319,22 @@ class Dispatch:
     def _hand_out(self, member: Member) -> None:
         """Give a worker groups of points until it holds enough tasks."""
         held = sum(ticket.member is member for ticket in self._tickets.values())
-        while held < min(AT_A_WORKER, 1 + len(self._shares) // (2 * len(self._members.present))):
+        while held < min(AT_A_WORKER, 1 + len(self._shares) // (2 * len(self.members.present))):
             group = self._shares.take(member.address)
             if group is None:
                 return
             held += 1
             key = f"{group[0].variant}-{uuid.uuid4()}"  # Dask's displays show the part before the uuid
-            identity, checksum = member.introduction.identity, self._graphs[group[0].graph].checksum
-            task = Assignment(key, self._topic, identity, self._equipment, group, checksum, self._method)
-            future = self._client.submit(run_assignment, task, key=key, workers=[member.address], pure=False)
+            identity, checksum = member.introduction.identity, self.graphs[group[0].graph].checksum
+            task = Assignment(key, self._topic, identity, self.equipment, group, checksum, self.method)
+            future = self.client.submit(run_assignment, task, key=key, workers=[member.address], pure=False)
             self._tickets[key] = Ticket(key, group, member, future)
             future.add_done_callback(lambda _future, key=key: self._answered.put(key))
 
     def _settle(self, ticket: Ticket) -> Iterator[Measured]:
         """Yield the outcomes of a finished task, or give its points to other workers if it did not run."""
         try:
-            answer = ask(self._client, lambda: self._answer(ticket.future))
+            answer = ask(self.client, lambda: self._answer(ticket.future))
         except TimeoutError:
             self._answered.put(ticket.key)
             return
@@ -356,7 +347,7 @@ class Dispatch:
         if isinstance(answer, Unable):
             self._shares.give_back(ticket.group)
             self._shares.leave(ticket.member.address)
-            self._members.leave_out(ticket.member, answer.reason)
+            self.members.leave_out(ticket.member, answer.reason)
         else:
             yield from (replace(measured, worker=ticket.member.name) for measured in answer)
 
@@ -379,7 +370,7 @@ class Dispatch:
 
         If the worker had begun a task of one point, yield its row.
         """
-        self._members.forget(member)
+        self.members.forget(member)
         self._shares.leave(member.address)
         for ticket in [each for each in self._tickets.values() if each.member is member]:
             del self._tickets[ticket.key]
@@ -393,7 +384,7 @@ class Dispatch:
             (point,), who = ticket.group, member.introduction
             description = who.device.description if who.device else {}
             reason = f"worker {who.name} was lost"
-            row = failed_row(point, self._graphs[point.graph], description, "crash", reason)
+            row = failed_row(point, self.graphs[point.graph], description, "crash", reason)
             yield Measured(row | who.host, worker=who.name)
 
     def _note_begun(self, event: tuple[float, Mapping[str, str]]) -> None:

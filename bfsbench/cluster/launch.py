@@ -15,18 +15,16 @@ import logging
 import os
 import platform
 import shutil
-import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.backends import GPU_BACKENDS
-from bfsbench.bench.child import deaf, undisturbed as undisturbed
+from bfsbench.bench.child import INTERRUPTS, deaf, undisturbed as undisturbed
 from bfsbench.cluster.address import Jobs, Local, Place, Running, is_loopback
 from bfsbench.support.doctor import DRIVER_LIBRARY
 from bfsbench.support.errors import InputError, OptionError, ToolchainError, UsageError
@@ -376,31 +374,26 @@ async def serve(
 
     ``tell`` is called with lines about waiting. Raises UsageError if no scheduler answers.
     """
-    Thread(target=Event().wait, daemon=True).start()  # gets the signals that this thread blocks
-    with deaf():
-        wait = Wait(f"the scheduler at {address} to take in workers", tell, WITHOUT_SCHEDULER_S)
-        await _serve(address, workers, security, wait)
-
-
-async def _serve(address: str, workers: list[dict[str, Any]], security: Security | None, wait: Wait) -> None:
     from distributed import Nanny
 
-    loop, here = asyncio.get_running_loop(), asyncio.current_task()
-    assert here is not None
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, here.cancel)
-    running = [Nanny(address, security=security, **options) for options in workers]
-    starts = [asyncio.ensure_future(nanny) for nanny in running]
-    try:
-        # Unlike gather, wait does not cancel the starts at a signal. A half-started process cannot be closed.
-        with wait.beside():
-            await asyncio.wait(starts)
-        await asyncio.gather(*starts)
-        await asyncio.gather(*(nanny.finished() for nanny in running))
-    except (TimeoutError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and not isinstance(error.__cause__, OSError):
-            raise
-        raise no_scheduler(address, security) from error
-    finally:
-        await asyncio.gather(*(nanny.close(timeout=5) for nanny in running))
-        await asyncio.gather(*starts, return_exceptions=True)
+    threading.Thread(target=threading.Event().wait, daemon=True).start()  # gets the blocked signals
+    with deaf():
+        loop, here = asyncio.get_running_loop(), asyncio.current_task()
+        assert here is not None
+        for number in INTERRUPTS:
+            loop.add_signal_handler(number, here.cancel)
+        running = [Nanny(address, security=security, **options) for options in workers]
+        starts = [asyncio.ensure_future(nanny) for nanny in running]
+        try:
+            # Unlike gather, wait does not cancel starts at a signal. A half-started process cannot be closed.
+            with Wait(f"the scheduler at {address} to take in workers", tell, WITHOUT_SCHEDULER_S).beside():
+                await asyncio.wait(starts)
+            await asyncio.gather(*starts)
+            await asyncio.gather(*(nanny.finished() for nanny in running))
+        except (TimeoutError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not isinstance(error.__cause__, OSError):
+                raise
+            raise no_scheduler(address, security) from error
+        finally:
+            await asyncio.gather(*(nanny.close(timeout=5) for nanny in running))
+            await asyncio.gather(*starts, return_exceptions=True)
