@@ -1,9 +1,6 @@
 """Rows say which code they measured, and other code is measured again."""
 
 import csv
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +8,8 @@ import pytest
 from bfsbench.rows.code import code_hash
 from bfsbench.rows.results import COLUMNS
 from bfsbench.variants import find
+from tests.bench.test_run import LATTICE
+from tests.commands import bfsbench_with
 
 KERNEL = """// mine: frontier_numbers.
 #include "step.cuh"
@@ -46,11 +45,8 @@ def own(tmp_path: Path) -> Path:
 
 def run(own: Path, *more: str) -> list[dict[str, str]]:
     """The rows after a sweep of two points."""
-    command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--variant", "mine,cpu_queue"]
-    command += ["--dataset", "lattice(rows=9,columns=7)", "--repeats", "1", "--out", "rows.csv", *more]
-    environment = os.environ | {"BFSBENCH_VARIANTS": str(own)}
-    done = subprocess.run(command, cwd=own, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    words = ("run", "--backend", "cpu", "--variant", "mine,cpu_queue", "--dataset", LATTICE)
+    bfsbench_with(own, *words, "--repeats", "1", "--out", "rows.csv", *more, cwd=own)
     with (own / "rows.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 

@@ -1,19 +1,23 @@
-"""How points are sampled, from the words of the command line to rows."""
+"""How points are sampled and prepared, from the words of the command line to rows."""
 
 import itertools
 import re
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from bfsbench.backends.cpu import CpuDevice
 from bfsbench.bench.options import Method
 from bfsbench.bench.session import Session
 from bfsbench.graphs.load import load
+from bfsbench.programs import DeviceGraph
 from bfsbench.programs.families.bfs.searches import SearchVariant
+from bfsbench.reports.rows import configurations
 from bfsbench.rows.point import Point
-from bfsbench.rows.results import read_rows
+from bfsbench.rows.results import read_results, read_rows
 from bfsbench.support.errors import WrongResultError
 from bfsbench.variants.cpu_queue import CpuQueue
 from tests.bench.test_run import LATTICE, SMALL, run, run_faulty
@@ -191,3 +195,43 @@ def test_samples_are_as_many_as_noise_and_time_ask_for(tmp_path: Path) -> None:
     (row,) = read_rows(tmp_path / "r.csv")
     assert row["search_ms_samples"].count(";") == 8 and row["method"] == "max_noise=1e-06% sources=interposed"
     assert row["energy_j"] == "" and "energy: unknown, this device has no counter" in row["warnings"]
+
+
+SLOW_MS = 30.0
+
+
+def slow_part(graph: DeviceGraph) -> int:
+    graph.row_offsets  # noqa: B018  what is uploaded here counts once
+    time.sleep(SLOW_MS / 1e3)
+    return 1
+
+
+def test_what_searches_share_counts_for_each_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    with CpuDevice() as device:
+        graph = DeviceGraph(device, load("path(n=50)"))
+        upload = device.upload
+
+        def slowly(array: object) -> object:
+            time.sleep(SLOW_MS / 1e3)
+            return upload(array)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(device, "upload", slowly)
+
+        def compiles() -> None:
+            device.compile_ms += 5.0
+            time.sleep(5e-3)
+            graph.once(slow_part)
+
+        for _ in range(2):
+            prepare_ms, compile_ms = graph.preparation_ms(compiles, ("CSR",))
+            assert compile_ms >= 5
+            assert prepare_ms >= 2 * SLOW_MS, "the second time, too"
+
+
+def test_rows_have_preparation_and_compilation_apart(tmp_path: Path) -> None:
+    run("--dataset", "path(n=50)", "--variant", "pull,adaptive", "--repeats", "1", cwd=tmp_path)
+    rows = read_results([tmp_path / "r.csv"])
+    assert (rows["prepare_ms"] > 0).all() and (rows["compile_ms"] > 0).all()
+    assert (configurations(rows)["prepare_ms"] > 0).all()
+    old = rows.assign(compile_ms=float("nan"))
+    assert configurations(old)["prepare_ms"].isna().all(), "older rows defined it otherwise"

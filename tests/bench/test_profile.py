@@ -1,9 +1,7 @@
 """Level profiles against the levels."""
 
 import itertools
-import os
-import subprocess
-import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +16,7 @@ from bfsbench.rows.columns import PROFILE_COLUMNS as COLUMNS
 from bfsbench.rows.results import ResultWriter, axes_of, read_rows
 from bfsbench.variants import all_variants, find
 from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
+from tests.bench.test_run import LATTICE, run
 from tests.shapes import SHAPES
 
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
@@ -75,9 +74,8 @@ def test_every_variant_tells_of_every_level_once(emulator: Device, variant: type
 
 
 def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: Path) -> None:
-    words = ["--dataset", "lattice(rows=9,columns=7)", "--variant", "push,edge,cpu_queue", "--profile"]
-    command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--out", "r.csv", *words]
-    subprocess.run(command, cwd=tmp_path, check=True, env=os.environ, capture_output=True)
+    words = ["--dataset", LATTICE, "--variant", "push,edge,cpu_queue", "--profile"]
+    run(*words, cwd=tmp_path)
     rows = read_rows(tmp_path / "r.csv")
     levels = read_rows(tmp_path / "r.levels.csv", COLUMNS)
     assert {axes_of(row) for row in levels} == {axes_of(row) for row in rows if row["backend"] != "host"}
@@ -89,11 +87,10 @@ def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: 
 
     # A profile without a row, as a kill between the two leaves it, is not kept twice.
     orphan = dict(levels[0]) | {"variant": find("pull").name}
-    writer = ResultWriter(tmp_path / "r.levels.csv", resume=True, columns=COLUMNS)
-    writer.append(orphan)
-    writer.close()
-    command[-2:] = ["push,edge,cpu_queue,pull", "--profile"]
-    subprocess.run([*command, "--resume"], cwd=tmp_path, check=True, env=os.environ, capture_output=True)
+    with closing(ResultWriter(tmp_path / "r.levels.csv", resume=True, columns=COLUMNS)) as writer:
+        writer.append(orphan)
+    words[-2:] = ["push,edge,cpu_queue,pull", "--profile"]
+    run(*words, "--resume", cwd=tmp_path)
     pull = [row for row in read_rows(tmp_path / "r.levels.csv", COLUMNS) if row["variant"] == "pull"]
     assert [row["level"] for row in pull] == [str(level) for level in range(len(pull))]
 
@@ -105,9 +102,7 @@ def test_counters_stand_beside_what_a_level_cost(tmp_path: Path) -> None:
     edges = [(u, v) for near, far in itertools.pairwise(layers) for u in near for v in far]
     (tmp_path / "layers.txt").write_text("".join(f"{u} {v}\n" for u, v in edges))
     words = "--dataset layers.txt:directed --variant bfs4k --source 0 --k4 0 --profile"
-    command = [sys.executable, "-m", "bfsbench", "run", "--backend", "cpu", "--out", "r.csv", *words.split()]
-    hashes = ["--hash", "none,hash64,hash_warp"]
-    subprocess.run([*command, *hashes], cwd=tmp_path, check=True, env=os.environ, capture_output=True)
+    run(*words.split(), "--hash", "none,hash64,hash_warp", cwd=tmp_path)
     found: dict[str, list[dict[str, int]]] = {}
     for row in read_rows(tmp_path / "r.levels.csv", COLUMNS):
         counts = parse_counters(row["counts"])

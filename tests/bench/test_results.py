@@ -1,6 +1,7 @@
 """The result file: after a killed writer, when resuming, and errors of readers."""
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,9 @@ def make_row(**values: str) -> dict[str, str]:
 
 
 def write(path: Path, *rows: dict[str, str], resume: bool = False) -> None:
-    writer = ResultWriter(path, resume=resume)
-    for row in rows:
-        writer.append(row)
-    writer.close()
+    with closing(ResultWriter(path, resume=resume)) as writer:
+        for row in rows:
+            writer.append(row)
 
 
 def test_rows_come_back_as_written(tmp_path: Path) -> None:
@@ -55,11 +55,10 @@ def test_an_interrupt_while_the_first_row_is_written_keeps_it(
     def interrupt(_file: int) -> None:
         raise KeyboardInterrupt
 
-    writer = ResultWriter(path, resume=False)
-    monkeypatch.setattr(os, "fsync", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        writer.append(make_row())
-    writer.close()
+    with closing(ResultWriter(path, resume=False)) as writer:
+        monkeypatch.setattr(os, "fsync", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            writer.append(make_row())
     assert len(read_rows(path)) == 1
 
 
@@ -80,18 +79,16 @@ def test_resuming_after_a_kill_at_any_byte_keeps_only_whole_rows(
 
 
 def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
-    writer = ResultWriter(tmp_path / "r.csv", resume=False)
-    with pytest.raises(UsageError, match="another run"):
+    another = pytest.raises(UsageError, match="another run")
+    with closing(ResultWriter(tmp_path / "r.csv", resume=False)), another:
         ResultWriter(tmp_path / "r.csv", resume=True)
-    writer.close()
 
 
 def drop_failed(path: Path) -> None:
     """What ``--retry-failed`` does to a file before the sweep."""
-    writer = ResultWriter(path, resume=True)
-    writer.keep_only(lambda row: row["status"] == "ok")
-    writer.append(make_row(graph="again"))
-    writer.close()
+    with closing(ResultWriter(path, resume=True)) as writer:
+        writer.keep_only(lambda row: row["status"] == "ok")
+        writer.append(make_row(graph="again"))
 
 
 def test_dropping_rows_keeps_links_and_modes(tmp_path: Path) -> None:
@@ -203,14 +200,13 @@ def test_unwritable_places_are_one_line(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_leaves_no_half_row(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = ResultWriter(path, resume=False)
-    writer.append(make_row())
-    real = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: real(file, data[:10]))
-    with pytest.raises(UsageError, match=r"cannot write.*No space left"):
-        writer.append(make_row(source="lost"))
-    monkeypatch.undo()
-    writer.close()
+    with closing(ResultWriter(path, resume=False)) as writer:
+        writer.append(make_row())
+        real = os.write
+        monkeypatch.setattr(os, "write", lambda file, data: real(file, data[:10]))
+        with pytest.raises(UsageError, match=r"cannot write.*No space left"):
+            writer.append(make_row(source="lost"))
+        monkeypatch.undo()
     assert read_rows(path) == [make_row()]
 
 
@@ -275,32 +271,29 @@ def test_a_row_as_long_as_the_header_of_its_own_file(path: Path) -> None:
 def test_rows_that_are_there_are_read_when_they_are_asked_for(path: Path) -> None:
     rows = [make_row(source=str(i), reason=f'"{i}", ü', host=f"node{i}") for i in range(5)]
     write(path, *rows)
-    writer = ResultWriter(path, resume=True)
-    writer.append(make_row(source="new"))
-    assert len(writer.rows) == 5
-    assert [dict(row) for row in writer.rows] == rows
-    writer.keep_only(lambda row: row["source"] in "135")
-    assert [row["host"] for row in writer.rows] == ["node1", "node3"]
-    writer.close()
+    with closing(ResultWriter(path, resume=True)) as writer:
+        writer.append(make_row(source="new"))
+        assert len(writer.rows) == 5
+        assert [dict(row) for row in writer.rows] == rows
+        writer.keep_only(lambda row: row["source"] in "135")
+        assert [row["host"] for row in writer.rows] == ["node1", "node3"]
 
 
 def test_rows_keep_their_bytes_when_others_are_dropped(path: Path) -> None:
     write(path, make_row(), make_row(status="crash"), make_row(graph="third"))
     lines = path.read_bytes().replace(b"g:directed", b'"g:directed"').splitlines(keepends=True)
     path.write_bytes(b"".join(lines))
-    writer = ResultWriter(path, resume=True)
-    writer.keep_only(lambda row: row["status"] == "ok")
-    writer.close()
+    with closing(ResultWriter(path, resume=True)) as writer:
+        writer.keep_only(lambda row: row["status"] == "ok")
     assert path.read_bytes() == b"".join([lines[0], lines[1], lines[3]])
 
 
 def test_a_row_of_several_lines_is_not_torn(path: Path) -> None:
     write(path, make_row(reason="two\nlines"), make_row(status="crash"))
     before = path.read_bytes()
-    writer = ResultWriter(path, resume=True)
-    with pytest.raises(InputError, match="rows of several lines"):
+    refused = pytest.raises(InputError, match="rows of several lines")
+    with closing(ResultWriter(path, resume=True)) as writer, refused:
         writer.keep_only(lambda row: row["status"] == "ok")
-    writer.close()
     assert path.read_bytes() == before
 
 
@@ -335,12 +328,11 @@ def test_ragged_rows_are_named_wherever_they_stand(path: Path, ragged: str, plac
 def test_rows_that_were_appended_stay_when_others_are_dropped(path: Path) -> None:
     """And rows that were known before are read unchanged."""
     write(path, *(make_row(source=str(i), host=f"node{i}") for i in range(4)))
-    writer = ResultWriter(path, resume=True)
-    known = list(writer.rows)
-    writer.append(make_row(source="new"))
-    writer.read_again()
-    writer.keep_only(lambda row: row["source"] in ("0", "2", "new"))
-    writer.append(make_row(source="newer"))
-    writer.close()
+    with closing(ResultWriter(path, resume=True)) as writer:
+        known = list(writer.rows)
+        writer.append(make_row(source="new"))
+        writer.read_again()
+        writer.keep_only(lambda row: row["source"] in ("0", "2", "new"))
+        writer.append(make_row(source="newer"))
     assert [row["source"] for row in read_rows(path)] == ["0", "2", "new", "newer"]
     assert [row["host"] for row in known] == ["node0", "node1", "node2", "node3"]

@@ -11,6 +11,7 @@ from bfsbench.backends.base import Buffer, Device
 from bfsbench.bench.measure import Machine, time_runs
 from bfsbench.bench.options import Method
 from bfsbench.bench.session import Session
+from bfsbench.bench.worker import Worker
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
@@ -18,12 +19,14 @@ from bfsbench.programs import POISON, DeviceGraph, ExpectedAnswer, KernelSetup
 from bfsbench.programs.families.apsp.problem import AllPairs
 from bfsbench.programs.families.bfs import parents as trees
 from bfsbench.programs.families.bfs.search import Search
+from bfsbench.rows.point import Point
+from bfsbench.rows.results import read_rows
 from bfsbench.support.errors import WrongResultError
 from bfsbench.variants.apsp_fw import ApspFw
 from bfsbench.variants.cpu_floyd_warshall import CpuFloydWarshall
 from bfsbench.variants.cpu_queue import CpuQueue
 from bfsbench.variants.frontier_numbers import FrontierNumbers
-from tests.bench.test_run import run_faulty
+from tests.bench.test_run import FAULTY, run_faulty
 from tests.shapes import SHAPES
 
 GRAPH = build_graph(SHAPES["kronecker"], "kronecker")
@@ -75,35 +78,19 @@ def test_a_search_that_does(device: Device) -> None:
     assert len(timing.search_ms) == len(timing.wall_ms) == REPEATS and search.run == LAST
 
 
-class Once(CpuQueue):
-    done = False
+class Once:
+    """Mixed into a search, lets it reset and search in its first run only."""
 
-    def reset(self, source: int) -> None:
-        if not self.done:
-            super().reset(source)
-
-    def traverse(self, source: int) -> None:
-        if not self.done:
-            super().traverse(source)
-        self.done = True
-
-
-def test_a_host_program_that_searches_once() -> None:
-    search = Once(GRAPH, {})
-    with pytest.raises(WrongResultError, match=f"vertex 0 has {POISON}"):
-        time_runs(search, [Search(GRAPH, 1).run(search)], Method(REPEATS), Machine(None))
-
-
-class PairsOnce(ApspFw):
     runs = 0
 
-    @classmethod
-    def source_files(cls) -> list[Path]:
-        return ApspFw.source_files()
-
-    def reset(self) -> None:
+    def reset(self, *source: int) -> None:
         if self.runs == 0:
-            super().reset()
+            super().reset(*source)
+
+    def traverse(self, source: int) -> None:
+        if self.runs == 0:
+            super().traverse(source)
+        self.runs += 1
 
     def solve(self) -> None:
         if self.runs == 0:
@@ -111,15 +98,26 @@ class PairsOnce(ApspFw):
         self.runs += 1
 
 
-class HostPairsOnce(CpuFloydWarshall):
-    runs = 0
+class QueueOnce(Once, CpuQueue):
+    """Finds levels once."""
 
-    def reset(self) -> None:
-        if self.runs == 0:
-            super().reset()
 
-    def solve(self) -> None:
-        self.runs += 1
+class PairsOnce(Once, ApspFw):
+    """Finds distances on the device once."""
+
+    @classmethod
+    def source_files(cls) -> list[Path]:
+        return ApspFw.source_files()
+
+
+class HostPairsOnce(Once, CpuFloydWarshall):
+    """Finds distances on the host once."""
+
+
+def test_a_host_program_that_searches_once() -> None:
+    search = QueueOnce(GRAPH, {})
+    with pytest.raises(WrongResultError, match=f"vertex 0 has {POISON}"):
+        time_runs(search, [Search(GRAPH, 1).run(search)], Method(REPEATS), Machine(None))
 
 
 def test_distances_that_are_found_once(device: Device) -> None:
@@ -196,12 +194,8 @@ def numbers(graph: DeviceGraph) -> Buffer:
     return graph.device.upload(np.arange(GRAPH.num_vertices, dtype=np.int32))
 
 
-def test_the_next_point_has_a_graph_that_nobody_wrote_into(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_point_has_a_graph_that_nobody_wrote_into(tmp_path: Path) -> None:
     """``lies`` returns a wrong answer, ``vandal`` writes to the graph; both run between correct searches."""
-    from bfsbench.rows.results import read_rows
-
     words = ("--dataset", "path(n=9)", "--source", "0", "--repeats", "1")
     run_faulty(*words, "--variant", "vandal,push,lies,pull", cwd=tmp_path, check=1)
     found = {row["variant"]: (row["status"], row["reason"]) for row in read_rows(tmp_path / "r.csv")}
@@ -211,10 +205,7 @@ def test_the_next_point_has_a_graph_that_nobody_wrote_into(
 
 def test_a_wrong_answer_costs_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a wrong answer the next point runs in another process."""
-    from bfsbench.bench.worker import Worker
-    from bfsbench.rows.point import Point
-
-    monkeypatch.setenv("BFSBENCH_VARIANTS", str(Path(__file__).parent.parent / "faulty"))
+    monkeypatch.setenv("BFSBENCH_VARIANTS", str(FAULTY))
     worker = Worker("cpu")
     points = [
         Point("path(n=9):symmetrised", 0, variant, "cpu", None, 64) for variant in ("pull", "lies", "pull")

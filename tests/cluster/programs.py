@@ -83,6 +83,13 @@ def wait_for_rows(path: Path, count: int, process: subprocess.Popen[str]) -> Non
         time.sleep(0.05)
 
 
+def dask_scheduler(start: Start, *words: str) -> tuple[int, subprocess.Popen[str]]:
+    """Start a scheduler by Dask's command. Returns its port and its process."""
+    port = free_port()
+    command = [sys.executable, "-m", "dask", "scheduler", "--no-dashboard", "--port", str(port), *words]
+    return port, start(*command)
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -4,9 +4,8 @@ import json
 import os
 import re
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from bfsbench.support.errors import UsageError
 from tests.cluster.programs import BFSBENCH, starting
 from tests.commands import invoke
 from tests.fetch.fetch_server import SNAP, entry, serving, sha256, snap
+from tests.waiting import wait_until
 
 LIMITS = Limits(32, 1024, 2**31 - 1, 132, 2048, 49152, 232448, 233472, 2**37)
 H200 = {"gpu": "NVIDIA H200", "compute_capability": "9.0", "gpu_bus_id": "0000:a", "host_cpu": "x (8 cores)"}
@@ -124,20 +124,16 @@ def sweep(cluster: Cluster, graph: str, variant: str, count: int) -> list[Measur
 
 @contextmanager
 def assembled(pair: Pair, told: list[str]) -> Iterator[Cluster]:
-    """A cluster of both workers."""
-    cluster = pair.cluster(told)
-    assert len(cluster.start().present) == 2
-    yield cluster
-    cluster.close()
+    """A cluster of the workers a and b."""
+    with closing(pair.cluster(told)) as cluster:
+        assert len(cluster.start().present) == 2
+        yield cluster
 
 
 def wait_for_workers(pair: Pair, count: int) -> None:
     """Until there are so many at the scheduler."""
     with distributed.Client(pair.address, set_as_default=False) as client:
-        deadline = time.monotonic() + 60
-        while len(client.nthreads()) != count:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda: len(client.nthreads()) == count, 60)
 
 
 @pytest.mark.exhaustive
@@ -214,9 +210,8 @@ def test_a_worker_that_was_started_in_another_way_is_left_out(pair: Pair) -> Non
         start(sys.executable, "-m", "dask", *words)
         wait_for_workers(pair, 3)
         told: list[str] = []
-        cluster = pair.cluster(told)
-        assert len(cluster.start().present) == 2
-        cluster.close()
+        with assembled(pair, told):
+            pass
         assert any(line.endswith("is left out: it was not started by 'bfsbench worker'") for line in told)
     wait_for_workers(pair, 2)
 
@@ -227,10 +222,9 @@ def test_workers_with_different_code_are_refused_and_the_doctor_tells(pair: Pair
     with starting(pair.folder) as start:
         start(*BFSBENCH, "worker", scheduler, "--workers", "1", variables={"BFSBENCH_COMMIT": "other"})
         wait_for_workers(pair, 3)
-        cluster = pair.cluster([], mixed_devices=True)
-        with pytest.raises(UsageError, match=r"differ in commit, '.*' and '.*': install the same"):
+        differ = pytest.raises(UsageError, match=r"differ in commit, '.*' and '.*': install the same")
+        with closing(pair.cluster([], mixed_devices=True)) as cluster, differ:
             cluster.start()
-        cluster.close()
         done = invoke("doctor", "--cluster", scheduler)
         told = invoke("doctor", "--cluster", scheduler, "--format", "json")
     assert done.exit_code == told.exit_code == 1

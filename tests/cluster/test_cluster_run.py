@@ -27,14 +27,15 @@ from tests.cluster.programs import (
     MEASURE,
     RUN,
     Start,
+    dask_scheduler,
     family,
     finished,
-    free_port,
     rows_in,
     start,
     wait_for_rows,
 )
 from tests.commands import invoke
+from tests.test_attacks_on_commands import READY
 
 __all__ = ["start"]
 
@@ -42,9 +43,7 @@ __all__ = ["start"]
 @pytest.fixture
 def scheduler(start: Start) -> tuple[str, subprocess.Popen[str]]:
     """A scheduler and two workers, each started by its documented command."""
-    port = free_port()
-    words = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
-    process = start(sys.executable, "-m", "dask", "scheduler", *words)
+    port, process = dask_scheduler(start, "--host", "127.0.0.1")
     address = f"dask://127.0.0.1:{port}"
     start(*BFSBENCH, "worker", address, "--workers", "2")
     return address, process
@@ -248,3 +247,43 @@ def test_a_sweep_that_the_workers_cannot_do_ends_before_it_begins(start: Start, 
     said = finished(start(*RUN, "--block", "2048", "--cluster", "local:1", "--out", "r.csv"), 2)
     assert said.strip().splitlines()[-1] == "bfsbench: block 2048 is over the device's limit of 1024"
     assert not (tmp_path / "r.csv").exists()
+
+
+SWEEP = [*MEASURE[3:], "path(n=2000)", "--variant", "cpu_queue", "--source", "0:30:+1", "--repeats", "100000"]
+LATE = 40.0
+"""Seconds to end. A point would take longer."""
+
+
+def interrupted(process: subprocess.Popen[str], after_s: float) -> str:
+    """Interrupt the processes of a program as a terminal does, some time after Python has started. Returns
+    what the program says."""
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    time.sleep(after_s)
+    os.killpg(process.pid, signal.SIGINT)
+    began = time.monotonic()
+    said = finished(process, 130)
+    assert time.monotonic() - began < LATE and "Traceback" not in said, said
+    return said
+
+
+STAGES = [0.05, 0.4, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0, 6.0, 9.0]
+"""Seconds: imports, start of the parts, their introduction, points."""
+
+
+@pytest.mark.parametrize("after_s", STAGES)
+@pytest.mark.exhaustive
+def test_an_interrupt_at_any_stage_of_a_cluster_ends_it(start: Start, after_s: float) -> None:
+    words = [sys.executable, "-c", READY, *SWEEP, "--cluster", "local:2", "--out", "r.csv"]
+    process = start(*words, start_new_session=True, stdout=subprocess.PIPE)
+    assert "interrupted" in interrupted(process, after_s)
+
+
+@pytest.mark.parametrize("after_s", STAGES)
+@pytest.mark.exhaustive
+def test_an_interrupt_at_any_stage_of_a_worker_ends_it(start: Start, tmp_path: Path, after_s: float) -> None:
+    """Its scheduler has a sweep for it, whose points are long."""
+    port, _ = dask_scheduler(start, "--host", "127.0.0.1")
+    where = f"dask://127.0.0.1:{port}"
+    start(*BFSBENCH, *SWEEP, "--cluster", where, "--out", "r.csv")
+    words = [sys.executable, "-c", READY, "worker", where, "--workers", "2"]
+    interrupted(start(*words, start_new_session=True, stdout=subprocess.PIPE), after_s)

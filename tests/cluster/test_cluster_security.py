@@ -12,7 +12,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from click.testing import Result
 from distributed.comm import connect
 
 from bfsbench.cluster import launch
@@ -20,7 +19,17 @@ from bfsbench.cluster.address import QUEUES
 from bfsbench.cluster.certificates import Certificates, make
 from bfsbench.rows.results import read_rows
 from bfsbench.support.errors import InputError, ToolchainError
-from tests.cluster.programs import BFSBENCH, RUN, Start, family, finished, free_port, start, wait_for_rows
+from tests.cluster.programs import (
+    BFSBENCH,
+    RUN,
+    Start,
+    dask_scheduler,
+    family,
+    finished,
+    free_port,
+    start,
+    wait_for_rows,
+)
 from tests.commands import invoke
 from tests.waiting import wait_until
 
@@ -102,23 +111,19 @@ def test_a_sweep_with_certificates_and_others_without(
             assert line.startswith("bfsbench: no scheduler answers at t") and line.endswith(hint)
 
 
-def certificates(*words: str) -> Result:
-    return invoke("certificates", *words)
-
-
 def test_certificates_are_the_user_s_alone_and_never_overwritten(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "tls"
-    assert certificates(str(folder)).exit_code == 0
+    assert invoke("certificates", folder).exit_code == 0
     made = Certificates.of(folder)
     for path in (folder, *made.files):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
     before = [path.read_bytes() for path in made.files]
-    again = certificates(str(folder))
+    again = invoke("certificates", folder)
     assert again.exit_code == 2
     assert again.stderr == f"bfsbench: {made.files[0]} exists: choose another folder\n"
     assert [path.read_bytes() for path in made.files] == before
     (tmp_path / "file").touch()
-    assert certificates(str(tmp_path / "file" / "x")).exit_code == 2
+    assert invoke("certificates", tmp_path / "file" / "x").exit_code == 2
 
 
 def shake_hands(server: Certificates, client: Certificates) -> None:
@@ -158,10 +163,10 @@ def test_a_folder_that_cannot_serve_is_one_line(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(InputError, match=r"cannot read .*ca.pem: No such file .*; make them with 'bfsbench"):
         Certificates.of(tmp_path)
     made = make(tmp_path / "tls")
-    made.key.chmod(0o640)
+    made.files[2].chmod(0o640)
     with pytest.raises(InputError, match=r"others may read .*key.pem: chmod 600"):
         Certificates.of(made.folder)
-    made.key.chmod(0o600)
+    made.files[2].chmod(0o600)
     made.files[1].write_text("nonsense")
     with pytest.raises(InputError, match="tls does not hold certificates"):
         Certificates.of(made.folder).security()
@@ -173,9 +178,7 @@ def test_a_folder_that_cannot_serve_is_one_line(tmp_path: Path, monkeypatch: pyt
 
 
 def test_workers_of_a_scheduler_on_this_machine_listen_on_loopback_alone(start: Start) -> None:
-    port = free_port()
-    words = ("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
-    start(sys.executable, "-m", "dask", *words)
+    port, _ = dask_scheduler(start, "--host", "127.0.0.1")
     worker = start(*BFSBENCH, "worker", f"dask://127.0.0.1:{port}", "--workers", "1")
     wait_until(lambda: len(listening(worker)) >= 2, 60)  # a nanny and a worker
     assert {address for address, _port in listening(worker)} == {"127.0.0.1"}
@@ -205,8 +208,7 @@ def test_a_scheduler_that_others_can_reach_is_refused_by_sweeps_and_doctor(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    port = free_port()
-    start(sys.executable, "-m", "dask", "scheduler", "--port", str(port), "--no-dashboard")
+    port, _ = dask_scheduler(start)
     where = ["--cluster", f"dask://127.0.0.1:{port}"]
     sweep = ["run", "--dataset", "path(n=4)", "--variant", "cpu_queue", "--out", "r.csv"]
     for command in (sweep, ["doctor"]):
