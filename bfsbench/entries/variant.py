@@ -142,6 +142,7 @@ class EntryVariant(ForeignProgram):
         self._running.too_fast.clear()
         if self._running.process is None or self.entry.per_search:
             answer.poison(self._running.path, self.graph.num_vertices)
+            self._running.read_digest = ""
             self._begin()
         self.preprocess_ms = self._running.preparation_ms
 

@@ -147,6 +147,13 @@ def test_parents_that_are_no_tree(toys: Path, line: Graph) -> None:
         timed(declare(toys, "command", "no_tree", 'answer = "parents"'), line)
 
 
+def test_a_wrong_tree_costs_only_its_own_point(toys: Path, line: Graph) -> None:
+    file = declare(toys, "python", "no_tree_from_3", 'answer = "parents"')
+    with pytest.raises(WrongResultError, match="the parents break rule 1"):
+        timed(file, line, 3)
+    assert min(timed(file, line, 20).search_ms) > 0
+
+
 def test_searches_on_a_graph_share_a_process_that_ends_with_it(toys: Path) -> None:
     before, graph = marked_processes(), load(LINE)
     file = declare(toys, "python", "honest")

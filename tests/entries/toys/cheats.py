@@ -57,6 +57,18 @@ def wrong(graph):
     return search
 
 
+def no_tree_from_3(graph):
+    """Leaves parents, which are no tree if the source is 3."""
+
+    def search(source, answer):
+        vertices = np.arange(graph.num_vertices)
+        answer[:] = vertices - np.sign(vertices - source)
+        if source == 3:
+            answer[-1] = answer[-2] = graph.num_vertices - 1
+
+    return search
+
+
 def stale(graph):
     searches = []
 
