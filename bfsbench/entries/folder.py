@@ -31,7 +31,6 @@ import platform
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +39,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from bfsbench.programs import POISON
 from bfsbench.support import storage
+from bfsbench.support.errors import WrongResultError
 from bfsbench.support.paths import cache_dir
 
 if TYPE_CHECKING:
@@ -52,42 +53,32 @@ _ARCS_AT_A_TIME = 1 << 20
 def write_export(graph: Graph, path: Path) -> None:
     """Write a graph in the format that the suffix of the path names. Raises OSError."""
     with storage.replacing(path) as file:
-        _WRITERS[path.suffix](graph, file)
+        if path.suffix == ".sg":
+            _write_serialised(graph, file)
+            return
+        if path.suffix == ".mtx":
+            file.write(b"%%MatrixMarket matrix coordinate pattern general\n")
+            file.write(f"{graph.num_vertices} {graph.num_vertices} {graph.num_edges}\n".encode())
+        first_vertex = 1 if path.suffix == ".mtx" else 0
+        for start in range(0, graph.num_edges, _ARCS_AT_A_TIME):
+            part = slice(start, start + _ARCS_AT_A_TIME)
+            pairs = np.stack([graph.edge_sources[part], graph.column_indices[part]], axis=1)
+            np.savetxt(file, pairs + first_vertex, fmt="%d")
 
 
-def _mtx(graph: Graph, file: BinaryIO) -> None:
-    file.write(b"%%MatrixMarket matrix coordinate pattern general\n")
-    file.write(f"{graph.num_vertices} {graph.num_vertices} {graph.num_edges}\n".encode())
-    _arcs(graph, file, 1)
-
-
-def _el(graph: Graph, file: BinaryIO) -> None:
-    _arcs(graph, file, 0)
-
-
-def _arcs(graph: Graph, file: BinaryIO, first: int) -> None:
-    for start in range(0, graph.num_edges, _ARCS_AT_A_TIME):
-        part = slice(start, start + _ARCS_AT_A_TIME)
-        pairs = np.stack([graph.edge_sources[part], graph.column_indices[part]], axis=1)
-        np.savetxt(file, pairs + first, fmt="%d")
-
-
-def _sg(graph: Graph, file: BinaryIO) -> None:
+def _write_serialised(graph: Graph, file: BinaryIO) -> None:
     directed = graph.direction == "directed"
     file.write(np.array([directed], np.uint8).tobytes())
     file.write(np.array([graph.num_edges, graph.num_vertices], "<i8").tobytes())
-    file.write(graph.row_offsets.astype("<i8").tobytes())
-    file.write(np.ascontiguousarray(graph.column_indices, "<i4").tobytes())
+    matrices = [(graph.row_offsets, graph.column_indices)]
     if directed:
-        file.write(graph.column_offsets.astype("<i8").tobytes())
-        file.write(np.ascontiguousarray(graph.row_indices, "<i4").tobytes())
-
-
-_WRITERS: dict[str, Callable[[Graph, BinaryIO], None]] = {".mtx": _mtx, ".el": _el, ".sg": _sg}
+        matrices.append((graph.column_offsets, graph.row_indices))
+    for offsets, neighbours in matrices:
+        file.write(offsets.astype("<i8").tobytes())
+        file.write(np.ascontiguousarray(neighbours, "<i4").tobytes())
 
 
 INDEX = "arrays.txt"
-ANSWER = "answer.i32"
 ARRAYS = ("row_offsets", "column_indices", "column_offsets", "row_indices")
 
 
@@ -102,14 +93,21 @@ class GraphFolder:
         self.path = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}@{platform.node()}-", dir=runs))
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
         self._graph = weakref.ref(graph)
-        lines = [f"num_vertices {graph.num_vertices}", f"num_edges {graph.num_edges}"]
-        lines.append(f"directed {int(graph.direction == 'directed')}")
-        laid: dict[int, str] = {}
+        self._num_vertices = graph.num_vertices
+        lines = [
+            f"num_vertices {graph.num_vertices}",
+            f"num_edges {graph.num_edges}",
+            f"directed {int(graph.direction == 'directed')}",
+        ]
+        files: dict[int, Path] = {}
         for name in ARRAYS:
             array: npt.NDArray[Any] = getattr(graph, name)
-            if id(array) not in laid:
-                laid[id(array)] = _lay(array, self.path / f"{name}.npy")
-            lines.append(f"{name} {laid[id(array)]}")
+            if id(array) not in files:
+                files[id(array)] = self.path / f"{name}.npy"
+                np.save(files[id(array)], array)
+            file = files[id(array)]
+            first_byte = file.stat().st_size - array.nbytes
+            lines.append(f"{name} {file.name} {array.dtype.name} {len(array)} {first_byte}")
         (self.path / INDEX).write_text("\n".join(lines) + "\n", encoding="utf-8")
         self._digests = {file: storage.digest(file) for file in self.path.iterdir()}
 
@@ -127,20 +125,51 @@ class GraphFolder:
         """Returns the names of the files that have changed since bfsbench wrote them."""
         return [file.name for file, digest in self._digests.items() if not _has(file, digest)]
 
-    def new_answer(self, entry: str) -> Path:
-        """Returns the path of a new file for the answers of an entry, in a new folder."""
-        place = Path(tempfile.mkdtemp(prefix=f"{entry}-", dir=self.path))
-        return place / ANSWER
+    def new_answer(self, entry: str) -> Answer:
+        """Returns a file for the answers of an entry, in a new folder."""
+        folder = Path(tempfile.mkdtemp(prefix=f"{entry}-", dir=self.path))
+        return Answer(folder / "answer.i32", self._num_vertices)
 
 
-def _lay(array: npt.NDArray[Any], path: Path) -> str:
-    """Copy an array into a file of the folder. Returns the rest of the array's line in arrays.txt: file,
-    type, length and first byte."""
-    np.save(path, array)
-    return f"{path.name} {array.dtype.name} {len(array)} {path.stat().st_size - array.nbytes}"
+class Answer:
+    """The file with the output of an entry. It is overwritten before each search, and checked after it."""
+
+    def __init__(self, path: Path, num_vertices: int) -> None:
+        self.path = path
+        self._num_vertices = num_vertices
+        self._digest = ""
+        """Digest of the file when ``read`` first read the present answer. Empty before that."""
+
+    def require_unchanged(self) -> None:
+        """Raises WrongResultError if the file has changed since ``read`` first read the present answer."""
+        if self._digest and not _has(self.path, self._digest):
+            raise WrongResultError("it wrote its answer after it had replied")
+
+    def poison(self) -> None:
+        """Overwrite the answer with a value that no search writes. The file itself stays, because the program
+        may have mapped it into memory."""
+        with self.path.open("r+b" if self.path.exists() else "w+b") as file:
+            np.full(self._num_vertices, POISON, "<i4").tofile(file)
+            file.truncate(4 * self._num_vertices)
+        self._digest = ""
+
+    def read(self) -> npt.NDArray[np.int32]:
+        """Returns the answer of the last search, int32[V]. Raises WrongResultError if the file has another
+        size, or if a value was not written."""
+        num_vertices = self._num_vertices
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if size != 4 * num_vertices:
+            beyond = "wrote beyond its answer: " if size > 4 * num_vertices else ""
+            raise WrongResultError(f"it {beyond}left {size:,} bytes, not {4 * num_vertices:,}")
+        found = np.fromfile(self.path, "<i4").astype(np.int32, copy=False)
+        if unwritten := int(np.count_nonzero(found == POISON)):
+            raise WrongResultError(f"it left {unwritten:,} of {num_vertices:,} answers unwritten")
+        self._digest = self._digest or storage.digest(self.path)
+        return found
 
 
 def _has(file: Path, digest: str) -> bool:
+    """Returns whether a file can be read and has a digest."""
     try:
         return storage.digest(file) == digest
     except OSError:

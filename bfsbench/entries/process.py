@@ -1,8 +1,8 @@
 """Runs the process of an entry, and implements the protocol between this process and bfsbench.
 
 The process prints ``ready`` when the graph is prepared. Then it reads source vertices, one per line, from its
-standard input. For each one it searches, writes the answer to its file, and prints the time. It ends at the
-end of its input. To report an error, it prints ``error TEXT`` instead of ``ready`` or a time, and ends.
+standard input. For each source it searches, writes the answer to its file, and prints the time. It ends at
+the end of its input. To report an error, it prints ``error TEXT`` instead of ``ready`` or a time, and ends.
 
 A program that runs one search per process is started for each search. It prints the time among other output.
 For each graph in use, an entry keeps one process. NVIDIA's library NVML reports the memory in use on the
@@ -26,32 +26,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from threading import Thread
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
-from bfsbench.entries.declaration import Entry
-from bfsbench.support import storage
+from bfsbench.entries.declaration import Call, Entry
 from bfsbench.support.descendants import MARK, ON_GPU, left_by, signal_all
 from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError, LaunchError, WrongResultError
 from bfsbench.support.machine import available_memory
 from bfsbench.support.paths import PACKAGE
 
 if TYPE_CHECKING:
-    from bfsbench.entries.folder import GraphFolder
+    from bfsbench.entries.folder import Answer, GraphFolder
     from bfsbench.graphs.graph import Graph
-
-
-def device_memory_used() -> int | None:
-    """Returns the bytes in use on all GPUs of this machine together, or None if they are unknown."""
-    try:
-        import pynvml
-    except ImportError:
-        return None
-    try:
-        pynvml.nvmlInit()
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
-        return sum(int(pynvml.nvmlDeviceGetMemoryInfo(handle).used) for handle in handles)
-    except pynvml.NVMLError:
-        return None
 
 
 READY = "ready"
@@ -70,10 +55,11 @@ _LONGEST_LINE = 1 << 16
 _ERRORS_KEPT = 1 << 16
 """Bytes that are kept of the beginning and of the end of a program's standard error."""
 _LONGEST_ERROR = 1000
-_PROC = Path("/proc")
+_UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
+_TIME = "^([+-]?[0-9][0-9.eE+-]*)$"
+"""The line with the time, unless an entry declares another regular expression."""
 _RUNNING: set[int] = set()
 """Ids of the entries' processes that this process runs."""
-_NUMBER = r"\s*([+-]?[0-9][0-9.eE+-]*)\s*"
 
 
 class EntryCrashError(DeviceError):
@@ -82,16 +68,14 @@ class EntryCrashError(DeviceError):
     status = "crash"
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(NamedTuple):
     """The reply of an entry's process to one search."""
 
-    said: float | None
-    """The time that the program prints, in its own unit. None if it prints no time."""
+    said_ms: float | None
+    """The time in ms that the program prints. None if it prints no time. A time that the program rounds to 0
+    counts as half a unit of its last digit, but at most ``wall_ms``."""
     wall_ms: float
     """Time from the request to the reply by the host's clock, in ms."""
-    digit: float = 0.0
-    """The value of one unit in the last digit of the printed time, in the program's unit."""
 
 
 class Errors:
@@ -129,26 +113,19 @@ class Errors:
 
 
 class Process:
-    """A running process of an entry. Raises LaunchError when it cannot be started."""
+    """A running process of an entry."""
 
-    def __init__(
-        self,
-        words: Sequence[str],
-        folder: Path,
-        *,
-        time_line: str = "",
-        memory_mib: int | None = None,
-        on_gpu: bool = False,
-    ) -> None:
-        self._time = re.compile(time_line or _NUMBER)
-        self._whole_line = not time_line
-        self._digit = 0.0
+    def __init__(self, words: Sequence[str], folder: Path, call: Call) -> None:
+        """Start a command in a folder. Raises LaunchError if it cannot be started."""
+        self._time = re.compile(call.time or _TIME)
+        self._unit_ms = _UNIT_MS[call.unit]
         self._mark = f"{os.getpid()}.{secrets.token_hex(8)}"
-        self._limit = memory_mib << 20 if memory_mib else available_memory()
-        self._lines: list[str] = []
+        self._limit = call.memory_mib << 20 if call.memory_mib else available_memory()
         self._rest = b""
+        """Output after the last line that was read."""
         self.peak_bytes = 0
         """The highest observed memory use of the process on the host, in bytes."""
+        path = filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
         try:
             self._process = subprocess.Popen(
                 words,
@@ -156,15 +133,16 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=_environment(self._mark),
+                env=os.environ | {MARK: self._mark, "PYTHONPATH": os.pathsep.join(path)},
                 process_group=0,  # so that all of its processes can be stopped at once
             )
         except OSError as error:
             raise LaunchError(f"cannot start {words[0]}: {error.strerror or error}") from error
         _RUNNING.add(self._process.pid)
-        if on_gpu:
+        if call.device == "gpu":
             ON_GPU.add(self._process.pid)
-        assert self._process.stderr is not None
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._input, self._output = self._process.stdin, self._process.stdout
         self._errors = Errors(self._process.stderr)
 
     def wait_until_ready(self) -> float:
@@ -184,7 +162,7 @@ class Process:
         """
         started = time.perf_counter()
         try:
-            os.write(self._input(), f"{source}\n".encode())
+            os.write(self._input.fileno(), f"{source}\n".encode())
         except BrokenPipeError:
             raise self._crash() from None
         while True:
@@ -193,15 +171,14 @@ class Process:
             said = self._time_in(line)
             if said is not None or line == "done":
                 self.pause()  # at once, because later writes would not be timed
-                return Reply(said, self._until_alone(started, wall_ms), self._digit)
+                return self._reply(said, started, wall_ms)
             self._refuse(line)
 
     def outcome(self) -> Reply:
         """Wait for the end of a program that runs one search. Returns its reply. Raises EntryCrashError,
         DeviceOutOfMemoryError and WrongResultError."""
         started, said = time.perf_counter(), None
-        if self._process.stdin:
-            self._process.stdin.close()
+        self._input.close()
         with suppress(EOFError):
             while True:
                 line = self._line(at_end=EOFError())
@@ -213,12 +190,15 @@ class Process:
             raise self._crash()
         if said is None:
             raise EntryCrashError(f"it printed no time: no line has '{self._time.pattern}'")
-        return Reply(said, self._until_alone(started, (time.perf_counter() - started) * 1e3), self._digit)
+        return self._reply(said, started, (time.perf_counter() - started) * 1e3)
 
-    def _until_alone(self, started: float, wall_ms: float) -> float:
+    def _reply(self, said: str | None, started: float, wall_ms: float) -> Reply:
         """Wait for the child processes that the program has left, because they may still write the answer.
-        Returns the time in ms from the beginning of the search to the end of the last child. Raises
-        WrongResultError if they keep running."""
+        Returns the reply, with the host's time from ``started`` to the end of the last child. Raises
+        WrongResultError if the children keep running.
+
+        ``said`` is the printed time, and ``wall_ms`` the host's time for a program without children.
+        """
         deadline = time.monotonic() + _GRACE_S
         while left := self._others():
             if time.monotonic() > deadline:
@@ -228,7 +208,10 @@ class Process:
             time.sleep(0.01)
             self.pause()
             wall_ms = (time.perf_counter() - started) * 1e3
-        return wall_ms
+        if said is None:
+            return Reply(None, wall_ms)
+        last_digit = 10.0 ** -len(said.partition(".")[2])
+        return Reply(float(said) * self._unit_ms or min(last_digit / 2 * self._unit_ms, wall_ms), wall_ms)
 
     def _others(self) -> list[int]:
         return left_by(self._process.pid, self._mark, _RUNNING)
@@ -251,8 +234,7 @@ class Process:
         """Close the input of the process, so that it ends by itself. Kill it if it does not end."""
         self.resume()
         with suppress(OSError, subprocess.TimeoutExpired):
-            if self._process.stdin:
-                self._process.stdin.close()
+            self._input.close()
             self._process.wait(_END_S)
         self.stop()
 
@@ -265,42 +247,34 @@ class Process:
         _RUNNING.discard(self._process.pid)
         ON_GPU.discard(self._process.pid)
         self._errors.end()
-        for pipe in (self._process.stdin, self._process.stdout):
+        for pipe in (self._input, self._output):
             with suppress(OSError):
-                if pipe:
-                    pipe.close()
-
-    def _input(self) -> int:
-        assert self._process.stdin is not None
-        return self._process.stdin.fileno()
+                pipe.close()
 
     def _line(self, at_end: Exception | None = None) -> str:
         """Returns the next line that the process prints. Raises ``at_end``, by default EntryCrashError, if
         there is no further line."""
-        assert self._process.stdout is not None
-        output = self._process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
-            selector.register(output, selectors.EVENT_READ)
+            selector.register(self._output, selectors.EVENT_READ)
             while b"\n" not in self._rest:
                 if not selector.select(_LOOK_EVERY_S):
                     self._require_memory()
                     continue
-                if len(self._rest) > _LONGEST_LINE or not (found := os.read(output, 1 << 12)):
+                found = os.read(self._output.fileno(), 1 << 12)
+                if not found or len(self._rest) > _LONGEST_LINE:
                     raise at_end or self._crash()
                 self._rest += found
         line, _, self._rest = self._rest.partition(b"\n")
-        self._lines = [*self._lines[-20:], text := line.decode(errors="replace").strip()]
-        return text
+        return line.decode(errors="replace").strip()
 
-    def _time_in(self, line: str) -> float | None:
-        found = self._time.fullmatch(line) if self._whole_line else self._time.search(line)
-        try:
-            if found is None:
-                return None
-            self._digit = 10.0 ** -len(found[1].partition(".")[2])
-            return float(found[1])
-        except ValueError:
-            return None
+    def _time_in(self, line: str) -> str | None:
+        """Returns the number in a line with the time. Returns None for any other line."""
+        found = self._time.search(line)
+        number = (found and found[1]) or ""
+        with suppress(ValueError):
+            float(number)
+            return number
+        return None
 
     def _refuse(self, line: str) -> None:
         if line.startswith(GUARD_BROKEN):
@@ -320,7 +294,7 @@ class Process:
     def note_memory(self) -> None:
         """Record the peak memory of the process on the host, if the system reports it."""
         with suppress(OSError, ValueError):
-            for line in (_PROC / str(self._process.pid) / "status").read_text().splitlines():
+            for line in Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
                 if line.startswith("VmHWM:"):
                     self.peak_bytes = max(self.peak_bytes, int(line.split()[1]) << 10)
 
@@ -353,21 +327,12 @@ def round_trip_ms() -> float:
     return statistics.median(times)
 
 
-def _environment(mark: str) -> dict[str, str]:
-    """Returns the environment for a process. It adds this package to Python's path, and a mark by which
-    descendants of the process are found."""
-    path = filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
-    return os.environ | {MARK: mark, "PYTHONPATH": os.pathsep.join(path)}
-
-
 @dataclass
 class Running:
     """The process of an entry on one graph, with the figures that are kept between searches."""
 
     folder: GraphFolder
-    path: Path
-    """Path of the file for the answers."""
-    on_gpu: bool = False
+    answer: Answer
     process: Process | None = None
     preparation_ms: float = 0.0
     held_bytes: int | None = None
@@ -377,16 +342,10 @@ class Running:
     """GPU memory in use before the preparation, and then before each search: other programs may take more in
     between."""
     peak_bytes: int = 0
-    beyond_ms: list[float] = field(default_factory=list)
-    """For each search of a point: by how many ms the difference of host's time and program's time exceeds the
-    allowed difference."""
+    """The highest observed memory use of the entry's processes on the host, in bytes."""
     first_ms: dict[int, tuple[float, int]] = field(default_factory=dict)
     """For each source, the first search from it in this process: its time in ms, and the number of arcs that
     it traversed."""
-    too_fast: list[bool] = field(default_factory=list)
-    """For each later search of a point that can be compared with first searches: whether it is too fast."""
-    read_digest: str = ""
-    """Digest of the last answer when bfsbench read it. Empty before that."""
 
     def note(self) -> None:
         """Record the memory that the process uses now, on the host and on the GPUs."""
@@ -397,13 +356,6 @@ class Running:
         if used is not None and self.before_bytes is not None:
             self.held_bytes = (self.held_bytes or 0) + max(0, used - self.before_bytes)
             self.before_bytes = used
-
-    def require_same_answer(self) -> None:
-        """Raises WrongResultError if the answer has changed since bfsbench read it. Afterwards the digest of
-        the answer is forgotten."""
-        digest, self.read_digest = self.read_digest, ""
-        if digest and (not self.path.exists() or storage.digest(self.path) != digest):
-            raise WrongResultError("it wrote its answer after it had replied")
 
     def close(self) -> None:
         if self.process is not None:
@@ -416,48 +368,48 @@ class Running:
             self.process = None
 
 
-class _Kept:
-    """Keeps the processes of entries on all graphs in use. The processes on a graph end when the graph is
-    deleted."""
-
-    def __init__(self) -> None:
-        self._folders: dict[int, GraphFolder] = {}
-        self._running: dict[tuple[int, str], Running] = {}
-
-    def of(self, graph: Graph, entry: Entry) -> Running:
-        from bfsbench.entries.folder import GraphFolder
-
-        key = id(graph)
-        if key not in self._folders:
-            self._folders[key] = GraphFolder(graph)
-            weakref.finalize(graph, self._end, key)
-        if (key, entry.name) not in self._running:
-            place = self._folders[key]
-            answer_file = place.new_answer(entry.name)
-            self._running[key, entry.name] = Running(place, answer_file, entry.call.device == "gpu")
-        return self._running[key, entry.name]
-
-    def _end(self, key: int) -> None:
-        for name in [name for graph, name in self._running if graph == key]:
-            self._running.pop((key, name)).close()
-        self._folders.pop(key, None)
-
-    def forget(self, folder: GraphFolder) -> None:
-        """Kill the programs that use a graph's folder, and give up the folder."""
-        for key in [key for key, one in self._running.items() if one.folder is folder]:
-            self._running.pop(key).kill()
-        self._folders = {key: kept for key, kept in self._folders.items() if kept is not folder}
-
-
-_KEPT = _Kept()
-
-
-def forget(folder: GraphFolder) -> None:
-    """Kill the programs that use a graph's folder. The next program on the graph gets a new folder."""
-    _KEPT.forget(folder)
+_KEPT: dict[int, tuple[GraphFolder, dict[str, Running]]] = {}
+"""For each graph in use, by its id: its folder, and its programs by the names of their entries."""
 
 
 def running(graph: Graph, entry: Entry) -> Running:
     """Returns the record of an entry's process on a graph. At the first call the process is not started yet.
     The process ends when the graph is deleted."""
-    return _KEPT.of(graph, entry)
+    from bfsbench.entries.folder import GraphFolder
+
+    if id(graph) not in _KEPT:
+        _KEPT[id(graph)] = GraphFolder(graph), {}
+        weakref.finalize(graph, _end, id(graph))
+    folder, programs = _KEPT[id(graph)]
+    if entry.name not in programs:
+        programs[entry.name] = Running(folder, folder.new_answer(entry.name))
+    return programs[entry.name]
+
+
+def _end(graph_id: int) -> None:
+    """End the programs on a graph, and give up its folder."""
+    _, programs = _KEPT.pop(graph_id, (None, {}))
+    for program in programs.values():
+        program.close()
+
+
+def forget(graph: Graph) -> None:
+    """Kill the programs on a graph, and give up its folder. The next program on the graph gets a new
+    folder."""
+    _, programs = _KEPT.pop(id(graph), (None, {}))
+    for program in programs.values():
+        program.kill()
+
+
+def device_memory_used() -> int | None:
+    """Returns the bytes in use on all GPUs of this machine together, or None if they are unknown."""
+    try:
+        import pynvml
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
+        return sum(int(pynvml.nvmlDeviceGetMemoryInfo(handle).used) for handle in handles)
+    except pynvml.NVMLError:
+        return None

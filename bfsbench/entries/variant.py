@@ -1,4 +1,14 @@
-"""Makes an entry a variant, so that bfsbench plans, runs, checks and reports it like its own variants."""
+"""Makes an entry a variant, so that bfsbench plans, runs, checks and reports it like its own variants.
+
+The program of an entry may time itself, and then its times are compared with the host's clock in two ways.
+After each search, the host's time may exceed the program's time only by what untimed work explains. Once per
+process, ``untimed_ms`` compares the clocks on a fixed graph. Its searches take milliseconds on any device.
+
+Each search has an untimed part: the host's time minus the program's time. It should not depend on the search,
+because every search sends a line and writes an answer. So ``untimed_ms`` searches from a vertex that reaches
+nothing, and from a vertex that reaches most of the graph. If the second search has a much longer untimed
+part, the program's clock does not show how long it searches.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +19,16 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from bfsbench.entries import answer, build, clocks, packages
+from bfsbench.entries import build, packages
 from bfsbench.entries.declaration import Entry
 from bfsbench.entries.process import Process, Reply, device_memory_used, forget, round_trip_ms, running
 from bfsbench.programs import Clock, ForeignProgram
 from bfsbench.programs.families import DEFAULT, families_here
-from bfsbench.support import storage
-from bfsbench.support.errors import LaunchError, WrongResultError, plural
+from bfsbench.support.errors import DeviceError, LaunchError, WrongResultError, plural
 from bfsbench.support.machine import usable_cores
 from bfsbench.support.toolchain import DRIVER_LIBRARY
 
@@ -27,8 +37,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from bfsbench.graphs.graph import Graph
+    from bfsbench.programs.families.base import Problem
 
-_UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _CLOCK_TOLERANCE = 1.01
 """The largest ratio of a program's time to the host's time."""
 _CLOCK_SLACK_MS = 0.05
@@ -43,8 +53,7 @@ _UNTIMED_VERTEX_MS = 4e-5
 """Allowed difference in ms per vertex, if the program's clock does not cover conversion."""
 _UNTIMED_ARC_MS = 1e-5
 """Allowed difference in ms per arc, if the program's clock does not cover both transfers and conversion. The
-difference per vertex and arc is at most ``_PASSES`` times the difference in the searches that ``clocks``
-measures."""
+difference per vertex and arc is at most ``_PASSES`` times the result of ``untimed_ms``."""
 _CONTRADICTION_MS = 100.0
 """A program is rejected if its median difference exceeds the allowed difference by this time. Waiting for a
 core cannot explain it."""
@@ -61,10 +70,22 @@ _CORE_BYTES_PER_MS = 8e8
 _GPU_BYTES_PER_MS = 1e11
 """More than all multiprocessors of a GPU can read from their nearest caches."""
 
-_CALLERS = ("answer", "clocks", "folder", "host", "process", "variant")
+_CALLERS = ("folder", "host", "process", "variant")
 """Modules of this package that take part in a search of an entry."""
 _SEARCHES_TO_JUDGE = 3
 """Fewest searches before a program is rejected for its times."""
+
+_GRAPH = "lattice(rows=4096,columns=128,keep=0.7)"
+"""The graph has 524,288 vertices, of which some are isolated. It has 5,000 levels, and each level costs a GPU
+a barrier."""
+_FEWEST_ROUNDS, _MOST_ROUNDS = 3, 9
+"""Number of pairs of searches before a clock is called right, and before it is called wrong."""
+_LONG_SHARE, _LONG_MS = 0.25, 2.0
+"""Limit to how much longer the untimed part of the long search may be: ``_LONG_SHARE`` of the host's time of
+this search, plus ``_LONG_MS``."""
+_Pair = tuple[tuple[float, float], tuple[float, float]]
+"""The times in ms of a short search and of a long search. Each has the time by the program's clock and the
+time by the host's clock."""
 
 
 class _EntryClock:
@@ -102,16 +123,19 @@ class EntryVariant(ForeignProgram):
     def __init__(self, graph: Graph, knobs: Mapping[str, object]) -> None:
         super().__init__(graph, {})
         self.took_ms = 0.0
+        """The time of the last search that counts."""
+        self.reply = Reply(None, 0.0)
+        """The times of the last search by the program's clock and by the host's clock."""
         self._filling_ms = 0.0
         self._held_by = self.entry.clock.held_by
         self._untimed_ms = math.inf
         self._levels: npt.NDArray[np.int32] | None = None
         self._source = 0
-        self._reply: Reply | None = None
 
     @classmethod
     def missing(cls) -> str:
-        return missing(cls.entry)
+        entry = cls.entry
+        return packages.missing(entry) or build.missing(entry) or _no_device(entry) or _no_program(entry)
 
     @classmethod
     def program_parts(cls) -> Iterator[bytes]:
@@ -135,14 +159,17 @@ class EntryVariant(ForeignProgram):
     def prepare(self) -> None:
         """Start the program, which prepares the graph. Raises LaunchError if the program cannot be started,
         and EntryCrashError if it fails."""
-        if reason := missing(self.entry):
+        if reason := self.missing():
             raise LaunchError(reason)
         self._running = running(self.graph, self.entry)
-        self._running.beyond_ms.clear()
-        self._running.too_fast.clear()
+        self._beyond_ms: list[float] = []
+        """For each search since this call: by how many ms the difference of host's time and program's time
+        exceeds the allowed difference."""
+        self._too_fast: list[bool] = []
+        """For each search since this call that can be compared with first searches: whether it is too
+        fast."""
         if self._running.process is None or self.entry.per_search:
-            answer.poison(self._running.path, self.graph.num_vertices)
-            self._running.read_digest = ""
+            self._running.answer.poison()
             self._begin()
         self.preprocess_ms = self._running.preparation_ms
 
@@ -150,9 +177,8 @@ class EntryVariant(ForeignProgram):
         """If the program has its own clock, compare this clock with the host's clock. If the clocks cannot be
         compared, the host's clock counts. Raises WrongResultError if the clocks contradict each other."""
         if self.entry.clock.held_by != "ours":
-            untimed_ms = clocks.untimed_ms(type(self))
-            self._held_by = "ours" if untimed_ms is None else self.entry.clock.held_by
-            self._untimed_ms = math.inf if untimed_ms is None else untimed_ms
+            self._untimed_ms = untimed_ms(type(self))
+            self._held_by = "ours" if self._untimed_ms == math.inf else self.entry.clock.held_by
 
     def prepared_ms(self) -> tuple[float, float]:
         self.prepare()
@@ -166,7 +192,7 @@ class EntryVariant(ForeignProgram):
             running.folder.export(name)
         if entry.per_search:
             return
-        if running.on_gpu:
+        if entry.call.device == "gpu":
             running.before_bytes, running.held_bytes = device_memory_used(), None
         running.process = self._start()
         running.first_ms.clear()
@@ -175,29 +201,25 @@ class EntryVariant(ForeignProgram):
         running.note()
 
     def _start(self, source: str = "") -> Process:
-        entry, folder = self.entry, self._running.folder
-        path = self._running.path
+        entry, folder, answer = self.entry, self._running.folder, self._running.answer.path
         if entry.call.command:
             exports = {f"graph.{name}": str(folder.export(name)) for name in entry.exports}
-            places = {"graph": str(folder.path), "answer": str(path), "source": source, **exports}
+            places = {"graph": str(folder.path), "answer": str(answer), "source": source, **exports}
             words = [entry.filled(word, **places) for word in entry.call.command]
         else:
             words = [sys.executable, "-m", "bfsbench.entries.host", str(entry.file)]
-            words += [str(folder.path), str(path)]
-        call = entry.call
-        return Process(
-            words, path.parent, time_line=call.time, memory_mib=call.memory_mib, on_gpu=call.device == "gpu"
-        )
+            words += [str(folder.path), str(answer)]
+        return Process(words, answer.parent, entry.call)
 
     def poison(self) -> None:
         """Overwrite the last answer. Raises WrongResultError if it has changed since bfsbench read it."""
         running = self._running
         with self._killed_on_errors():
-            running.require_same_answer()
+            running.answer.require_unchanged()
         if running.before_bytes is not None:
             running.before_bytes = device_memory_used()
         started = time.perf_counter()
-        answer.poison(running.path, self.graph.num_vertices)
+        running.answer.poison()
         self._filling_ms = (time.perf_counter() - started) * 1e3
 
     def reset(self, source: int) -> None:
@@ -206,30 +228,17 @@ class EntryVariant(ForeignProgram):
     def traverse(self, source: int) -> None:
         """Search from a source and measure the time. Raises EntryCrashError, DeviceOutOfMemoryError,
         WrongResultError and LaunchError."""
-        self._source, self._levels, self._reply = source, None, None
+        self._source, self._levels, self.reply = source, None, Reply(None, 0.0)
         with self._killed_on_errors():
-            self._reply = self._searched(source)
-        said_ms, wall_ms = self.last_times
+            self.reply = self._searched(source)
+        said_ms, wall_ms = self.reply
         settled = self._held_by != self.entry.clock.held_by
-        if self._reply.said is None or settled or (self.entry.call.command and self._held_by == "ours"):
+        if said_ms is None or settled or (self.entry.call.command and self._held_by == "ours"):
             self.took_ms = wall_ms
         elif self.entry.per_search:  # the host's time includes the start of the program
             self.took_ms = said_ms
         else:
             self.took_ms = max(said_ms, wall_ms - self._allowed_ms())
-
-    @property
-    def last_times(self) -> tuple[float, float]:
-        """The time of the last search in ms, by the program's clock and by the host's clock.
-
-        The first time is NaN if the program printed no time. A time that the program rounds to 0 counts as
-        half a unit of its last digit, at most the host's time.
-        """
-        assert self._reply is not None
-        said, wall_ms, unit = self._reply.said, self._reply.wall_ms, _UNIT_MS[self.entry.call.unit]
-        if said is None:
-            return math.nan, wall_ms
-        return said * unit or min(self._reply.digit / 2 * unit, wall_ms), wall_ms
 
     def _searched(self, source: int) -> Reply:
         running = self._running
@@ -261,7 +270,7 @@ class EntryVariant(ForeignProgram):
         if not self.leaves_tree:
             raise ValueError(f"{self.name} leaves levels")
         self.levels()
-        return self.links(answer.read(self._running.path, self.graph.num_vertices), self._source)
+        return self.links(self._running.answer.read(), self._source)
 
     def _checked(self) -> npt.NDArray[np.int32]:
         running, call = self._running, self.entry.call
@@ -269,17 +278,15 @@ class EntryVariant(ForeignProgram):
         if running.process is not None and self.entry.per_search:
             running.close()
         self._require_honest_time()
-        found = answer.read(running.path, self.graph.num_vertices)
-        running.read_digest = storage.digest(running.path)
+        found = running.answer.read()
         if not self.leaves_tree:
             found[found == call.unreached] = -1  # the value for unreached vertices in every family
         return self.accepted(found, self._source)
 
     def _allowed_ms(self) -> float:
         """Returns by how many ms the host's time of the last search may exceed the program's time."""
-        assert self._reply is not None
         num_vertices, num_edges = self.graph.num_vertices, self.graph.num_edges
-        allowed = _UNTIMED_SHARE * self._reply.wall_ms + _UNTIMED_MS
+        allowed = _UNTIMED_SHARE * self.reply.wall_ms + _UNTIMED_MS
         allowed += _PASSES * (round_trip_ms() + self._filling_ms)
         covered, declared = {*self.entry.clock.covers}, 0.0
         if "conversion" not in covered:
@@ -291,7 +298,8 @@ class EntryVariant(ForeignProgram):
     def _require_possible(self, reached: int) -> None:
         """Raises WrongResultError if no machine could read one byte per reached vertex in the time of the
         search."""
-        rate = _GPU_BYTES_PER_MS if self._running.on_gpu else _CORE_BYTES_PER_MS * usable_cores()
+        on_gpu = self.entry.call.device == "gpu"
+        rate = _GPU_BYTES_PER_MS if on_gpu else _CORE_BYTES_PER_MS * usable_cores()
         if self.took_ms < max(_SHORTEST_MS, reached / rate):
             raise WrongResultError(
                 f"it says a search took {self.took_ms:g} ms, in which nothing reads {plural(reached, 'byte')}"
@@ -301,17 +309,15 @@ class EntryVariant(ForeignProgram):
         """Raises WrongResultError if the program seems to keep answers. That is so if most repeated searches
         take far less time per arc than the fastest first search. At least two first searches, from different
         sources, are needed, because the program or the machine may delay one of them."""
-        running, edges = self._running, self.work_of(levels)
-        if self.entry.per_search or self._source not in running.first_ms:
-            running.first_ms[self._source] = self.took_ms, edges
+        first_ms, edges = self._running.first_ms, self.work_of(levels)
+        if self.entry.per_search or self._source not in first_ms:
+            first_ms[self._source] = self.took_ms, edges
             return
-        first = [
-            ms * edges / arcs for ms, arcs in running.first_ms.values() if arcs * _COMPARABLE >= edges > 0
-        ]
+        first = [ms * edges / arcs for ms, arcs in first_ms.values() if arcs * _COMPARABLE >= edges > 0]
         if len(first) < 2 or min(first) < _COMPARED_MS:
             return
-        running.too_fast.append(self.took_ms * _FASTER < min(first))
-        if len(running.too_fast) >= _SEARCHES_TO_JUDGE and statistics.mean(running.too_fast) > 0.5:
+        self._too_fast.append(self.took_ms * _FASTER < min(first))
+        if len(self._too_fast) >= _SEARCHES_TO_JUDGE and statistics.mean(self._too_fast) > 0.5:
             raise WrongResultError(
                 f"it keeps answers: a search took {self.took_ms:g} ms, "
                 f"and each first search at least {min(first):g} ms for as many arcs"
@@ -321,17 +327,16 @@ class EntryVariant(ForeignProgram):
         """Raises WrongResultError if the printed time of the last search contradicts the host's clock. That
         is so if it is longer than the host's time. It is also so if, in most searches, the host's time is
         longer by more than untimed work can explain."""
-        if self._reply is None or self._reply.said is None:
+        said, wall = self.reply
+        if said is None:
             return
-        said, wall = self.last_times
         if not 0 < said <= wall * _CLOCK_TOLERANCE + _CLOCK_SLACK_MS:
             raise WrongResultError(f"it says a search took {said:g} ms, the host's clock saw {wall:.3f} ms")
         if self.entry.per_search:
             return  # the host's time includes the start of the program
         allowed = self._allowed_ms() + _CONTRADICTION_MS
-        self._running.beyond_ms.append(wall - said - allowed)
-        beyond = self._running.beyond_ms
-        if len(beyond) >= _SEARCHES_TO_JUDGE and statistics.median(beyond) > 0:
+        self._beyond_ms.append(wall - said - allowed)
+        if len(self._beyond_ms) >= _SEARCHES_TO_JUDGE and statistics.median(self._beyond_ms) > 0:
             raise WrongResultError(
                 f"it says a search took {said:g} ms, the host's clock saw {wall:.3f} ms: "
                 f"what is not timed explains no more than {allowed:.0f} ms"
@@ -350,9 +355,9 @@ class EntryVariant(ForeignProgram):
         """Raises WrongResultError if the program has written into the files of its graph, or into its answer
         after bfsbench read it. In that case the program is killed."""
         with self._killed_on_errors():
-            self._running.require_same_answer()
+            self._running.answer.require_unchanged()
         if written := self._running.folder.written():
-            forget(self._running.folder)
+            forget(self.graph)
             raise WrongResultError(f"it wrote into the graph: {', '.join(written)}")
 
     def measured(self) -> dict[str, str]:
@@ -368,6 +373,64 @@ class EntryVariant(ForeignProgram):
         }
 
 
+@cache
+def untimed_ms(variant: type[EntryVariant]) -> float:
+    """Compare the program's clock with the host's clock on a fixed graph, once per process.
+
+    Returns the untimed part in ms per vertex and arc of the graph, or infinity if the program cannot search
+    it. Raises WrongResultError if the program's clock contradicts the host's.
+    """
+    from bfsbench.graphs.load import load
+
+    graph = load(_GRAPH)
+    program = variant(graph, {})
+    family, degrees = families_here()[DEFAULT], graph.row_offsets[1:] - graph.row_offsets[:-1]
+    short, long = (family.problem(graph, int(place)) for place in (degrees.argmin(), degrees.argmax()))
+    try:
+        program.prepare()
+        for search in (short, long):  # the first search of a program may load its kernels
+            _times(program, search)
+        pairs: list[_Pair] = []
+        while len(pairs) < _FEWEST_ROUNDS or (_contradicts(pairs) and len(pairs) < _MOST_ROUNDS):
+            pairs.append((_times(program, short), _times(program, long)))
+    except (DeviceError, WrongResultError):
+        return math.inf
+    if _contradicts(pairs):
+        (_, _), (said, wall) = pairs[-1]
+        raise WrongResultError(
+            f"its clock contradicts the host's: it says that a search of {_GRAPH} took {said:g} ms; "
+            f"the host's clock saw {wall:.3f} ms, "
+            f"of which {min(_untimed(pairs, 0)):.3f} ms go without a search"
+        )
+    untimed = max(statistics.median(_untimed(pairs, place)) for place in (0, 1))
+    return untimed / (graph.num_vertices + graph.num_edges)
+
+
+def _times(program: EntryVariant, search: Problem) -> tuple[float, float]:
+    """Run one search and check its answer. Returns its time in ms by the program's clock and by the host's
+    clock. Raises DeviceError or WrongResultError if the search fails."""
+    run = search.run(program)
+    run.poison()
+    run.solve()
+    run.check()
+    said_ms, wall_ms = program.reply
+    if said_ms is None:
+        raise WrongResultError("it printed no time")
+    return said_ms, wall_ms
+
+
+def _untimed(pairs: list[_Pair], place: int) -> list[float]:
+    """Returns the untimed parts in ms of the short searches (``place`` 0) or of the long searches (1)."""
+    return [pair[place][1] - pair[place][0] for pair in pairs]
+
+
+def _contradicts(pairs: list[_Pair]) -> bool:
+    """Returns whether the least untimed part of the long searches is too long. A program that waits for a
+    core has a longer untimed part, so the minimum shows what the program itself leaves out."""
+    wall = min(long[1] for _, long in pairs)
+    return min(_untimed(pairs, 1)) - min(_untimed(pairs, 0)) > _LONG_SHARE * wall + _LONG_MS
+
+
 def program_of(entry: Entry) -> str:
     """Returns the version of an entry's program: its name or the versions of its packages, the commit, and
     the licence."""
@@ -375,12 +438,6 @@ def program_of(entry: Entry) -> str:
     if entry.build and entry.build.commit:
         found.append(f"commit {entry.build.commit[:12]}")
     return f"{', '.join(found)} ({entry.licence})"
-
-
-def missing(entry: Entry) -> str:
-    """Returns one line that says what is missing to run an entry on this machine. Returns an empty string if
-    nothing is missing."""
-    return packages.missing(entry) or build.missing(entry) or _no_device(entry) or _no_program(entry)
 
 
 def _no_device(entry: Entry) -> str:
