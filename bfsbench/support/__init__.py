@@ -1,1 +1,1 @@
-"""Provide the basis of all other packages: errors, files, the machine, compilers and compiled helpers."""
+"""The basis of all other packages: errors, files, the machine, compilers and compiled helpers."""

@@ -1,26 +1,23 @@
-"""Find and end the processes that a program leaves, even if they have left its process group.
+"""Finds and ends the processes that a program leaves, even if they have left its process group.
 
 A process that adopts orphans becomes the parent of every descendant whose own parent has ended. So all its
-descendants stay in its process tree, and reading ``/proc`` finds them. A worker process adopts orphans.
+descendants stay below it in the tree of processes, which ``/proc`` shows. A worker process adopts orphans.
 """
 
 import ctypes
 import os
 import signal
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 MARK = "BFSBENCH_ENTRY"
-"""An environment variable of a program and its descendants.
-
-Its value is the number of the process that started the program, and a random word.
-"""
+"""An environment variable of a program and its descendants. Its value is the number of the process that
+started the program, and a random word."""
 
 ON_GPU: set[int] = set()
-"""The processes that this process has started and that hold memory on a GPU. They wait while others
-compute."""
+"""Numbers of the processes that this process has started and that hold memory on a GPU. They are stopped
+except during their searches."""
 
 _PROC = Path("/proc")
 _SET_CHILD_SUBREAPER = 36
@@ -29,17 +26,15 @@ _adopting: set[int] = set()
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of its descendants whose own parents end.
-
-    Call this only in a process that starts no background processes except entries.
-    """
-    if sys.platform == "linux" and ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
+    """Make this process the parent of its descendants whose own parents end. Call this only in a process that
+    starts no background processes except entries."""
+    if ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
         _adopting.add(os.getpid())
 
 
 def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
-    """Return the living descendants of a program, and all processes that carry its ``mark``, except the
-    program.
+    """Returns the numbers of a program's living descendants, and of all processes that carry its ``mark``.
+    The program itself is left out.
 
     If this process adopts orphans, its own descendants are included, except the programs in ``kept`` and
     their descendants.
@@ -54,7 +49,7 @@ def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
 
 def kill_programs(pid: int) -> None:
     """Kill all descendants of a process, and the entries that it has started, but not the process itself."""
-    signal_all([pid], signal.SIGSTOP)  # it starts no others meanwhile
+    signal_all([pid], signal.SIGSTOP)  # so that it starts no further processes
     for _ in range(10):
         tree = _tree()
         found = {*_below(pid, tree), *_marked(f"{MARK}={pid}.".encode(), tree)} - {pid, os.getpid()}
@@ -71,7 +66,7 @@ def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
 
 
 def _tree() -> dict[int, list[int]]:
-    """Return a dictionary from the number of each process to the numbers of its living children."""
+    """Returns the numbers of the living children of each process, by the number of the process."""
     tree: dict[int, list[int]] = {}
     for place in _PROC.glob("[0-9]*"):
         with suppress(OSError):
@@ -88,7 +83,8 @@ def _below(pid: int, tree: dict[int, list[int]]) -> Iterator[int]:
 
 
 def _marked(wanted: bytes, tree: dict[int, list[int]]) -> Iterator[int]:
-    """Yield the visible processes whose environment has a variable that begins with ``wanted``."""
+    """Yields the numbers of the processes in ``tree`` whose environment has a text ``NAME=VALUE`` that begins
+    with ``wanted``. Processes of other users are left out."""
     for children in tree.values():
         for pid in children:
             with suppress(OSError):

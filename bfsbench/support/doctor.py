@@ -29,25 +29,19 @@ DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 COMPILE_LIMIT = 120
 """Seconds that compiling a test program may take."""
 
-PIP_INSTALL = toolchain.pip_install()
-INSTALL_COMPILER = f"{PIP_INSTALL} ziglang"
+INSTALL_COMPILER = toolchain.pip_install("ziglang")
 CHANGE_COMPILER = f'{INSTALL_COMPILER} && export CXX="{sys.executable} -m ziglang c++"'
-INSTALL_GXX = "sudo apt install g++"
 INSTALL_DRIVER = "sudo ubuntu-drivers install (elsewhere: https://www.nvidia.com/drivers)"
 SHOW_DEVICES = "unset CUDA_VISIBLE_DEVICES; nvidia-smi (in a container: start it with --gpus all)"
 INSTALL_NVCC = toolchain.pip_install(*toolchain.NVCC_PACKAGES)
 REINSTALL_NVCC = toolchain.pip_install("--force-reinstall", *toolchain.NVCC_PACKAGES)
 INSTALL_CORE = toolchain.pip_install(*toolchain.CORE_PACKAGES)
-INSTALL_CORE_12 = toolchain.pip_install(*toolchain.CORE_PACKAGES_12)
 REINSTALL_CORE = toolchain.pip_install("--force-reinstall", *toolchain.CORE_PACKAGES)
-INSTALL_PYCUDA = f"{PIP_INSTALL} pycuda"
-REINSTALL_PYCUDA = f"{PIP_INSTALL} --force-reinstall --no-cache-dir --no-deps pycuda"
+INSTALL_PYCUDA = toolchain.pip_install("pycuda")
+REINSTALL_PYCUDA = toolchain.pip_install("--force-reinstall --no-cache-dir --no-deps pycuda")
 WITHOUT_CURAND = "echo CUDA_ENABLE_CURAND = False >> ~/.aksetup-defaults.py"
 """A setting for PyCUDA's installation, because the wheels of nvcc lack cuRAND, the library of random
 numbers."""
-INSTALL_NVML = f"{PIP_INSTALL} nvidia-ml-py"
-INSTALL_PLATFORMDIRS = f"{PIP_INSTALL} platformdirs"
-MOVE_CACHE = "export BFSBENCH_CACHE=/path/to/a/writable/folder"
 
 _CPP = '#include <atomic>\nextern "C" int answer() { return std::atomic<int>(42).load(); }\n'
 _CUDA = "__global__ void answer(int *result) { *result = 42; }\n"
@@ -95,13 +89,13 @@ def examine() -> dict[str, Section]:
 
 
 def usable_backends(sections: dict[str, Section]) -> dict[str, bool]:
-    """Return for each of the backends ``cpu``, ``cuda`` and ``cuda-core`` whether it can run."""
+    """Returns for each of the backends ``cpu``, ``cuda`` and ``cuda-core`` whether it can run."""
     needed = {"cpu": ("common", "cpu"), **{name: ("common", "gpu", name) for name in ("cuda", "cuda-core")}}
     return {name: all(sections[part].works for part in parts) for name, parts in needed.items()}
 
 
 def needed_packages() -> list[str]:
-    """Return the names of the packages that are always needed.
+    """Returns the names of the packages that are always needed.
 
     They come from the metadata of the installed package, or from pyproject.toml in a source tree.
     """
@@ -123,7 +117,7 @@ def python_packages() -> Check:
         except importlib.metadata.PackageNotFoundError:
             absent.append(name)
     if absent:
-        return Check("packages", "missing", ", ".join(absent), f"{PIP_INSTALL} {' '.join(absent)}")
+        return Check("packages", "missing", ", ".join(absent), toolchain.pip_install(*absent))
     return Check("packages", "ok", ", ".join(versions))
 
 
@@ -132,13 +126,15 @@ def cache_folder() -> Check:
     try:
         folder = cache_dir()
     except ImportError as error:
-        return Check("cache folder", "broken", f"its place is unknown: {error}", INSTALL_PLATFORMDIRS)
+        fix = toolchain.pip_install("platformdirs")
+        return Check("cache folder", "broken", f"its place is unknown: {error}", fix)
     try:
         existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         with tempfile.TemporaryFile(dir=existing):
             free = shutil.disk_usage(existing).free
     except OSError as error:
-        return Check("cache folder", "broken", f"cannot write to {folder}: {error.strerror}", MOVE_CACHE)
+        fix = "export BFSBENCH_CACHE=/path/to/a/writable/folder"
+        return Check("cache folder", "broken", f"cannot write to {folder}: {error.strerror}", fix)
     return Check("cache folder", "ok", f"{folder}, {free / 2**30:.1f} GiB free")
 
 
@@ -159,30 +155,29 @@ def cpp_compiler() -> Check:
         library = Path(work) / "answer.so"
         source = library.with_suffix(".cpp")
         source.write_text(_CPP)
-        complaint = _run([*command, *toolchain.COMPILE, *toolchain.LINK, str(source), "-o", str(library)])
-        if complaint is None:
-            complaint = _load(library)
-    if complaint is not None:
+        words = [*command, *toolchain.COMPILE, *toolchain.LINK, str(source), "-o", str(library)]
+        complaint = _run(words) or _load(library)
+    if complaint:
         return Check(name, "broken", f"{what}; a test program fails: {complaint}", CHANGE_COMPILER)
     return Check(name, "ok", what)
 
 
-def _load(library: Path) -> str | None:
-    """Load the compiled test library. Returns the reason why it cannot be used, or None."""
+def _load(library: Path) -> str:
+    """Load the compiled test library. Returns the reason why it cannot be used, or an empty string."""
     try:
         answer = ctypes.CDLL(str(library)).answer()
     except OSError as error:
         return str(error)
-    return None if answer == 42 else f"it answers {answer} instead of 42"
+    return "" if answer == 42 else f"it answers {answer} instead of 42"
 
 
-def _run(command: Sequence[str]) -> str | None:
-    """Run a compiler. Returns its first error if it fails, else None."""
+def _run(command: Sequence[str]) -> str:
+    """Run a compiler. Returns its first error if it fails, else an empty string."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_LIMIT, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    return None if done.returncode == 0 else toolchain.first_error(done.stderr or done.stdout)
+    return "" if done.returncode == 0 else toolchain.first_error(done.stderr or done.stdout)
 
 
 def driver() -> Check:
@@ -224,7 +219,7 @@ def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
 
 
 def _driver_release() -> str:
-    """Return the release of the driver's kernel module, such as 580.95.05; empty if it is unknown."""
+    """Returns the release of the driver's kernel module, such as 580.95.05; empty if it is unknown."""
     try:
         found = re.search(r"\b\d{3,}\.[\d.]+", DRIVER_VERSION.read_text(encoding="utf-8"))
     except OSError:
@@ -238,23 +233,18 @@ def nvcc() -> Check:
     try:
         program = toolchain.find_nvcc()
     except ToolchainError:
-        return Check(
-            name, "missing", "not on the PATH, in CUDA_HOME, /usr/local/cuda or a wheel", INSTALL_NVCC
-        )
+        detail = "not on the PATH, in CUDA_HOME, /usr/local/cuda or a wheel"
+        return Check(name, "missing", detail, INSTALL_NVCC)
     with tempfile.TemporaryDirectory() as work:
         source = Path(work) / "answer.cu"
         source.write_text(_CUDA)
         complaint = _run([str(program), "-cubin", str(source), "-o", str(source.with_suffix(".cubin"))])
-    if complaint is not None:
-        fix = REINSTALL_NVCC if shutil.which("g++") else INSTALL_GXX
+    if complaint:
+        fix = REINSTALL_NVCC if shutil.which("g++") else "sudo apt install g++"
         return Check(name, "broken", f"{program}: a test kernel fails: {complaint}", fix)
-    return Check(name, "ok", f"{program}, release {_release(program)}")
-
-
-def _release(program: Path) -> str:
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    found = re.search(r"release ([\d.]+)", done.stdout)
-    return found[1] if found else "unknown"
+    release = re.search(r"release ([\d.]+)", done.stdout)
+    return Check(name, "ok", f"{program}, release {release[1] if release else 'unknown'}")
 
 
 def pycuda() -> Check:
@@ -272,7 +262,7 @@ def pycuda() -> Check:
 
 
 def _install_pycuda() -> str:
-    """Return the command that installs PyCUDA.
+    """Returns the command that installs PyCUDA.
 
     It compiles PyCUDA against the CUDA toolkit to which nvcc belongs.
     """
@@ -299,7 +289,8 @@ def nvrtc() -> Check:
     except OSError:  # without a driver there is nothing to compare with
         return Check(name, "ok", f"release {version}")
     if reason := toolchain.too_new(version, release.value):
-        return Check(name, "broken", reason.partition(":")[0], INSTALL_CORE_12)
+        fix = toolchain.pip_install(*toolchain.CORE_PACKAGES_12)
+        return Check(name, "broken", reason.partition(":")[0], fix)
     return Check(name, "ok", f"release {version}")
 
 
@@ -330,4 +321,4 @@ def telemetry() -> Check:
         return Check(name, "ok", importlib.metadata.version(name), required=False)
     except importlib.metadata.PackageNotFoundError:
         detail = "not installed: rows will not record clocks and throttling"
-        return Check(name, "missing", detail, INSTALL_NVML, required=False)
+        return Check(name, "missing", detail, toolchain.pip_install(name), required=False)

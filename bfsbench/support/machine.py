@@ -1,7 +1,8 @@
-"""Return properties of this computer: processor, cores and memory."""
+"""Reads properties of this computer: processor, cores and memory."""
 
 import os
 import platform
+import re
 import resource
 from collections.abc import Iterator
 from functools import cache
@@ -13,25 +14,18 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 @cache
 def cpu_model() -> str:
-    """Return the name of the processor that the operating system reports."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass  # Not Linux.
-    return platform.processor() or platform.machine()
+    """Returns the name of the processor that the operating system reports."""
+    found = re.search(r"^model name\s*:(.*)", _text(Path("/proc/cpuinfo")), re.MULTILINE)
+    return found[1].strip() if found else platform.processor() or platform.machine()
 
 
 def usable_cores() -> int:
-    """Return the number of cores that this process may use, at least 1."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Returns the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def available_memory() -> int | None:
-    """Return the bytes that this process can allocate before the machine swaps or the process is killed.
+    """Returns the bytes that this process can allocate before the machine swaps or the process is killed.
 
     It is the least of three numbers, or None if all are unknown:
 
@@ -39,26 +33,22 @@ def available_memory() -> int | None:
     - the room below the limits of the process's control groups (versions 1 and 2) and of their parents
     - the room below ``ulimit -v``
     """
-    found = [*_system(), *_cgroup_room(), *_address_space()]
+    found = [*_cgroup_room()]
+    if "MemAvailable:" in (system := _fields(_PROC / "meminfo")):
+        found.append(system["MemAvailable:"] * 1024)
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    pages = _number(_PROC / "self" / "statm")
+    if limit != resource.RLIM_INFINITY and pages is not None:
+        found.append(limit - pages * resource.getpagesize())
     return max(0, min(found)) if found else None
 
 
-def _system() -> Iterator[int]:
-    kilobytes = _fields(_PROC / "meminfo").get("MemAvailable:")
-    if kilobytes is not None:
-        yield kilobytes * 1024
-
-
 def _cgroup_room() -> Iterator[int]:
-    """Yield the limit minus the use, in bytes, for each control group of the process and their parents.
+    """Yields the limit minus the use, in bytes, for each control group of the process and their parents.
 
     A group's use includes file pages that the system can drop. They count as free here.
     """
-    try:
-        lines = (_PROC / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return
-    for line in lines:
+    for line in _text(_PROC / "self" / "cgroup").splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0":
             root, names = _CGROUPS, ("memory.max", "memory.current", "inactive_file")
@@ -76,28 +66,22 @@ def _cgroup_room() -> Iterator[int]:
                 break
 
 
-def _address_space() -> Iterator[int]:
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    pages = _number(_PROC / "self" / "statm")
-    if limit != resource.RLIM_INFINITY and pages is not None:
-        yield limit - pages * resource.getpagesize()
-
-
 def _number(path: Path) -> int | None:
-    """Return the number at the beginning of a file.
-
-    Returns None if there is no file or no number, as for ``max``.
-    """
-    try:
-        return int(path.read_text(encoding="utf-8").split(None, 1)[0])
-    except (OSError, ValueError, IndexError):
-        return None
+    """Returns the number at the beginning of a file. Returns None if there is no file or no number, as for
+    ``max``."""
+    words = _text(path).split(None, 1)
+    return int(words[0]) if words and words[0].isdigit() else None
 
 
 def _fields(path: Path) -> dict[str, int]:
-    """Return the lines ``name number`` of a file as a dictionary; empty if it cannot be read."""
-    try:
-        lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
-    except OSError:
-        return {}
+    """Returns the lines ``name number`` of a file as a dictionary. It is empty if the file cannot be read."""
+    lines = [line.split() for line in _text(path).splitlines()]
     return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdigit()}
+
+
+def _text(path: Path) -> str:
+    """Returns the text of a file, or an empty string if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""

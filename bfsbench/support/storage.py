@@ -113,7 +113,7 @@ def link(file: Path, name: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return the 128-bit XXH3 hash of a file, in hexadecimal.
+    """Returns the 128-bit XXH3 hash of a file, in hexadecimal.
 
     It detects damage, but not forgery. Raises OSError.
     """
@@ -127,12 +127,12 @@ def digest(path: Path) -> str:
 
 
 def real(path: Path) -> Path:
-    """Return the path of a file after all symbolic links in ``path`` are followed."""
+    """Returns the path of a file after all symbolic links in ``path`` are followed."""
     return Path(os.path.realpath(path))
 
 
 def part_of(path: Path) -> Path:
-    """Return a temporary name beside ``path`` for a file that will be renamed to it."""
+    """Returns a temporary name beside ``path`` for a file that will be renamed to it."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
@@ -173,7 +173,7 @@ def open_alone(path: Path, *, wait: bool = False, waiting: Callable[[], None] = 
 
 
 def is_called(file: int, path: Path) -> bool:
-    """Return whether ``path`` names the open file."""
+    """Returns whether ``path`` names the open file."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(file), path.stat())
     return False

@@ -1,4 +1,4 @@
-"""Read TOML files as objects. Errors name the file and the key."""
+"""Reads TOML files as objects. Errors name the file and the key."""
 
 import tomllib
 from collections.abc import Callable
@@ -18,10 +18,8 @@ class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> dict[str, Any]:
-    """Return the content of a TOML file.
-
-    ``parse_float`` converts its decimal fractions. Raises InputError.
-    """
+    """Returns the content of a TOML file. ``parse_float`` converts its decimal fractions. Raises
+    InputError."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=parse_float)
     except OSError as error:
@@ -33,10 +31,8 @@ def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> 
 
 
 def converted(where: Path | str, table: Any, kind: type[Kind]) -> Kind:
-    """Return a TOML table as a ``kind``.
-
-    Raises InputError, which names ``where`` the table stands and the key.
-    """
+    """Returns a TOML table as an object of the class ``kind``. Raises InputError, which names the key and
+    ``where``, the place of the table."""
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:

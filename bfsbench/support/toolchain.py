@@ -1,8 +1,8 @@
-"""Find the C++ compiler, and cache the shared libraries that it builds.
+"""Finds compilers, and caches the shared libraries that the C++ compiler builds.
 
-A library's name in the cache has a hash of its content. Helpers of the host side are compiled in this way,
-each from one ``.cpp`` file of ``native``. The compiler is ``$CXX``, or ``g++``, ``clang++`` or ``c++`` from
-the PATH. A machine without any uses the compiler in the PyPI wheel ``ziglang`` (extra ``compiler``).
+A library's name in the cache has a hash of its content. Each ``.cpp`` file of ``native`` becomes one library.
+The C++ compiler is ``$CXX``, or ``g++``, ``clang++`` or ``c++`` from the PATH. A machine without any of them
+uses the compiler in the PyPI wheel ``ziglang`` (extra ``compiler``).
 """
 
 import ctypes
@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -37,10 +37,8 @@ LINK = ("-shared", "-pthread")
 
 
 def pip_install(*packages: str) -> str:
-    """Return the command that installs packages for this interpreter.
-
-    Another pip could install them elsewhere.
-    """
+    """Returns the command that installs packages for this interpreter. Another pip could install them
+    elsewhere."""
     return " ".join((sys.executable, "-m pip install", *packages))
 
 
@@ -61,9 +59,9 @@ CORE_PACKAGES = (
     "nvidia-cuda-cccl",
     "nvidia-nvjitlink",
 )
-"""The packages that the backend ``cuda-core`` needs beside NVIDIA's driver."""
+"""Packages that the backend ``cuda-core`` needs, besides NVIDIA's driver."""
 CORE_PACKAGES_12 = ("'cuda-bindings==12.*'", *(f"{name}-cu12" for name in CORE_PACKAGES if "nvidia" in name))
-"""The packages that the backend ``cuda-core`` needs beside cuda-core and a driver for CUDA 12."""
+"""Packages that the backend ``cuda-core`` needs with a driver for CUDA 12, besides ``cuda-core`` itself."""
 NO_COMPILER = (
     f"no C++ compiler found: install g++ (Debian/Ubuntu: apt install g++) or run '{pip_install('ziglang')}'"
 )
@@ -78,21 +76,19 @@ NVCC_OPTIONS = ("-std=c++17", "-O3", "-lineinfo")
 NVRTC_OPTIONS = {"std": "c++17", "lineinfo": True}
 """Options of every compilation of kernels by NVRTC, in cuda-core's spelling. NVRTC optimises by default."""
 LOWEST_COMPUTE_CAPABILITY = (7, 5)
-"""The lowest compute capability of GPUs that kernels run on. CUDA 13 compiles for none lower."""
+"""The lowest compute capability of a GPU that kernels run on. CUDA 13 does not compile for lower ones."""
 
 
 @cache
 def compiler() -> tuple[str, ...]:
-    """Return the command that runs the C++ compiler. Raises ToolchainError if there is none."""
-    chosen = os.environ.get("CXX")
-    if chosen:
+    """Returns the command that runs the C++ compiler. Raises ToolchainError if there is none."""
+    if chosen := os.environ.get("CXX"):
         words = shlex.split(chosen)
         if not words or shutil.which(words[0]) is None:
             raise ToolchainError(f"CXX is set to '{chosen}', which is not a program on this machine")
         return tuple(words)
     for name in ("g++", "clang++", "c++"):
-        path = shutil.which(name)
-        if path:
+        if path := shutil.which(name):
             return (path,)
     if importlib.util.find_spec("ziglang") is not None:
         return (sys.executable, "-m", "ziglang", "c++")
@@ -101,16 +97,17 @@ def compiler() -> tuple[str, ...]:
 
 @cache
 def compiler_version() -> str:
-    """Return the first line of the C++ compiler's ``--version``."""
+    """Returns the first line of the C++ compiler's ``--version``."""
     done = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False)
-    return (done.stdout or done.stderr).splitlines()[0] if (done.stdout or done.stderr) else "unknown"
+    return next(iter((done.stdout or done.stderr).splitlines()), "unknown")
 
 
 def prepare_compiler() -> None:
-    """Run the compiler's one-time set-up, so that no process with a time limit has to wait for it.
+    """Run the compiler's one-time set-up, so that no process with a time limit has to wait for it. Without a
+    compiler, do nothing.
 
-    Only the compiler of ziglang needs it: it builds its C++ library at its first use, which takes minutes. A
-    line on stderr says so. Raises ToolchainError if a test file cannot be compiled.
+    Only the compiler of ziglang needs a set-up: it builds its C++ library at its first use, which takes
+    minutes. A line on stderr says so. Raises ToolchainError if a test file cannot be compiled.
     """
     try:
         command = compiler()
@@ -148,11 +145,10 @@ def build_library(
     ``sources`` may contain libraries, which are linked. ``flags`` are for the compiler, and ``link_flags``
     for the linker. ``rewrite`` changes the assembly that is made of each source.
 
-    In the cache a library is named by a hash of its content. A record for each request names the library and
-    the headers that it was built from. A request consists of the sources, the flags, the compiler and the
-    module of ``rewrite``. The library is built again if any of these or a header has changed. Builders of one
-    library wait for one another, and files of killed builders are removed. Raises ToolchainError with the
-    compiler's first error.
+    A request consists of the sources, the flags, the compiler and the module of ``rewrite``. For each request
+    the cache has a record, which names the library and the headers that it was built from. The library is
+    built again if a part of the request or a header has changed. Processes that build one library wait for
+    one another. Files of killed processes are removed. Raises ToolchainError with the compiler's first error.
     """
     request = hashlib.sha256()
     for part in (*compiler(), compiler_version(), platform.machine(), *flags, "", *link_flags):
@@ -168,7 +164,7 @@ def build_library(
     try:
         record.parent.mkdir(parents=True, exist_ok=True)
         with storage.locked(record):
-            _remove_abandoned(record.parent, mine=record)
+            _remove_abandoned(record.parent)
             return _recorded(record) or _build(name, sources, flags, link_flags, rewrite, record)
     except OSError as error:
         where = f"cannot write {record.parent}: {error.strerror or error}"
@@ -176,18 +172,16 @@ def build_library(
 
 
 def _recorded(record: Path) -> Path | None:
-    """Return the library that a record names, or None if the library or its headers have changed since it was
-    built.
-    """
-    try:
+    """Returns the library that a record names. Returns None if the library is missing, or if the library or
+    its headers have changed since it was built."""
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):  # no record, or a damaged one
         found = json.loads(record.read_bytes())
         library = record.parent / str(found["library"])
+        headers = found["headers"].items()
         if library.stem.endswith(_digest(library)) and all(
-            _digest(Path(header)) == digest for header, digest in found["headers"].items()
+            _digest(Path(h)) == digest for h, digest in headers
         ):
             return library
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        pass  # no record, or an unreadable one
     return None
 
 
@@ -196,14 +190,10 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[:20]
 
 
-def _remove_abandoned(folder: Path, mine: Path) -> None:
-    """Remove the work folders of killed builders. Their records are not locked by another process."""
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the work folders of killed builders. Running builders lock their records."""
     for work in folder.glob("*.work"):
-        record = work.with_suffix(".json")
-        with (
-            suppress(BlockingIOError),
-            nullcontext() if record == mine else storage.locked(record, wait=False),
-        ):
+        with suppress(BlockingIOError), storage.locked(work.with_suffix(".json"), wait=False):
             shutil.rmtree(work, ignore_errors=True)
 
 
@@ -217,6 +207,7 @@ def _build(
 ) -> Path:
     """Build a library and its record. The caller holds the record's lock."""
     work = record.with_suffix(".work")
+    shutil.rmtree(work, ignore_errors=True)  # of a killed builder of this library
     work.mkdir()
     try:
         headers: dict[str, str] = {}
@@ -236,7 +227,8 @@ def _build(
         with ThreadPoolExecutor(usable_cores()) as pool:
             objects = list(map(str, pool.map(compile_one, sources)))
         made = work / "library.so"
-        command = [*compiler(), *LINK, *_soname(f"{record.stem}.so"), *objects, *link_flags]
+        # libraries that link to this library find it by its name, in any folder
+        command = [*compiler(), *LINK, f"-Wl,-soname,{record.stem}.so", *objects, *link_flags]
         _run([*command, "-o", str(made)], name, work)
         library = record.parent / f"{name}-{_digest(made)}.so"
         storage.publish(made, library)
@@ -246,19 +238,12 @@ def _build(
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _soname(name: str) -> list[str]:
-    """Return linker options that name a library without its folder.
-
-    Libraries that link to it can then find it in any folder.
-    """
-    return [f"-Wl,-soname,{name}"] if sys.platform == "linux" else []
-
-
 def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
-    """Return the headers that a compiler's dependency file names, except system headers, and their digests.
+    """Returns the headers that a compiler's dependency file names, with their digests. System headers are
+    left out.
 
-    A header that was written after the compiler ``started`` gets no digest, because the compiler may have
-    read its older text.
+    A header that was written after the compiler ``started`` gets an empty digest, because the compiler may
+    have read its older text.
     """
     text = os.fsdecode(rule.read_bytes()).replace("\\\n", " ").partition(": ")[2]
     names = (re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in re.findall(r"(?:\\.|\S)+", text))
@@ -267,10 +252,8 @@ def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
 
 
 def _run(command: Sequence[str], name: str, work: Path) -> None:
-    """Run the compiler with its temporary files in ``work``.
-
-    Raises ToolchainError with the compiler's first error.
-    """
+    """Run the compiler with its temporary files in ``work``. Raises ToolchainError with the compiler's first
+    error."""
     environment = os.environ | {"TMPDIR": str(work)}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, errors="backslashreplace", check=False
@@ -280,27 +263,22 @@ def _run(command: Sequence[str], name: str, work: Path) -> None:
 
 
 def first_error(text: str) -> str:
-    """Return the first error in a compiler's output, as one line."""
+    """Returns the first error in a compiler's output, as one line."""
     lines = [line for line in text.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no message")
 
 
 def find_nvcc() -> Path:
-    """Return the path of nvcc: on the PATH, under ``CUDA_HOME``, in /usr/local/cuda, or from the PyPI wheels.
-
-    Raises ToolchainError if there is none.
-    """
-    on_path = shutil.which("nvcc")
-    if on_path:
+    """Returns the path of nvcc. It is looked for on the PATH, under ``CUDA_HOME`` and ``CUDA_ROOT``, in
+    /usr/local/cuda, and in the wheels from PyPI. Raises ToolchainError if there is none."""
+    if on_path := shutil.which("nvcc"):
         return Path(on_path)
-    roots = [Path(os.environ.get(name, "")) for name in ("CUDA_HOME", "CUDA_ROOT") if os.environ.get(name)]
-    spec = importlib.util.find_spec("nvidia")
-    wheels = [Path(place) for place in spec.submodule_search_locations or ()] if spec else []
-    for root in (
-        *roots,
-        Path("/usr/local/cuda"),
-        *(found for place in wheels for found in place.glob("cu*")),
-    ):
+    roots = [Path(value) for name in ("CUDA_HOME", "CUDA_ROOT") if (value := os.environ.get(name))]
+    roots.append(Path("/usr/local/cuda"))
+    wheels = importlib.util.find_spec("nvidia")
+    for folder in (wheels and wheels.submodule_search_locations) or ():
+        roots += Path(folder).glob("cu*")
+    for root in roots:
         if (root / "bin" / "nvcc").exists():
             return root / "bin" / "nvcc"
     raise ToolchainError(NO_NVCC)
@@ -308,20 +286,16 @@ def find_nvcc() -> Path:
 
 @cache
 def nvcc_version() -> str:
-    """Return the last line of nvcc's ``--version``, which names its build.
-
-    Raises ToolchainError without nvcc.
-    """
+    """Returns the last line of nvcc's ``--version``, which names its build. Raises ToolchainError without
+    nvcc."""
     done = subprocess.run([str(find_nvcc()), "--version"], capture_output=True, text=True, check=False)
     return next((line for line in reversed(done.stdout.splitlines()) if line), "unknown")
 
 
 @cache
 def nvrtc_version() -> str:
-    """Return the CUDA version of NVRTC, such as ``13.0``.
-
-    Raises ToolchainError without NVRTC or cuda-bindings.
-    """
+    """Returns the CUDA version of NVRTC, such as ``13.0``. Raises ToolchainError without NVRTC or
+    cuda-bindings."""
     try:
         from cuda.bindings import nvrtc
 
@@ -334,10 +308,10 @@ def nvrtc_version() -> str:
 
 
 def too_new(nvrtc: str, driver: int) -> str:
-    """Return the reason why a driver cannot load code that NVRTC compiles; empty if it can.
+    """Returns the reason why a driver cannot load code that NVRTC compiles. It is empty if the driver can.
 
-    ``driver`` is a number, as 12040 for CUDA 12.4. A driver loads machine code of any compiler for its own or
-    an earlier major version of CUDA.
+    ``nvrtc`` is the CUDA version of NVRTC. ``driver`` is the CUDA version of the driver as a number, such as
+    12040 for CUDA 12.4. A driver loads the code of compilers of its own and of earlier major versions.
     """
     major = driver // 1000
     if int(nvrtc.partition(".")[0]) <= major:
@@ -348,7 +322,8 @@ def too_new(nvrtc: str, driver: int) -> str:
 
 
 def unsupported(compute_capability: tuple[int, int]) -> str:
-    """Return the reason why kernels cannot run on a GPU of this compute capability; empty if they can."""
+    """Returns the reason why kernels cannot run on a GPU of this compute capability. It is empty if they
+    can."""
     if compute_capability >= LOWEST_COMPUTE_CAPABILITY:
         return ""
     given, lowest = (".".join(map(str, one)) for one in (compute_capability, LOWEST_COMPUTE_CAPABILITY))
@@ -357,8 +332,8 @@ def unsupported(compute_capability: tuple[int, int]) -> str:
 
 HERE = Path(__file__).resolve().parent.parent / "native"
 HELPERS = ("convert", "parse", "statistics", "renumber", "cpu_queue")
-"""Libraries that loading a graph and checking a search need. The library that compiles longest comes
-first."""
+"""Libraries that bfsbench needs to load a graph and to check a search. The library that takes longest to
+compile comes first."""
 
 
 @cache
@@ -371,7 +346,7 @@ def library(name: str) -> ctypes.CDLL:
 def building(names: Iterable[str]) -> Iterator[None]:
     """Build libraries on all cores while the code in this context runs, and wait for them at its end.
 
-    Names without a source file are ignored. A failure is reported when the library is used.
+    Names without a source file are ignored. If a build fails, the first use of the library reports the error.
     """
     known = [name for name in dict.fromkeys(names) if (HERE / f"{name}.cpp").exists()]
     if known:
