@@ -51,8 +51,8 @@ def _fault_of_name(name: object) -> str:
 
 
 def _faults(variant: type[Variant]) -> Iterator[str]:
-    """Yield what is wrong with a variant's attributes. Only the first fault is reliable. Each check relies on
-    the previous checks having found no fault."""
+    """Yields the faults of a variant's attributes. Only the first fault is reliable, because each check
+    assumes that the previous checks found no fault."""
     for attribute in _TEXTS:
         if not isinstance(getattr(variant, attribute), str):
             yield f"'{attribute}' is not a str"

@@ -71,15 +71,13 @@ class DeviceGraph:
         The preparation time is the time that the first search on this graph would take. It includes the time
         of parts that earlier searches have already uploaded or made. It does not include compilation.
         """
-        self._used, self._nested_ms = set(), 0.0
-        started, compiled = time.perf_counter(), self.device.compile_ms
-        prepare()
-        compile_ms = self.device.compile_ms - compiled
-        own_ms = (time.perf_counter() - started) * 1e3 - compile_ms - self._nested_ms
+        compiled = self.device.compile_ms
+        self._clocked("preparation", prepare)
+        own_ms, used = self._cost.pop("preparation")
         for name in layout:
-            self._used |= {*ARRAYS.get(name, ())}
-        shared_ms = sum(self._cost[key][0] for key in self._used if key in self._cost)
-        return own_ms + shared_ms, compile_ms
+            used |= {*ARRAYS.get(name, ())}
+        shared_ms = sum(self._cost[key][0] for key in used if key in self._cost)
+        return own_ms + shared_ms, self.device.compile_ms - compiled
 
     def _clocked(self, key: object, make: Callable[[], Made]) -> Made:
         """Call ``make`` and record its own time in ms under ``key``. Returns its result.
@@ -103,27 +101,27 @@ class DeviceGraph:
 
     @cached_property
     def row_offsets(self) -> Buffer:
-        return self._uploaded("row_offsets", self.host_graph.row_offsets)
+        return self._uploaded("row_offsets")
 
     @cached_property
     def column_indices(self) -> Buffer:
-        return self._uploaded("column_indices", self.host_graph.column_indices)
+        return self._uploaded("column_indices")
 
     @cached_property
     def edge_sources(self) -> Buffer:
-        return self._uploaded("edge_sources", self.host_graph.edge_sources)
+        return self._uploaded("edge_sources")
 
     @cached_property
     def column_offsets(self) -> Buffer:
         host = self.host_graph
         shared = host.column_offsets is host.row_offsets
-        return self.row_offsets if shared else self._uploaded("column_offsets", host.column_offsets)
+        return self.row_offsets if shared else self._uploaded("column_offsets")
 
     @cached_property
     def row_indices(self) -> Buffer:
         host = self.host_graph
         shared = host.row_indices is host.column_indices
-        return self.column_indices if shared else self._uploaded("row_indices", host.row_indices)
+        return self.column_indices if shared else self._uploaded("row_indices")
 
     @property
     def csr(self) -> dict[str, Argument]:
@@ -135,7 +133,8 @@ class DeviceGraph:
         """Returns the arrays of in-neighbours, by the names of kernel parameters."""
         return {"column_offsets": self.column_offsets, "row_indices": self.row_indices}
 
-    def _uploaded(self, name: str, array: npt.NDArray[Any]) -> Buffer:
+    def _uploaded(self, name: str) -> Buffer:
+        array = getattr(self.host_graph, name)
         buffer = self._clocked(name, lambda: self.device.upload(array))
         self._guarded.add(name, buffer)
         return buffer
