@@ -95,8 +95,7 @@ def new(name: str, kind: str, device: str, parent: Path | None) -> None:
 
     'command' is a separate program, 'library' a C function in a shared library, 'python' a Python function.
     """
-    from bfsbench.entries.find import own_folder
-    from bfsbench.entries.new import new as write
+    from bfsbench.entries.find import new as write, own_folder
     from bfsbench.variants import look
 
     if name in look().variants:

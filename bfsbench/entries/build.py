@@ -67,7 +67,11 @@ def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] 
         for change in declared.changes:
             _apply(work / change.file, change.old, change.new)
         for name in declared.add:
-            _add(entry.file.parent / name, work)
+            try:
+                shutil.copy(entry.file.parent / name, work)
+            except OSError as error:
+                file = entry.file.parent / name
+                raise UsageError(f"cannot add {file} to the source: {error.strerror or error}") from error
         commands, compilers = _commands(entry)
         for command in commands:
             tell(command)
@@ -105,13 +109,6 @@ def _git(words: list[str], folder: Path | None, failed: str) -> None:
         raise UsageError(f"{failed}: {next(fatal, lines[-1] if lines else 'git failed')}")
 
 
-def _add(file: Path, work: Path) -> None:
-    try:
-        shutil.copy(file, work / file.name)
-    except OSError as error:
-        raise UsageError(f"cannot add {file} to the source: {error.strerror or error}") from error
-
-
 def _apply(file: Path, old: str, new: str) -> None:
     """Replace ``old`` by ``new`` in a source file. Raises UsageError if the file does not contain ``old``."""
     try:
@@ -129,17 +126,15 @@ def _commands(entry: Entry) -> tuple[list[str], dict[str, str]]:
     """Returns the shell commands of the build with the compilers filled in, and the version of each compiler.
     Raises ToolchainError for a missing compiler."""
     assert entry.build is not None
-    found = {
-        name: get()
-        for name, get in {"cxx": _cxx, "cc": c_compiler, "nvcc": _nvcc}.items()
-        if any(f"{{{name}}}" in command for command in entry.build.run)
+    compilers: dict[str, Callable[[], str]] = {
+        "cxx": lambda: shlex.join(toolchain.compiler()),
+        "cc": c_compiler,
+        "nvcc": lambda: shlex.quote(str(toolchain.find_nvcc())),
     }
+    used = [name for name in compilers if f"{{{name}}}" in " ".join(entry.build.run)]
+    found = {name: compilers[name]() for name in used}
     commands = [entry.filled(command, **found) for command in entry.build.run]
     return commands, {name: _version(command) for name, command in found.items()}
-
-
-def _cxx() -> str:
-    return shlex.join(toolchain.compiler())
 
 
 def c_compiler() -> str:
@@ -147,11 +142,7 @@ def c_compiler() -> str:
     for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
         if shutil.which(name):
             return name
-    return f"{_cxx()} -x c"
-
-
-def _nvcc() -> str:
-    return shlex.quote(str(toolchain.find_nvcc()))
+    return f"{shlex.join(toolchain.compiler())} -x c"
 
 
 def _version(command: str) -> str:
@@ -175,12 +166,12 @@ def _run(command: str, work: Path, name: str) -> None:
 def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -> Path:
     """Move the built files into the cache and write the record of the build. Returns the path of the
     record."""
+    for made in declared.makes:
+        if not (work / made).is_file():
+            raise ToolchainError(f"cannot build {entry.name}: the commands left no {made}")
     fresh = storage.part_of(entry.folder / "bin")
     fresh.mkdir()
     for made in declared.makes:
-        if not (work / made).is_file():
-            shutil.rmtree(fresh)
-            raise ToolchainError(f"cannot build {entry.name}: the commands left no {made}")
         shutil.copy2(work / made, fresh)
     record = {
         "declaration": _declaration(entry),

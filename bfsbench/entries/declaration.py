@@ -1,8 +1,9 @@
 """Reads the TOML file of an entry: the program, how it is built and called, and what its clock covers."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -148,47 +149,41 @@ def read(path: Path) -> Entry | None:
     Raises InputError, which names the file and the wrong key.
     """
     table = read_toml(path)
-    return _entry(table, path) if "call" in table else None
-
-
-def _entry(table: dict[str, Any], path: Path) -> Entry:
+    if "call" not in table:
+        return None
     entry = converted(path, table, Entry)
-    if mistakes := _mistakes(entry):
-        raise InputError(f"{path}: {mistakes[0]}")
+    if mistake := next(_mistakes(entry), ""):
+        raise InputError(f"{path}: {mistake}")
     return msgspec.structs.replace(entry, where=str(path.resolve()))
 
 
-def _mistakes(entry: Entry) -> list[str]:
-    """Returns messages about the mistakes in a declaration that the types of its fields cannot show."""
-    call, found = entry.call, []
+def _mistakes(entry: Entry) -> Iterator[str]:
+    """Yields messages about the mistakes in a declaration that the types of its fields cannot show."""
+    call, clock, build = entry.call, entry.clock, entry.build
     given = [kind for kind in KINDS if getattr(call, kind)]
     if entry.where:
-        found.append("Object contains unknown field `where`")
+        yield "Object contains unknown field `where`"
     if len(given) != 1:
-        found.append(f"call: give one of {', '.join(KINDS)}, not {' and '.join(given) or 'none'}")
+        yield f"call: give one of {', '.join(KINDS)}, not {' and '.join(given) or 'none'}"
     if bool(call.library) != bool(call.function):
-        found.append("call: library and function go together")
+        yield "call: library and function go together"
     if call.python and not re.fullmatch(r"[\w.]+:\w+", call.python):
-        found.append(f"call: python is 'module:function', not '{call.python}'")
+        yield f"call: python is 'module:function', not '{call.python}'"
     for place in {place for word in call.command for place in _PLACEHOLDER.findall(word)} - _COMMAND_PLACES:
-        found.append(
-            f"call: command has no place {{{place}}}: there are {', '.join(sorted(_COMMAND_PLACES))}"
-        )
+        yield f"call: command has no place {{{place}}}: there are {', '.join(sorted(_COMMAND_PLACES))}"
     if call.time and not _has_one_group(call.time):
-        found.append(f"call: time is not a regular expression with one group: '{call.time}'")
+        yield f"call: time is not a regular expression with one group: '{call.time}'"
     if (call.time or call.unit != "ms") and not call.command:
-        found.append("call: time and unit need a command, which prints the time")
-    if entry.clock.held_by == "events" and call.arrays != "cupy":
-        found.append("clock: only Python functions over CuPy arrays are timed by events")
-    if entry.clock.held_by == "theirs" and not call.command:
-        found.append("clock: bfsbench times functions: held_by must be 'ours' or 'events'")
-    if entry.clock.held_by != "theirs" and entry.per_search:
-        found.append(
-            "clock: held_by must be 'theirs' for a command with {source}, whose start is not part of a search"
-        )
-    if entry.build and bool(entry.build.repository) != bool(entry.build.commit):
-        found.append("build: repository and commit go together")
-    return found
+        yield "call: time and unit need a command, which prints the time"
+    if clock.held_by == "events" and call.arrays != "cupy":
+        yield "clock: only Python functions over CuPy arrays are timed by events"
+    if clock.held_by == "theirs" and not call.command:
+        yield "clock: bfsbench times functions: held_by must be 'ours' or 'events'"
+    if clock.held_by != "theirs" and entry.per_search:
+        reason = "whose start is not part of a search"
+        yield f"clock: held_by must be 'theirs' for a command with {{source}}, {reason}"
+    if build and bool(build.repository) != bool(build.commit):
+        yield "build: repository and commit go together"
 
 
 def _has_one_group(pattern: str) -> bool:

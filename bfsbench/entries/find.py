@@ -1,6 +1,6 @@
-"""Finds entries in this package, in the user's configuration folder, and in the folders of variants."""
+"""Finds entries in this package, in the user's configuration folder, and in the folders of variants. Writes
+the files of new entries."""
 
-import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -8,9 +8,13 @@ from pathlib import Path
 from bfsbench.entries.declaration import read
 from bfsbench.entries.variant import EntryVariant, variant_of
 from bfsbench.programs import Variant
-from bfsbench.support.errors import InputError, UsageError
+from bfsbench.programs.declared import is_name
+from bfsbench.support import storage
+from bfsbench.support.errors import InputError, UsageError, unknown_name
 
 SHIPPED = Path(__file__).parent / "shipped"
+SKELETONS = Path(__file__).parent / "skeletons"
+"""A folder of files for each kind of new entries. ``NAME`` stands for the name of the entry."""
 
 
 def own_folder() -> Path:
@@ -58,6 +62,34 @@ def find_entry(name: str, variants: Mapping[str, type[Variant]]) -> type[EntryVa
         return entries[name]
     if name in variants:
         raise UsageError(f"{name} is a variant of this package, not an entry")
-    near = difflib.get_close_matches(name, entries, n=1)
-    hint = f"did you mean {near[0]}?" if near else "see 'bfsbench entry list'"
-    raise UsageError(f"unknown entry '{name}': {hint}")
+    raise unknown_name("entry", name, entries, "bfsbench entry list")
+
+
+def new(name: str, kind: str, parent: Path, device: str = "cpu") -> list[Path]:
+    """Write the files of a new entry into the folder ``parent``/``name``. The entry works, and the user can
+    then change it. Returns the paths of the files, the TOML file first.
+
+    ``kind`` is one of ``KINDS``. Raises UsageError for an invalid name, for an existing folder, and for a
+    library on a GPU.
+    """
+    if not is_name(name):
+        raise UsageError(
+            f"'{name}' is not a valid name: use lower-case letters, digits and _, and begin with a letter"
+        )
+    if (kind, device) == ("library", "gpu"):
+        raise UsageError("a library is given arrays on the host: for a GPU choose command or python")
+    folder = parent / name
+    if folder.exists():
+        raise UsageError(f"{folder} exists: choose another name, or remove it")
+    skeleton = SKELETONS / (kind if device == "cpu" else f"{kind}_{device}")
+    files = sorted(skeleton.iterdir(), key=lambda file: file.suffix != ".toml")
+    if kind == "command":
+        files.append(SKELETONS / "entry.h")
+    made = [folder / file.name.replace("NAME", name) for file in files]
+    try:
+        folder.mkdir(parents=True)
+        for file, place in zip(files, made, strict=True):
+            storage.write(place, file.read_text(encoding="utf-8").replace("NAME", name).encode())
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror or error}") from error
+    return made

@@ -12,6 +12,8 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -39,9 +41,6 @@ class GuardedArray:
         self._all = numpy.full(num_vertices + 2 * GUARD, _GUARD_WORD, dtype=numpy.int32)
         self.array = self._all[GUARD : GUARD + num_vertices]
 
-    def poison(self) -> None:
-        self.array.fill(POISON)
-
     def is_broken(self) -> bool:
         ends = (self._all[:GUARD], self._all[len(self._all) - GUARD :])
         return any(bool((end != _GUARD_WORD).any()) for end in ends)
@@ -64,15 +63,8 @@ def loaded(entry: Entry) -> Prepare:
 def of_library(entry: Entry, function: Any, graph: folder.GraphArrays) -> Search:
     """Prepare a graph with the function of a shared library, which is called with source -1. Returns the
     search."""
-    pointer = ctypes.c_void_p
-    function.argtypes = [
-        ctypes.c_int64,
-        ctypes.c_int64,
-        ctypes.c_int32,
-        *[pointer] * 4,
-        ctypes.c_int64,
-        pointer,
-    ]
+    number, pointer = ctypes.c_int64, ctypes.c_void_p
+    function.argtypes = [number, number, ctypes.c_int32, *[pointer] * 4, number, pointer]
     function.restype = ctypes.c_int32
     arrays = (graph.row_offsets, graph.column_indices, graph.column_offsets, graph.row_indices)
     pointers = [pointer(array.ctypes.data) for array in arrays]
@@ -87,32 +79,21 @@ def of_library(entry: Entry, function: Any, graph: folder.GraphArrays) -> Search
     return search
 
 
-def on_device(graph: folder.GraphArrays, cupy: Any) -> folder.GraphArrays:
-    """Returns the graph with its arrays on the GPU."""
-    arrays = {name: cupy.asarray(getattr(graph, name)) for name in folder.ARRAYS}
-    return folder.GraphArrays(graph.num_vertices, graph.num_edges, graph.directed, **arrays)
-
-
-def timer(entry: Entry, cupy: Any) -> Callable[[Callable[[], Any]], tuple[Any, float]]:
-    """Returns a function that makes a call and returns its result and its time in ms. The entry declares
-    whether the host's clock or the GPU's events measure it."""
-
-    def by_host(call: Callable[[], Any]) -> tuple[Any, float]:
-        started = perf_counter()
-        result = call()
-        if cupy is not None:
-            cupy.cuda.Device().synchronize()
-        return result, (perf_counter() - started) * 1e3
-
-    def by_events(call: Callable[[], Any]) -> tuple[Any, float]:
+def timed(call: Callable[[], Any], cupy: Any, by_events: bool) -> tuple[Any, float]:
+    """Make a call. Returns its result and its time in ms, by the events of the GPU or by the host's clock.
+    ``cupy`` is the module CuPy if the call works on its arrays, else None."""
+    if by_events:
         first, last = cupy.cuda.Event(), cupy.cuda.Event()
         first.record()
         result = call()
         last.record()
         last.synchronize()
         return result, float(cupy.cuda.get_elapsed_time(first, last))
-
-    return by_events if entry.clock.held_by == "events" else by_host
+    started = perf_counter()
+    result = call()
+    if cupy is not None:
+        cupy.cuda.Device().synchronize()
+    return result, (perf_counter() - started) * 1e3
 
 
 def spoil(result: object) -> None:
@@ -140,14 +121,14 @@ def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -
     say(LOADED)
     graph = folder.read(place)
     guarded = GuardedArray(graph.num_vertices, cupy or np)
-    given = graph if cupy is None else on_device(graph, cupy)
-    search = prepare(graph if entry.call.library else given)
-    timed = timer(entry, cupy)
+    if cupy is not None:
+        graph = replace(graph, **{name: cupy.asarray(getattr(graph, name)) for name in folder.ARRAYS})
+    search = prepare(graph)
+    by_events = entry.clock.held_by == "events"
     say(READY)
     for line in sys.stdin:
-        source = int(line)
-        guarded.poison()
-        result, milliseconds = timed(lambda source=source: search(source, guarded.array))  # type: ignore[misc]
+        guarded.array.fill(POISON)
+        result, milliseconds = timed(partial(search, int(line), guarded.array), cupy, by_events)
         if guarded.is_broken():
             say(GUARD_BROKEN)
             return

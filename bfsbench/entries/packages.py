@@ -10,19 +10,19 @@ from pathlib import Path
 from bfsbench.entries.declaration import Entry
 
 
-def _parts(package: str) -> tuple[str, str]:
-    """Returns the names of distribution and module, from a text such as ``python-igraph`` or
-    ``python-graphblas(graphblas)``."""
-    found = re.fullmatch(r"([^()]+)(?:\((.+)\))?", package)
-    distribution = found[1].strip() if found else package
-    return distribution, (found and found[2]) or re.split(r"[<>=!~;\[]", distribution)[0].replace("-", "_")
+def _parts(package: str) -> tuple[str, str, str]:
+    """Returns the requirement for pip, the name of the distribution, and the name of the module. The text
+    ``package`` is such as ``scipy>=1.11`` or ``python-graphblas(graphblas)``."""
+    requirement, _, module = package.rstrip(") ").partition("(")
+    distribution = re.split(r"[<>=!~;\[]", requirement)[0].strip()
+    return requirement.strip(), distribution, module or distribution.replace("-", "_")
 
 
 def missing(entry: Entry) -> str:
     """Returns one line with the command that installs the missing packages of an entry. Returns an empty
     string if none is missing."""
-    wanted = [_parts(package) for package in entry.call.packages]
-    absent = [distribution for distribution, module in wanted if importlib.util.find_spec(module) is None]
+    wanted = map(_parts, entry.call.packages)
+    absent = [requirement for requirement, _, module in wanted if importlib.util.find_spec(module) is None]
     if not absent:
         return ""
     have = "is" if len(absent) == 1 else "are"
@@ -34,8 +34,7 @@ def versions(entry: Entry) -> list[str]:
     """Returns the packages of an entry with their installed versions, each as ``scipy 1.14.0``. A package
     that is not installed has no version."""
     found = []
-    for package in entry.call.packages:
-        distribution = re.split(r"[<>=!~;\[]", _parts(package)[0])[0]
+    for _, distribution, _ in map(_parts, entry.call.packages):
         try:
             found.append(f"{distribution} {metadata.version(distribution)}")
         except metadata.PackageNotFoundError:

@@ -83,7 +83,7 @@ class Errors:
     endless."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
-        self._begin, self._end, self._is_cut = b"", b"", False
+        self._kept, self._is_cut = b"", False
         self._pipe = pipe
         self._thread = Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -91,11 +91,9 @@ class Errors:
     def _read(self) -> None:
         with suppress(OSError, ValueError):  # the pipe has been closed
             while found := os.read(self._pipe.fileno(), _ERRORS_KEPT):
-                room = _ERRORS_KEPT - len(self._begin)
-                self._begin += found[:room]
-                self._end += found[room:]
-                self._is_cut |= len(self._end) > _ERRORS_KEPT
-                self._end = self._end[-_ERRORS_KEPT:]
+                self._kept += found
+                if len(self._kept) > 2 * _ERRORS_KEPT:
+                    self._kept, self._is_cut = self._kept[:_ERRORS_KEPT] + self._kept[-_ERRORS_KEPT:], True
 
     def end(self) -> None:
         """Wait until the output so far has been read. The wait is limited, because a process that was left
@@ -105,9 +103,7 @@ class Errors:
     def summary(self) -> str:
         """Returns the last line that is not blank, shortened if it is long. If lines were dropped, the first
         line is added before it."""
-        lines = [
-            line for line in (self._begin + self._end).decode(errors="replace").splitlines() if line.strip()
-        ]
+        lines = [line for line in self._kept.decode(errors="replace").splitlines() if line.strip()]
         told = [lines[0], lines[-1]] if self._is_cut else lines[-1:]
         return " ... ".join(line.strip()[:_LONGEST_ERROR] for line in told)
 
@@ -160,6 +156,7 @@ class Process:
 
         Raises EntryCrashError, DeviceOutOfMemoryError and WrongResultError.
         """
+        self.resume()
         started = time.perf_counter()
         try:
             os.write(self._input.fileno(), f"{source}\n".encode())

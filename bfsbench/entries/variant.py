@@ -70,8 +70,6 @@ _CORE_BYTES_PER_MS = 8e8
 _GPU_BYTES_PER_MS = 1e11
 """More than all multiprocessors of a GPU can read from their nearest caches."""
 
-_CALLERS = ("folder", "host", "process", "variant")
-"""Modules of this package that take part in a search of an entry."""
 _SEARCHES_TO_JUDGE = 3
 """Fewest searches before a program is rejected for its times."""
 
@@ -142,7 +140,7 @@ class EntryVariant(ForeignProgram):
         """Yields the bytes that identify the program: the declaration, the built or installed files, and the
         modules of bfsbench that call them."""
         entry = cls.entry
-        ours = (Path(__file__).with_name(f"{module}.py") for module in _CALLERS)
+        ours = (Path(__file__).with_name(f"{name}.py") for name in ("folder", "host", "process", "variant"))
         files = [entry.file, *ours, *build.made_files(entry)]
         if not entry.build:
             files += [Path(entry.filled(word)) for word in (*entry.call.command[:1], entry.call.library)]
@@ -229,8 +227,14 @@ class EntryVariant(ForeignProgram):
         """Search from a source and measure the time. Raises EntryCrashError, DeviceOutOfMemoryError,
         WrongResultError and LaunchError."""
         self._source, self._levels, self.reply = source, None, Reply(None, 0.0)
+        running = self._running
         with self._killed_on_errors():
-            self.reply = self._searched(source)
+            if self.entry.per_search:
+                running.process = self._start(str(source))
+                self.reply = running.process.outcome()
+            else:
+                assert running.process is not None
+                self.reply = running.process.ask(source)
         said_ms, wall_ms = self.reply
         settled = self._held_by != self.entry.clock.held_by
         if said_ms is None or settled or (self.entry.call.command and self._held_by == "ours"):
@@ -240,24 +244,23 @@ class EntryVariant(ForeignProgram):
         else:
             self.took_ms = max(said_ms, wall_ms - self._allowed_ms())
 
-    def _searched(self, source: int) -> Reply:
-        running = self._running
-        if self.entry.per_search:
-            running.process = self._start(str(source))
-            return running.process.outcome()
-        assert running.process is not None
-        running.process.resume()
-        return running.process.ask(source)
-
     def levels(self) -> npt.NDArray[np.int32]:
         """Returns the levels of the last search, after all checks. Raises WrongResultError for a wrong size,
         unwritten values or an invalid tree. It is also raised for a time that contradicts the host's clock,
         and for child processes that still run."""
         if self._levels is None:
             with self._killed_on_errors():
-                self._levels = self._checked()
-                self._require_possible(int((self._levels >= 0).sum()))
-                self._require_searched(self._levels)
+                self._running.note()
+                if self.entry.per_search:
+                    self._running.close()
+                self._require_honest_time()
+                found = self._running.answer.read()
+                if not self.leaves_tree:
+                    found[found == self.entry.call.unreached] = -1  # as in every family
+                levels = self.accepted(found, self._source)
+                self._require_possible(int((levels >= 0).sum()))
+                self._require_searched(levels)
+            self._levels = levels
         return self._levels
 
     @property
@@ -271,17 +274,6 @@ class EntryVariant(ForeignProgram):
             raise ValueError(f"{self.name} leaves levels")
         self.levels()
         return self.links(self._running.answer.read(), self._source)
-
-    def _checked(self) -> npt.NDArray[np.int32]:
-        running, call = self._running, self.entry.call
-        running.note()
-        if running.process is not None and self.entry.per_search:
-            running.close()
-        self._require_honest_time()
-        found = running.answer.read()
-        if not self.leaves_tree:
-            found[found == call.unreached] = -1  # the value for unreached vertices in every family
-        return self.accepted(found, self._source)
 
     def _allowed_ms(self) -> float:
         """Returns by how many ms the host's time of the last search may exceed the program's time."""

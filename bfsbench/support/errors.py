@@ -1,8 +1,8 @@
-"""Define the errors that reach the user.
+"""Defines the errors that reach the user.
 
 Every failure that a user can cause or meet is a subclass of :class:`BfsbenchError`. The command line prints
-its message as one line and exits with its ``exit_code``. Any other exception is a bug and keeps its
-traceback.
+the message of the error as one line and exits with its ``exit_code``. Any other exception is a bug and keeps
+its traceback.
 
 This module also formats text for people, and checks that numbers given by callers are whole numbers.
 """
@@ -15,12 +15,12 @@ from typing import Any
 
 
 def plural(number: int, noun: str) -> str:
-    """Return a number with its noun: ``1 point``, ``12 points``."""
+    """Returns a number with its noun: ``1 point``, ``12 points``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def size_text(size: int) -> str:
-    """Return a size in bytes with the largest fitting unit: ``1.5 GiB``, ``12 bytes``."""
+    """Returns a size in bytes with the largest fitting unit: ``1.5 GiB``, ``12 bytes``."""
     for unit, factor in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
@@ -28,9 +28,8 @@ def size_text(size: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text with each control character as an escape such as ``\\x1b``, so that no terminal obeys
-    it.
-    """
+    """Returns the text with each control character as an escape such as ``\\x1b``, so that no terminal obeys
+    it."""
     if text.isprintable():
         return text
     shown = (one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
@@ -38,7 +37,7 @@ def printable(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """Return the text as a spreadsheet cell. A text that looks like a formula gets ``'`` before it."""
+    """Returns the text as a spreadsheet cell. A text that looks like a formula gets ``'`` before it."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
@@ -55,9 +54,8 @@ class BfsbenchError(Exception):
 
 
 class UsageError(BfsbenchError):
-    """The request cannot be carried out, as for an unknown name, a value out of range or an unwritable
-    output.
-    """
+    """The request cannot be carried out. Examples are an unknown name, a value out of range and an output
+    that cannot be written."""
 
     exit_code = 2
 
@@ -65,8 +63,8 @@ class UsageError(BfsbenchError):
 class OptionError(UsageError):
     """An option contradicts another option or has a wrong value.
 
-    In ``text``, ``{name}`` stands for one of the ``values``, or else for the option of this name. The message
-    has the names of Python's arguments, and ``on_command_line`` is the message with ``--name`` instead.
+    In ``text``, ``{name}`` stands for the value of this name, or else for the option of this name. The
+    message spells options as arguments of Python. ``on_command_line`` is the message with ``--name`` instead.
     """
 
     def __init__(self, text: str, /, **values: object) -> None:
@@ -75,15 +73,13 @@ class OptionError(UsageError):
 
 
 def as_option(name: str) -> str:
-    """Return the command line's spelling of an argument: ``min_time`` becomes ``--min-time``."""
+    """Returns the command line's spelling of an argument: ``min_time`` becomes ``--min-time``."""
     return "--" + name.replace("_", "-")
 
 
 def spelt(text: str, spell: Callable[[str], str], /, **values: object) -> str:
-    """Return the text with its values filled in.
-
-    A ``{name}`` without a value is replaced by ``spell(name)``.
-    """
+    """Returns the text with each ``{name}`` replaced by its value, or by ``spell(name)`` if it has no
+    value."""
     return re.sub(r"\{(\w+)\}", lambda at: str(values[at[1]] if at[1] in values else spell(at[1])), text)
 
 
@@ -116,7 +112,8 @@ class DeviceOutOfMemoryError(DeviceError):
 
 
 class LaunchError(DeviceError):
-    """The device cannot launch the kernel in this configuration (block, grid, shared memory, residency)."""
+    """The device cannot launch the kernel with this block, grid, shared memory or number of resident
+    blocks."""
 
     status = "cannot launch"
 
@@ -135,19 +132,20 @@ class NoPathError(BfsbenchError):
     """No path leads from one vertex to another."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return an error for an unknown name that suggests similar names.
+def unknown_name(kind: str, name: str, known: Iterable[str], command: str = "") -> UsageError:
+    """Returns an error for an unknown name that suggests similar names. Upper and lower case count as equal.
 
-    Upper and lower case count as equal.
+    Without similar names, the error names a ``command`` that lists the known names, by default
+    ``bfsbench list`` with the plural of ``kind``.
     """
     spelt = {candidate.lower(): candidate for candidate in known}
     near = [spelt[key] for key in difflib.get_close_matches(name.lower(), sorted(spelt), n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"see 'bfsbench list {kind}s'"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"see '{command or f'bfsbench list {kind}s'}'"
     return UsageError(f"unknown {kind} '{name}': {hint}")
 
 
 def whole(name: str, value: Any) -> int:
-    """Return an integer of any type as an int. Raises UsageError for anything else, including fractions."""
+    """Returns an integer of any type as an int. Raises UsageError for anything else, including fractions."""
     try:
         return operator.index(value)
     except TypeError:
@@ -155,7 +153,7 @@ def whole(name: str, value: Any) -> int:
 
 
 def positive(name: str, value: Any) -> int:
-    """Return ``value`` as an int. Raises UsageError unless it is an integer of at least 1."""
+    """Returns ``value`` as an int. Raises UsageError unless it is an integer of at least 1."""
     number = whole(name, value)
     if number < 1:
         raise UsageError(f"{name} must be at least 1, not {number}")
@@ -163,5 +161,5 @@ def positive(name: str, value: Any) -> int:
 
 
 def positive_or_none(name: str, value: Any) -> int | None:
-    """Return ``value`` as an int, or None for None. Raises UsageError unless it is None or at least 1."""
+    """Returns ``value`` as an int, or None for None. Raises UsageError unless it is None or at least 1."""
     return None if value is None else positive(name, value)

@@ -6,14 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.entries import new
-from bfsbench.entries.find import SHIPPED
+from bfsbench.entries.find import SHIPPED, SKELETONS
 from bfsbench.graphs.load import load
 from bfsbench.support.errors import WrongResultError
-from tests.entries.test_cheats import timed
-from tests.entries.toy_entries import HEAD, LINE, TOYS
-
-SKELETON = Path(new.__file__).parent / "skeletons" / "python_gpu" / "NAME.py"
+from tests.entries.toy_entries import LINE, TOYS, timed, write_entry
 
 
 @pytest.fixture(autouse=True)
@@ -31,13 +27,10 @@ def stands_in(monkeypatch: pytest.MonkeyPatch) -> bool:
 
 
 def declared(folder: Path, how: str, held_by: str = "events") -> Path:
-    """The TOML file of a toy on the GPU."""
-    for file, name in ((SKELETON, "skeleton.py"), (TOYS / "on_gpu.py", "on_gpu.py")):
-        (folder / name).write_bytes(file.read_bytes())
-    file = folder / f"toy_{how}.toml"
-    call = f'[call]\npython = "on_gpu:{how}"\narrays = "cupy"\n'
-    file.write_text(f'{HEAD.format(name=f"toy_{how}")}{call}[clock]\nheld_by = "{held_by}"\n', "utf-8")
-    return file
+    """Declare a toy on the GPU, whose module is beside the TOML file. Returns the TOML file."""
+    (folder / "skeleton.py").write_bytes((SKELETONS / "python_gpu" / "NAME.py").read_bytes())
+    (folder / "on_gpu.py").write_bytes((TOYS / "on_gpu.py").read_bytes())
+    return write_entry(folder, f"toy_{how}", f'python = "on_gpu:{how}"\narrays = "cupy"', held_by)
 
 
 @pytest.mark.parametrize("how", ["honest", "returned"])

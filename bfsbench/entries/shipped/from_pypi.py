@@ -47,10 +47,15 @@ def networkit(graph: GraphArrays) -> Search:
     made = nk.Graph(graph.num_vertices, directed=True)
     made.addEdges(tuple(_arcs(graph, np.uint64).T.copy()))
 
+    def levels_of(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+        """Returns distances as levels. Unreached vertices have the largest floating-point number as their
+        distance, and the level -1."""
+        return np.where(distances < np.iinfo(np.int32).max, distances, -1).astype(np.int32)
+
     def search(source: int, answer: npt.NDArray[np.int32]) -> Any:
         found = nk.distance.BFS(made, source, False)
         found.run()
-        return lambda: _whole(np.asarray(found.getDistances(asarray=True)))
+        return lambda: levels_of(np.asarray(found.getDistances(asarray=True)))
 
     return search
 
@@ -100,12 +105,41 @@ def rustworkx(graph: GraphArrays) -> Search:
     return search
 
 
+def cugraph(graph: GraphArrays) -> Search:
+    """Search CuPy arrays with ``pylibcugraph.bfs``, which returns vertices and their distances. It takes
+    offsets and columns of one integer type."""
+    import cupy
+    import pylibcugraph
+
+    handle = pylibcugraph.ResourceHandle()
+    columns = graph.column_indices.astype(graph.row_offsets.dtype, copy=False)
+    made = pylibcugraph.SGGraph(
+        handle,
+        pylibcugraph.GraphProperties(is_symmetric=not graph.directed, is_multigraph=True),
+        graph.row_offsets,
+        columns,
+        weight_array=None,
+        store_transposed=False,
+        renumber=False,
+        do_expensive_check=False,
+        input_array_format="CSR",
+    )
+
+    def search(source: int, answer: Any) -> None:
+        distances, _, vertices = pylibcugraph.bfs(
+            handle,
+            made,
+            cupy.asarray([source], dtype=columns.dtype),
+            direction_optimizing=not graph.directed,
+            depth_limit=-1,
+            compute_predecessors=False,
+            do_expensive_check=False,
+        )
+        answer[vertices] = distances
+
+    return search
+
+
 def _arcs(graph: GraphArrays, dtype: type) -> npt.NDArray[Any]:
     """Returns the arcs as an array [E, 2] of tails and heads."""
     return np.stack([graph.edge_sources, graph.column_indices], axis=1).astype(dtype)
-
-
-def _whole(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-    """Returns distances as levels. NetworKit gives unreached vertices the largest floating-point number, and
-    their level is -1."""
-    return np.where(distances < np.iinfo(np.int32).max, distances, -1).astype(np.int32)
