@@ -12,15 +12,13 @@ import pytest
 
 from bfsbench.bench.measure import Machine, time_runs
 from bfsbench.bench.options import Method
-from bfsbench.entries.declaration import read
 from bfsbench.entries.process import Process, Running
-from bfsbench.entries.variant import variant_of
 from bfsbench.graphs.load import load
 from bfsbench.programs.families.bfs.search import Search
 from bfsbench.support.errors import WrongResultError
 from bfsbench.support.paths import cache_dir
 from tests.entries.test_entry_command import bfsbench
-from tests.entries.toy_entries import HEAD, TOYS
+from tests.entries.toy_entries import TOYS, made, write_entry
 from tests.parameters import one_in, some
 
 NUM_VERTICES = 300
@@ -38,10 +36,7 @@ def attack(own: Path, how: str, kind: str = "python") -> str:
     """Declare an entry that calls a function of ``toys/attacks.py``. Returns its name."""
     words = [sys.executable, "{here}/attacks.py", "{graph}", "{answer}", how]
     call = f'python = "attacks:{how}"' if kind == "python" else f"command = {json.dumps(words)}"
-    held = "ours" if kind == "python" else "theirs"
-    clock = f'[clock]\nheld_by = "{held}"\ncovers = ["initialisation", "transfers", "conversion"]\n'
-    (own / f"toy_{how}.toml").write_text(f"{HEAD.format(name=f'toy_{how}')}[call]\n{call}\n{clock}")
-    return f"toy_{how}"
+    return write_entry(own, f"toy_{how}", call, "ours" if kind == "python" else "theirs").stem
 
 
 def rows_of(own: Path, *variants: str, source: str = "7,150", check: int | None = 1) -> list[dict[str, str]]:
@@ -88,13 +83,12 @@ def test_only_the_stop_of_its_processes_keeps_a_thread_from_writing(
 ) -> None:
     """The host reads the answer late, as on a loaded machine. Unless threads are stopped at the reply, the
     attack succeeds."""
-    entry = read(own / f"{attack(own, 'thread_writes_late', 'command')}.toml")
-    assert entry is not None
+    file = own / f"{attack(own, 'thread_writes_late', 'command')}.toml"
     monkeypatch.setattr(Running, "note", lambda running: time.sleep(0.4))
     if not stopped:
         monkeypatch.setattr(Process, "pause", lambda process: None)
     graph = load(LONG_LINE)
-    variant = variant_of(entry)(graph, {})
+    variant = made(file, graph)
     runs = [Search(graph, 7).run(variant)]
     if stopped:
         with pytest.raises(WrongResultError, match="left 300 of 300 answers unwritten"):

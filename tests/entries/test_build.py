@@ -1,4 +1,4 @@
-"""Programs are got at their commit, changed as declared, built, kept, and noted."""
+"""Entries are built from the declared commit with the declared changes. The build is kept and recorded."""
 
 import json
 import subprocess
@@ -9,21 +9,19 @@ import pytest
 from bfsbench.entries import build
 from bfsbench.entries.declaration import Entry
 from bfsbench.support.errors import BfsbenchError, ToolchainError, UsageError
-from tests.entries.toy_entries import HEAD, entry_in
+from tests.entries.toy_entries import entry_in, write_entry
 
 MAIN = '#include <stdio.h>\n#include "number.h"\nint main(void) { printf("%d\\n", NUMBER); return 0; }\n'
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A repository whose first commit has a program that prints 1, and that has gone on since."""
+    """A repository with its first commit, whose program prints 1. The program of a later commit prints 2."""
     folder = tmp_path_factory.mktemp("theirs")
 
     def git(*words: str) -> str:
-        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        return subprocess.run(
-            ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
-        ).stdout
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words]
+        return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
     git("init", "--quiet")
     (folder / "main.c").write_text(MAIN)
@@ -39,12 +37,18 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def entry_of(
     folder: Path, repository: Path | str, commit: str, more: str = "", name: str = "theirs"
 ) -> Entry:
-    table = f'[build]\nrepository = "{repository}"\ncommit = "{commit}"\nmakes = ["main"]\n'
+    """Returns an entry that is built from a repository. ``more`` is added to its table ``build``."""
+    file = write_entry(folder, name, 'command = ["{built}/main"]', "theirs")
     run = "" if "run =" in more else 'run = ["{cc} -o main main.c"]\n'
-    call = f'[call]\ncommand = ["{{built}}/main"]\n[clock]\nheld_by = "theirs"\n{table}{run}{more}'
-    file = folder / f"{name}.toml"
-    file.write_text(HEAD.format(name=name) + call)
+    table = f'[build]\nrepository = "{repository}"\ncommit = "{commit}"\nmakes = ["main"]\n{run}{more}'
+    file.write_text(file.read_text() + table)
     return entry_in(file)
+
+
+def built(entry: Entry, source: Path | None = None) -> str:
+    """Build an entry, and run its program. Returns the output of the program."""
+    build.build(entry, source, tell=lambda line: None)
+    return printed(entry)
 
 
 def printed(entry: Entry) -> str:
@@ -68,8 +72,7 @@ def test_a_clone_on_this_machine_takes_the_place_of_the_address(
 ) -> None:
     folder, commit = repository
     entry = entry_of(tmp_path, "https://nowhere.invalid/x.git", commit, name="cloned")
-    build.build(entry, folder, tell=lambda line: None)
-    assert printed(entry) == "1\n"
+    assert built(entry, folder) == "1\n"
     assert "NUMBER 2" in (folder / "number.h").read_text()
 
 
@@ -78,8 +81,7 @@ def test_changes_and_files_of_ones_own(tmp_path: Path, repository: tuple[Path, s
     (tmp_path / "driver.h").write_text("#define NUMBER 8\n")
     change = '[[build.changes]]\nfile = "main.c"\nold = "number.h"\nnew = "driver.h"\n'
     entry = entry_of(tmp_path, folder, commit, f'add = ["driver.h"]\n{change}', name="changed")
-    build.build(entry, tell=lambda line: None)
-    assert printed(entry) == "8\n"
+    assert built(entry) == "8\n"
     (tmp_path / "driver.h").write_text("#define NUMBER 9\n")
     assert "has changed since it was built" in build.missing(entry)
 
@@ -90,11 +92,7 @@ def test_changes_and_files_of_ones_own(tmp_path: Path, repository: tuple[Path, s
         ('run = ["{cc} -o main gone.c"]', ToolchainError, "cannot build failing: .*gone.c"),
         ('run = ["true"]', ToolchainError, "the commands left no main"),
         ('add = ["gone.h"]', UsageError, "cannot add .*gone.h to the source: No such file"),
-        (
-            '[[build.changes]]\nfile = "main.c"\nold = "nobody"\nnew = ""',
-            UsageError,
-            "main.c has no 'nobody'",
-        ),
+        ('[[build.changes]]\nfile = "main.c"\nold = "no"\nnew = ""', UsageError, "main.c has no 'no'"),
         ('[[build.changes]]\nfile = "gone.c"\nold = "x"\nnew = ""', UsageError, "cannot read gone.c"),
     ],
 )
@@ -103,10 +101,10 @@ def test_a_failed_build_leaves_what_was_there(
 ) -> None:
     folder, commit = repository
     before = entry_of(tmp_path, folder, commit, name="failing")
-    build.build(before, tell=lambda line: None)
+    built(before)
     entry = entry_of(tmp_path, folder, commit, more, name="failing")
     with pytest.raises(error, match=message):
-        build.build(entry, tell=lambda line: None)
+        built(entry)
     assert "has changed since it was built" in build.missing(entry) and build.missing(before) == ""
     assert printed(before) == "1\n"
 
@@ -115,8 +113,8 @@ def test_what_cannot_be_had(tmp_path: Path, repository: tuple[Path, str]) -> Non
     folder, _ = repository
     absent = entry_of(tmp_path, folder, "0" * 40, name="absent")
     with pytest.raises(UsageError, match=f"{folder} has no commit 0000"):
-        build.build(absent, tell=lambda line: None)
+        built(absent)
     with pytest.raises(UsageError, match=r"cannot clone .*gone: fatal: "):
-        build.build(entry_of(tmp_path, tmp_path / "gone", "0" * 40), tell=lambda line: None)
+        built(entry_of(tmp_path, tmp_path / "gone", "0" * 40))
     with pytest.raises(UsageError, match="there is no folder"):
-        build.build(absent, tmp_path / "gone", tell=lambda line: None)
+        built(absent, tmp_path / "gone")

@@ -4,14 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.measure import Machine, Timing, time_runs
+from bfsbench.bench.measure import Machine, time_runs
 from bfsbench.bench.options import Method
-from bfsbench.entries.variant import EntryVariant, variant_of
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs.families.bfs.search import Search
 from bfsbench.support.errors import BfsbenchError, DeviceError, DeviceOutOfMemoryError, WrongResultError
-from tests.entries.toy_entries import LINE, NUM_VERTICES, compile_toys, declare, entry_in, marked_processes
+from tests.entries.toy_entries import (
+    LINE,
+    NUM_VERTICES,
+    compile_toys,
+    declare,
+    made,
+    marked_processes,
+    timed,
+)
 from tests.waiting import wait_until
 
 
@@ -26,17 +33,6 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def line() -> Graph:
     """A graph of its own for each test, whose programs end with it."""
     return load(LINE)
-
-
-def made(file: Path, graph: Graph) -> EntryVariant:
-    entry = entry_in(file)
-    return variant_of(entry)(graph, {})
-
-
-def timed(file: Path, graph: Graph, source: int = 3) -> Timing:
-    """What a sweep does with the entry of a file."""
-    variant = made(file, graph)
-    return time_runs(variant, [Search(graph, source).run(variant)], Method(3), Machine(None))[0]
 
 
 @pytest.mark.parametrize(

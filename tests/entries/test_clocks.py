@@ -1,4 +1,4 @@
-"""A program's own clock is compared with ours before its times count."""
+"""bfsbench compares a program's clock with the host's clock before it uses the program's times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIME = "return now_ms() - begin;"
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two commands: one tells its time, and one tells a thousandth of it."""
+    """A folder of two commands. ``honest`` prints its time, and ``thousandth`` a thousandth of its time."""
     own = tmp_path_factory.mktemp("own")
     for name, divisor in (("honest", 1), ("thousandth", 1000)):
         bfsbench("entry", "new", name, "--kind", "command", own=own)
@@ -41,7 +41,8 @@ def test_a_check_compares_clocks(own: Path) -> None:
 
 
 def test_the_hosts_clock_counts_where_clocks_cannot_be_compared(own: Path) -> None:
-    """The toy answers for a line of 40 vertices on any graph."""
+    """The toy answers for a line of 40 vertices on any graph, so it cannot search the graph of the
+    comparison."""
     toys = own / "toys"
     toys.mkdir()
     compile_toys(toys)

@@ -4,19 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.bench.measure import Machine, time_runs
-from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, plan
 from bfsbench.bench.tune import Space
 from bfsbench.entries.declaration import read
 from bfsbench.entries.find import SHIPPED, declarations_in, entry_variants
-from bfsbench.entries.variant import EntryVariant, variant_of
+from bfsbench.entries.variant import variant_of
 from bfsbench.graphs.load import load
-from bfsbench.programs.families.bfs.search import Search
 from bfsbench.reports import tables
 from bfsbench.reports.provenance import footnotes
 from bfsbench.support.errors import InputError
-from tests.entries.toy_entries import HEAD, entry_in
+from tests.entries.toy_entries import HEAD, entry_in, timed, write_entry
 from tests.report.result_rows import frame, row
 
 GOOD = HEAD.format(name="mine") + '[call]\npython = "a:b"\n[clock]\nheld_by = "ours"\n'
@@ -82,8 +79,7 @@ def test_other_files_and_broken_ones_hide_no_entry(tmp_path: Path, monkeypatch: 
 
 def test_what_is_missing_is_said_with_the_command_that_gets_it(tmp_path: Path) -> None:
     def missing(text: str) -> str:
-        entry = entry_in(written(tmp_path, text))
-        return variant_of(entry).missing()
+        return variant_of(entry_in(written(tmp_path, text))).missing()
 
     assert missing(GOOD) == ""
     packages = 'python = "a:b"\npackages = ["no-such-thing", "python-graphblas(no_such_module)", "numpy"]'
@@ -102,17 +98,10 @@ def test_what_is_shipped(file: Path) -> None:
     assert len(file.read_text().splitlines()) <= LONGEST
 
 
-def entry(folder: Path, device: str) -> type[EntryVariant]:
-    file = folder / "mine.toml"
-    call = f'[call]\ncommand = ["mine", "{{graph}}"]\ndevice = "{device}"\n[clock]\nheld_by = "theirs"\n'
-    file.write_text(HEAD.format(name="mine") + call)
-    found = entry_in(file)
-    return variant_of(found)
-
-
 @pytest.mark.parametrize(("device", "backend"), [("cpu", "host"), ("gpu", "cuda")])
 def test_one_point_a_source_without_grid_and_block(tmp_path: Path, device: str, backend: str) -> None:
-    variant = entry(tmp_path, device)
+    call = f'command = ["mine", "{{graph}}"]\ndevice = "{device}"'
+    variant = variant_of(entry_in(write_entry(tmp_path, "mine", call, "theirs")))
     axes = Axes([variant], [None, 64], [128, 256])
     points = plan(axes, {"path(n=4)": [0, 3]}, {}, "cuda")
     assert [point.source for point in points] == [0, 3]
@@ -151,12 +140,9 @@ GRAPH = "uniform(n=300,m=700,directed=1)"
 
 @pytest.mark.parametrize("file", declarations_in(SHIPPED), ids=lambda file: file.stem)
 def test_searches(file: Path) -> None:
-    entry = entry_in(file)
-    if reason := variant_of(entry).missing():
+    if reason := variant_of(entry_in(file)).missing():
         assert "is not installed: run" in reason or "are not installed: run" in reason
         pytest.skip(reason)
     graph = load(GRAPH)
     for source in (0, 150, 299):
-        variant = variant_of(entry)(graph, {})
-        timing = time_runs(variant, [Search(graph, source).run(variant)], Method(2), Machine(None))[0]
-        assert min(timing.search_ms) > 0
+        assert min(timed(file, graph, source).search_ms) > 0

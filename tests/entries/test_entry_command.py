@@ -15,16 +15,15 @@ from bfsbench import variants
 from tests.commands import bfsbench as run
 from tests.entries.toy_entries import LINE, compile_toys, declare, entry_in, marked_processes
 
-KINDS = ("command", "library", "python")
-
 
 def bfsbench(*words: str, own: Path, check: int | None = 0, folder: Path | None = None) -> str:
-    """Both outputs of a command for which ``own`` holds the user's entries, and ``folder`` others."""
+    """Run a command. ``own`` is the folder of the user's entries, and BFSBENCH_VARIANTS names ``folder``.
+    Returns standard output followed by standard error."""
+    folders = [str(folder)] if folder else []
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BFSBENCH_ENTRIES", str(own))
-        patch.setenv("BFSBENCH_VARIANTS", str(folder) if folder else "")
-        places = [*variants.__path__, *([str(folder)] if folder else [])]
-        patch.setattr(variants, "__path__", places)
+        patch.setenv("BFSBENCH_VARIANTS", "".join(folders))
+        patch.setattr(variants, "__path__", [*variants.__path__, *folders])
         variants.look.cache_clear()
         try:
             done = run(*words, cwd=own, check=check)
@@ -37,7 +36,7 @@ def bfsbench(*words: str, own: Path, check: int | None = 0, folder: Path | None 
 def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A user's entries, one of each kind as ``entry new`` makes them, built."""
     own = tmp_path_factory.mktemp("own")
-    for kind in KINDS:
+    for kind in ("command", "library", "python"):
         said = bfsbench("entry", "new", f"my_{kind}", "--kind", kind, own=own)
         assert f"wrote {own}/my_{kind}/my_{kind}.toml" in said
         if kind != "python":
@@ -48,7 +47,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def swept(own: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A result file: skeletons, a variant of this package, and toys that hang, crash and are wrong."""
+    """The result file of a sweep of new entries, variants of this package, and toys that hang, crash and
+    answer wrongly."""
     toys = tmp_path_factory.mktemp("toys")
     compile_toys(toys)
     for kind, how in (("command", "hangs"), ("library", "crashes"), ("python", "wrong")):
@@ -92,17 +92,11 @@ def test_columns_say_what_was_timed_and_by_whom(swept: Path) -> None:
         "cpu_queue": ("ours", ""),
     }
     mine = found["my_command"]
-    assert mine["program"] == "my_command (MIT)" and re.match(
-        r"scipy [\d.]+ \(BSD", found["scipy"]["program"]
-    )
-    assert float(mine["preprocess_ms"]) > 0 and float(mine["host_mib"]) > 0 and mine["device_mib"] == ""
+    assert mine["program"] == "my_command (MIT)" and found["cpu_queue"]["program"] == ""
+    assert re.match(r"scipy [\d.]+ \(BSD", found["scipy"]["program"])
+    assert float(mine["preprocess_ms"]) > 0 and float(mine["host_mib"]) > 0
     assert 0 < float(mine["search_ms"]) <= float(mine["wall_ms"])
-    assert (mine["backend"], mine["grid"], mine["block"], found["cpu_queue"]["program"]) == (
-        "host",
-        "",
-        "",
-        "",
-    )
+    assert [mine[name] for name in ("backend", "grid", "block", "device_mib")] == ["host", "", "", ""]
 
 
 def test_every_table_with_an_entry_has_a_footnote(own: Path, swept: Path) -> None:
@@ -176,21 +170,20 @@ def test_requests_that_cannot_be(own: Path, words: tuple[str, ...], message: str
 
 
 def test_the_module_of_an_entry_is_no_variant_module(tmp_path: Path) -> None:
-    """It runs in the entry's own process only, so that what it lacks is said as of any entry."""
+    """The module runs only in the entry's process, so the list of entries names the packages that it
+    lacks."""
     declare(tmp_path, "python", "honest", 'packages = ["absent-package"]')
     (tmp_path / "cheats.py").write_text("import absent_package\n")
     said = bfsbench("entry", "list", own=tmp_path, folder=tmp_path)
     assert "absent-package is not installed" in " ".join(said.split())
 
 
-@pytest.mark.parametrize(
-    ("kind", "suffixes"), [("command", [".toml", ".cu", ".h"]), ("python", [".toml", ".py"])]
-)
-def test_a_new_entry_for_a_gpu(tmp_path: Path, kind: str, suffixes: list[str]) -> None:
+@pytest.mark.parametrize(("kind", "suffixes"), [("command", ".toml .cu .h"), ("python", ".toml .py")])
+def test_a_new_entry_for_a_gpu(tmp_path: Path, kind: str, suffixes: str) -> None:
     words = ("new", "mine", "--kind", kind, "--device", "gpu", "--in", str(tmp_path))
     said = bfsbench("entry", *words, own=tmp_path)
     wrote = [Path(line.removeprefix("wrote ")) for line in said.splitlines() if line.startswith("wrote")]
-    assert [file.suffix for file in wrote] == suffixes
+    assert [file.suffix for file in wrote] == suffixes.split()
     assert entry_in(wrote[0]).call.device == "gpu"
     assert all("NAME" not in file.read_text() for file in wrote)
 
@@ -198,9 +191,8 @@ def test_a_new_entry_for_a_gpu(tmp_path: Path, kind: str, suffixes: list[str]) -
 @pytest.mark.exhaustive
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="there is no nvcc")
 def test_a_new_entry_in_cuda_is_built(tmp_path: Path) -> None:
-    bfsbench(
-        "entry", "new", "mine", "--kind", "command", "--device", "gpu", "--in", str(tmp_path), own=tmp_path
-    )
+    words = ("new", "mine", "--kind", "command", "--device", "gpu", "--in", str(tmp_path))
+    bfsbench("entry", *words, own=tmp_path)
     file = tmp_path / "mine" / "mine.toml"
     file.write_text(file.read_text().replace("-arch=native", "-arch=sm_90"))  # for a machine without a GPU
     assert "built" in bfsbench("entry", "build", "mine", own=tmp_path, folder=tmp_path)
@@ -216,9 +208,8 @@ def test_a_check_that_is_stopped_says_where_it_was(swept: Path, own: Path) -> No
     words = [sys.executable, "-m", "bfsbench", "entry", "check", "toy_command_hangs", "--timeout", "60"]
     environment = os.environ | {"BFSBENCH_ENTRIES": str(own), "BFSBENCH_VARIANTS": str(swept.parent)}
     before = marked_processes()
-    check = subprocess.Popen(
-        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
-    )
+    pipe = subprocess.PIPE
+    check = subprocess.Popen(words, env=environment, stdout=pipe, stderr=pipe, encoding="utf-8")
     assert check.stderr is not None and check.stderr.readline() == "searching path(n=1)\n"
     check.terminate()
     said, errors = check.communicate(timeout=30)

@@ -10,11 +10,10 @@ import scipy.io
 import scipy.sparse
 
 from bfsbench.entries.folder import ARRAYS, INDEX, GraphFolder, read as read_folder, write_export
-from bfsbench.entries.variant import variant_of
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs.families.bfs.search import reference_levels
-from tests.entries.toy_entries import HEAD, entry_in
+from tests.entries.toy_entries import made, write_entry
 from tests.shapes import with_wide_offsets
 
 GRAPHS = ("uniform(n=60,m=200,directed=1)", "kronecker(scale=6,edge_factor=4)", "path(n=1)")
@@ -114,12 +113,9 @@ def test_a_program_that_cannot_be_changed(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     words = '["python3", "{here}/program.py", "{graph.mtx}", "{source}", "{answer}"]'
     more = 'time = "Trial Time: ([0-9.]+)"\nunit = "s"\nunreached = 2147483647\n'
-    file = tmp_path / "fixed.toml"
-    call = f'[call]\ncommand = {words}\n{more}[clock]\nheld_by = "theirs"\n'
-    file.write_text(HEAD.format(name="fixed") + call)
-    entry = entry_in(file)
+    file = write_entry(tmp_path, "fixed", f"command = {words}\n{more}", "theirs")
     graph = load(GRAPHS[0])
-    search = variant_of(entry)(graph, {})
+    search = made(file, graph)
     search.prepare()
     for source in (0, 59):
         search.poison()

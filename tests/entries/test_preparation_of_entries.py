@@ -8,20 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.entries.variant import variant_of
 from bfsbench.graphs.load import load
 from tests.entries.test_entry_command import bfsbench, rows_of
-from tests.entries.toy_entries import HEAD, LINE, entry_in
+from tests.entries.toy_entries import LINE, made, write_entry
 
 LOADING_MS, PREPARING_MS = 1500.0, 60.0
-CLOCK = '[clock]\nheld_by = "ours"\ncovers = []\n'
 
 
 def prepared_ms(folder: Path, call: str) -> float:
     """The preparation of an entry that is called like that."""
-    file = folder / "toy.toml"
-    file.write_text(f"{HEAD.format(name='toy')}[call]\n{call}\n{CLOCK}")
-    prepare_ms, compile_ms = variant_of(entry_in(file))(load(LINE), {}).prepared_ms()
+    file = write_entry(folder, "toy", call, covers="")
+    prepare_ms, compile_ms = made(file, load(LINE)).prepared_ms()
     assert compile_ms == 0
     return prepare_ms
 
@@ -64,10 +61,7 @@ def test_preparation_of_a_command_for_each_search_is_unknown(tmp_path: Path) -> 
         "np.abs(np.arange(40) - int(sys.argv[1])).astype('<i4').tofile(sys.argv[2])\nprint('0.2')\n"
     )
     words = [sys.executable, "{here}/toy.py", "{source}", "{answer}"]
-    clock = CLOCK.replace("ours", "theirs")
-    (tmp_path / "toy.toml").write_text(
-        f"{HEAD.format(name='toy')}[call]\ncommand = {json.dumps(words)}\n{clock}"
-    )
+    write_entry(tmp_path, "toy", f"command = {json.dumps(words)}", "theirs")
     out = tmp_path / "r.csv"
     words = ["run", "--dataset", LINE, "--variant", "toy", "--repeats", "1", "--out", str(out)]
     bfsbench(*words, own=tmp_path)

@@ -1,8 +1,10 @@
-"""Functions that make searches, each of which answers in another way; vertices are in a line."""
+"""Functions that make searches, each of which answers in another way. The vertices of the graph are in a
+line."""
 
 import os
 import subprocess
 import time
+from functools import partial
 
 import numpy as np
 
@@ -11,11 +13,15 @@ def levels(graph, source):
     return np.abs(np.arange(graph.num_vertices) - source).astype(np.int32)
 
 
-def honest(graph):
-    def search(source, answer):
-        answer[:] = levels(graph, source)
+def searching(search):
+    """Returns a function that prepares a graph for a search, which is called with graph, source and
+    answer."""
+    return lambda graph: partial(search, graph)
 
-    return search
+
+@searching
+def honest(graph, source, answer):
+    answer[:] = levels(graph, source)
 
 
 def slow_at_first(graph):
@@ -29,44 +35,28 @@ def slow_at_first(graph):
     return search
 
 
-def returned(graph):
-    return lambda source, answer: levels(graph, source)
+returned = searching(lambda graph, source, answer: levels(graph, source))
+too_wide = searching(lambda graph, source, answer: levels(graph, source).astype(np.int64) + 2**32)
+fractions = searching(lambda graph, source, answer: levels(graph, source) + 0.5)
+complex_numbers = searching(lambda graph, source, answer: levels(graph, source) + 1j)
+texts = searching(lambda graph, source, answer: levels(graph, source).astype(str))
+ends = searching(lambda graph, source, answer: os._exit(3))
+hangs = searching(lambda graph, source, answer: time.sleep(60))
 
 
-def too_wide(graph):
-    return lambda source, answer: levels(graph, source).astype(np.int64) + 2**32
+@searching
+def wrong(graph, source, answer):
+    answer[:] = levels(graph, source)
+    answer[-1] += 1
 
 
-def fractions(graph):
-    return lambda source, answer: levels(graph, source) + 0.5
-
-
-def complex_numbers(graph):
-    return lambda source, answer: levels(graph, source) + 1j
-
-
-def texts(graph):
-    return lambda source, answer: levels(graph, source).astype(str)
-
-
-def wrong(graph):
-    def search(source, answer):
-        answer[:] = levels(graph, source)
-        answer[-1] += 1
-
-    return search
-
-
-def no_tree_from_3(graph):
+@searching
+def no_tree_from_3(graph, source, answer):
     """Leaves parents, which are no tree if the source is 3."""
-
-    def search(source, answer):
-        vertices = np.arange(graph.num_vertices)
-        answer[:] = vertices - np.sign(vertices - source)
-        if source == 3:
-            answer[-1] = answer[-2] = graph.num_vertices - 1
-
-    return search
+    vertices = np.arange(graph.num_vertices)
+    answer[:] = vertices - np.sign(vertices - source)
+    if source == 3:
+        answer[-1] = answer[-2] = graph.num_vertices - 1
 
 
 def stale(graph):
@@ -85,12 +75,10 @@ def returned_again(graph):
     return lambda source, answer: found.setdefault(source, levels(graph, source))
 
 
-def past_end(graph):
-    def search(source, answer):
-        answer.base[-1] = 1
-        answer[:] = levels(graph, source)
-
-    return search
+@searching
+def past_end(graph, source, answer):
+    answer.base[-1] = 1
+    answer[:] = levels(graph, source)
 
 
 def stops_the_clock(graph):
@@ -103,27 +91,15 @@ def stops_the_clock(graph):
     return search
 
 
-def leaves_child(graph):
-    def search(source, answer):
-        subprocess.Popen(["sleep", "60"], start_new_session=True)
-        answer[:] = levels(graph, source)
-
-    return search
+@searching
+def leaves_child(graph, source, answer):
+    subprocess.Popen(["sleep", "60"], start_new_session=True)
+    answer[:] = levels(graph, source)
 
 
-def raises(graph):
-    def search(source, answer):
-        raise ValueError("no such\nthing")
-
-    return search
-
-
-def ends(graph):
-    return lambda source, answer: os._exit(3)
-
-
-def hangs(graph):
-    return lambda source, answer: time.sleep(60)
+@searching
+def raises(graph, source, answer):
+    raise ValueError("no such\nthing")
 
 
 def prints(graph):
