@@ -388,11 +388,10 @@ def untimed_ms(variant: type[EntryVariant]) -> float:
     except (DeviceError, WrongResultError):
         return math.inf
     if _contradicts(pairs):
-        (_, _), (said, wall) = pairs[-1]
+        (said, wall), between = pairs[-1][1], min(_untimed(pairs, 0))
         raise WrongResultError(
             f"its clock contradicts the host's: it says that a search of {_GRAPH} took {said:g} ms; "
-            f"the host's clock saw {wall:.3f} ms, "
-            f"of which {min(_untimed(pairs, 0)):.3f} ms go without a search"
+            f"the host's clock saw {wall:.3f} ms, of which {between:.3f} ms go without a search"
         )
     untimed = max(statistics.median(_untimed(pairs, place)) for place in (0, 1))
     return untimed / (graph.num_vertices + graph.num_edges)
