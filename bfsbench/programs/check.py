@@ -20,7 +20,7 @@ SOURCE = CUDA_SRC / "check.cu"
 _BLOCK = 256
 _BLOCKS_PER_MULTIPROCESSOR = 8
 _ITEMS_PER_THREAD = 16
-"""Fewest items per thread, so that few items take few threads."""
+"""Each thread gets at least this many items, so that few items take few threads."""
 
 
 def blocks_for(device: Device, items: int) -> int:
@@ -32,9 +32,9 @@ def blocks_for(device: Device, items: int) -> int:
 class ExpectedAnswer:
     """The reference answer on a device, with which other arrays are compared.
 
-    ``expected`` is int32[rows, width], or int32[rows]. A compared array may have more rows. ``rows``,
-    int32[rows], then says which of its rows to compare. Its rows begin ``pitch`` elements apart, by default
-    ``width``. Raises DeviceOutOfMemoryError.
+    ``expected`` is int32[rows, width], or int32[rows]. If a compared array has more rows than ``expected``,
+    ``rows``, int32[rows], lists the rows to compare. The rows of a compared array begin ``pitch`` elements
+    apart, by default ``width``. Raises DeviceOutOfMemoryError.
     """
 
     def __init__(
@@ -69,10 +69,11 @@ class GuardedArrays:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._sums: dict[str, tuple[Callable[[], int], int]] = {}
-        """By array name: a function that sums the array's words, and the sum at the beginning."""
+        """For each array by name: a function that sums its words, and the sum when ``add`` was called."""
 
     def add(self, name: str, array: Buffer) -> None:
-        """Begin to guard an array: record the sum of its words. No variant may have the array yet."""
+        """Begin to guard an array by recording the sum of its words. Call this before any variant gets the
+        array."""
         summing = self._summing(array)
         self._sums[name] = summing, summing()
 
@@ -81,6 +82,7 @@ class GuardedArrays:
         return [name for name, (summing, first) in self._sums.items() if summing() != first]
 
     def _summing(self, array: Buffer) -> Callable[[], int]:
+        """Returns a function that sums the 32-bit words of an array on the device."""
         import numpy as np
 
         words = array.size * array.dtype.itemsize // 4

@@ -1,4 +1,4 @@
-"""Checks the attributes that a variant declares, because a user's class may hold any values."""
+"""Checks the attributes that a variant declares, because the class of a user may have any values."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from bfsbench.programs.variant import Knob, Variant
 NAME_PATTERN = r"^[a-z][a-z0-9_]*\Z"
 """Regular expression for names and aliases of variants, including programs of other authors."""
 RESERVED_NAMES = ("all",)
-"""Words of the command line that do not stand for one variant."""
+"""Words that stand for several variants on the command line, so no variant may have such a name."""
 
 NEEDED = ("family", "summary")
 """Attributes that every variant must declare, besides its name."""
@@ -19,8 +19,7 @@ _KNOB_NAME = "capitals, digits and underscores, a capital first"
 
 
 def fault_of_names(variant: type[Variant]) -> str:
-    """Returns what is wrong with the name and the aliases of a variant. The result is empty if nothing is
-    wrong."""
+    """Returns the first fault in the name and the aliases of a variant, or an empty text."""
     if fault := _fault_of_name(variant.name):
         return f"'name' {fault}"
     if not isinstance(variant.aliases, tuple):
@@ -32,8 +31,8 @@ def fault_of_names(variant: type[Variant]) -> str:
 
 
 def fault_of_values(variant: type[Variant]) -> str:
-    """Returns the first fault in the values that a variant declares besides its names, or an empty text. All
-    attributes that a variant needs must be present."""
+    """Returns the first fault in the values that a variant declares besides its names, or an empty text. The
+    variant must have all attributes in ``NEEDED``."""
     return next(_faults(variant), "")
 
 
@@ -82,7 +81,7 @@ def _faults_of_knobs(knobs: tuple[Knob, ...]) -> Iterator[str]:
 
 
 def _fault_of_range(knob: Knob) -> str:
-    """Returns what is wrong with the legal values of a knob. The result is empty if nothing is wrong."""
+    """Returns the first fault in the legal values of a knob, or an empty text."""
     kind = type(knob.default)
     if kind not in (int, float, str):
         return f"has a default {_kind(knob.default)}, not an int, float or str"

@@ -27,22 +27,23 @@ ARRAYS = {
 
 
 class DeviceGraph:
-    """A graph's arrays on a device. Each array is uploaded when it is first asked for, and then kept. All
-    searches share the arrays, so that none may write to them. ``written`` detects writes."""
+    """A graph's arrays on a device. Each array is uploaded at its first use, and then kept. All searches
+    share the arrays, so no search may write to them. ``written`` detects writes."""
 
     def __init__(self, device: Device, host_graph: Graph) -> None:
         self.device = device
         self.host_graph = host_graph
         self._made: dict[Callable[..., Any], Any] = {}
         self._cost: dict[object, tuple[float, set[object]]] = {}
+        """By name of an array or by function: the ms that it took, and the keys of what it used."""
         self._used: set[object] = set()
         self._nested_ms = 0.0
         self._guarded = GuardedArrays(device)
         self._expected: tuple[object, object, ExpectedAnswer] | None = None
 
     def once(self, make: Callable[[DeviceGraph], Made]) -> Made:
-        """Returns the result of ``make`` for the graph. It is kept, and all searches that pass this function
-        share it.
+        """Returns the result of ``make`` for the graph. The result is kept, and all searches that pass this
+        function share it.
 
         Device arrays in the result are guarded against writes. The result may be an array, a tuple or a
         dataclass.
@@ -58,7 +59,8 @@ class DeviceGraph:
         return made
 
     def expected(self, reference: npt.NDArray[Any], rows: npt.NDArray[Any] | None = None) -> ExpectedAnswer:
-        """Returns the reference answer on the device as an ExpectedAnswer. Only the latest is kept."""
+        """Returns the reference answer on the device as an ExpectedAnswer. Only the latest answer is kept on
+        the device."""
         if self._expected is None or self._expected[0] is not reference or self._expected[1] is not rows:
             self._expected = None  # frees its memory first
             self._expected = reference, rows, ExpectedAnswer(self.device, reference, rows=rows)
@@ -68,8 +70,9 @@ class DeviceGraph:
         """Call ``prepare``, which prepares a search. ``layout`` names the arrays that the search reads.
         Returns the times in ms of preparation and of compilation.
 
-        The preparation time is the time that the first search on this graph would take. It includes the time
-        of parts that earlier searches have already uploaded or made. It does not include compilation.
+        The preparation time is the time that it would take if this search were the first on the graph. So it
+        includes the time of arrays that earlier searches have uploaded or made. It does not include
+        compilation.
         """
         compiled = self.device.compile_ms
         self._clocked("preparation", prepare)
@@ -82,8 +85,8 @@ class DeviceGraph:
     def _clocked(self, key: object, make: Callable[[], Made]) -> Made:
         """Call ``make`` and record its own time in ms under ``key``. Returns its result.
 
-        The time includes neither compilation nor the parts of this graph that ``make`` asks for. Their keys
-        are recorded.
+        The time includes neither compilation nor the time of arrays that ``make`` asks for and that are
+        recorded under keys of their own. Those keys are recorded beside the time.
         """
         outer, nested = self._used, self._nested_ms
         self._used, self._nested_ms = set(), 0.0

@@ -1,9 +1,9 @@
 """Defines the base classes of variants. A variant consists of a declaration and of the program that runs.
 
-A variant belongs to a family, which is the problem that it solves (:mod:`bfsbench.programs.families`). It is
-constructed for a graph and values of its knobs. Variants with kernels also get the shape of a launch.
-``prepare`` compiles and allocates once, untimed. The base classes of the family declare everything else. The
-module also has classes for knobs, for memory traffic, and for the clocks that time programs.
+A variant belongs to a family, which is the problem that it solves (:mod:`bfsbench.programs.families`). A
+variant is constructed for a graph and for values of its knobs. Variants with kernels also get a grid and a
+block. ``prepare`` compiles and allocates once, and is not timed. The family's base classes declare all other
+methods. The module also has classes for knobs, for memory traffic, and for the clocks that time programs.
 """
 
 from __future__ import annotations
@@ -32,23 +32,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The bytes that an algorithm has to move through global memory, for the roofline. Ids, levels and
-    offsets have 4 bytes. Additional traffic because of races, such as duplicates, is not counted."""
+    """The bytes that an algorithm has to move through global memory. The roofline model bounds the time of a
+    search by them. Ids, levels and offsets have 4 bytes. Traffic that races add, such as duplicates, is not
+    counted."""
 
     per_edge: int = 8
-    """Per edge read: its entry in the adjacency array, and the test whether its other end is new."""
+    """Bytes per edge that is read: its entry in the adjacency array, and the test whether its other end is
+    new."""
     per_frontier_edge: int = 0
-    """Additional bytes per edge out of the frontier, for searches that read all edges to find these edges."""
+    """Additional bytes per edge that leaves the frontier, for searches that read all edges to find these
+    edges."""
     per_vertex: int = 20
-    """Per vertex reached: its level, two offsets, and its entry in a queue, written and read."""
+    """Bytes per reached vertex: its level, two offsets, and its entry in a queue, which is written and
+    read."""
     per_scan: int = 0
-    """Per vertex and level, reached or not: reads to find the frontier."""
+    """Bytes per level and vertex of the graph, for searches that read all vertices to find the frontier."""
 
 
 KnobValue = int | float | str
 
 PRESETS = ("default", "paper", "auto")
-"""Sources of values for knobs that are not given: the defaults, the paper, and rules for the graph."""
+"""The ways to choose values for knobs that a user does not give: the declared defaults, the values of the
+paper, and rules for the graph."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class Knob:
     compile_time: bool = False
     """True if the value is compiled into the kernel as a macro of this name, instead of passed to it."""
     changed: tuple[KnobValue, ...] = ()
-    """The values that change the authors' algorithm. Verdicts on papers tell them apart."""
+    """The values that change the authors' algorithm. Verdicts on papers keep rows with these values apart."""
 
     @property
     def option(self) -> str:
@@ -111,7 +116,7 @@ class HostClock:
     """Measures time with the host's monotonic clock."""
 
     def wait(self) -> None:
-        """Do nothing, because work of the host is synchronous."""
+        """Do nothing, because earlier work of the host has ended."""
 
     def start(self) -> None:
         self._started = time.perf_counter()
@@ -155,7 +160,7 @@ class Variant(ABC):
     frontier: ClassVar[str] = ""
     """How the frontier is represented."""
     parallel_unit: ClassVar[str] = ""
-    """The item of one thread or group of threads."""
+    """The item that one thread or group of threads works on."""
     work: ClassVar[str] = ""
     """Work complexity, with V, E and the depth D."""
     space: ClassVar[str] = ""
@@ -164,13 +169,12 @@ class Variant(ABC):
     """The synchronisation between levels."""
     knobs: ClassVar[tuple[Knob, ...]] = ()
     check_knobs: ClassVar[tuple[Mapping[str, KnobValue], ...]] = ()
-    """Sets of knob values, which a check on small graphs takes in turn. They cover code that the defaults do
-    not run."""
+    """Sets of knob values. A check on small graphs runs the variant with each set, to cover code that the
+    defaults do not run."""
     counters: ClassVar[Mapping[str, str]] = {}
-    """Counters of every level of a profiled search, with their meanings. Kernels count if they are compiled
-    with ``COUNTERS`` set to 1. They have an enum of these names in a namespace ``counted``, which ends with
-    ``number``.
-    """
+    """The names and meanings of the counters of each level of a profiled search. Kernels count if they are
+    compiled with ``COUNTERS`` set to 1. They declare an enum in the namespace ``counted``: these names in
+    order, and then ``number``."""
     host: ClassVar[bool] = False
     """True if the variant is a native CPU program, which has no grid and block."""
     launched: ClassVar[bool] = True
@@ -178,8 +182,8 @@ class Variant(ABC):
     usual_block: ClassVar[int] = 256
     """Default number of threads per block."""
     preprocess_ms: float = 0.0
-    """Time in ms to preprocess the graph for this search. It is 0 for most variants. If searches share the
-    result (``DeviceGraph.once``), each has the time of the first ``prepare``."""
+    """Time in ms to preprocess the graph for this search. It is 0 for most variants. Searches that share the
+    result (``DeviceGraph.once``) all have the time of the first ``prepare``."""
 
     @abstractmethod
     def prepare(self) -> None:
@@ -206,25 +210,25 @@ class Variant(ABC):
 
     @classmethod
     def missing(cls) -> str:
-        """Returns one line on what must be done before the variant can run on this machine. The result is
-        empty if nothing is missing."""
+        """Returns one line that says how to make the variant run on this machine. The line is empty if
+        nothing is missing."""
         return ""
 
     @classmethod
     def program_parts(cls) -> Iterator[bytes] | None:
-        """Returns an iterator over the bytes of a program that is not compiled here, or None if its sources
-        are here."""
+        """Returns an iterator over the bytes that identify a program of other authors. Returns None for
+        programs whose sources belong to the variant."""
         return None
 
     @classmethod
     def memory_note(cls, num_vertices: int, sources: int | None, knobs: Mapping[str, KnobValue]) -> str:
-        """Returns the memory that a run takes besides the graph, as a formula with its value. The result is
-        empty if it is unknown."""
+        """Returns the memory that a run takes besides the graph, as a formula with its value. The text is
+        empty if the memory is unknown."""
         return ""
 
     def measured(self) -> dict[str, str]:
-        """Returns result columns that only the variant can fill: whose clock timed the last runs, and their
-        memory."""
+        """Returns values of result columns that only the variant knows: the clock that timed the last runs,
+        and the memory of these runs."""
         return {"clock": "ours" if self.host else "events"}
 
     @classmethod
@@ -261,13 +265,12 @@ class Variant(ABC):
 
     @classmethod
     def own_block(cls, knobs: Mapping[str, KnobValue]) -> int | None:
-        """Returns the threads per block of a variant whose knobs determine grid and block. Returns None
-        otherwise."""
+        """Returns the threads per block if the knobs of the variant determine grid and block, else None."""
         return None
 
 
 class HostProgram(Variant):
-    """A native program on this machine's CPU, as in the CPU columns of the papers."""
+    """A native program on the CPU of this machine, such as papers compare their kernels with."""
 
     host = True
     launched = False
@@ -283,7 +286,7 @@ class HostProgram(Variant):
         return HostClock()
 
     def settle_clock(self) -> None:
-        """Decide by which clock the program is timed. Raises WrongResultError if its own clock is wrong."""
+        """Decide whether the program's own clock times it. Raises WrongResultError if this clock is wrong."""
 
 
 class ForeignProgram(HostProgram):
@@ -316,7 +319,7 @@ class KernelSetup:
     graph: DeviceGraph
     """The graph's arrays on a device."""
     grid: int | None
-    """Most blocks that a launch may have. None stands for the number of blocks that the work needs."""
+    """The largest number of blocks of a launch. None allows as many blocks as the work needs."""
     block: int
     """Threads per block."""
     knobs: Mapping[str, KnobValue]
@@ -328,10 +331,10 @@ class KernelProgram(Variant):
 
     child_kernels: ClassVar[bool] = False
     constants: ClassVar[Mapping[str, int]] = {}
-    """Constants that the kernels declare too. A file in which a constant has another value does not
-    compile."""
+    """Constants that the kernels declare too. A kernel file does not compile if it gives one of them another
+    value."""
     structs: ClassVar[tuple[type[Struct], ...]] = ()
-    """Structs that the kernels declare too, besides the structs of base classes."""
+    """Structs that the kernels declare too. Structs of base classes are added."""
     whole_warps: ClassVar[bool] = False
     """True if the kernels need blocks of whole warps. Other blocks are refused."""
     kernel_files: ClassVar[tuple[str, ...]] = ()
@@ -363,8 +366,8 @@ class KernelProgram(Variant):
         return self.graph.preparation_ms(self.prepare, self.layout)
 
     def blocks(self, work: int) -> int:
-        """Returns how many blocks to launch for ``work`` items, with one thread per item, at most the grid
-        asked for.
+        """Returns how many blocks to launch for ``work`` items, with one thread per item. The number is at
+        most ``grid``.
 
         The launch always has fewer than 2^31 threads, as the kernels' loop counters require (see graph.cuh).
         """
@@ -373,8 +376,8 @@ class KernelProgram(Variant):
         return min(needed, self.grid or most, most)
 
     def kernel(self, name: str) -> Kernel:
-        """Returns a kernel, compiled with the variant's macros. Its source is the file named after the
-        kernel, or else the variant's first file."""
+        """Returns a kernel, compiled with the variant's macros. Its source is the file with the kernel's
+        name, or else the variant's first file."""
         files = self.source_files()
         source = next((file for file in files if file.stem == name), files[0])
         module = self.device.module(
@@ -392,17 +395,18 @@ class KernelProgram(Variant):
         return Contract(owner, {"offset_t": self.num_edges.dtype, **structs}, self.shared_constants())
 
     def shared_structs(self) -> tuple[type[Struct], ...]:
-        """Returns the structs that kernels declare too: ``structs`` of the class and its bases, and structs
-        that depend on the graph or the family."""
+        """Returns the structs that kernels declare too: ``structs`` of the class and its bases. Subclasses
+        add structs that depend on the graph or the family."""
         return tuple(one for base in reversed(type(self).__mro__) for one in vars(base).get("structs", ()))
 
     def shared_constants(self) -> dict[str, int]:
-        """Returns the constants that kernels declare too: ``constants``, and constants that depend on the
-        device or the family."""
+        """Returns the constants that kernels declare too: the warp size and ``constants``. Subclasses add
+        constants that depend on the family."""
         return {"WARP": self.device.limits.warp_size, **self.constants}
 
     def defines(self) -> dict[str, int | str]:
-        """Returns the macros to compile with: compile-time knobs, and macros that depend on the graph."""
+        """Returns the macros to compile with: compile-time knobs, and WIDE_OFFSETS, which is 1 if the graph
+        has offsets of 64 bits."""
         defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
         return {**defines, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
 
@@ -410,8 +414,8 @@ class KernelProgram(Variant):
     def source_files(cls) -> list[Path]:
         """Returns the paths of the variant's ``.cu`` files.
 
-        A file is beside the module that declares the variant, or in a folder of the file's name there.
-        Otherwise it is anywhere in ``cuda_src``.
+        A file ``NAME.cu`` lies beside the module that declares the variant, or in a folder ``NAME`` beside
+        it, or anywhere in ``cuda_src``.
         """
         beside = Path(sys.modules[cls.__module__].__file__ or "").parent
         found = []

@@ -1,7 +1,7 @@
-"""Find out what this installation can run, and the command that installs or repairs each missing part.
+"""Finds out what this installation can run, and the command that installs or repairs each missing part.
 
-Every check examines one thing and returns a record. Checks change only a temporary folder, and the cache of
-ziglang's compiler, which is filled at its first use.
+Each check examines one part of the installation, and returns a record. Checks change only a temporary folder,
+and the cache of ziglang's compiler, which is filled at its first use.
 """
 
 import ctypes
@@ -40,31 +40,30 @@ REINSTALL_CORE = toolchain.pip_install("--force-reinstall", *toolchain.CORE_PACK
 INSTALL_PYCUDA = toolchain.pip_install("pycuda")
 REINSTALL_PYCUDA = toolchain.pip_install("--force-reinstall --no-cache-dir --no-deps pycuda")
 WITHOUT_CURAND = "echo CUDA_ENABLE_CURAND = False >> ~/.aksetup-defaults.py"
-"""A setting for PyCUDA's installation, because the wheels of nvcc lack cuRAND, the library of random
-numbers."""
+"""A setting for PyCUDA's installation. The wheels of nvcc lack cuRAND, the library of random numbers."""
 
 _CPP = '#include <atomic>\nextern "C" int answer() { return std::atomic<int>(42).load(); }\n'
 _CUDA = "__global__ void answer(int *result) { *result = 42; }\n"
 _COMPUTE_CAPABILITY = (75, 76)
-"""CUdevice_attribute values of the major and the minor number of the compute capability."""
+"""Values of CUdevice_attribute for the major and the minor number of the compute capability."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """The result of checking one thing."""
+    """The result of one check."""
 
     name: str
     state: Literal["ok", "missing", "broken"]
     detail: str
     fix: str = ""
-    """The command that repairs the checked part; empty if ``state`` is ok."""
+    """The command that installs or repairs the checked part. It is empty if ``state`` is ok."""
     required: bool = True
-    """True if the section fails if this check fails."""
+    """True if a use that depends on this check cannot run without it."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """The checks that one use of the program depends on."""
+    """The checks on which one use of the program depends."""
 
     title: str
     checks: tuple[Check, ...]
@@ -75,10 +74,8 @@ class Section:
 
 
 def examine() -> dict[str, Section]:
-    """Run all checks.
-
-    Returns their sections by name: ``common``, ``cpu``, ``gpu``, ``cuda`` and ``cuda-core``.
-    """
+    """Run all checks. Returns their sections by name: ``common``, ``cpu``, ``gpu``, ``cuda`` and
+    ``cuda-core``."""
     return {
         "common": Section("Any use", (python_packages(), cache_folder())),
         "cpu": Section("CPU backend", (cpp_compiler(),)),
@@ -89,16 +86,14 @@ def examine() -> dict[str, Section]:
 
 
 def usable_backends(sections: dict[str, Section]) -> dict[str, bool]:
-    """Returns for each of the backends ``cpu``, ``cuda`` and ``cuda-core`` whether it can run."""
+    """Returns whether each of the backends ``cpu``, ``cuda`` and ``cuda-core`` can run, by name."""
     needed = {"cpu": ("common", "cpu"), **{name: ("common", "gpu", name) for name in ("cuda", "cuda-core")}}
     return {name: all(sections[part].works for part in parts) for name, parts in needed.items()}
 
 
 def needed_packages() -> list[str]:
-    """Returns the names of the packages that are always needed.
-
-    They come from the metadata of the installed package, or from pyproject.toml in a source tree.
-    """
+    """Returns the names of the packages that are always needed. They come from the metadata of the installed
+    package, or from pyproject.toml in a source tree."""
     try:
         stated = importlib.metadata.requires("bfsbench") or []
     except importlib.metadata.PackageNotFoundError:
@@ -109,7 +104,7 @@ def needed_packages() -> list[str]:
 
 
 def python_packages() -> Check:
-    """Check the Python interpreter and the packages that are always needed."""
+    """Check the packages that are always needed. The record also has the version of Python."""
     versions, absent = [f"Python {platform.python_version()}"], []
     for name in needed_packages():
         try:
@@ -122,7 +117,7 @@ def python_packages() -> Check:
 
 
 def cache_folder() -> Check:
-    """Check whether the cache folder is writable, or the closest existing folder above it."""
+    """Check whether the cache folder is writable. If it does not exist, check the closest folder above it."""
     try:
         folder = cache_dir()
     except ImportError as error:
@@ -139,7 +134,7 @@ def cache_folder() -> Check:
 
 
 def cpp_compiler() -> Check:
-    """Check whether there is a C++ compiler, and whether a library that it makes can be loaded."""
+    """Check whether there is a C++ compiler, and whether a library can be loaded that it compiles."""
     name = "C++ compiler"
     try:
         command = toolchain.compiler()
@@ -209,6 +204,7 @@ def driver() -> Check:
 
 
 def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
+    """Returns the name and the compute capability of a GPU."""
     device, name = ctypes.c_int(), ctypes.create_string_buffer(256)
     cuda.cuDeviceGet(ctypes.byref(device), index)
     cuda.cuDeviceGetName(name, len(name), device)
@@ -219,7 +215,7 @@ def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
 
 
 def _driver_release() -> str:
-    """Returns the release of the driver's kernel module, such as 580.95.05; empty if it is unknown."""
+    """Returns the release of the driver's kernel module, such as 580.95.05. It is empty if it is unknown."""
     try:
         found = re.search(r"\b\d{3,}\.[\d.]+", DRIVER_VERSION.read_text(encoding="utf-8"))
     except OSError:
@@ -262,10 +258,8 @@ def pycuda() -> Check:
 
 
 def _install_pycuda() -> str:
-    """Returns the command that installs PyCUDA.
-
-    It compiles PyCUDA against the CUDA toolkit to which nvcc belongs.
-    """
+    """Returns the command that installs PyCUDA, and compiles it with the CUDA toolkit to which nvcc
+    belongs."""
     try:
         root = toolchain.find_nvcc().resolve().parent.parent
     except ToolchainError:
@@ -315,7 +309,7 @@ def cuda_core() -> Check:
 
 
 def telemetry() -> Check:
-    """Check NVML's Python package. Without it rows do not record the GPU's clocks and throttling."""
+    """Check the Python package of NVML, NVIDIA's library that reports the state of GPUs."""
     name = "nvidia-ml-py"
     try:
         return Check(name, "ok", importlib.metadata.version(name), required=False)

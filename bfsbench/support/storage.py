@@ -1,8 +1,8 @@
-"""Write files whole or not at all, compute their digests, and lock them.
+"""Writes files whole or not at all, computes their digests, and locks them.
 
 No other module renames or locks files. A file is written under a temporary name in its folder, flushed to the
-device and renamed. A lock is on an open file and does not change its content. So the lock ends with the
-process that holds it, even if the process is killed.
+device and renamed. A lock belongs to an open file, and does not change the file's content. So the lock ends
+with the process that holds it, even if the process is killed.
 """
 
 import errno
@@ -26,8 +26,8 @@ def output(path: Path) -> Iterator[TextIO]:
     """Open a text file in UTF-8 for the user, which replaces ``path`` when this context ends without an
     exception.
 
-    The file is opened at once, so that an output which cannot be written is noticed before any work is done.
-    Raises UsageError if it cannot be written, or if the disk fills up. Then ``path`` is left as it was.
+    The file is opened at once, so the error of an output that cannot be written comes before any work. Raises
+    UsageError if the file cannot be written, or if the disk fills up. In both cases ``path`` stays as it was.
     """
     try:
         with replacing(path) as file:
@@ -43,8 +43,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file that replaces ``path`` when this context ends without an exception.
 
     Symbolic links are followed, and the mode and owner of an existing file are kept. Other hard links to an
-    existing file keep the old content. A device or pipe is written to directly. Raises OSError, and then
-    ``path`` is left as it was.
+    existing file keep the old content. A device or pipe is written to directly. If OSError is raised,
+    ``path`` stays as it was.
     """
     target = real(path)
     if target.is_dir():
@@ -66,10 +66,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _imitate(path: Path, file: int) -> None:
-    """Give an open file the mode of ``path`` and, if allowed, its owner.
-
-    If ``path`` does not exist, do nothing.
-    """
+    """Give an open file the mode of ``path`` and, if allowed, its owner. If ``path`` does not exist, do
+    nothing."""
     with suppress(FileNotFoundError):
         status = path.stat()
         with suppress(PermissionError):
@@ -84,10 +82,10 @@ def write(path: Path, data: bytes) -> None:
 
 
 def publish(made: Path, final: Path) -> None:
-    """Give a complete file or folder its final name, and replace any file or folder of that name. Raises
+    """Rename a complete file or folder to its final name, and replace any file or folder of that name. Raises
     OSError.
 
-    A file is first flushed to the device. The files of a folder are not flushed, so its reader must verify
+    A file is first flushed to the device. The files of a folder are not flushed, so their readers must verify
     them.
     """
     if made.is_dir():
@@ -113,10 +111,8 @@ def link(file: Path, name: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """Returns the 128-bit XXH3 hash of a file, in hexadecimal.
-
-    It detects damage, but not forgery. Raises OSError.
-    """
+    """Returns the 128-bit XXH3 hash of a file, in hexadecimal. The hash detects damage, but not forgery.
+    Raises OSError."""
     import xxhash
 
     with path.open("rb") as file:
@@ -137,10 +133,8 @@ def part_of(path: Path) -> Path:
 
 
 def remove_parts(path: Path) -> None:
-    """Remove temporary files that killed writers of ``path`` left.
-
-    Call this only in a process that may write ``path``.
-    """
+    """Remove the temporary files that killed processes left when they wrote ``path``. Call this only in a
+    process that may write ``path``."""
     part = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
     for left in path.parent.iterdir():
         if part.fullmatch(left.name):
@@ -148,11 +142,12 @@ def remove_parts(path: Path) -> None:
 
 
 def open_alone(path: Path, *, wait: bool = False, waiting: Callable[[], None] = lambda: None) -> int:
-    """Open a file for reading and appending, and lock it until the returned descriptor is closed.
+    """Open a file for reading and appending, and lock it until the descriptor is closed. Returns the
+    descriptor.
 
     The file is made if it does not exist. If another process holds its lock, this function calls ``waiting``
-    and waits, or raises BlockingIOError if ``wait`` is false. The open file is the file that ``path`` names
-    when the lock is taken, even if another process replaced the file meanwhile. Raises OSError.
+    and waits, or raises BlockingIOError if ``wait`` is false. ``path`` still names the open file when the
+    lock is taken, because the function starts again if another process replaced the file. Raises OSError.
     """
     from filelock import lock_descriptor
 
