@@ -1,6 +1,7 @@
 """Finds entries in this package, in the user's configuration folder, and in the folders of variants. Writes
 the files of new entries."""
 
+import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from bfsbench.entries.variant import EntryVariant, variant_of
 from bfsbench.programs import Variant
 from bfsbench.programs.declared import is_name
 from bfsbench.support import storage
-from bfsbench.support.errors import InputError, UsageError, unknown_name
+from bfsbench.support.errors import InputError, UsageError
 
 SHIPPED = Path(__file__).parent / "shipped"
 SKELETONS = Path(__file__).parent / "skeletons"
@@ -62,7 +63,9 @@ def find_entry(name: str, variants: Mapping[str, type[Variant]]) -> type[EntryVa
         return entries[name]
     if name in variants:
         raise UsageError(f"{name} is a variant of this package, not an entry")
-    raise unknown_name("entry", name, entries, "bfsbench entry list")
+    near = difflib.get_close_matches(name, entries, n=1)
+    hint = f"did you mean {near[0]}?" if near else "see 'bfsbench entry list'"
+    raise UsageError(f"unknown entry '{name}': {hint}")
 
 
 def new(name: str, kind: str, parent: Path, device: str = "cpu") -> list[Path]:
