@@ -1,21 +1,33 @@
-"""What the tests of single variants share: a prepared search, its levels, the kernels it launches."""
+"""What the tests of single searches share: prepared searches, what they find and launch, and small graphs."""
 
 from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import strategies as st
 
 from bfsbench.backends.base import Device
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph, Orientation
-from bfsbench.programs.families.bfs.layouts import LevelRecord
+from bfsbench.programs.families.bfs.profile import profile
 from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
 from tests.shapes import SHAPES, edge_list
 
 Search = TypeVar("Search", bound=KernelVariant)
+
+
+def built(
+    variant: type[Search],
+    device: Device,
+    graph: Graph | DeviceGraph,
+    grid: int | None = None,
+    block: int = 64,
+    **knobs: float | str,
+) -> Search:
+    """Returns a search of ``graph`` that is not prepared. It keeps what it makes of a DeviceGraph there."""
+    on_device = graph if isinstance(graph, DeviceGraph) else DeviceGraph(device, graph)
+    return variant(KernelSetup(on_device, grid, block, variant.knob_values(knobs)))
 
 
 def prepared(
@@ -24,17 +36,16 @@ def prepared(
     graph: Graph | DeviceGraph,
     grid: int | None = None,
     block: int = 64,
-    **knobs: int | str,
+    **knobs: float | str,
 ) -> Search:
-    """A search over ``graph``, ready for ``levels_of``. What it makes of a DeviceGraph is kept with that."""
-    on_device = graph if isinstance(graph, DeviceGraph) else DeviceGraph(device, graph)
-    search = variant(KernelSetup(on_device, grid, block, variant.knob_values(knobs)))
+    """Returns a search of ``graph`` that ``levels_of`` can run."""
+    search = built(variant, device, graph, grid, block, **knobs)
     search.prepare()
     return search
 
 
 def levels_of(search: KernelVariant, source: int) -> list[int]:
-    """The levels that one search finds."""
+    """Returns the levels that one search finds."""
     search.reset(source)
     search.traverse(source)
     return search.levels().tolist()
@@ -46,10 +57,29 @@ def check_levels(search: KernelVariant, *sources: int) -> None:
         assert levels_of(search, source) == reference_levels(search.host_graph, source).tolist(), source
 
 
+def launches_of(search: KernelVariant, source: int = 0) -> list[tuple[int, str]]:
+    """Check the levels of a search. Returns the first level and the kernel of each of its launches."""
+    launches: list[tuple[int, str]] = []
+    search.mark = lambda level, kernel: launches.append((level, kernel))
+    check_levels(search, source)
+    return launches
+
+
+def layers_of(search: KernelVariant, source: int = 0) -> str:
+    """Check the levels of a search that is not prepared. Returns the kernels or layers that ran its levels,
+    separated by blanks."""
+    levels = reference_levels(search.host_graph, source)
+    costs = profile(search, source, levels)
+    depth = int(levels.max())
+    assert [cost.level for cost in costs] == list(range(len(costs)))
+    assert len(costs) - depth in (1, 2), "at most one level finds that its frontier is empty"
+    return " ".join(cost.kernel for cost in costs[: depth + 1])
+
+
 @st.composite
 def graphs(draw: st.DrawFn, vertices: int, arcs: int, hubs: int = 0) -> Graph:
-    """A graph of up to so many vertices and arcs, with loops and repeated arcs, directed or both ways; up to
-    ``hubs`` vertices have rows of up to 200 arcs more."""
+    """Draws a graph with at most ``vertices`` vertices and ``arcs`` arcs, among them loops and repeated arcs.
+    It is directed or symmetric. At most ``hubs`` vertices have up to 200 arcs more."""
     count = draw(st.integers(1, vertices))
     vertex = st.integers(0, count - 1)
     edges = draw(st.lists(st.tuples(vertex, vertex), max_size=arcs))
@@ -58,38 +88,39 @@ def graphs(draw: st.DrawFn, vertices: int, arcs: int, hubs: int = 0) -> Graph:
     return build_graph(edge_list(count, edges, draw(st.sampled_from(["directed", "each_once"]))), "random")
 
 
-def no_records(levels: int) -> npt.NDArray[np.void]:
-    """A buffer for level records, filled with values that no kernel writes."""
-    records = np.zeros(levels, LevelRecord)
-    records["frontier_size"] = records["layer"] = -1
-    return records
-
-
 def shape(name: str) -> Graph:
-    """One of the small graphs that all searches are tested on."""
+    """Returns one of the small graphs that all searches are tested on."""
     return build_graph(SHAPES[name], name)
 
 
-def kernels_of(search: KernelVariant, source: int) -> list[str]:
-    """The kernels launched; the levels are checked as well."""
-    kernels: list[str] = []
-    search.mark = lambda level, kernel: kernels.append(kernel)
-    assert levels_of(search, source) == reference_levels(search.host_graph, source).tolist()
-    return kernels
+def graph_of(num_vertices: int, edges: list[tuple[int, int]], orientation: Orientation = "directed") -> Graph:
+    """Returns a graph with the given arcs or edges."""
+    return build_graph(edge_list(num_vertices, edges, orientation), "made for a test")
 
 
-def layered(
-    sizes: list[int], edges: list[tuple[int, int]] | None = None, orientation: Orientation = "each_once"
-) -> Graph:
-    """A graph whose levels from vertex 0 have these sizes: all of one level are joined to all of the next."""
+def layered(sizes: list[int], orientation: Orientation = "each_once") -> Graph:
+    """Returns a graph with levels of the given sizes from vertex 0. All vertices of a level are joined to all
+    vertices of the next level."""
     ends = np.cumsum(sizes)
     levels = [list(range(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
     joined = [(u, v) for level, after in pairwise(levels) for u in level for v in after]
-    return build_graph(edge_list(int(ends[-1]), joined + (edges or []), orientation), "layered")
+    return graph_of(int(ends[-1]), joined, orientation)
+
+
+def chain(sizes: list[int]) -> Graph:
+    """Returns a graph with levels of the given sizes from vertex 0. The vertices of a level share the
+    vertices of the next level evenly as their children, so that it is a tree where levels do not shrink."""
+    ends = np.cumsum([0, *sizes]).tolist()
+    edges = [
+        (ends[k] + i * size // following, ends[k + 1] + i)
+        for k, (size, following) in enumerate(pairwise(sizes))
+        for i in range(following)
+    ]
+    return graph_of(ends[-1], edges)
 
 
 def fan(children: int, degree: int) -> Graph:
-    """Vertex 0 has these children, each with leaves of its own; all arcs lead away from it."""
+    """Returns a tree: vertex 0 has ``children`` children, and each child has ``degree`` leaves."""
     parents = np.repeat(np.arange(children + 1, dtype=np.int32), [children] + [degree] * children)
     heads = np.arange(1, 1 + len(parents), dtype=np.int32)
     return build_graph(EdgeList(parents, heads, len(parents) + 1, "directed"), "fan")

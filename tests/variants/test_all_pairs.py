@@ -1,9 +1,14 @@
 """All-pairs shortest paths: every variant against SciPy, on difficult graphs, and their paths."""
 
+import time
+from contextlib import closing
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from scipy.sparse.csgraph import floyd_warshall
 
+import bfsbench
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.graphs.convert import build_graph
@@ -68,15 +73,28 @@ def prepared(
     return built
 
 
-def distances_of(
+def solved(
     name: str, device: Device, graph: Graph, block: int = 64, tracks: bool = False, **knobs: KnobValue
-) -> Matrix:
-    """Distances of the second run of a prepared variant: the first must leave no state."""
+) -> AllPairsVariant:
+    """Returns a variant after its second run, to which the first run must leave no state."""
     variant = prepared(name, device, graph, block, tracks, **knobs)
     for _ in range(2):
         variant.reset()
         variant.solve()
-    return variant.distances()
+    return variant
+
+
+def check_distances(name: str, device: Device, graph: Graph, block: int = 64, **knobs: KnobValue) -> None:
+    """Assert that a variant finds SciPy's distances."""
+    AllPairs(graph).check_distances(solved(name, device, graph, block, **knobs).distances())
+
+
+def check_hops(name: str, device: Device, graph: Graph, **knobs: KnobValue) -> AllPairsVariant:
+    """Assert that following a variant's next hops takes the distances, and that these are right."""
+    variant = solved(name, device, graph, tracks=True, **knobs)
+    AllPairs(graph).check_distances(variant.distances())
+    check_next_hops(weight_matrix(graph), variant.distances(), variant.next_hops())
+    return variant
 
 
 def by_definition(graph: Graph) -> Matrix:
@@ -116,8 +134,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_distances_are_scipys(device: Device, name: str, shape: str) -> None:
-    graph = SHAPES[shape]
-    AllPairs(graph).check_distances(distances_of(name, device, graph))
+    check_distances(name, device, SHAPES[shape])
 
 
 @pytest.mark.parametrize("shape", [name for name, graph in SHAPES.items() if graph.num_vertices < 40])
@@ -129,23 +146,19 @@ def test_scipy_is_asked_rightly(shape: str) -> None:
 @pytest.mark.parametrize("tile", some(TILES, TILES[0], TILES[2], TILES[5]), ids=str)
 def test_distances_do_not_depend_on_the_tile(device: Device, tile: dict[str, int]) -> None:
     for n in (1, 33, 130, 200):
-        graph = random_graph(n, density=3)
-        AllPairs(graph).check_distances(distances_of("apsp_fw_blocked", device, graph, **tile))
+        check_distances("apsp_fw_blocked", device, random_graph(n, density=3), **tile)
 
 
 @pytest.mark.parametrize("block", [1, 32, 33, 256])
 def test_distances_do_not_depend_on_the_block(device: Device, block: int) -> None:
-    graph = random_graph(70)
-    AllPairs(graph).check_distances(distances_of("apsp_fw", device, graph, block))
+    check_distances("apsp_fw", device, random_graph(70), block)
 
 
 @pytest.mark.parametrize(("name", "seed"), covering(VARIANTS, range(1, 5)))
 @pytest.mark.exhaustive
 def test_distances_do_not_depend_on_the_schedule(name: str, seed: int) -> None:
-    graph = random_graph(70)
-    device = open_device("cpu", seed)
-    AllPairs(graph).check_distances(distances_of(name, device, graph))
-    device.close()
+    with closing(open_device("cpu", seed)) as device:
+        check_distances(name, device, random_graph(70))
 
 
 @given(
@@ -158,28 +171,18 @@ def test_random_multigraphs(device: Device, n: int, arcs: list[tuple[int, int, i
     graph = weighted(n, [(source % n, target % n, weight) for source, target, weight in arcs])
     expected = by_definition(graph).tolist()
     for name in VARIANTS:
-        assert distances_of(name, device, graph).tolist() == expected, name
+        assert solved(name, device, graph).distances().tolist() == expected, name
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_following_next_hops_takes_the_distance(device: Device, name: str, shape: str) -> None:
-    graph = SHAPES[shape]
-    variant = prepared(name, device, graph, tracks=True)
-    for _ in range(2):
-        variant.reset()
-        variant.solve()
-    AllPairs(graph).check_distances(variant.distances())
-    check_next_hops(weight_matrix(graph), variant.distances(), variant.next_hops())
+    check_hops(name, device, SHAPES[shape])
 
 
 @pytest.mark.parametrize("tile", some(TILES, TILES[0], TILES[2], TILES[5]), ids=str)
 def test_next_hops_do_not_depend_on_the_tile(device: Device, tile: dict[str, int]) -> None:
-    graph = random_graph(130, density=3, max_weight=2)
-    variant = prepared("apsp_fw_blocked", device, graph, tracks=True, **tile)
-    variant.reset()
-    variant.solve()
-    check_next_hops(weight_matrix(graph), variant.distances(), variant.next_hops())
+    check_hops("apsp_fw_blocked", device, random_graph(130, density=3, max_weight=2), **tile)
 
 
 @given(
@@ -191,11 +194,8 @@ def test_paths_are_found_through_arcs_of_weight_zero(
     graph = weighted(n, [(source % n, target % n, weight) for source, target, weight in arcs])
     weights = weight_matrix(graph)
     for name in VARIANTS:
-        variant = prepared(name, device, graph, tracks=True)
-        variant.reset()
-        variant.solve()
+        variant = check_hops(name, device, graph)
         distances, hops = variant.distances(), variant.next_hops()
-        check_next_hops(weights, distances, hops)
         for source, target in np.argwhere(distances < INFINITY):
             path = path_between(hops, source, target)
             assert (path[0], path[-1], len(set(path))) == (source, target, len(path))
@@ -261,3 +261,21 @@ def test_graphs_that_no_matrix_can_hold_are_refused() -> None:
 def test_the_number_of_products_is_the_papers(device: Device, n: int, products: int) -> None:
     variant = prepared("apsp_min_plus", device, random_graph(n))
     assert variant.num_products == products  # ceil(log2(n - 1))
+
+
+@pytest.mark.parametrize("n", [1, 2, 33, 63, 64, 65, 130, 259, 320])
+@pytest.mark.parametrize("density", [1, 40])
+def test_sizes_around_the_tiles_of_the_processors_search(emulator: Device, n: int, density: float) -> None:
+    check_hops("cpu_floyd_warshall", emulator, random_graph(n, density))
+
+
+def test_the_processors_search_takes_at_most_a_fifth_of_scipys_time() -> None:
+    graph = random_graph(512, density=10)
+    matrix = weight_matrix(graph)
+    scipys = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        floyd_warshall(matrix)
+        scipys.append(1000 * (time.perf_counter() - begin))
+    result = bfsbench.all_pairs(graph, "cpu_floyd_warshall", repeats=5)
+    assert min(result.search_ms) < min(scipys) / 5

@@ -1,6 +1,7 @@
 """Hosts and kernels that disagree: each mutation gives one clear line, or has no effect."""
 
-import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from ctypes import c_int
 from pathlib import Path
 from typing import ClassVar
@@ -9,33 +10,21 @@ import pytest
 
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.support.errors import LaunchError, ToolchainError
-from bfsbench.support.paths import CUDA_SRC
 from bfsbench.variants import find
-from bfsbench.variants.base import KernelVariant
 from bfsbench.variants.luo import Luo, SearchState
+from tests.emulator.planted import copy_of_kernels
 from tests.variants.searching import check_levels, prepared, shape
 
 
-def mutated(variant: str, folder: Path, file: str, old: str, new: str) -> type[KernelVariant]:
-    """The variant with its kernels' folder copied, and some text replaced in a file of ``cuda_src``."""
-    original = find(variant)
-    assert issubclass(original, KernelVariant)
-    sources = original.source_files()
-    for source in sources:
-        if source.parent == CUDA_SRC:
-            shutil.copy(source, folder)
-        else:
-            shutil.copytree(source.parent, folder, dirs_exist_ok=True)
-    text = (CUDA_SRC / file).read_text()
-    assert text.count(old) == 1, f"{file} has changed: mutate another place"
-    (folder / Path(file).name).write_text(text.replace(old, new))
-
-    class Mutated(original):  # type: ignore[misc, valid-type]
-        @classmethod
-        def source_files(cls) -> list[Path]:
-            return [folder / source.name for source in sources]
-
-    return Mutated
+@contextmanager
+def mutated(file: str, old: str, new: str) -> Iterator[CpuDevice]:
+    """Returns a device for kernels of which some text in a file of ``cuda_src`` is replaced."""
+    with copy_of_kernels() as kernels:
+        text = (kernels / file).read_text()
+        assert text.count(old) == 1, f"{file} has changed: mutate another place"
+        (kernels / file).write_text(text.replace(old, new))
+        with CpuDevice() as device:
+            yield device
 
 
 MUTATIONS = {
@@ -96,10 +85,11 @@ MUTATIONS = {
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
-def test_a_disagreement_is_one_line(emulator: CpuDevice, tmp_path: Path, mutation: str) -> None:
+def test_a_disagreement_is_one_line(mutation: str) -> None:
     variant, file, old, new, message = MUTATIONS[mutation]
-    with pytest.raises((ToolchainError, LaunchError), match=message) as caught:
-        prepared(mutated(variant, tmp_path, file, old, new), emulator, shape("lattice"))
+    refused = pytest.raises((ToolchainError, LaunchError), match=message)
+    with mutated(file, old, new) as device, refused as caught:
+        prepared(find(variant), device, shape("lattice"))
     assert "\n" not in str(caught.value)
     if caught.type is ToolchainError:
         assert variant in str(caught.value)
@@ -120,27 +110,20 @@ def test_a_member_that_only_the_host_has_is_one_line(emulator: CpuDevice) -> Non
         prepared(Mutated, emulator, shape("lattice"))
 
 
-SWAPPED = {
-    "queues": (
-        *("push_multilevel", "push_multilevel.cu"),
-        *("int *even_queue, int *odd_queue,", "int *odd_queue, int *even_queue,"),
-    ),
-    "arrays of the graph": (
-        *(
-            "pull",
-            "pull.cu",
-            "const offset_t *__restrict__ column_offsets, const int *__restrict__ row_indices,",
-        ),
-        "const int *__restrict__ row_indices, const offset_t *__restrict__ column_offsets,",
-    ),
-}
+COLUMN_OFFSETS = "const offset_t *__restrict__ column_offsets,"
+ROW_INDICES = "const int *__restrict__ row_indices,"
 
 
-@pytest.mark.parametrize("what", SWAPPED)
-def test_the_order_of_parameters_does_not_matter(emulator: CpuDevice, tmp_path: Path, what: str) -> None:
-    graph = shape("kronecker")
-    search = prepared(mutated(SWAPPED[what][0], tmp_path, *SWAPPED[what][1:]), emulator, graph)
-    check_levels(search, 0)
+@pytest.mark.parametrize(
+    ("variant", "first", "second"),
+    [
+        ("push_multilevel", "int *even_queue,", "int *odd_queue,"),
+        ("pull", COLUMN_OFFSETS, ROW_INDICES),
+    ],
+)
+def test_the_order_of_parameters_does_not_matter(variant: str, first: str, second: str) -> None:
+    with mutated(f"{variant}.cu", f"{first} {second}", f"{second} {first}") as device:
+        check_levels(prepared(find(variant), device, shape("kronecker")), 0)
 
 
 def test_shared_headers_are_found_from_a_folder_of_ones_own(emulator: CpuDevice, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,10 @@ from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.support.toolchain import HERE
 from bfsbench.variants.cpu_parallel import CpuParallel
 from tests.shapes import SHAPES, SOURCES, with_wide_offsets
+from tests.variants.searching import shape
 
 Knobs = dict[str, float]
 CORES = len(os.sched_getaffinity(0))
-STEPS = ("push alone", "push together", "pull")
 
 DIRECTIONS: dict[str, Knobs] = {
     "as_by_default": {},
@@ -37,98 +36,83 @@ DIRECTIONS: dict[str, Knobs] = {
 
 
 def prepared(graph: Graph, **knobs: float) -> CpuParallel:
-    search = CpuParallel(graph, CpuParallel.knob_values(knobs))
-    search.prepare()
-    return search
-
-
-def levels_of(search: CpuParallel, source: int) -> list[int]:
-    search.reset(source)
-    search.traverse(source)
-    return list(search.levels())
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("threads", [1, 2, 3, 8])
-def test_levels_equal_the_reference_on_all_shapes(threads: int, direction: str) -> None:
-    for name, edges in SHAPES.items():
-        graph = build_graph(edges, name)
-        search = prepared(graph, THREADS=threads, **DIRECTIONS[direction])
-        for source in SOURCES[name]:
-            expected = list(reference_levels(graph, source))
-            assert levels_of(search, source) == expected, (name, source)
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_levels_of_large_levels(direction: str) -> None:
-    """Levels of many blocks of work, pushed and pulled by several threads at a time."""
-    graph = build_graph(generate("kronecker", scale=15, edge_factor=8), "kronecker")
-    search = prepared(graph, THREADS=4, **DIRECTIONS[direction])
-    for source in (0, 1, 77):
-        assert (np.array(levels_of(search, source)) == reference_levels(graph, source)).all()
-
-
-@pytest.mark.parametrize("direction", ["push", "pull"])
-def test_wide_offsets_give_the_same_levels(direction: str) -> None:
-    narrow = build_graph(SHAPES["kronecker"], "kronecker")
-    wide = with_wide_offsets(narrow)
-    search = prepared(wide, THREADS=3, **DIRECTIONS[direction])
-    for source in SOURCES["kronecker"]:
-        assert levels_of(search, source) == list(reference_levels(narrow, source))
-
-
-def expected_steps(graph: Graph, source: int, knobs: Mapping[str, Any]) -> list[str]:
-    """Apply the criteria of the knobs to the levels of the sequential search.
-
-    They hold for one thread. Several threads may claim a vertex twice, and then count its arcs twice.
-    """
-    levels, degrees = reference_levels(graph, source), np.diff(graph.row_offsets)
-    steps: list[str] = []
-    for level in range(int(levels.max()) + 1):
-        frontier, unreached = levels == level, (levels < 0) | (levels > level)
-        arcs, size, before = degrees[frontier].sum(), frontier.sum(), (levels == level - 1).sum()
-        goes_on = "pull" in steps[-1:] and (size >= before or size * knobs["BETA"] >= graph.num_vertices)
-        small = arcs <= knobs["SEQUENTIAL_LIMIT"]
-        if goes_on or (not small and arcs * knobs["ALPHA"] > degrees[unreached].sum()):
-            steps.append("pull")
-        else:
-            steps.append("push alone")
-    return steps
-
-
-def steps_of(search: CpuParallel, source: int) -> list[str]:
-    assert search.steps is not None
-    search.steps.fill(-1)
-    levels_of(search, source)
-    return [STEPS[step] for step in search.steps if step >= 0]
-
-
-def noting(graph: Graph, **knobs: float) -> CpuParallel:
-    """A search that records its steps."""
+    """Returns a search that can be run, and that records its steps."""
     search = CpuParallel(graph, CpuParallel.knob_values(knobs))
     search.steps = np.empty(graph.num_vertices, np.int8)
     search.prepare()
     return search
 
 
-@pytest.mark.parametrize("limit", [0, 8, 500])
-@pytest.mark.parametrize(("alpha", "beta"), [(14, 24), (1, 24), (14, 1), (3, 7), (0, 24), (1e12, 1e12)])
-def test_levels_are_expanded_as_the_criteria_ask(alpha: float, beta: float, limit: int) -> None:
-    for name in ("kronecker", "hub", "random_1025", "random_dense", "lattice", "star_in"):
-        graph = build_graph(SHAPES[name], name)
-        search = noting(graph, ALPHA=alpha, BETA=beta, SEQUENTIAL_LIMIT=limit, THREADS=1)
-        for source in SOURCES[name]:
-            assert steps_of(search, source) == expected_steps(graph, source, search.knob), (name, source)
+def check_levels(search: CpuParallel, *sources: int) -> None:
+    """Assert that searches from these vertices find the levels of the sequential search."""
+    for source in sources:
+        search.reset(source)
+        search.traverse(source)
+        assert np.array_equal(search.levels(), reference_levels(search.graph, source)), source
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_levels_equal_the_reference_on_all_shapes(threads: int, direction: str) -> None:
+    for name in SHAPES:
+        check_levels(prepared(shape(name), THREADS=threads, **DIRECTIONS[direction]), *SOURCES[name])
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_levels_of_large_levels(direction: str) -> None:
+    """Levels of many blocks of work, pushed and pulled by several threads at a time."""
+    graph = build_graph(generate("kronecker", scale=15, edge_factor=8), "kronecker")
+    check_levels(prepared(graph, THREADS=4, **DIRECTIONS[direction]), 0, 1, 77)
+
+
+@pytest.mark.parametrize("direction", ["push", "pull"])
+def test_wide_offsets_give_the_same_levels(direction: str) -> None:
+    wide = with_wide_offsets(shape("kronecker"))
+    check_levels(prepared(wide, THREADS=3, **DIRECTIONS[direction]), *SOURCES["kronecker"])
+
+
+def steps_of(search: CpuParallel, source: int) -> str:
+    """Check the levels of a search. Returns how it expanded each level: one thread pushes (p), several
+    threads push (t), or threads pull (v)."""
+    assert search.steps is not None
+    search.steps.fill(-1)
+    check_levels(search, source)
+    return "".join("ptv"[step] for step in search.steps if step >= 0)
+
+
+STEPS_OF = {
+    (0, 14, 24): ("pvvv", "pppvvvvvp", 23 * "p" + 16 * "v"),
+    (0, 1, 24): ("ppvv", "pppppvvvp", 37 * "p" + "vp"),
+    (0, 3, 7): ("ppvv", "ppppvvvvp", 30 * "p" + 9 * "v"),
+    (0, 0, 24): ("pppp", "ppppppppp", 39 * "p"),
+    (0, 1e12, 1e12): ("vvvv", "vvvvvvvvv", 39 * "v"),
+    (8, 14, 24): ("pvvv", "pppvvvvvp", 23 * "p" + 13 * "v" + "ppp"),
+    (8, 1e12, 1e12): ("vvvv", "pvvvvvvvv", 4 * "p" + 35 * "v"),
+    (500, 14, 24): ("pvvv", "ppppvvvpp", 39 * "p"),
+    (500, 14, 1): ("pvvp", "ppppvvvpp", 39 * "p"),
+}
+"""For the knobs SEQUENTIAL_LIMIT, ALPHA and BETA, how the levels of three graphs are expanded.
+
+One thread searches. Several threads may claim a vertex twice, and then count its arcs twice.
+"""
+
+
+@pytest.mark.parametrize(("limit", "alpha", "beta"), STEPS_OF)
+def test_levels_are_expanded_as_the_criteria_ask(limit: int, alpha: float, beta: float) -> None:
+    for name, steps in zip(
+        ("kronecker", "random_1025", "lattice"), STEPS_OF[limit, alpha, beta], strict=True
+    ):
+        search = prepared(shape(name), ALPHA=alpha, BETA=beta, SEQUENTIAL_LIMIT=limit, THREADS=1)
+        assert steps_of(search, 0) == steps, name
 
 
 def test_a_search_may_expand_its_levels_in_all_ways() -> None:
-    graph = build_graph(SHAPES["random_1025"], "random_1025")
-    assert set(steps_of(noting(graph, THREADS=3, SEQUENTIAL_LIMIT=8), 0)) == set(STEPS)
+    assert set(steps_of(prepared(shape("random_1025"), THREADS=3, SEQUENTIAL_LIMIT=8), 0)) == {*"ptv"}
 
 
 def test_threads_are_at_most_the_cores_that_the_process_may_use() -> None:
     allowed = os.sched_getaffinity(0)
-    graph = build_graph(SHAPES["pmpp"], "pmpp")
+    graph = shape("pmpp")
     for cores, threads in itertools.product(({min(allowed)}, allowed), (0, 1, 64)):
         before = native_threads()
         os.sched_setaffinity(0, cores)
@@ -146,8 +130,8 @@ def native_threads() -> int:
 
 
 def test_threads_end_with_the_search() -> None:
-    search = prepared(build_graph(SHAPES["kronecker"], "kronecker"), THREADS=7)
-    assert levels_of(search, 0)[0] == 0
+    search = prepared(shape("kronecker"), THREADS=7)
+    check_levels(search, 0)
     during = native_threads()
     del search
     gc.collect()
@@ -155,13 +139,11 @@ def test_threads_end_with_the_search() -> None:
 
 
 def test_sleeping_threads_wake_up_again() -> None:
-    """Searches so far apart that the threads have gone to sleep in between."""
-    graph = build_graph(SHAPES["kronecker"], "kronecker")
-    search = prepared(graph, THREADS=2, **DIRECTIONS["push"])
-    expected = list(reference_levels(graph, 0))
+    """Searches are so far apart that the threads have gone to sleep in between."""
+    search = prepared(shape("kronecker"), THREADS=2, **DIRECTIONS["push"])
     for _ in range(20):
         time.sleep(0.005)
-        assert levels_of(search, 0) == expected
+        check_levels(search, 0)
 
 
 REFUSED = """
@@ -229,8 +211,8 @@ def test_no_race_on_any_shape(tmp_path: Path) -> None:
     flags = ["-std=c++17", "-O1", "-g", "-fsanitize=thread", "-pthread", f"-I{HERE}"]
     subprocess.run(["g++", *flags, str(source), "-o", str(program)], check=True)
     words: list[npt.NDArray[Any]] = []
-    for name, edges in SHAPES.items():
-        graph = build_graph(edges, name)
+    for name in SHAPES:
+        graph = shape(name)
         arrays = (graph.row_offsets, graph.column_indices, graph.column_offsets, graph.row_indices)
         for knobs in DIRECTIONS.values():
             values = CpuParallel.knob_values({"SEQUENTIAL_LIMIT": 8, **knobs})
@@ -246,17 +228,7 @@ def test_no_race_on_any_shape(tmp_path: Path) -> None:
 def test_queue_entries_that_nobody_has_written_are_not_read(tmp_path: Path) -> None:
     """The allocator fills new memory with numbers far beyond any vertex."""
     words = ["run", "--dataset", "soc-Epinions1", "--variant", "cpu_parallel", "--sources", "4"]
-    command = [
-        sys.executable,
-        "-m",
-        "bfsbench",
-        *words,
-        "--repeats",
-        "2",
-        "--out",
-        str(tmp_path / "rows.csv"),
-    ]
-    done = subprocess.run(
-        command, env=os.environ | {"MALLOC_PERTURB_": "165"}, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "bfsbench", *words, "--repeats", "2", "--out", "rows.csv"]
+    environment = os.environ | {"MALLOC_PERTURB_": "165"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

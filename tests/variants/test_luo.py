@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph
-from bfsbench.programs.families.bfs.search import reference_levels
-from bfsbench.support.errors import KernelError, LaunchError, UsageError
+from bfsbench.support.errors import LaunchError, UsageError
 from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.graph_parts import split_rows
 from bfsbench.variants.luo import Luo
 from tests.shapes import SHAPES, SOURCES, edge_list
-from tests.variants.searching import check_levels, layered, levels_of, no_records, prepared
+from tests.variants.searching import built, check_levels, layered, layers_of, prepared, shape
 
 BARRIER = Path(__file__).with_name("barrier.cu")
 
@@ -26,67 +24,31 @@ def luo(device: Device, graph: Graph, grid: int | None = None, block: int = 32, 
 
 
 def downward(sizes: list[int]) -> Graph:
-    """Levels of these sizes from vertex 0, with arcs to the next level only."""
+    """Returns a graph with levels of these sizes from vertex 0, and with arcs to the next level only."""
     return layered(sizes, orientation="directed")
 
 
-def layers_of(device: Device, graph: Graph, grid: int | None = None, **knobs: int) -> list[tuple[str, int]]:
-    """The kernel that ran each level from vertex 0, and the size of the frontier it saw."""
-    search = Luo(KernelSetup(DeviceGraph(device, graph), grid, 32, Luo.knob_values(knobs)))
-    found: dict[int, tuple[str, int]] = {}
-    search.records = device.upload(no_records(graph.num_vertices))
-    sizes = np.bincount(reference_levels(graph, 0))
-
-    def mark(level: int, kernel: str) -> None:
-        if kernel not in search.layers:  # whose launches record their levels themselves
-            found[level] = kernel, int(sizes[level])
-
-    search.mark = mark
-    search.prepare()
-    check_levels(search, 0)
-    for level, (_, size, layer) in enumerate(search.records.download().tolist()):
-        if size >= 0:
-            assert level not in found
-            found[level] = search.layers[layer], size
-    return [found[level] for level in range(len(found))]
+SIZES = [1, 3, 8, 9, 20, 21, 8, 5, 4, 3, 30, 2, 9, 6, 40, 12, 1, 1, 25, 10, 50, 8, 4, 1, 20, 30]
+LETTERS = {"luo_block": "b", "luo_resident": "r", "luo_level": "l"}
+RUN_BY = {
+    (8, 20): "bbbrrlbbbblbrrlrbblrlbbbrl",
+    (1, 45): "brrrrrrrrrrrrrrrrrrrlrrrrr",
+    (45, 1): "bbbbbbbbbbbbbbbbbbbblbbbbb",
+    (12, 12): "bbbbllbbbblbbblbbblblbbbll",
+    (20, 30): "bbbbbrbbbbrbbblbbbrblbbbbr",
+}
+"""For limits of a block and of resident blocks: the kernels that run levels of SIZES."""
 
 
-def expected_layers(sizes: list[int], block_limit: int, resident_limit: int) -> list[tuple[str, int]]:
-    """A layer keeps a frontier within its limits; any other goes to the lowest layer that accepts it."""
-    kernel, layers = "luo_level", []
-    for size in sizes:
-        stays = kernel == "luo_resident" and block_limit // 2 < size <= resident_limit
-        if not stays:
-            kernel = "luo_resident" if size <= resident_limit else "luo_level"
-            kernel = "luo_block" if size <= block_limit else kernel
-        layers.append((kernel, size))
-    return layers
-
-
-UP_AND_DOWN = [1, 3, 8, 9, 20, 21, 8, 5, 4, 3, 30, 2, 9, 6, 40, 12, 1, 1, 25, 10, 50, 8, 4, 1, 20, 30]
-
-
-@pytest.mark.parametrize("grid", [None, 2])
-def test_every_layer_takes_the_levels_of_its_size(device: Device, grid: int | None) -> None:
-    graph = downward(UP_AND_DOWN)
-    layers = layers_of(device, graph, grid, BLOCK_LIMIT=8, RESIDENT_LIMIT=20)
-    assert layers == expected_layers(UP_AND_DOWN, 8, 20)
-    assert {kernel for kernel, _ in layers} == {"luo_block", "luo_resident", "luo_level"}
-
-
-@given(
-    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=12),
-    block_limit=st.integers(1, 45),
-    resident_limit=st.integers(1, 45),
-    capacity=st.sampled_from([0, 1, 16, 64]),
-)
-def test_any_limits_and_sizes(
-    device: Device, sizes: list[int], block_limit: int, resident_limit: int, capacity: int
+@pytest.mark.parametrize("limits", RUN_BY)
+@pytest.mark.parametrize(("grid", "capacity"), [(None, 0), (2, 0), (2, 1), (None, 16), (None, 64)])
+def test_every_layer_takes_the_levels_of_its_size(
+    device: Device, limits: tuple[int, int], grid: int | None, capacity: int
 ) -> None:
-    sizes = [1, *sizes]
-    knobs = {"BLOCK_LIMIT": block_limit, "RESIDENT_LIMIT": resident_limit, "B_FRONTIER_SIZE": capacity}
-    layers = layers_of(device, downward(sizes), **knobs)
-    assert layers == expected_layers(sizes, block_limit, resident_limit)
+    """A layer keeps a frontier within its limits. Any other one goes to the lowest layer that takes it."""
+    knobs = {"BLOCK_LIMIT": limits[0], "RESIDENT_LIMIT": limits[1], "B_FRONTIER_SIZE": capacity}
+    layers = layers_of(built(Luo, device, downward(SIZES), grid, 32, **knobs))
+    assert "".join(LETTERS[layer] for layer in layers.split()) == RUN_BY[limits]
 
 
 def test_a_frontier_that_fits_its_block_stays_in_shared_memory(device: Device) -> None:
@@ -110,7 +72,7 @@ def test_the_papers_limits_are_the_default(device: Device) -> None:
 
 
 def test_queues_are_sized_by_degree_as_far_as_memory_permits(device: Device) -> None:
-    graph = build_graph(SHAPES["lattice"], "lattice")
+    graph = shape("lattice")
     search = luo(device, graph, block=64)
     assert search.max_degree == 4
     assert search.queue_capacity(64, 1 << 20) == 64 // 8 * 4
@@ -124,17 +86,15 @@ def test_queues_are_sized_by_degree_as_far_as_memory_permits(device: Device) -> 
 @pytest.mark.parametrize("size", [1, 24])
 def test_what_full_queues_cannot_hold_is_not_lost(device: Device, layer: dict[str, int], size: int) -> None:
     for name in ("kronecker", "hub", "star_out", "complete", "lattice"):
-        graph = build_graph(SHAPES[name], name)
         for knobs in ({}, {"W_FRONTIERS": 1}, {"W_FRONTIERS": 32, "SPLIT_DEGREE": 3}):
-            search = luo(device, graph, B_FRONTIER_SIZE=size, **layer, **knobs)
+            search = luo(device, shape(name), B_FRONTIER_SIZE=size, **layer, **knobs)
             check_levels(search, *SOURCES[name])
 
 
 @pytest.mark.parametrize("degree", [1, 2, 7])
 def test_split_vertices_do_not_change_levels(device: Device, degree: int) -> None:
     for name in SHAPES:
-        graph = build_graph(SHAPES[name], name)
-        search = luo(device, graph, SPLIT_DEGREE=degree)
+        search = luo(device, shape(name), SPLIT_DEGREE=degree)
         assert search.preprocess_ms > 0 and search.max_degree <= degree
         check_levels(search, *SOURCES[name])
 
@@ -158,7 +118,7 @@ def test_split_rows_hold_the_arcs_of_their_vertices(edges: list[tuple[int, int]]
 
 def test_too_many_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bfsbench.variants.graph_parts.MAX_VERTICES", 70)
-    graph = build_graph(SHAPES["complete"], "complete")
+    graph = shape("complete")
     assert len(split_rows(graph, 100).run_lengths) == 64
     with pytest.raises(UsageError, match="split at a higher degree"):
         split_rows(graph, 32)
@@ -191,22 +151,3 @@ def test_nobody_waits_for_ever_for_a_block_that_does_not_come(
     leave = device.module(BARRIER, {}).kernel("leave")
     leave.bind(barrier, left_in, absent, last_round, 100, block=block)(blocks)
     assert {left_in.read(thread) for thread in range(blocks * block)} == {last_round}
-
-
-def test_blocks_that_wait_in_vain_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Luo, "max_polls", 0)
-    graph = downward([1, 5, 9])
-    search = luo(device, graph, BLOCK_LIMIT=-1)
-    with pytest.raises(KernelError, match="blocks did not all meet"):
-        levels_of(search, 0)
-    monkeypatch.undo()
-    assert levels_of(luo(device, graph, BLOCK_LIMIT=-1), 0) == reference_levels(graph, 0).tolist()
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_schedule_does_not_matter(seed: int) -> None:
-    device = open_device("cpu", seed)
-    for knobs in ({"BLOCK_LIMIT": 6, "RESIDENT_LIMIT": 20, "B_FRONTIER_SIZE": 16}, {"SPLIT_DEGREE": 4}):
-        search = luo(device, downward(UP_AND_DOWN), **knobs)
-        assert levels_of(search, 0) == np.arange(len(UP_AND_DOWN)).repeat(UP_AND_DOWN).tolist()
-    device.close()

@@ -1,31 +1,36 @@
-"""Searches that keep their frontier in queues: overflows, switches between launches, prefix sums."""
+"""Searches that keep their frontier in queues: overflows, launches, prefix sums, gathering."""
 
-from itertools import pairwise
 from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given, strategies as st
 
-from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.graphs.convert import build_graph
-from bfsbench.graphs.graph import Graph
-from bfsbench.programs.families.bfs.layouts import LevelRecord
 from bfsbench.programs.families.bfs.search import reference_levels
-from bfsbench.variants.base import DeviceGraph, KernelSetup
 from bfsbench.variants.frontier_queue import FrontierQueue
 from bfsbench.variants.frontier_scan import FrontierScan
 from bfsbench.variants.level_queues import LevelQueueVariant
+from bfsbench.variants.linear_work import LinearWork
 from bfsbench.variants.push_frontier import PushFrontier
 from bfsbench.variants.push_multilevel import PushMultilevel
 from bfsbench.variants.push_private import PushPrivate
 from bfsbench.variants.scan import PrefixSum
-from tests.shapes import SHAPES, SOURCES, edge_list
-from tests.variants.searching import levels_of, prepared, shape
-
-SEEDS = (1, 2, 3)
+from tests.shapes import SOURCES
+from tests.variants.searching import (
+    built,
+    check_levels,
+    fan,
+    graph_of,
+    launches_of,
+    layered,
+    layers_of,
+    levels_of,
+    prepared,
+    shape,
+)
 
 
 def frontier_sizes(levels: npt.NDArray[np.int32]) -> list[int]:
@@ -33,7 +38,7 @@ def frontier_sizes(levels: npt.NDArray[np.int32]) -> list[int]:
 
 
 def sizes_read_by(search: LevelQueueVariant) -> list[int]:
-    """A list of all queue lengths that the host reads."""
+    """Returns a list to which each queue length that the host reads is added."""
     read, sizes = search.queue_size, []
 
     def note(level: int) -> int:
@@ -44,38 +49,13 @@ def sizes_read_by(search: LevelQueueVariant) -> list[int]:
     return sizes
 
 
-def widening_and_narrowing() -> Graph:
-    """Four fans of 20 vertices between paths of 5: frontiers of one vertex and of 20 by turns."""
-    edges, last = [], 0
-    for _ in range(4):
-        path = list(range(last, last + 6))
-        fan = range(path[-1] + 1, path[-1] + 21)
-        last = fan.stop
-        edges += list(pairwise(path))
-        edges += [(path[-1], v) for v in fan] + [(v, last) for v in fan]
-    return build_graph(edge_list(last + 1, edges, "each_once"), "widening_and_narrowing")
-
-
-def launches_of(sizes: list[int], small_frontier: int) -> list[tuple[int, str]]:
-    """The first level and the kernel of every launch that Fig. 15.16 (B) asks for."""
-    launches, inside = [], False
-    for level, size in enumerate(sizes):
-        if size > small_frontier:
-            launches.append((level, "push_private"))
-        elif not inside:
-            launches.append((level, "push_multilevel"))
-        inside = size <= small_frontier
-    return launches
-
-
 @pytest.mark.parametrize("block", [1, 33, 128])
 @pytest.mark.parametrize("tile_size", [64, 1024])
 def test_prefix_sums_of_any_length_equal_numpys(device: Device, tile_size: int, block: int) -> None:
-    graph = build_graph(SHAPES["pmpp"], "pmpp")
     around = (1, 64, 128, 1024, 2048, 64 * 64, 64 * 65)
     lengths = sorted({max(1, n + step) for n in around for step in (-1, 0, 1)})
     for grid in (None, 2):
-        variant = prepared(FrontierScan, device, graph, grid, block, TILE_SIZE=tile_size)
+        variant = prepared(FrontierScan, device, shape("pmpp"), grid, block, TILE_SIZE=tile_size)
         for length in lengths:
             values = np.random.default_rng(length).integers(0, 1000, length, np.int32)
             array = device.upload(values)
@@ -100,18 +80,11 @@ def test_scanning_a_tile_is_free_of_bank_conflicts(device: Device, tile_size: in
 
 
 def test_a_scanned_queue_is_in_order(device: Device) -> None:
-    graph = build_graph(SHAPES["kronecker"], "kronecker")
-    expected = reference_levels(graph, 0)
-    search = prepared(FrontierScan, device, graph, TILE_SIZE=64)
+    search = prepared(FrontierScan, device, shape("kronecker"), TILE_SIZE=64)
     queues = []
-
-    def note(level: int, kernel: str) -> None:
-        queues.append(search.queue.download()[: search.size.read()].tolist())
-
-    search.mark = note
-    assert levels_of(search, 0) == expected.tolist()
-    depth = int(expected.max())
-    assert queues == [np.flatnonzero(expected == level).tolist() for level in range(1, depth + 2)]
+    search.mark = lambda level, kernel: queues.append(search.queue.download()[: search.size.read()].tolist())
+    levels = np.array(levels_of(search, 0))
+    assert queues == [np.flatnonzero(levels == level).tolist() for level in range(1, levels.max() + 2)]
 
 
 @pytest.mark.parametrize(
@@ -126,10 +99,9 @@ def test_overflowing_frontiers_hold_every_vertex_once(
     device: Device, variant: type[LevelQueueVariant], knobs: dict[str, int]
 ) -> None:
     for name, source in (("hub", 7), ("hub", 0), ("kronecker", 0), ("complete", 3)):
-        graph = build_graph(SHAPES[name], name)
-        expected = reference_levels(graph, source)
+        expected = reference_levels(shape(name), source)
         for grid, block in ((None, 64), (2, 33)):
-            search = prepared(variant, device, graph, grid, block, **knobs)
+            search = prepared(variant, device, shape(name), grid, block, **knobs)
             sizes = sizes_read_by(search)
             assert levels_of(search, source) == expected.tolist()
             assert sizes == [*frontier_sizes(expected)[1:], 0]
@@ -143,80 +115,43 @@ def test_only_what_a_full_block_queue_cannot_take_goes_straight_to_the_global_on
     device: Device, variant: type[LevelQueueVariant], knob: str, capacity: int
 ) -> None:
     """With one thread: vertices that go there directly precede those in the block's queue."""
-    graph = build_graph(edge_list(11, [(0, v) for v in range(1, 11)]), "star")
-    search = prepared(variant, device, graph, 1, 1, **{knob: capacity})
+    search = prepared(variant, device, fan(10, 0), 1, 1, **{knob: capacity})
     levels_of(search, 0)
     held, straight = range(1, min(capacity, 10) + 1), range(capacity + 1, 11)
     assert search.queues[1].download()[:10].tolist() == [*straight, *held]
 
 
-@pytest.mark.parametrize("small_frontier", [1, 5, 19, 20, 100])
+WIDE_AND_NARROW = layered(([1] * 6 + [20]) * 4 + [1])
+SWITCHES = [
+    *((0, "push_multilevel"), (6, "push_private"), (7, "push_multilevel"), (13, "push_private")),
+    *((14, "push_multilevel"), (20, "push_private"), (21, "push_multilevel"), (27, "push_private")),
+    (28, "push_multilevel"),
+]
+
+
+@pytest.mark.parametrize(
+    ("small_frontier", "launches"),
+    [(1, SWITCHES), (5, SWITCHES), (19, SWITCHES), (20, SWITCHES[:1]), (100, SWITCHES[:1])],
+)
 def test_small_levels_stay_in_one_launch_and_large_ones_have_their_own(
-    device: Device, small_frontier: int
+    device: Device, small_frontier: int, launches: list[tuple[int, str]]
 ) -> None:
-    graph = widening_and_narrowing()
-    expected = reference_levels(graph, 0)
-    sizes = frontier_sizes(expected)
-    search = prepared(PushMultilevel, device, graph, SMALL_FRONTIER=small_frontier)
-    launches = []
-    search.mark = lambda level, kernel: launches.append((level, kernel))
+    search = prepared(PushMultilevel, device, WIDE_AND_NARROW, SMALL_FRONTIER=small_frontier)
     for _ in range(2):
-        launches.clear()
-        assert levels_of(search, 0) == expected.tolist()
-        assert launches == launches_of(sizes, small_frontier)
-    assert len(launches) == (1 if small_frontier >= 20 else 9)
+        assert launches_of(search) == launches
 
 
 def test_levels_inside_a_launch_are_recorded(device: Device) -> None:
-    graph = widening_and_narrowing()
-    expected = reference_levels(graph, 0)
-    sizes = frontier_sizes(expected)
-    knobs = PushMultilevel.knob_values({"SMALL_FRONTIER": 5})
-    search = PushMultilevel(KernelSetup(DeviceGraph(device, graph), None, 64, knobs))
-    search.records = device.upload(np.zeros(len(sizes), LevelRecord))
-    search.prepare()
-    assert levels_of(search, 0) == expected.tolist()
-    noted = search.records.download()
-    assert noted["frontier_size"].tolist() == [size if size <= 5 else 0 for size in sizes]
-    assert noted["nanoseconds"][noted["frontier_size"] > 0].all()
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_overflows_and_switches_do_not_depend_on_the_schedule(seed: int) -> None:
-    device = open_device("cpu", seed)
-    shapes = [build_graph(SHAPES[name], name) for name in ("kronecker", "lattice")]
-    for graph in (*shapes, widening_and_narrowing()):
-        expected = reference_levels(graph, 0).tolist()
-        for capacity in (1, 6):
-            private = prepared(PushPrivate, device, graph, 2, 40, LOCAL_FRONTIER_CAPACITY=capacity)
-            assert levels_of(private, 0) == expected
-            knobs = {"SMALL_FRONTIER": 2 * capacity, "LOCAL_FRONTIER_CAPACITY": capacity}
-            assert levels_of(prepared(PushMultilevel, device, graph, 2, 40, **knobs), 0) == expected
-        assert levels_of(prepared(FrontierScan, device, graph, 2, 40, TILE_SIZE=64), 0) == expected
-    device.close()
+    layers = layers_of(built(PushMultilevel, device, WIDE_AND_NARROW, SMALL_FRONTIER=5))
+    assert layers == " ".join((["push_multilevel"] * 6 + ["push_private"]) * 4 + ["push_multilevel"])
 
 
 @pytest.mark.parametrize("work", [0, 1, 2**31 - 1, 2**32, 2**32 + 2**20, 5 * 10**9])
 @pytest.mark.parametrize("block", [1, 33, 96, 256, 1024])
 def test_no_launch_has_more_threads_than_counters_can_hold(device: Device, work: int, block: int) -> None:
-    graph = build_graph(SHAPES["pmpp"], "pmpp")
-    search = PushFrontier(KernelSetup(DeviceGraph(device, graph), None, block, {}))
+    search = built(PushFrontier, device, shape("pmpp"), block=block)
     assert search.blocks(work) >= 1
     assert search.blocks(work) * block < 2**31
-
-
-@pytest.mark.parametrize("capacity", [1, 3, 40])
-def test_an_overflowing_global_queue_is_rebuilt(
-    device: Device, capacity: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(FrontierQueue, "queue_capacity", capacity)
-    for name in ("kronecker", "lattice", "star_out"):
-        graph = shape(name)
-        usual = prepared(FrontierQueue, device, graph)
-        small = prepared(FrontierQueue, device, graph, 2, 32, BLOCK_QUEUE_SIZE=5)
-        for source in SOURCES[name]:
-            expected = reference_levels(graph, source).tolist()
-            assert levels_of(usual, source) == levels_of(small, source) == expected
 
 
 def test_a_queue_is_rebuilt_when_it_has_overflowed_and_only_then(
@@ -230,3 +165,88 @@ def test_a_queue_is_rebuilt_when_it_has_overflowed_and_only_then(
         search.reset(0)
         search.traverse(0)
         assert [call.args[-1] for rebuild in search.rebuild for call in rebuild.call_args_list] == rebuilt
+
+
+# Linear work
+
+
+def gathered(search: LinearWork, frontier: npt.NDArray[np.int32]) -> list[int]:
+    """Returns the neighbours that gathering finds for a frontier."""
+    padded = np.zeros(search.num_vertices, np.int32)
+    padded[: len(frontier)] = frontier
+    search.frontier_queue.upload(padded)
+    edges = int(np.diff(search.host_graph.row_offsets)[frontier].sum())
+    search.gather_neighbours(len(frontier), edges)
+    return list(map(int, search.gathered.download()[:edges]))
+
+
+GATHERINGS = [
+    {"GATHERING": "serial"},
+    {"GATHERING": "fine-grained", "START_INDEX": "search"},
+    {"GATHERING": "fine-grained", "START_INDEX": "precomputed"},
+]
+
+
+@pytest.mark.parametrize("knobs", GATHERINGS, ids=lambda knobs: "-".join(knobs.values()))
+@given(
+    degrees=st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 7, 40, 700]), min_size=1, max_size=200),
+    block=st.sampled_from([1, 31, 32, 64]),
+    tile_size=st.sampled_from([1, 4, 16]),
+    grid=st.sampled_from([None, 2]),
+)
+def test_gathered_neighbours_are_those_of_the_frontier_in_order(
+    emulator: Device, knobs: dict[str, str], degrees: list[int], block: int, tile_size: int, grid: int | None
+) -> None:
+    rng = np.random.default_rng(len(degrees))
+    edges = [(v, int(u)) for v, d in enumerate(degrees) for u in rng.integers(0, len(degrees), d)]
+    graph = graph_of(len(degrees), edges)
+    frontier = rng.permutation(len(degrees)).astype(np.int32)
+    if not edges:
+        return
+    search = prepared(LinearWork, emulator, graph, grid, block, GATHER_TILE_SIZE=tile_size, **knobs)
+    rows = np.split(graph.column_indices, graph.row_offsets[1:-1])
+    assert gathered(search, frontier) == np.concatenate([rows[v] for v in frontier]).tolist()
+
+
+@pytest.mark.parametrize(("gathering", "blocks"), [("serial", 1), ("fine-grained", 7)])
+def test_fine_grained_gathering_shares_the_neighbours_of_a_vertex(
+    emulator: Device, gathering: str, blocks: int
+) -> None:
+    search = prepared(LinearWork, emulator, fan(799, 0), block=32, GATHERING=gathering, GATHER_TILE_SIZE=4)
+    search.gather = Mock(wraps=search.gather)
+    check_levels(search, 0)
+    launched = [call.args[0] for call in search.gather.call_args_list]
+    assert launched == [blocks], "128 neighbours a block, or 32 vertices"
+
+
+@pytest.mark.parametrize("start_index", ["search", "precomputed"])
+def test_a_thread_may_have_to_expand_several_vertices(emulator: Device, start_index: str) -> None:
+    """The paper leaves this case open: a tile of 512 neighbours has 512 vertices, but 32 threads."""
+    knobs = {"GATHERING": "fine-grained", "START_INDEX": start_index}
+    search = prepared(LinearWork, emulator, fan(2000, 1), None, 32, GATHER_TILE_SIZE=16, **knobs)
+    assert gathered(search, np.arange(1, 2001, dtype=np.int32)) == list(range(2001, 4001))
+    check_levels(search, 0)
+
+
+@pytest.mark.parametrize("threshold", [0, 1, 300, 512, 32768])
+def test_short_frontiers_are_filtered_by_one_thread(emulator: Device, threshold: int) -> None:
+    graph = shape("kronecker")
+    search = prepared(LinearWork, emulator, graph, SEQUENTIAL_THRESHOLD=threshold)
+    search.filter_sequentially = Mock(wraps=search.filter_sequentially)
+    for source in SOURCES["kronecker"]:
+        search.filter_sequentially.reset_mock()
+        levels = np.array(levels_of(search, source))
+        assert levels.tolist() == reference_levels(graph, source).tolist()
+        reached = levels >= 0
+        edges = np.bincount(levels[reached], weights=np.diff(graph.row_offsets)[reached])
+        sequential = [call.args[2] for call in search.filter_sequentially.call_args_list]
+        assert sequential == [level for level, count in enumerate(edges) if 0 < count <= threshold]
+
+
+def test_frontiers_hold_every_vertex_once(emulator: Device) -> None:
+    for threshold in (0, 32768):
+        search = prepared(LinearWork, emulator, shape("duplicate_edges"), SEQUENTIAL_THRESHOLD=threshold)
+        check_levels(search, 0)
+        reached = search.reached.read_struct()
+        assert (reached.edges, reached.vertices) == (20 + 5, 6), "all but the source, and their edges"
+        assert not search.mask.download().any()

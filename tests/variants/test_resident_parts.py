@@ -13,16 +13,14 @@ from bfsbench.emulator import Hardware
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
 from bfsbench.graphs.graph import Graph
-from bfsbench.support.errors import KernelError, LaunchError
-from bfsbench.variants.base import DeviceGraph, KernelSetup
+from bfsbench.support.errors import LaunchError
+from bfsbench.variants.base import DeviceGraph
 from bfsbench.variants.graph_parts import PLACES, READERS, GraphParts, parts_of
 from bfsbench.variants.resident_parts import ResidentParts
 from tests.commands import bfsbench
 from tests.parameters import covering
-from tests.shapes import edge_list
-from tests.variants.searching import check_levels, graphs, levels_of, prepared, shape
+from tests.variants.searching import built, check_levels, graph_of, graphs, prepared, shape
 
-IN_NEXT_QUAD = 0x8000
 SMALL = {"PART_VERTICES": 32}
 
 
@@ -49,63 +47,44 @@ def own_of(parts: GraphParts) -> list[set[int]]:
     return own
 
 
-def near(graph: Graph, own: set[int], hops: int) -> list[set[int]]:
-    """Vertices from which at most k arcs lead to those, for k up to ``hops``, without the rows read by a
-    kernel."""
-    arcs = np.repeat(np.arange(graph.num_vertices), np.diff(graph.row_offsets)), graph.column_indices
-    rings, known = [set(own)], set(own)
-    for _ in range(hops):
-        known = known | {int(u) for u, v in zip(*arcs, strict=True) if int(v) in known}
-        rings.append(known)
-    return rings
-
-
-def rows_of(parts: GraphParts, p: int, vertices: list[int]) -> dict[int, list[int]]:
-    """The out-neighbours of a part's vertices as they are packed, without the vertices themselves."""
-    part = parts.table[p]
-    first = int(part["first"])
-    quads = parts.quads.download()[first : first + int(part["ids"])].view(np.uint16).reshape(-1, 4).tolist()
-    rows = {}
-    for local, v in enumerate(vertices):
-        if v < 0:
-            continue
-        row = quads[local]
-        while row[-1] & IN_NEXT_QUAD:
-            row = [*row[:-1], *quads[row[-1] & ~IN_NEXT_QUAD]]
-        rows[v] = sorted(vertices[id] for id in row if id != local)
-    return rows
+def ghosts_of(parts: GraphParts, own: list[set[int]]) -> list[set[int]]:
+    """Returns the vertices around each part that the part has as ghosts, in the order of their places."""
+    vertices, words = parts.vertices.download(), parts.words.download()
+    found = []
+    for p, part in enumerate(parts.table):
+        first = int(part["first"]) + padded(int(part["own"]))
+        places = words[first : first + padded(int(part["ghosts"]))].astype(np.int32)
+        places = places[places >= 0]
+        assert (np.diff(places) > 0).all()
+        found.append(set(vertices[places].tolist()))
+        assert not found[p] & own[p]
+    return found
 
 
 @pytest.mark.parametrize("hops", [1, 3])
 @pytest.mark.parametrize("name", ["lattice", "random_255", "several_components", "duplicate_edges"])
-def test_a_part_has_the_vertices_around_it_and_their_arcs(device: Device, name: str, hops: int) -> None:
+def test_a_part_has_the_vertices_that_lead_to_it_and_their_readers(
+    device: Device, name: str, hops: int
+) -> None:
     graph = shape(name)
     parts = DeviceGraph(device, graph).once(parts_of(32, hops))
     assert parts.hops == hops
-    every, places, words = own_of(parts), parts.vertices.download(), parts.words.download()
-    assert sum(map(len, every)) == graph.num_vertices
+    every, words = own_of(parts), parts.words.download()
+    assert sorted(v for own in every for v in own) == list(range(graph.num_vertices))
     readers = parts.readers.download().reshape(-1, READERS).tolist()
-    told: dict[int, set[int]] = {}
-    for p, (own, part) in enumerate(zip(every, parts.table, strict=True)):
+    arcs = list(zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True))
+    places = parts.places.download()
+    for p, (own, ghosts) in enumerate(zip(every, ghosts_of(parts, every), strict=True)):
         assert len(own) <= 32
-        first, size, place = int(part["first"]), padded(int(part["own"])), int(part["first_place"])
-        ghosts = words[first + size : first + size + padded(int(part["ghosts"]))].astype(np.int32)
-        assert (np.diff(ghosts[ghosts >= 0]) > 0).all()  # in the order of their places
-        dealt = ghosts.reshape(PLACES, -1).T.ravel()
-        local = [*places[place : place + size].tolist(), *(places[g] if g >= 0 else -1 for g in dealt)]
-        rings = near(graph, own, hops)
-        assert sorted(v for v in local if v >= 0) == sorted(rings[hops])
-        for v, row in rows_of(parts, p, local).items():
-            begin, end = graph.row_offsets[v : v + 2]
-            reached = [int(w) for w in graph.column_indices[begin:end] if int(w) in rings[hops - 1]]
-            assert row == sorted(w for w in reached if w != v)
-        for i, v in enumerate(local[:size]):
-            if v >= 0:
-                mask = int(words[first + i])
-                told[v] = {readers[p][bit] for bit in range(READERS) if mask >> bit & 1}
-    for p, own in enumerate(every):
-        for v in near(graph, own, hops)[hops]:
-            assert p in told[v] or -2 in told[v]
+        near = set(own)
+        for _ in range(hops):
+            near |= {u for u, v in arcs if v in near}
+        assert ghosts == near - own
+        for v in near:
+            q = next(i for i, others in enumerate(every) if v in others)
+            mask = int(words[parts.table[q]["first"] + places[v] - parts.table[q]["first_place"]])
+            told = {readers[q][bit] for bit in range(READERS) if mask >> bit & 1}
+            assert p in told or -2 in told
 
 
 @pytest.mark.parametrize(("levels", "launch"), covering([1, 2, 5, 0], [(3, 64), (1, 32), (None, 128)]))
@@ -146,8 +125,7 @@ def loads_of(search: ResidentParts, source: int) -> dict[str, int]:
 
 def test_parts_are_loaded_before_the_search_reaches_them(device: Device) -> None:
     graph = lattice(40, 40, keep=1.0)
-    knobs = ResidentParts.knob_values({"LEVELS": 3, **SMALL})
-    search = ResidentParts(KernelSetup(DeviceGraph(device, graph), 16, 64, knobs))
+    search = built(ResidentParts, device, graph, 16, LEVELS=3, **SMALL)
     search.counter_buffer = device.empty(200 * len(ResidentParts.counters), np.uint64)
     search.prepare()
     number = search.graph.once(parts_of(32, 3)).number
@@ -159,7 +137,7 @@ def test_parts_are_loaded_before_the_search_reaches_them(device: Device) -> None
 
 def test_a_part_that_many_others_read_wakes_all(device: Device) -> None:
     """Vertex 0 leads to 3,000 others, in more parts than a vertex has bits for."""
-    graph = build_graph(edge_list(3001, [(0, v) for v in range(1, 3001)] + [(3000, 0)]), "star")
+    graph = graph_of(3001, [(0, v) for v in range(1, 3001)] + [(3000, 0)])
     search = prepared(ResidentParts, device, graph, **SMALL)
     parts = search.graph.once(parts_of(32, 0))
     assert parts.number > READERS
@@ -193,18 +171,10 @@ def test_parts_are_made_once_for_all_searches(device: Device) -> None:
 def test_components_without_a_seed_are_parts_as_well(device: Device) -> None:
     """A hundred paths of three vertices and as many alone, in parts of which no seed gets a quarter."""
     arcs = [(3 * i + k, 3 * i + k + 1) for i in range(100) for k in range(2)]
-    graph = build_graph(edge_list(400, arcs, "each_once"), "paths")
-    search = prepared(ResidentParts, device, graph, **SMALL)
+    search = prepared(ResidentParts, device, graph_of(400, arcs, "each_once"), **SMALL)
     own = own_of(search.graph.once(parts_of(32, 0)))
     assert sorted(v for part in own for v in part) == list(range(400))
     check_levels(search, 0, 148, 299, 350)
-
-
-def test_blocks_that_do_not_meet_are_an_error(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ResidentParts, "max_polls", 0)
-    search = prepared(ResidentParts, device, lattice(20, 20), 4, **SMALL)
-    with pytest.raises(KernelError, match="blocks did not all meet"):
-        levels_of(search, 0)
 
 
 @given(graph=graphs(120, 250), levels=st.sampled_from([1, 2, 4, 0]))
