@@ -3,19 +3,25 @@
 import gzip
 import hashlib
 import http.server
-import io
 import re
-import tarfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from bfsbench.graphs.download import Patience
 
 SNAP = b"# a comment\n# Nodes: 5 Edges: 6\n0\t1\n0\t2\n1\t3\n2\t3\n3\t4\n4\t0\n"
 """5 vertices, 6 arcs."""
 
 MATRIX = b"%%MatrixMarket matrix coordinate pattern general\n5 5 6\n1 2\n1 3\n2 4\n3 4\n4 5\n5 1\n"
 """The same graph."""
+
+
+QUICK = Patience(connect_timeout=2, read_timeout=0.3, attempts=3, first_pause=0.01, longest_pause=0.05)
+
+Headers = Mapping[str, str | None]
+NO_HEADERS: Headers = {}
 
 
 def entry(*sources: str, name: str = "tiny", more: str = "num_vertices = 5\nnum_edges = 6") -> str:
@@ -36,15 +42,6 @@ def sha256(content: bytes) -> str:
 
 def gzipped(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
-
-
-def tarred(member: str, content: bytes) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        info = tarfile.TarInfo(member)
-        info.size = len(content)
-        archive.addfile(info, io.BytesIO(content))
-    return packed.getvalue()
 
 
 @dataclass
@@ -119,7 +116,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if served.before is not None:
             served.before(number)
         if served.statuses:
-            self._refuse(path, wanted, served.statuses.pop(0), served.retry_after, served.location)
+            headers = {"Retry-After": served.retry_after, "Location": served.location}
+            self._refuse(path, wanted, served.statuses.pop(0), headers)
             return
         start = self._start(served, wanted)
         if start is not None and start >= len(served.body):
@@ -148,14 +146,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
         if start is not None:
             self.send_header("Content-Range", f"bytes {start}-{whole - 1}/{whole}")
-        claims = (
-            ("ETag", served.etag),
-            ("Last-Modified", served.last_modified),
-            ("Content-Encoding", served.encoding),
-        )
-        for name, value in claims:
-            if value is not None:
-                self.send_header(name, value)
+        claims = {"ETag": served.etag, "Last-Modified": served.last_modified}
+        self._send_known({**claims, "Content-Encoding": served.encoding})
         self.end_headers()
         cut = served.cuts.pop(0) if served.cuts else None
         stall = served.stalls.pop(0) if served.stalls else None
@@ -175,22 +167,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if cut is not None or stall is not None or length < 0:
             self.close_connection = True
 
-    def _refuse(
-        self,
-        path: str,
-        wanted: str | None,
-        status: int,
-        retry_after: str | None = None,
-        location: str | None = None,
-    ) -> None:
+    def _refuse(self, path: str, wanted: str | None, status: int, headers: Headers = NO_HEADERS) -> None:
         self.server_state.requests.append((path, wanted, status, 0))
         self.send_response(status)
         self.send_header("Content-Length", "0")
-        if retry_after is not None:
-            self.send_header("Retry-After", retry_after)
-        if location is not None:
-            self.send_header("Location", location)
+        self._send_known(headers)
         self.end_headers()
+
+    def _send_known(self, headers: Headers) -> None:
+        for name, value in headers.items():
+            if value is not None:
+                self.send_header(name, value)
 
 
 class _Quiet(http.server.ThreadingHTTPServer):

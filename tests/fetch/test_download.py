@@ -2,7 +2,6 @@
 
 import errno
 import gzip
-import hashlib
 import os
 import random
 import socket
@@ -13,39 +12,37 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fetch_server import Server, serving
+from fetch_server import QUICK, Server, serving, sha256
 from hypothesis import given, strategies as st
 
 from bfsbench.graphs.download import Patience, StoppedError, Transfer, UnavailableError
+from bfsbench.graphs.files import Progress
 from bfsbench.support.errors import FetchError, UsageError
 
 BODY = random.Random(1).randbytes(200_000)
 OTHER = random.Random(2).randbytes(200_000)
-QUICK = Patience(connect_timeout=2, read_timeout=0.3, attempts=3, first_pause=0.01, longest_pause=0.05)
 NO_NUMBERS = ("\xb2", "9" * 5000, "-1", "soon")
 """For Retry-After."""
-
-
-def sha256(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()
 
 
 def download(
     server: Server,
     folder: Path,
     *,
+    path: str = "graph.gz",
     size: int | None = None,
     digest: str | None = None,
-    patience: Patience = QUICK,
+    transfer: Transfer | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> str:
-    url = f"{server.url}/graph.gz"
-    return Transfer(patience).download(url, folder / "graph.gz", size, digest, lambda done, total: None)
+    transfer = transfer or Transfer(QUICK)
+    return transfer.download(f"{server.url}/{path}", folder / "graph.gz", size, digest, progress)
 
 
-def give_up(server: Server, folder: Path) -> None:
+def give_up(server: Server, folder: Path, path: str = "graph.gz") -> None:
     """Download as far as the first failure, and leave the part."""
     with pytest.raises(UnavailableError):
-        download(server, folder, patience=Patience(attempts=1))
+        download(server, folder, path=path, transfer=Transfer(Patience(attempts=1)))
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -62,9 +59,7 @@ def test_a_file_arrives_whole_and_alone(server: Server, tmp_path: Path) -> None:
 def test_progress_counts_bytes_up_to_the_whole(server: Server, tmp_path: Path) -> None:
     server.add("graph.gz", BODY)
     seen: list[tuple[int, int | None]] = []
-    Transfer(QUICK).download(
-        f"{server.url}/graph.gz", tmp_path / "graph.gz", None, None, lambda *step: seen.append(step)
-    )
+    download(server, tmp_path, progress=lambda *step: seen.append(step))
     assert seen == sorted(seen)
     assert seen[-1] == (len(BODY), len(BODY))
 
@@ -80,10 +75,7 @@ def test_a_cut_connection_is_resumed_and_only_the_rest_is_sent(server: Server, t
     ("behaviour", "statuses"),
     [
         ({"stalls": [65_536]}, [200, 206]),
-        (
-            {"cuts": [10_000] * 12},
-            [200, *[206] * 12],
-        ),  # more than attempts, which count while nothing arrives
+        ({"cuts": [10_000] * 12}, [200, *[206] * 12]),  # attempts count only while nothing arrives
         ({"cuts": [70_000], "ranges": False}, [200, 200]),
         ({"statuses": [500, 503]}, [500, 503, 200]),
         ({"length": -1}, [200]),
@@ -103,7 +95,7 @@ def test_a_server_that_sends_slower_than_any_is_given_up(server: Server, tmp_pat
     server.add("graph.gz", BODY, pace=0.1)
     patience = replace(QUICK, slowest=1e6)
     with pytest.raises(UnavailableError, match=r"less than 1e\+06 bytes a second arrive"):
-        download(server, tmp_path, patience=patience)
+        download(server, tmp_path, transfer=Transfer(patience))
     assert len(server.requests) <= 1  # a request is noted at its end
 
 
@@ -111,7 +103,7 @@ def test_a_server_that_sends_little_each_time_is_given_up(server: Server, tmp_pa
     server.add("graph.gz", BODY, cuts=[70_000] * 50)
     patience = replace(QUICK, slowest=1e9, read_timeout=0.05, first_pause=0.2, longest_pause=0.2)
     with pytest.raises(UnavailableError, match=r"less than 1e\+09 bytes a second arrive"):
-        download(server, tmp_path, patience=patience)
+        download(server, tmp_path, transfer=Transfer(patience))
     assert len(server.requests) < 5
 
 
@@ -163,9 +155,7 @@ def test_the_server_may_ask_for_a_longer_pause(server: Server, tmp_path: Path) -
     server.add("graph.gz", BODY, statuses=[429], retry_after="1")
     patience = Patience(attempts=3, first_pause=0.001, longest_pause=0.2)
     stop = _Recorder()
-    Transfer(patience, stop).download(
-        f"{server.url}/graph.gz", tmp_path / "graph.gz", None, None, lambda *_: None
-    )
+    download(server, tmp_path, transfer=Transfer(patience, stop))
     assert stop.waits == [0.2]
 
 
@@ -227,10 +217,7 @@ def test_a_server_that_never_ends_is_stopped_at_the_size(server: Server, tmp_pat
     server.add("graph.gz", BODY * 20, length=-1)
     arrived = []
     with pytest.raises(UnavailableError, match="holds more than the 200,000 bytes of the catalogue"):
-        Transfer(QUICK).download(
-            *(f"{server.url}/graph.gz", tmp_path / "graph.gz", len(BODY), None),
-            lambda done, total: arrived.append(done),
-        )
+        download(server, tmp_path, size=len(BODY), progress=lambda done, total: arrived.append(done))
     assert leftovers(tmp_path) == []
     assert len(BODY) < max(arrived) <= len(BODY) + (1 << 16)  # a block more
     assert len(server.requests) == 1
@@ -285,24 +272,17 @@ def test_a_part_of_a_file_that_has_changed_since_is_not_continued(server: Server
 def test_a_part_from_another_address_is_not_continued(server: Server, tmp_path: Path) -> None:
     server.add("mirror/graph.gz", OTHER, cuts=[90_000], etag='"same"')
     server.add("graph.gz", BODY, etag='"same"')
-    impatient = Transfer(Patience(attempts=1))
-    with pytest.raises(UnavailableError):
-        impatient.download(
-            f"{server.url}/mirror/graph.gz", tmp_path / "graph.gz", None, None, lambda *_: None
-        )
+    give_up(server, tmp_path, "mirror/graph.gz")
     assert download(server, tmp_path) == sha256(BODY)
 
 
-def test_a_part_without_its_description_is_not_continued(server: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("description", [None, b"", b"{", b'{"url": 5}', b"[]"])
+def test_a_part_without_a_valid_description_is_not_continued(
+    server: Server, tmp_path: Path, description: bytes | None
+) -> None:
     (tmp_path / "graph.gz.part").write_bytes(OTHER[:1000])
-    server.add("graph.gz", BODY)
-    assert download(server, tmp_path) == sha256(BODY)
-
-
-@pytest.mark.parametrize("description", [b"", b"{", b'{"url": 5}', b"[]"])
-def test_a_damaged_description_is_not_believed(server: Server, tmp_path: Path, description: bytes) -> None:
-    (tmp_path / "graph.gz.part").write_bytes(OTHER[:1000])
-    (tmp_path / "graph.gz.part.json").write_bytes(description)
+    if description is not None:
+        (tmp_path / "graph.gz.part.json").write_bytes(description)
     server.add("graph.gz", BODY)
     assert download(server, tmp_path) == sha256(BODY)
 
@@ -325,23 +305,17 @@ def test_an_overlong_part_is_thrown_away(server: Server, tmp_path: Path) -> None
 
 def test_nobody_listening_is_one_clear_line(tmp_path: Path) -> None:
     with serving() as closed:
-        url = closed.url
+        pass
     with pytest.raises(UnavailableError) as caught:
-        Transfer(QUICK).download(f"{url}/graph.gz", tmp_path / "graph.gz", None, None, lambda *_: None)
-    assert str(caught.value) == f"{url}/graph.gz: connection refused; gave up after 3 tries"
+        download(closed, tmp_path)
+    assert str(caught.value) == f"{closed.url}/graph.gz: connection refused; gave up after 3 tries"
 
 
 def test_a_stop_keeps_what_has_arrived(server: Server, tmp_path: Path) -> None:
     server.add("graph.gz", BODY)
     transfer = Transfer(QUICK)
     with pytest.raises(StoppedError, match="run the command again to resume"):
-        transfer.download(
-            f"{server.url}/graph.gz",
-            tmp_path / "graph.gz",
-            None,
-            None,
-            lambda done, total: transfer.stop.set(),
-        )
+        download(server, tmp_path, transfer=transfer, progress=lambda done, total: transfer.stop.set())
     assert (tmp_path / "graph.gz.part").stat().st_size > 0
     assert download(server, tmp_path) == sha256(BODY)
 
@@ -353,7 +327,7 @@ def test_a_full_disk_is_one_clear_line(server: Server, tmp_path: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with pytest.raises(FetchError, match=f"no space left in {tmp_path}") as caught:
-        Transfer(QUICK).download(f"{server.url}/graph.gz", tmp_path / "graph.gz", None, None, full)
+        download(server, tmp_path, progress=full)
     assert not isinstance(caught.value, UnavailableError), "a mirror would not help"
 
 

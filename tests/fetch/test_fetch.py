@@ -12,23 +12,22 @@ from typing import NoReturn
 
 import pytest
 from click.testing import Result
-from fetch_server import MATRIX, SNAP, Server, entry, gzipped, sha256, snap, tarred
+from fetch_server import MATRIX, QUICK, SNAP, Server, entry, gzipped, sha256, snap
 from rich.console import Console
 
 from bfsbench.cli.progress import FetchDisplay
 from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue
-from bfsbench.graphs.download import Patience, Transfer
+from bfsbench.graphs.download import Transfer
 from bfsbench.graphs.fetch import Fetcher, Stage
 from bfsbench.graphs.load import load, resolve, stored
 from bfsbench.support.errors import BfsbenchError, FetchError
 from tests.commands import invoke
+from tests.graphs.texts import tarred
 
 Entries = Callable[[str], Path]
 
 pytestmark = pytest.mark.usefixtures("home")
-
-QUICK = Patience(connect_timeout=2, read_timeout=0.3, attempts=3, first_pause=0.01, longest_pause=0.05)
 
 
 class Silent:
@@ -61,8 +60,7 @@ def tiny(home: Path, server: Server, entries: Entries) -> None:
 
 def fetch(*names: str, folder: Path | None = None, convert: bool = True) -> str:
     fetcher = Fetcher(Silent(), Transfer(QUICK), folder, convert, insecure=True)
-    outcomes = [fetcher.fetch(Catalogue.load().get(name)) for name in names]
-    return "; ".join(outcomes)
+    return "; ".join(fetcher.fetch(Catalogue.load().get(name)) for name in names)
 
 
 def command(*arguments: str) -> Result:
@@ -106,7 +104,7 @@ def test_a_damaged_record_vouches_for_nothing(home: Path, record: bytes) -> None
 
 def test_a_mirror_in_another_format_gives_the_same_graph(server: Server, entries: Entries) -> None:
     server.add("tiny.txt.gz", gzipped(SNAP))
-    server.add("tiny.tar.gz", tarred("tiny/tiny.mtx", MATRIX))
+    server.add("tiny.tar.gz", tarred(MATRIX, "tiny/tiny.mtx", "w:gz"))
     own, mirror = snap(f"{server.url}/tiny.txt.gz"), f'url = "{server.url}/tiny.tar.gz", format = "mtx"'
     entries(entry(own, mirror))
     fetch("tiny")
@@ -297,9 +295,8 @@ def test_the_list_shows_every_state(server: Server, entries: Entries) -> None:
     assert "365,050" in output, "counts are of the file that is here"
 
 
-def test_graphs_without_a_download_are_prepared(server: Server, entries: Entries, home: Path) -> None:
-    server.add("tiny.txt.gz", gzipped(SNAP))
-    entries(entry(snap(f"{server.url}/tiny.txt.gz")))
+@pytest.mark.usefixtures("tiny")
+def test_graphs_without_a_download_are_prepared(home: Path) -> None:
     own = home / "own.csv"
     own.write_text("0,1\n1,2\n")
     names = ("kronecker(scale=4)", f"{own}:directed", "tiny:symmetrised")
@@ -307,10 +304,9 @@ def test_graphs_without_a_download_are_prepared(server: Server, entries: Entries
     result = command(*names, f"{home}/bad.mtx")
     assert result.exit_code == 1 and "1 of 5 failed: bad.mtx" in result.stderr
     assert "own.csv:directed: ready; 3 vertices, 2 arcs" in result.stderr
-    for name in names:
-        assert (
-            stored(resolve(name), files.held(resolve(name).dataset) if "tiny" in name else None) is not None
-        )
+    for request in map(resolve, names):
+        found = files.held(request.dataset) if request.dataset else None
+        assert stored(request, found) is not None
 
 
 def test_the_list_holds_the_whole_catalogue() -> None:

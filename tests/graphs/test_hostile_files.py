@@ -21,17 +21,7 @@ from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.formats import first_look, read_edges, sniff_format
 from bfsbench.graphs.load import load
 from bfsbench.support.errors import InputError, NotEnoughMemoryError
-from tests.graphs.texts import Edge, dimacs9, metis, mtx, pairs, put, snap
-
-EDGES = [(0, 1), (3, 1), (1, 2), (2, 0), (0, 3)]
-SHIFTED = [(u + 1, v + 1) for u, v in EDGES]
-
-
-def complaint(path: Path) -> str:
-    with pytest.raises(InputError) as caught:
-        read_edges(path, Recipe())
-    assert "\n" not in str(caught.value)
-    return str(caught.value).replace(f"{path.parent}/", "")
+from tests.graphs.texts import EDGES, SHIFTED, Edge, complaint, dimacs9, metis, mtx, pairs, put, snap
 
 
 def member(name: str, content: bytes = b"", **fields: object) -> bytes:

@@ -20,7 +20,7 @@ from bfsbench.graphs.load import load
 from bfsbench.programs.families.apsp.matrix import weight_matrix
 from bfsbench.support.errors import UsageError
 from tests.commands import bfsbench
-from tests.graphs.texts import Edge, pairs, put
+from tests.graphs.texts import Edge, complaint, pairs, put
 
 EDGES = [(1, 2), (3, 1), (2, 7)]
 WEIGHTS = [4, 1, 9]
@@ -36,13 +36,6 @@ def names(edges: EdgeList) -> list[tuple[str, str]]:
 def weights(edges: EdgeList) -> list[int]:
     assert edges.weights is not None and edges.weights.dtype == np.int32
     return edges.weights.tolist()
-
-
-def complaint(path: Path, recipe: Recipe) -> str:
-    with pytest.raises(UsageError) as caught:
-        read_edges(path, recipe)
-    assert "\n" not in str(caught.value)
-    return str(caught.value).replace(f"{path.parent}/", "")
 
 
 @pytest.mark.parametrize("comment", ["", "# made by hand\n", "% asym weighted\n", "// a line\n\n"])

@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.formats import read_edges
 from bfsbench.graphs.graph import EdgeList, Graph
+from tests.graphs.texts import on_files
 
 Arc = tuple[int, int, int]
 SIZE = 12
 
-on_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 weight = st.integers(-(2**31), 2**31 - 1)
 arcs = st.lists(
     st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1), weight), min_size=1, max_size=30
@@ -127,9 +127,7 @@ def test_metis_reads_back_what_was_written(tmp_path: Path, edges: set[Arc]) -> N
     read = read_edges(tmp_path / "g.graph", Recipe(weights="read"))
     assert read.weights is not None and read.orientation == "both_ways"
     back = zip(read.sources.tolist(), read.targets.tolist(), read.weights.tolist(), strict=True)
-    assert sorted(back) == sorted(
-        [(u, v, w) for (u, v), w in undirected.items()] + [(v, u, w) for (u, v), w in undirected.items()]
-    )
+    assert sorted(back) == sorted(arc for (u, v), w in undirected.items() for arc in ((u, v, w), (v, u, w)))
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", " "])

@@ -23,14 +23,10 @@ from bfsbench.support.paths import cache_dir
 from bfsbench.variants import adaptive
 from bfsbench.variants.adaptive import levels_to_thousands
 from tests.graphs.texts import matrix
+from tests.shapes import edge_list
 
 V = 150
 vertex = st.integers(0, V - 1)
-
-
-def edge_list(pairs: list[tuple[int, int]], num_vertices: int, orientation: Orientation) -> EdgeList:
-    array = np.array(pairs, np.int32).reshape(-1, 2)
-    return EdgeList(array[:, 0].copy(), array[:, 1].copy(), num_vertices, orientation)
 
 
 @given(
@@ -38,7 +34,7 @@ def edge_list(pairs: list[tuple[int, int]], num_vertices: int, orientation: Orie
     orientation=st.sampled_from(["directed", "each_once"]),
 )
 def test_figures_agree_with_scipy(pairs: list[tuple[int, int]], orientation: Orientation) -> None:
-    edges = edge_list(pairs, V, orientation)
+    edges = edge_list(V, pairs, orientation)
     graph = build_graph(edges, "random")
     figures = describe(graph)
     degrees = np.bincount(graph.edge_sources, minlength=V)
@@ -65,7 +61,7 @@ def test_figures_agree_with_scipy(pairs: list[tuple[int, int]], orientation: Ori
 def test_sweeps_find_the_ends_of_a_path(orientation: Orientation) -> None:
     length = 5000
     order = np.random.default_rng(3).permutation(length).tolist()
-    path = edge_list(list(pairwise(order)), length, orientation)
+    path = edge_list(length, list(pairwise(order)), orientation)
     assert describe(build_graph(path, "path"))["diameter_at_least"] == length - 1
 
 

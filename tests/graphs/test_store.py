@@ -43,6 +43,13 @@ def build(store: GraphStore, recipe: Recipe = RECIPE, source: str = "abc") -> Gr
     return store.build(NAME, recipe, draw, source)
 
 
+def opened(store: GraphStore, name: str = NAME, recipe: Recipe = RECIPE) -> Graph:
+    """The graph in the cache, which must be there."""
+    graph = store.open(name, recipe, "abc")
+    assert graph is not None
+    return graph
+
+
 def left_over(store: GraphStore) -> list[str]:
     """Files below the root besides complete graphs."""
     return [path.name for path in store.root.glob("*") if not (path / "meta.json").exists() and path.is_dir()]
@@ -58,15 +65,14 @@ def assert_same(left: Graph, right: Graph) -> None:
 def test_what_was_built_is_opened_mapped_and_read_only(store: GraphStore, recipe: Recipe) -> None:
     assert store.open(NAME, recipe, "abc") is None
     built = build(store, recipe)
-    opened = store.open(NAME, recipe, "abc")
-    assert opened is not None
-    assert_same(built, opened)
-    assert opened.source_checksum == "abc"
-    assert opened.statistics["vertices"] == 100
-    for array in (opened.row_offsets, opened.column_indices, opened.edge_sources):
+    graph = opened(store, recipe=recipe)
+    assert_same(built, graph)
+    assert graph.source_checksum == "abc"
+    assert graph.statistics["vertices"] == 100
+    for array in (graph.row_offsets, graph.column_indices, graph.edge_sources):
         assert isinstance(array.base, np.memmap)
         assert not array.flags.writeable
-    assert (opened.row_indices is opened.column_indices) == recipe.symmetrise
+    assert (graph.row_indices is graph.column_indices) == recipe.symmetrise
     assert left_over(store) == []
 
 
@@ -81,17 +87,15 @@ def test_wide_offsets_stay_wide(store: GraphStore, monkeypatch: pytest.MonkeyPat
     convert = store_module.build_graph
     monkeypatch.setattr(store_module, "build_graph", lambda *given: convert(*given, wide_above=10))
     build(store)
-    opened = store.open(NAME, RECIPE, "abc")
-    assert opened is not None
-    assert opened.row_offsets.dtype == opened.column_offsets.dtype == np.int64
+    graph = opened(store)
+    assert graph.row_offsets.dtype == graph.column_offsets.dtype == np.int64
 
 
 def test_graphs_without_arcs(store: GraphStore) -> None:
     nothing = np.empty(0, np.int32)
     store.build("empty", RECIPE, lambda: EdgeList(nothing, nothing, 5), "abc")
-    opened = store.open("empty", RECIPE, "abc")
-    assert opened is not None
-    assert (opened.num_vertices, opened.num_edges) == (5, 0)
+    graph = opened(store, "empty")
+    assert (graph.num_vertices, graph.num_edges) == (5, 0)
 
 
 def test_names_and_recipes_do_not_collide(store: GraphStore) -> None:
@@ -143,9 +147,7 @@ def test_damage_is_noticed_and_rebuilt(
     assert line.startswith(f"bfsbench: graph {NAME} in the cache is damaged: ")
     assert line.endswith("; making it again")
     build(store)
-    opened = store.open(NAME, RECIPE, "abc")
-    assert opened is not None
-    assert np.array_equal(opened.column_indices, build_graph(draw(), NAME).column_indices)
+    assert np.array_equal(opened(store).column_indices, build_graph(draw(), NAME).column_indices)
 
 
 def flipped(path: Path, bits: Iterable[int]) -> Iterator[int]:
@@ -307,9 +309,9 @@ def test_concurrent_builders_are_harmless(store: GraphStore) -> None:
     for builder in builders:
         builder.start()
     while any(builder.is_alive() for builder in builders):
-        opened = store.open(NAME, RECIPE, "abc")
-        if opened is not None:
-            assert_same(opened, whole)
+        graph = store.open(NAME, RECIPE, "abc")
+        if graph is not None:
+            assert_same(graph, whole)
     assert [builder.exitcode for builder in builders] == [0, 0, 0]
     assert left_over(store) == []
     assert store.open(NAME, RECIPE, "abc") is not None

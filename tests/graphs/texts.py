@@ -1,4 +1,4 @@
-"""Edges written in each text format, and files packed in each way, as inputs for tests of readers."""
+"""Edges written in each text format, files packed in each way, and messages that refuse files."""
 
 import bz2
 import gzip
@@ -10,11 +10,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 import scipy.sparse
+from hypothesis import HealthCheck, settings
 
+from bfsbench.graphs.catalogue import DEFAULT, Recipe
+from bfsbench.graphs.formats import read_edges
 from bfsbench.graphs.graph import EdgeList
+from bfsbench.support.errors import UsageError
 
 Edge = tuple[int, int]
+
+EDGES = [(0, 1), (3, 1), (1, 2), (2, 0), (0, 3)]
+SHIFTED = [(u + 1, v + 1) for u, v in EDGES]
+
+on_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+"""Hypothesis may use one temporary folder for all examples of a test."""
 
 
 def snap(edges: list[Edge]) -> str:
@@ -81,6 +92,14 @@ def pairs(edges: EdgeList) -> list[Edge]:
 def matrix(edges: EdgeList) -> scipy.sparse.coo_matrix:
     shape = (edges.num_vertices, edges.num_vertices)
     return scipy.sparse.coo_matrix((np.ones(len(edges.sources)), (edges.sources, edges.targets)), shape)
+
+
+def complaint(path: Path, recipe: Recipe = DEFAULT) -> str:
+    """The message that refuses a file, without the file's folder."""
+    with pytest.raises(UsageError) as caught:
+        read_edges(path, recipe)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).replace(f"{path.parent}/", "")
 
 
 def put(path: Path, text: str | bytes) -> Path:
