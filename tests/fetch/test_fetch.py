@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
+from unittest.mock import Mock, call
 
 import pytest
 from click.testing import Result
@@ -19,7 +20,7 @@ from bfsbench.cli.progress import FetchDisplay
 from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue
 from bfsbench.graphs.download import Transfer
-from bfsbench.graphs.fetch import Fetcher, Stage
+from bfsbench.graphs.fetch import Fetcher
 from bfsbench.graphs.load import load, resolve, stored
 from bfsbench.support.errors import BfsbenchError, FetchError
 from tests.commands import invoke
@@ -30,25 +31,11 @@ Entries = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("home")
 
 
-class Silent:
-    """A display that records its calls."""
-
-    def __init__(self) -> None:
-        self.stages: list[tuple[str, str]] = []
-        self.notes: list[tuple[str, str]] = []
-        self.outcomes: dict[str, tuple[str, bool]] = {}
-
-    def stage(self, name: str, stage: Stage, detail: str = "") -> None:
-        self.stages.append((name, stage))
+class Silent(Mock):
+    """A display that records its calls, and checks that no more bytes come than there are."""
 
     def progress(self, name: str, done: int, total: int | None) -> None:
         assert total is None or done <= total
-
-    def note(self, name: str, text: str) -> None:
-        self.notes.append((name, text))
-
-    def finish(self, name: str, outcome: str, failed: bool) -> None:
-        self.outcomes[name] = (outcome, failed)
 
 
 @pytest.fixture
@@ -221,9 +208,8 @@ def test_retries_are_told_and_the_error_ends_in_a_way_out(server: Server, entrie
         FetchError, match=r"try again, or put tiny\.txt\.gz into a folder and use --from FOLDER$"
     ):
         Fetcher(display, Transfer(QUICK), insecure=True).fetch(Catalogue.load().get("tiny"))
-    assert display.notes == [
-        ("tiny", f"retrying ({number} of 3): 503 Service Unavailable") for number in (2, 3)
-    ]
+    notes = [call("tiny", f"retrying ({number} of 3): 503 Service Unavailable") for number in (2, 3)]
+    assert display.note.call_args_list == notes
 
 
 def test_without_a_network_mirrors_fail_at_once(entries: Entries, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,26 +17,21 @@ pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.mark.parametrize(
-    ("name", "full_name", "num_vertices", "num_edges"),
+    ("name", "expected"),
     [
-        ("epinions", "soc-Epinions1:directed", 75_879, 508_837),
-        ("New-York", "USA-road-d.NY:symmetrised", 264_346, 730_100),
-        ("pmpp:symmetrised", "pmpp-example:symmetrised", 9, 30),
-        ("g.txt:orientation=each_once", "g.txt:orientation=each_once:symmetrised", 5, 12),
+        ("epinions", ("soc-Epinions1:directed", 75_879, 508_837)),
+        ("New-York", ("USA-road-d.NY:symmetrised", 264_346, 730_100)),
+        ("pmpp:symmetrised", ("pmpp-example:symmetrised", 9, 30)),
+        ("g.txt:orientation=each_once", ("g.txt:orientation=each_once:symmetrised", 5, 12)),
     ],
 )
 def test_bundled_graphs_and_files_of_the_working_folder_by_name(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    full_name: str,
-    num_vertices: int,
-    num_edges: int,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, expected: tuple[str, int, int]
 ) -> None:
     (tmp_path / "g.txt").write_bytes(SNAP)
     monkeypatch.chdir(tmp_path)
     graph = load(name)
-    assert (graph.full_name, graph.num_vertices, graph.num_edges) == (full_name, num_vertices, num_edges)
+    assert (graph.full_name, graph.num_vertices, graph.num_edges) == expected
 
 
 @pytest.mark.parametrize(
@@ -45,10 +40,7 @@ def test_bundled_graphs_and_files_of_the_working_folder_by_name(
         ("pmpp:colour=red", "unknown option 'colour'"),
         ("pmpp:direction=directed", "unknown option 'direction'"),
         ("pmpp:ids=some", "option ids: 'some' is not one of compact, keep"),
-        (
-            "pmpp:ids=keep:sideways",
-            "'sideways' in 'pmpp:ids=keep:sideways' is no direction: choose from directed",
-        ),
+        ("pmpp:ids=keep:sideways", "'sideways' in '.*:sideways' is no direction: choose from directed"),
         ("USA-road-d.NY:directed", r"USA-road-d\.NY is undirected"),
         ("soc-Epinion", "unknown dataset 'soc-Epinion': did you mean soc-Epinions1"),
         ("kroneker(scale=4)", "unknown generator 'kroneker': did you mean kronecker"),
@@ -178,6 +170,5 @@ def test_ids_kept_are_not_counted_against_the_publisher() -> None:
 def test_what_follows_a_name_may_stand_in_any_order(tmp_path: Path, suffixes: tuple[str, ...]) -> None:
     path = tmp_path / "g.txt"
     path.write_text("0 1\n1 1\n1 2\n")
-    assert (
-        resolve(":".join([str(path), *suffixes])).full_name == "g.txt:self_loops=drop:shrink=0.9:symmetrised"
-    )
+    name = resolve(":".join([str(path), *suffixes])).full_name
+    assert name == "g.txt:self_loops=drop:shrink=0.9:symmetrised"

@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import example, given, strategies as st
-from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from bfsbench.graphs.catalogue import Catalogue
-from bfsbench.graphs.generators import GENERATORS, generate, recommended_source
+from bfsbench.graphs.generators import GENERATORS, generate, parse_spec, recommended_source
 from bfsbench.graphs.generators.shapes import open_cells
 from bfsbench.graphs.graph import EdgeList
+from tests.graphs.texts import matrix, pairs
 
 Counts = npt.NDArray[np.int64]
 
@@ -26,10 +26,8 @@ def degrees(edges: EdgeList) -> Counts:
     return out_degrees(edges) + np.bincount(edges.targets, minlength=edges.num_vertices)
 
 
-def components(edges: EdgeList, connection: str = "weak") -> int:
-    shape = (edges.num_vertices, edges.num_vertices)
-    matrix = coo_array((np.ones(len(edges.sources)), (edges.sources, edges.targets)), shape=shape)
-    return int(connected_components(matrix, connection=connection, return_labels=False))
+def components(edges: EdgeList) -> int:
+    return int(connected_components(matrix(edges), return_labels=False))
 
 
 def repeated(edges: EdgeList, ordered: bool = False) -> int:
@@ -115,7 +113,7 @@ def test_uniform_degrees_are_those_of_independent_draws() -> None:
 def test_small_world_without_moves_is_the_ring() -> None:
     edges = generate("small_world", n=50, k=3, p=0)
     expected = [(v, (v + step) % 50) for v in range(50) for step in (1, 2, 3)]
-    assert list(zip(edges.sources.tolist(), edges.targets.tolist(), strict=True)) == expected
+    assert pairs(edges) == expected
 
 
 def test_small_world_moves_the_share_p() -> None:
@@ -212,10 +210,8 @@ def test_lattices_join_neighbours(rows: int, columns: int, depth: int, keep: flo
     whole = depth * rows * (columns - 1) + depth * (rows - 1) * columns + (depth - 1) * rows * columns
     assert edges.num_vertices == rows * columns * depth
     assert len(edges.sources) == whole if keep == 1 else len(edges.sources) <= whole
-    here, there = (
-        np.array(np.unravel_index(ids, (depth, rows, columns))) for ids in (edges.sources, edges.targets)
-    )
-    assert np.all(np.abs(there - here).sum(axis=0) == 1)
+    ends = np.unravel_index(np.array([edges.sources, edges.targets]), (depth, rows, columns))
+    assert np.all(np.abs(np.diff(ends, axis=1)).sum(axis=0) == 1)
     assert repeated(edges) == 0
 
 
@@ -290,10 +286,9 @@ def test_dense_digraphs_are_strongly_connected_within_their_degree(
     nodes += 20
     edges = generate("dense", nodes=nodes, density=density, degree=degree, seed=seed)
     ring = np.arange(nodes)
-    matrix = np.zeros((nodes, nodes), dtype=bool)
-    matrix[edges.sources, edges.targets] = True
-    assert matrix[ring, ring].all()
-    assert matrix[ring, (ring + 1) % nodes].all()
+    joined = matrix(edges).toarray()
+    assert joined[ring, ring].all()
+    assert joined[ring, (ring + 1) % nodes].all()
     assert out_degrees(edges).max() <= nodes * degree / 100
     assert repeated(edges, ordered=True) == 0
 
@@ -318,32 +313,29 @@ def test_mazes_leave_blocked_cells_alone() -> None:
     assert close_to_share(int(is_open.sum()), 1200, 0.7)
     assert is_open[0, 0]
     assert is_open[-1, -1]
-    expected = {
-        (row * 30 + column, other_row * 30 + other_column)
-        for row in range(40)
-        for column in range(30)
-        for other_row, other_column in ((row, column + 1), (row + 1, column))
-        if other_row < 40 and other_column < 30 and is_open[row, column] and is_open[other_row, other_column]
-    }
-    assert set(zip(edges.sources.tolist(), edges.targets.tolist(), strict=True)) == expected
-    assert len(edges.sources) == len(expected)
+    expected = [
+        (row * 30 + column, below * 30 + right)
+        for row, column in zip(*is_open.nonzero(), strict=True)
+        for below, right in ((row, column + 1), (row + 1, column))
+        if below < 40 and right < 30 and is_open[below, right]
+    ]
+    assert sorted(pairs(edges)) == sorted(expected)
     assert recommended_source("maze", parameters) == 0
 
 
 def test_small_shapes() -> None:
-    def pairs(name: str, **parameters: int | str) -> list[tuple[int, int]]:
-        edges = generate(name, **parameters)
-        return list(zip(edges.sources.tolist(), edges.targets.tolist(), strict=True))
+    def drawn(spec: str) -> list[tuple[int, int]]:
+        name, parameters = parse_spec(spec)
+        return pairs(generate(name, **parameters))
 
-    assert pairs("star", n=4) == pairs("star", n=4, arcs="out") == [(0, 1), (0, 2), (0, 3)]
-    assert pairs("star", n=3, arcs="in") == [(1, 0), (2, 0)]
-    assert pairs("path", n=3) == [(0, 1), (1, 2)]
-    assert (
-        pairs("path", n=1) == pairs("star", n=1) == pairs("binary_tree", n=1) == pairs("complete", n=1) == []
-    )
-    assert pairs("cycle", n=3) == [(0, 1), (1, 2), (2, 0)]
-    assert pairs("complete", n=3) == [(0, 1), (0, 2), (1, 2)]
-    assert pairs("binary_tree", n=6) == [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5)]
+    assert drawn("star(n=4)") == drawn("star(n=4,arcs=out)") == [(0, 1), (0, 2), (0, 3)]
+    assert drawn("star(n=3,arcs=in)") == [(1, 0), (2, 0)]
+    assert drawn("path(n=3)") == [(0, 1), (1, 2)]
+    for name in ("path", "star", "binary_tree", "complete"):
+        assert drawn(f"{name}(n=1)") == []
+    assert drawn("cycle(n=3)") == [(0, 1), (1, 2), (2, 0)]
+    assert drawn("complete(n=3)") == [(0, 1), (0, 2), (1, 2)]
+    assert drawn("binary_tree(n=6)") == [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5)]
 
 
 def test_the_pmpp_example_has_the_columns_of_the_figure() -> None:

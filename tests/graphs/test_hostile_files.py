@@ -76,9 +76,8 @@ def test_a_file_with_more_edges_than_fit_is_refused_by_its_first_blocks(
     path = put(tmp_path / f"g.el{suffix}", gzip.compress(lines, 1) if suffix else lines)
     monkeypatch.setattr("bfsbench.graphs.memory.available_memory", lambda: 50 << 20)
     read: list[float] = []
-    with pytest.raises(
-        NotEnoughMemoryError, match=r"by its first blocks: about .* edges need about .* of memory"
-    ):
+    said = r"by its first blocks: about .* edges need about .* of memory"
+    with pytest.raises(NotEnoughMemoryError, match=said):
         read_edges(path, Recipe(), lambda done, size: read.append(done / size))
     assert max(read, default=0) < 0.5
 
@@ -145,16 +144,12 @@ class TestTars:
 )
 @pytest.mark.parametrize("size", [7, 4 << 20])
 def test_lines_end_in_lf_cr_lf_or_cr(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    end: str,
-    name: str,
-    text: str,
-    expected: list[Edge],
-    size: int,
+    tmp_path: Path, end: str, name: str, text: str, expected: list[Edge], size: int
 ) -> None:
-    monkeypatch.setattr(blocks.whole_lines, "__defaults__", (size,))
-    assert pairs(read_edges(put(tmp_path / name, text.replace("\n", end)), Recipe())) == expected
+    path = put(tmp_path / name, text.replace("\n", end))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks.whole_lines, "__defaults__", (size,))
+        assert pairs(read_edges(path, Recipe())) == expected
 
 
 @pytest.mark.parametrize("ends", ["\r", "\n"])

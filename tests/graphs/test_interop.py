@@ -24,13 +24,6 @@ SOURCES, TARGETS = zip(*EDGES, strict=True)
 WEIGHTS = [4, 1, 9, 2, 7]
 
 
-def networkx_graph() -> networkx.DiGraph:
-    graph = networkx.DiGraph()
-    graph.add_nodes_from(range(4))
-    graph.add_edges_from(EDGES)
-    return graph
-
-
 def frame() -> pd.DataFrame:
     return pd.DataFrame({"source": SOURCES, "target": TARGETS})
 
@@ -45,7 +38,7 @@ def made(path: Path) -> dict[str, object]:
         "csr": Graph.from_csr([0, 2, 3, 4, 5], [1, 2, 2, 0, 1]),
         "scipy": sparse(),
         "coo": sparse().tocoo(),
-        "networkx": networkx_graph(),
+        "networkx": networkx.DiGraph(EDGES),
         "pandas": frame(),
         "pairs": np.array(EDGES, np.uint16),
         "columns": (list(SOURCES), np.array(TARGETS)),
@@ -98,12 +91,8 @@ def test_nodes_of_any_kind_are_found_again() -> None:
     graph = networkx.Graph([(10, 30), (30, 20)])
     graph.add_node(99)
     found = Graph.from_networkx(graph)
-    assert (found.direction, found.num_vertices, found.vertex(20), found.vertex(99)) == (
-        "symmetrised",
-        4,
-        1,
-        3,
-    )
+    assert (found.direction, found.num_vertices) == ("symmetrised", 4)
+    assert (found.vertex(20), found.vertex(99)) == (1, 3)
     mixed = Graph.from_networkx(networkx.DiGraph([((0, 1), "x")]))
     assert list(mixed.names or ()) == ["(0, 1)", "x"]
 
