@@ -1,10 +1,10 @@
-"""Time and memory of commands on a result file of a million rows.
+"""Measures the time and memory of commands on a result file of a million rows.
 
-    python tests/benchmarks/big_results.py [--rows 1000000] [--file FILE] [COMMAND]...
+    python -m tests.benchmarks.big_results [--rows 1000000] [--file FILE] [COMMAND]...
 
-Makes the file if it is not there: five graphs and six searches (a host program among them), 25 grids, 16
-blocks, knobs and sources, five samples a point, one point in a hundred failed. COMMANDs are of the table
-below; all by default.
+Makes the file if it is not there. It has five graphs, six searches (among them a host program), 25 grids, 16
+blocks, knobs, and sources. A point has five samples, and one point in a hundred failed. COMMANDs are names of
+the table below. By default, all of them run.
 
 On two idle cores of an AMD EPYC a file of 588 MB took: text 10.4 s and 1.31 GB; page 10.4 s and 1.27 GB;
 resuming 11.2 s and 0.69 GB. Resuming takes longer if the file lacks columns, because it is then rewritten.
@@ -39,50 +39,49 @@ COMMANDS = {
     ),
 }
 GRAPHS = {f"kronecker(scale={scale},edge_factor=16):symmetrised": 1 << scale for scale in range(16, 21)}
-VARIANTS = {
-    "frontier_numbers": ("cuda", [""]),
-    "virtual_warp": ("cuda", [f"W_SZ={width}" for width in (2, 4, 8, 16, 32)]),
-    "luo": ("cuda", [""]),
-    "adaptive": ("cuda", ["LIKELY_FIRST=0", "LIKELY_FIRST=1"]),
-    "pull": ("cuda", [""]),
+KNOBS = {
+    "frontier_numbers": [""],
+    "virtual_warp": [f"W_SZ={width}" for width in (2, 4, 8, 16, 32)],
+    "luo": [""],
+    "adaptive": ["LIKELY_FIRST=0", "LIKELY_FIRST=1"],
+    "pull": [""],
 }
-MACHINE = host_columns()
+"""The settings of each search of the GPU."""
 GRIDS = ["auto", *(str(132 * factor) for factor in range(1, 25))]
 BLOCKS = [str(64 * factor) for factor in range(1, 17)]
+MACHINE = host_columns()
+GPU = {
+    **{"gpu": "NVIDIA H200", "gpu_bus_id": "0000:18:00.0", "compute_capability": "9.0"},
+    **{"driver": "580.65", "cuda": "13.0", "sm_clock_mhz": "1980", "memory_clock_mhz": "3201"},
+    "throttle": "none",
+}
 
 
-def axes(num_rows: int) -> Iterator[dict[str, str]]:
-    """The axes; enough sources for ``rows`` rows."""
-    for source in itertools.count():
+def axes() -> Iterator[dict[str, str]]:
+    """Yields the axes of rows, for ever more sources."""
+    names = ("backend", "graph", "variant", "grid", "block", "knobs", "source")
+    for source in map(str, itertools.count()):
         for graph in GRAPHS:
-            host = {"graph": graph, "variant": "cpu_queue", "backend": "host", "grid": "", "block": ""}
-            yield {**host, "knobs": "", "source": str(source)}
-            for variant, (backend, settings) in VARIANTS.items():
+            yield dict(zip(names, ("host", graph, "cpu_queue", "", "", "", source), strict=True))
+            for variant, settings in KNOBS.items():
                 for grid, block, knobs in itertools.product(GRIDS, BLOCKS, settings):
-                    launch = {"backend": backend, "grid": grid, "block": block, "knobs": knobs}
-                    yield {"graph": graph, "variant": variant, "source": str(source), **launch}
+                    yield dict(zip(names, ("cuda", graph, variant, grid, block, knobs, source), strict=True))
 
 
 def row(point: dict[str, str], draw: random.Random, number: int) -> dict[str, str]:
+    """Returns the row of a point, which failed one time in a hundred."""
     num_vertices = GRAPHS[point["graph"]]
     known = {
         **point,
-        "family": "bfs",
-        "status": "ok",
-        "method": ALTERNATING,
-        "num_vertices": str(num_vertices),
-        "num_edges": str(num_vertices * 32),
-        "graph_checksum": f"{num_vertices:064x}",
-        "source_checksum": f"{num_vertices:064x}",
+        **{"family": "bfs", "status": "ok", "method": ALTERNATING},
+        **{"num_vertices": str(num_vertices), "num_edges": str(num_vertices * 32)},
+        **dict.fromkeys(("graph_checksum", "source_checksum"), f"{num_vertices:064x}"),
         **MACHINE,
         "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_750_000_000 + number // 4)),
+        **(GPU if point["backend"] == "cuda" else {}),
     }
-    if point["backend"] == "cuda":
-        known |= {"gpu": "NVIDIA H200", "gpu_bus_id": "0000:18:00.0", "compute_capability": "9.0"}
-        known |= {"driver": "580.65", "cuda": "13.0", "sm_clock_mhz": "1980", "memory_clock_mhz": "3201"}
-        known |= {"throttle": "none"}
-        if draw.random() < 0.01:
-            return known | {"status": "timeout", "reason": "no answer within 10 s"}
+    if point["backend"] == "cuda" and draw.random() < 0.01:
+        return known | {"status": "timeout", "reason": "no answer within 10 s"}
     samples = sorted(num_vertices / 1e6 * draw.uniform(0.2, 3) + draw.uniform(0, 0.02) for _ in range(5))
     texts = [f"{sample:.6f}" for sample in samples]
     edges = num_vertices * 31
@@ -101,12 +100,12 @@ def make(path: Path, num_rows: int) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
         writer.writeheader()
-        points = itertools.islice(axes(num_rows), num_rows)
+        points = itertools.islice(axes(), num_rows)
         writer.writerows(row(point, draw, number) for number, point in enumerate(points))
 
 
 def run_command(command: list[str]) -> tuple[float, float, float, int]:
-    """Seconds, processor seconds, peak memory in GB, and the exit code."""
+    """Returns the seconds, the processor seconds, the peak memory in GB, and the exit code of a command."""
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "bfsbench", *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

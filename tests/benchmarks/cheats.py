@@ -1,6 +1,6 @@
 """Measures cheating programs in random groups of sources, and counts what comes of them.
 
-    nice python tests/benchmarks/cheats.py --cheats 200 --seed 1
+    nice python -m tests.benchmarks.cheats --cheats 200 --seed 1
 
 The cheats are those of ``tests/entries/toys`` (commands, shared libraries and Python functions) and the
 kernels of ``tests/faulty``. Each is measured from one to three random sources. A row may be ``ok`` only if
@@ -10,7 +10,6 @@ Prints the counts by kind; the exit code is 1 if a cheat got through.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import sys
@@ -18,7 +17,6 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "entries" / "toys"))
 
 import attacks
@@ -29,6 +27,7 @@ from bfsbench.bench.worker import Worker
 from bfsbench.graphs.load import load
 from bfsbench.rows.point import Point
 from bfsbench.variants import add_folder
+from tests.benchmarks.shared import asked
 from tests.entries.toy_entries import HEAD, TOYS, compile_toys, declare
 
 FAULTY = Path(__file__).parents[1] / "faulty"
@@ -47,18 +46,9 @@ ATTACKS = {
 }
 """Those of ``toys/attacks.py`` on 300 vertices, with the ms from which a time is true."""
 TOYS_OF = {
-    "command": (
-        "wrong",
-        "stale",
-        "lies_high",
-        "negative",
-        "lies_low",
-        "beyond",
-        "leaves_child",
-        "hides_child",
-    ),
-    "library": ("wrong", "stale", "past_end", "before_begin", "leaves_child", "crashes", "fails"),
-    "python": ("wrong", "stale", "returned_again", "past_end", "too_wide", "fractions", "texts", "ends"),
+    "command": "wrong stale lies_high negative lies_low beyond leaves_child hides_child",
+    "library": "wrong stale past_end before_begin leaves_child crashes fails",
+    "python": "wrong stale returned_again past_end too_wide fractions texts ends",
 }
 KERNELS = ("lies", "vandal", "scribbles", "traps", "dies", "raises")
 """Those of ``tests/faulty`` that spare their parent process, which is this program."""
@@ -85,7 +75,7 @@ def prepared(folder: Path) -> list[tuple[str, str, str, float]]:
     (folder / "attacks.py").write_bytes((TOYS / "attacks.py").read_bytes())
     found = [("attack", declare_attack(folder, how), "path(n=300)", least) for how, least in ATTACKS.items()]
     for kind, hows in TOYS_OF.items():
-        found += [(kind, declare(folder, kind, how).stem, "path(n=40)", NEVER) for how in hows]
+        found += [(kind, declare(folder, kind, how).stem, "path(n=40)", NEVER) for how in hows.split()]
     return [*found, *((".cu", how, KERNEL_GRAPH, NEVER) for how in KERNELS)]
 
 
@@ -97,10 +87,7 @@ def measured(worker: Worker, variant: str, graph: str, sources: list[int], kerne
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--cheats", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    given = asked(__doc__, cheats=200, seed=1)
     draw, counts, through = random.Random(given.seed), Counter[tuple[str, str]](), 0
     with tempfile.TemporaryDirectory(prefix="cheats-") as place:
         folder = Path(place)

@@ -1,9 +1,9 @@
-"""The cost of verifying every timed run: the time of points now, and with the checks of before.
+"""The cost of verifying every timed run: the time of a point now, and with the checks of before.
 
-Before: the answers of the untimed run and of the last timed one were downloaded and compared. Now: answers
-are overwritten before every run and compared after it, and the graph's arrays are summed up when a point
-ends. Both are taken in turns, in one process, everything from building a variant to its times included; the
-reference is not.
+Before, a point downloaded and compared the answers of the untimed run and of the last timed run. Now it
+overwrites the answer before every run and compares it afterwards, and sums up the graph's arrays in the end.
+Points of both kinds take turns in one process. Their times include everything from building a variant to its
+times, without the reference search.
 
     python tests/benchmarks/check_cost.py cuda 'kronecker(scale=20,edge_factor=48)' USA-road-d.FLA
 """

@@ -1,6 +1,6 @@
 """Kills the parts of a cluster at random moments, and checks that no row is lost or doubled.
 
-    nice python tests/benchmarks/cluster_kills.py --kills 100 --seed 1
+    nice python -m tests.benchmarks.cluster_kills --kills 100 --seed 1
 
 A scheduler, two 'bfsbench worker' and a sweep run as processes of their own. Again and again one of them is
 killed: the sweep, the scheduler, or one of a worker's processes. What has ended is started again,
@@ -9,7 +9,6 @@ the sweep with ``--resume``. The checks are those of ``kills.py``.
 
 from __future__ import annotations
 
-import argparse
 import random
 import subprocess
 import sys
@@ -20,9 +19,8 @@ from pathlib import Path
 
 import psutil
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from tests.benchmarks.kills import Trials, check, left_alone, wait_for, whole_lines
+from tests.benchmarks.kills import Trials, check, left_alone, whole_lines
+from tests.benchmarks.shared import asked, wait_for
 from tests.cluster.programs import family, free_port
 
 PARTS = ("sweep", "sweep", "scheduler", "worker", "worker")
@@ -88,7 +86,6 @@ def trial(trials: Trials, kills: int) -> None:
                 left -= 1
             if process.poll() is None:
                 continue
-            process.wait()
             left_alone(folder)
             after = whole_lines(folder / "r.csv")
             check(after.startswith(before), folder, "rows are gone")
@@ -102,20 +99,15 @@ def trial(trials: Trials, kills: int) -> None:
             wait_for(last, 1.0)
         check(last.returncode == 0, folder, "the last run failed")
         trials.finished(folder)
-        trials.said(folder)
         trials.counts["sweeps"] += 1
     finally:
         cluster.close()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    trials = Trials(
-        random.Random(given.seed), [], Path(tempfile.mkdtemp(prefix="cluster-kills-")), start_s=3.0
-    )
+    given = asked(__doc__, kills=100, seed=1)
+    folder = Path(tempfile.mkdtemp(prefix="cluster-kills-"))
+    trials = Trials(random.Random(given.seed), [], folder, start_s=3.0)
     trials.counts["sweeps"] = 0
     done = 0
     while done < given.kills:

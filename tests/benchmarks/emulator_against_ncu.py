@@ -1,20 +1,21 @@
-"""What the emulator counts, held against Nsight Compute on a GPU, kernel by kernel.
+"""Compares the emulator's counters with those of Nsight Compute on a GPU, kernel by kernel.
 
-    python tests/benchmarks/emulator_against_ncu.py NCU.csv SEARCHES.csv [--variant NAME]... [--out TABLE.csv]
+    python -m tests.benchmarks.emulator_against_ncu NCU.csv SEARCHES.csv [--variant NAME]... [--out TABLE.csv]
 
-NCU.csv has a row for each launch with ncu's metrics, in order; SEARCHES.csv says of each search, by its
-number, graph, source, variant, block and knobs. A launch of ``count_launch`` with as many blocks as the
-number of the search comes before each of them. Every search is run again on the emulator. A search of several
-kernels has a row for all of them, too.
+NCU.csv has a row with ncu's metrics for each launch, in order. SEARCHES.csv has the number, graph, source,
+variant, block and knobs of each search. A launch of ``count_launch`` precedes each search, and the number of
+its blocks is the number of the search. Every search is run again on the emulator. A search of several kernels
+has one more row for all kernels together.
 
-How often a kernel polls depends on time. A poll is a request for one sector, so ``load_beyond``, the sectors
-of loads beyond one for each request, is free of polls; of kernels that poll it is compared in place of
-requests and sectors.
+How often a kernel polls depends on time. A poll is a request for one sector. So ``load_beyond``, the sectors
+of loads beyond one for each request, does not depend on polls. For kernels that poll, it replaces requests
+and sectors.
 """
 
 import csv
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import click
@@ -31,9 +32,9 @@ _SHARED = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
 MARKER = "count_launch"
 
 
-def measured(path: Path) -> dict[tuple[str, str, str], dict[str, float]]:
-    """ncu's sums by graph number, search number and kernel."""
-    found: dict[tuple[str, str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+def measured(path: Path) -> dict[tuple[str, str, str], Counter[str]]:
+    """Returns ncu's sums by graph number, search number and kernel."""
+    found: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     search = ""
     for row in csv.DictReader(path.open(newline="")):
         if row["Kernel Name"] == MARKER:
@@ -47,37 +48,39 @@ def measured(path: Path) -> dict[tuple[str, str, str], dict[str, float]]:
     return found
 
 
-def of_ncu(sums: dict[str, float]) -> dict[str, float]:
-    """The emulator's counters as ncu has them."""
-    operations = {"load": ("ld",), "store": ("st",), "atomic": ("atom", "red")}
+OPERATIONS = {"load": ("ld",), "store": ("st",), "atomic": ("atom", "red")}
+
+
+def of_ncu(sums: Counter[str]) -> dict[str, float]:
+    """Returns the emulator's counters as ncu has measured them."""
     found = {"launches": sums["launches"]}
-    for kind, names in operations.items():
-        for what in ("requests", "sectors"):
-            found[f"{kind}_{what}"] = sum(sums[_GLOBAL.format(what, name)] for name in names)
-    found["requests"] = sum(found[f"{kind}_requests"] for kind in operations)
-    found["sectors"] = sum(found[f"{kind}_sectors"] for kind in operations)
-    found["load_beyond"] = found["load_sectors"] - found["load_requests"]
+    for kind, what in product(OPERATIONS, ("requests", "sectors")):
+        found[f"{kind}_{what}"] = sum(sums[_GLOBAL.format(what, name)] for name in OPERATIONS[kind])
     found["conflicts"] = sum(sums[_SHARED.format(name)] for name in ("ld", "st", "atom"))
     return found
 
 
 def of_emulator(lines: pd.DataFrame, launches: pd.DataFrame) -> dict[str, float]:
-    """The same of one kernel's counters."""
-    on_global = lines[lines["memory"] == "global"]
+    """Returns the emulator's counters of one kernel, or of all kernels of a search."""
     found: dict[str, float] = {"launches": launches["launch"].nunique()}
-    for kind in ("load", "store", "atomic"):
-        of_kind = on_global[on_global["kind"] == kind]
+    for kind in OPERATIONS:
+        of_kind = lines[(lines["memory"] == "global") & (lines["kind"] == kind)]
         found[f"{kind}_requests"] = of_kind["executions"].sum()
         found[f"{kind}_sectors"] = of_kind["sectors"].sum()
-    found["requests"] = on_global["executions"].sum()
-    found["sectors"] = on_global["sectors"].sum()
-    found["load_beyond"] = found["load_sectors"] - found["load_requests"]
     found["conflicts"] = lines["conflicts"].sum()
     return found
 
 
+def with_sums(found: dict[str, float], polls: bool) -> dict[str, float]:
+    """Returns counters and their sums over the kinds of access, without those that depend on polls."""
+    more = {what: sum(found[f"{kind}_{what}"] for kind in OPERATIONS) for what in ("requests", "sectors")}
+    more["load_beyond"] = found["load_sectors"] - found["load_requests"]
+    timed = ("load_requests", "load_sectors", "requests", "sectors")
+    return {name: value for name, value in (found | more).items() if not polls or name not in timed}
+
+
 def compared(ncu: Path, searches: Path, variants: tuple[str, ...]) -> Iterator[dict[str, object]]:
-    """A row for each kernel and counter that both have, and for all kernels of a search."""
+    """Yields a row for each kernel and counter that both have, and for all kernels of a search."""
     sums = measured(ncu)
     known = {kernel for _, _, kernel in sums}  # not those that were launched before ncu looked
     for search in csv.DictReader(searches.open(newline="")):
@@ -87,56 +90,33 @@ def compared(ncu: Path, searches: Path, variants: tuple[str, ...]) -> Iterator[d
         counted = counters(search)
         lines = counted.lines[counted.lines["kernel"].isin(known)]
         launches = counted.launches[counted.launches["kernel"].isin(known)]
-        of_search = {
-            key[2]: one for key, one in sums.items() if key[:2] == (search["graph_number"], search["search"])
-        }
+        numbers = search["graph_number"], search["search"]
+        of_search = {kernel: one for (*key, kernel), one in sums.items() if (*key,) == numbers}
         kernels = [name for name in lines["kernel"].unique() if name in of_search]
         parts = [(name, lines[lines["kernel"] == name], of_search[name]) for name in kernels]
         if len(of_search.keys() | set(lines["kernel"])) > 1:
-            parts.append(("all", lines, added(of_search.values())))
+            parts.append(("all", lines, sum(of_search.values(), Counter())))
         for name, of_kernel, on_gpu in parts:
             launched = launches if name == "all" else launches[launches["kernel"] == name]
             polls = of_kernel["polls"].sum() > 0
-            for counter, value, expected in pairs(of_emulator(of_kernel, launched), of_ncu(on_gpu), polls):
+            expected = with_sums(of_ncu(on_gpu), polls)
+            for counter, value in with_sums(of_emulator(of_kernel, launched), polls).items():
+                ncu_s = expected[counter]
                 yield {
-                    "graph": search["graph"],
-                    "source": search["source"],
-                    "variant": variant.name,
-                    "block": counted.point.block,
-                    "kernel": name,
-                    "counter": counter,
-                    "emulator": int(value),
-                    "ncu": int(expected),
-                    "ratio": round(value / expected, 4) if expected else 1.0 if value == 0 else float("inf"),
+                    **{"graph": search["graph"], "source": search["source"], "variant": variant.name},
+                    **{"block": counted.point.block, "kernel": name, "counter": counter},
+                    **{"emulator": int(value), "ncu": int(ncu_s)},
+                    "ratio": round(value / ncu_s, 4) if ncu_s else 1.0 if value == 0 else float("inf"),
                 }
 
 
 def counters(search: dict[str, str]) -> Counters:
-    """The emulator's counters of a row of SEARCHES.csv."""
+    """Returns the emulator's counters of a row of SEARCHES.csv."""
     variant = find(search["variant"])
     knobs = tuple(variant.knob_values(knob_values(search["knobs"])).items())
     block = variant.own_block(dict(knobs)) or int(search["block"])
     point = Point(search["graph"], int(search["source"]), variant.name, "cpu", None, block, knobs)
     return count(point, load(search["graph"]))
-
-
-def added(sums: Iterable[dict[str, float]]) -> dict[str, float]:
-    """The sums of several kernels."""
-    found: dict[str, float] = defaultdict(float)
-    for one in sums:
-        for name, value in one.items():
-            found[name] += value
-    return found
-
-
-def pairs(
-    found: dict[str, float], expected: dict[str, float], polls: bool
-) -> Iterator[tuple[str, float, float]]:
-    """Counters of both sides."""
-    timed = ("load_requests", "load_sectors", "requests", "sectors")
-    for name, value in found.items():
-        if not polls or name not in timed:
-            yield name, value, expected[name]
 
 
 @click.command()

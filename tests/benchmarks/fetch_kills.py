@@ -1,6 +1,6 @@
 """Kills 'bfsbench fetch' at random moments, and checks that no later command trusts unfinished files.
 
-    nice python tests/benchmarks/fetch_kills.py --kills 200 --seed 1
+    nice python -m tests.benchmarks.fetch_kills --kills 200 --seed 1
 
 A graph is fetched from a server on this machine, into an empty cache: killed with SIGKILL some times, while
 it is downloaded or converted, and then left to finish. After each kill
@@ -12,7 +12,6 @@ in the end the graph is there, the cache holds no unfinished file, and only byte
 kill were sent again.
 """
 
-import argparse
 import os
 import random
 import subprocess
@@ -25,11 +24,10 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "fetch"))
-from fetch_server import Server, entry, serving, sha256, snap
-
 from bfsbench.graphs import files, load
 from bfsbench.graphs.catalogue import Catalogue
+from tests.benchmarks.shared import asked
+from tests.fetch.fetch_server import Server, entry, serving, sha256, snap
 
 NUM_EDGES = 400_000
 PACE_S = 0.002
@@ -109,10 +107,7 @@ def trial(server: Server, body: bytes, expected: str, moments: Sequence[float]) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    given = asked(__doc__, kills=200, seed=1)
     draw, body, counts = random.Random(given.seed), a_graph(), Counter[str]()
     with tempfile.TemporaryDirectory(prefix="fetch-kills-") as place, serving() as server:
         folder = Path(place)

@@ -1,17 +1,17 @@
-"""Versions of a search's kernels beside each other: in one process, in random turns, all in the same memory.
+"""Measures versions of a search's kernels in one process, in random turns, all in the same memory.
 
-    python tests/benchmarks/kernel_versions.py OUT.csv VERSION... --graph GRAPH... [--variant adaptive]
+    python -m tests.benchmarks.kernel_versions OUT.csv VERSION... --graph GRAPH... [--variant adaptive]
 
-A VERSION is NAME=COMMIT or NAME=FOLDER, a folder like cuda_src, with knobs behind it if need be:
+A VERSION is NAME=COMMIT or NAME=FOLDER, where the folder is like cuda_src. Knobs may follow it:
 
     old=HEAD~1 new=HEAD new12=HEAD,PUSHED_EDGE=12
 
-The host's part is that of the working tree for all, and what it makes of a graph once, such as records of
-short rows, the kernels of the first version make. What buffers the first version has allocated the others
-get as well, since where data lie makes 2 % of difference; with that, the same version twice differs by half a
-percent. The machine code of one version drives another's out of the instruction caches: so give each as
-often as the others, under names of their own. All answers are checked. A row of OUT.csv is a version, a
-graph and a source with its samples in the order taken; the lines printed have medians over the sources.
+All versions have the host code of the working tree. The kernels of the first version make what a graph is
+prepared once for, such as records of short rows. The other versions get the buffers that the first version
+has allocated, because the place of data makes 2 % of difference. With them, two equal versions differ by half
+a percent. The machine code of a version drives that of others out of the instruction caches, so give all
+versions equally often, with different names. All answers are checked. A row of OUT.csv has a version, a
+graph, a source, and its samples in the order taken. The lines printed have medians over the sources.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ import random
 import statistics
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import click
 import numpy as np
-import pytest
+import numpy.typing as npt
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.measure import sample
 from bfsbench.bench.plan import choose_sources
-from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
-from bfsbench.programs import DeviceGraph, KernelSetup
+from bfsbench.programs import DeviceGraph, KernelProgram
 from bfsbench.programs.families.bfs.search import Search
-from bfsbench.programs.families.bfs.searches import KernelVariant
+from bfsbench.rows.point import knob_values
 from bfsbench.support.errors import BfsbenchError
 from bfsbench.variants import find
 from tests.benchmarks.machine_code import checkout
+from tests.benchmarks.shared import prepared
 from tests.kernel_folders import kernels_from
 
 COLUMNS = ("version", "kernels", "knobs", "graph", "source", "gpu", "search_ms", "search_ms_samples")
@@ -55,96 +56,77 @@ class Version:
     name: str
     kernels: str
     """A commit or a folder."""
-    knobs: tuple[tuple[str, str], ...]
+    knobs: dict[str, str]
 
     @classmethod
     def parse(cls, text: str) -> Version:
-        """Raises UsageError of click."""
+        """Returns the version that a word names. Raises UsageError of click."""
         name, separator, rest = text.partition("=")
         kernels, *knobs = rest.split(",")
         if not (name and separator and kernels and all("=" in knob for knob in knobs)):
             raise click.UsageError(f"{text!r} is not NAME=COMMIT or NAME=FOLDER, with ,KNOB=VALUE behind it")
-        pairs = (knob.partition("=") for knob in knobs)
-        return cls(name, kernels, tuple((knob, value) for knob, _, value in pairs))
+        return cls(name, kernels, knob_values(" ".join(knobs)))
 
     def folder(self, work: Path) -> Path:
-        """The kernels' folder; of a commit, unpacked below ``work``."""
+        """Returns the folder of the kernels. Those of a commit are unpacked below ``work``."""
         given = Path(self.kernels)
         return given.resolve() if given.is_dir() else checkout(self.kernels, work / self.name) / "cuda_src"
 
 
 @dataclass
 class SharedBuffers:
-    """What one version has allocated, for the others."""
+    """Buffers that one version has allocated, for the other versions."""
 
     device: Device
-    kept: list[tuple[tuple[str, Any], Any]] = field(default_factory=list)
+    kept: list[tuple[str, Any]] = field(default_factory=list)
 
     @contextmanager
     def given(self) -> Iterator[None]:
-        """Allocations get the kept buffers of their size and type, each once, before new ones; these are
+        """Meanwhile an allocation gets a kept buffer of its size and type, if one is left. New buffers are
         kept."""
         left = list(self.kept)
 
-        def give(key: tuple[str, Any], allocate: Callable[[], Any]) -> Any:
+        def give(key: str, allocate: Callable[[], Any]) -> Any:
             found = next((entry for entry in left if entry[0] == key), None)
-            if found is None:
+            if found:
+                left.remove(found)
+            else:
                 found = key, allocate()
                 self.kept.append(found)
-            else:
-                left.remove(found)
             return found[1]
 
-        empty, signal = self.device.empty, self.device.signal
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(
-                self.device,
-                "empty",
-                lambda size, dtype: give((f"{size} of {np.dtype(dtype)}", None), lambda: empty(size, dtype)),
-            )
-            patch.setattr(
-                self.device, "signal", lambda words=1: give(("signal", words), lambda: signal(words))
-            )
+        def empty(size: int, dtype: npt.DTypeLike) -> Any:
+            return give(f"{size} of {np.dtype(dtype)}", lambda: new_buffer(size, dtype))
+
+        def signal(words: Any = 1) -> Any:
+            return give(f"signal of {words}", lambda: new_signal(words))
+
+        new_buffer, new_signal = self.device.empty, self.device.signal
+        with patch.object(self.device, "empty", empty), patch.object(self.device, "signal", signal):
             yield
 
 
-class Versions:
-    """All versions of a search, prepared for a graph on a device."""
-
-    def __init__(self, variant: type[KernelVariant], folders: Mapping[Version, Path], graph: Graph) -> None:
-        self.variant, self.folders, self.graph = variant, folders, graph
-        self.searches: dict[Version, KernelVariant] = {}
-
-    def prepare(self, device: Device, block: int | None) -> None:
-        """Compile, and allocate once. Raises DeviceError, UsageError."""
-        on_device, shared = DeviceGraph(device, self.graph), SharedBuffers(device)
-        for version, folder in self.folders.items():
-            knobs = self.variant.knob_values(dict(version.knobs))
-            threads = block or self.variant.own_block(knobs) or self.variant.usual_block
-            with kernels_from(folder), shared.given():
-                search = self.variant(KernelSetup(on_device, None, threads, knobs))
-                search.prepare()
-            self.searches[version] = search
-
-    def times(self, source: int, repeats: int) -> dict[Version, list[float]]:
-        """Times from a source in ms, in random turns after one that does not count. Raises
-        WrongResultError."""
-        problem = Search(self.graph, source)
-        runs = {version: problem.run(search) for version, search in self.searches.items()}
-        found: dict[Version, list[float]] = defaultdict(list)
-        for turn in range(repeats + 1):
-            for version in random.sample([*runs], len(runs)):
-                taken = sample(runs[version], self.searches[version].clock())
-                found[version] += [taken.search_ms] if turn else []
-        return found
+def prepare(
+    versions: Sequence[Version], work: Path, on_device: DeviceGraph, variant: str, block: int | None
+) -> dict[str, KernelProgram]:
+    """Returns all versions of a search by their names, prepared for a graph in the same buffers."""
+    shared, searches = SharedBuffers(on_device.device), {}
+    for version in versions:
+        with kernels_from(version.folder(work)), shared.given():
+            searches[version.name] = prepared(variant, on_device, block=block, **version.knobs)
+    return searches
 
 
-def row(version: Version, graph: Graph, source: int, device: Device, times: list[float]) -> tuple[str, ...]:
-    """A row of the file."""
-    knobs = " ".join(f"{knob}={value}" for knob, value in version.knobs)
-    samples = ";".join(f"{time:.6f}" for time in times)
-    setting = (version.name, version.kernels, knobs, graph.full_name, str(source))
-    return (*setting, device.describe()["gpu"], f"{min(times):.6f}", samples)
+def times(searches: Mapping[str, KernelProgram], problem: Search, repeats: int) -> dict[str, list[float]]:
+    """Returns each version's times in ms, taken in random turns. The first turn does not count. Raises
+    WrongResultError."""
+    runs = {name: problem.run(search) for name, search in searches.items()}
+    found: dict[str, list[float]] = defaultdict(list)
+    for turn in range(repeats + 1):
+        for name in random.sample([*runs], len(runs)):
+            taken = sample(runs[name], searches[name].clock())
+            found[name] += [taken.search_ms] if turn else []
+    return found
 
 
 @click.command(help=__doc__)
@@ -166,27 +148,32 @@ def main(
     repeats: int,
     backend: str,
 ) -> None:
-    kind = find(variant)
-    if not issubclass(kind, KernelVariant):
-        raise click.UsageError(f"{variant} has no kernels")
     asked = [Version.parse(text) for text in versions]
     if len({version.name for version in asked}) < len(asked):
         raise click.UsageError("versions need names of their own")
-    with tempfile.TemporaryDirectory() as work, closing(open_device(backend)) as device:
-        folders = {version: version.folder(Path(work)) for version in asked}
-        with out.open("w") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            for name in graphs:
-                of_graph = Versions(kind, folders, load(name))
-                of_graph.prepare(device, block)
-                best: dict[Version, list[float]] = defaultdict(list)
-                for source in choose_sources(of_graph.graph, sources, 0):
-                    for version, times in of_graph.times(source, repeats).items():
-                        best[version].append(min(times))
-                        writer.writerow(row(version, of_graph.graph, source, device, times))
-                medians = (f"{one.name} {statistics.median(best[one]):.4f}" for one in asked)
-                click.echo(f"{of_graph.graph.full_name}: {', '.join(medians)}")
+    if not issubclass(find(variant), KernelProgram):
+        raise click.UsageError(f"{variant} has no kernels")
+    with (
+        tempfile.TemporaryDirectory() as work,
+        closing(open_device(backend)) as device,
+        out.open("w", newline="") as file,
+    ):
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for graph in map(load, graphs):
+            searches = prepare(asked, Path(work), DeviceGraph(device, graph), variant, block)
+            best: dict[str, list[float]] = defaultdict(list)
+            for source in choose_sources(graph, sources, 0):
+                found = times(searches, Search(graph, source), repeats)
+                for version in asked:
+                    taken = found[version.name]
+                    best[version.name].append(min(taken))
+                    knobs = " ".join(f"{name}={value}" for name, value in version.knobs.items())
+                    samples = ";".join(f"{ms:.6f}" for ms in taken)
+                    setting = (version.name, version.kernels, knobs, graph.full_name, source)
+                    writer.writerow((*setting, device.describe()["gpu"], f"{min(taken):.6f}", samples))
+            medians = (f"{name} {statistics.median(taken):.4f}" for name, taken in best.items())
+            click.echo(f"{graph.full_name}: {', '.join(medians)}")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""Kills sweeps at random moments, a thousand times, and checks that none of them loses or doubles a row.
+"""Kills sweeps at random moments, a thousand times, and checks that no sweep loses or doubles a row.
 
-    nice python tests/benchmarks/kills.py --kills 1000 --seed 1
-    nice python tests/benchmarks/kills.py --kills 100 -- --cluster local:2
+    nice python -m tests.benchmarks.kills --kills 1000 --seed 1
+    nice python -m tests.benchmarks.kills --kills 100 -- --cluster local:2
 
 A sweep of 64 points with level profiles is started, killed with SIGKILL, resumed and killed again several
 times, and then left to finish. Half of the kills come while it starts, at a moment drawn from the time that a
-start takes, half within milliseconds of a row being written. Every tenth sweep begins with an empty cache, so
-that compilers and conversions are hit. After each kill
+start takes. The others come within milliseconds of a row being written. Every tenth sweep begins with an
+empty cache, so that compilers and conversions are hit. After each kill
 
-* the rows that were in the file before are there, byte for byte, and no point has two,
-* no process of the sweep is left;
+* the rows that were in the file before are there, byte for byte, and no point has two rows,
+* no process of the sweep is left.
 
-in the end each point has one row, with a time, each profile is whole and there once, and the cache has no
+In the end each point has one row with a time, each profile is whole and there once, and the cache has no
 temporary file. Options behind ``--`` go to ``bfsbench run``.
 
 No process may print a traceback, not even a worker process whose parent is killed while it starts.
@@ -32,6 +32,7 @@ from pathlib import Path
 import psutil
 
 from bfsbench.rows.results import axes_of, read_rows
+from tests.benchmarks.shared import wait_for
 
 SOURCES = 32
 POINTS = 2 * SOURCES
@@ -79,13 +80,8 @@ class Trials:
         self.finished(folder)
         stray = [path for path in Path(environment["BFSBENCH_CACHE"]).rglob("*") if "tmp" in path.name]
         check(len(stray) == 0, folder, f"the cache holds {stray}")
-        self.said(folder)
         self.counts["sweeps"] += 1
         self.counts["cold caches"] += cold
-
-    def said(self, folder: Path) -> None:
-        """Check that no program printed a traceback."""
-        check("Traceback" not in (folder / "said").read_text(), folder, "a traceback was printed")
 
     def start(self, folder: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
         resume = ["--resume"] if (folder / "r.csv").exists() else []
@@ -121,12 +117,14 @@ class Trials:
             self.counts["unfinished last lines"] += 1
 
     def finished(self, folder: Path) -> None:
-        """Check the rows of a sweep that has ended."""
+        """Check the rows of a sweep that has ended, and that no program printed a traceback."""
+        check("Traceback" not in (folder / "said").read_text(), folder, "a traceback was printed")
         rows = read_rows(folder / "r.csv")
         points = Counter(axes_of(row) for row in rows)
         check(len(rows) == len(points) == POINTS, folder, f"{len(rows)} rows of {len(points)} points")
         check({row["status"] for row in rows} == {"ok"}, folder, "a point has no time")
-        levels = Counter((axes_of(row), row["level"]) for row in profiles(folder))
+        with (folder / "r.levels.csv").open(newline="") as file:
+            levels = Counter((axes_of(row), row["level"]) for row in csv.DictReader(file))
         check(set(levels.values()) == {1}, folder, "a level is there twice")
         depths = Counter(axes for axes, _level in levels)
         for row in rows:
@@ -134,24 +132,10 @@ class Trials:
             check(depths[axes_of(row)] == wanted, folder, f"{depths[axes_of(row)]} of {wanted} levels")
 
 
-def profiles(folder: Path) -> list[dict[str, str]]:
-    """The rows of the level profiles."""
-    with (folder / "r.levels.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def whole_lines(path: Path) -> bytes:
     """The content of a file without an unfinished last line; empty if there is no file."""
     text = path.read_bytes() if path.exists() else b""
     return text[: text.rfind(b"\n") + 1]
-
-
-def wait_for(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Wait, at most until the process ends."""
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return
 
 
 def left_alone(folder: Path) -> None:

@@ -1,15 +1,15 @@
-"""What each level of a search costs, compared with what it should cost: a fixed time, and its arcs at the
-device's rate.
+"""Compares the cost of each level of a search with an expected cost: a fixed time, and its arcs at a rate.
 
-    python tests/benchmarks/level_costs.py measure ROWS.csv [--sources 2] [--profiles 5]
-    python tests/benchmarks/level_costs.py table ROWS.csv CEILINGS.csv --out COSTS.csv
+    python -m tests.benchmarks.level_costs measure ROWS.csv [--sources 2] [--profiles 5]
+    python -m tests.benchmarks.level_costs table ROWS.csv CEILINGS.csv --out COSTS.csv
 
-``measure`` takes level profiles of the searches in ROWS.csv, a result file, from the first sources of each
-graph, and writes them beside it as `bfsbench run --profile` does; a level's time is the median of several
-profiles. ``table`` has a line for each graph. A level is expected to take FIXED_US and its arcs divided by
-the rate of random looks at a bitmap of the graph's vertices (`random_bit_tests` in CEILINGS.csv). The arcs
-are the frontier's or, of a pulled level, the in-neighbours up to the first parent. The first level of a
-search has its beginning in it. The last one is apart: launch and end are in its time.
+``measure`` takes level profiles of the searches in the result file ROWS.csv, from the first sources of each
+graph. It writes them beside this file as `bfsbench run --profile` does. A level's time is the median of
+several profiles. ``table`` writes a line for each graph. A level is expected to take FIXED_US, plus its arcs
+divided by the rate of random looks at a bitmap of the graph's vertices (`random_bit_tests` in CEILINGS.csv).
+The arcs are those of the frontier. For a pulled level they are the in-neighbours up to the first parent. The
+time of the first level includes the beginning of the search. The last level stands apart, because its time
+includes the launch and the end.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+import pandas as pd
 
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
-from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import kind_of_graph, load
 from bfsbench.programs import DeviceGraph, KernelSetup
 from bfsbench.programs.families.bfs.profile import LevelCost, level_rows, profile
@@ -34,11 +34,8 @@ from bfsbench.reports.levels import read_levels
 from bfsbench.rows.ceilings import Ceilings, read_ceilings
 from bfsbench.rows.columns import PROFILE_COLUMNS as COLUMNS, profile_rows
 from bfsbench.rows.point import knob_values
-from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter, read_rows
+from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter, read_results, read_rows
 from bfsbench.variants import find
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Row = dict[str, str]
 DEEP = 1000
@@ -73,27 +70,21 @@ def settle(profiles: list[list[LevelCost]]) -> list[LevelCost]:
     return [LevelCost(at.level, at.kernel, us) for at, us in zip(typical, times, strict=True)]
 
 
-def profile_of(on_device: DeviceGraph, row: Row, graph: Graph, count: int) -> list[dict[str, str]]:
-    """The rows of the settled profile of a search. Raises WrongLevelsError, DeviceError, UsageError."""
-    variant = find(row["variant"])
-    assert issubclass(variant, KernelVariant), f"{variant.name} has no kernels to profile"
-    grid = None if row["grid"] == "auto" else int(row["grid"])
-    setup = KernelSetup(on_device, grid, int(row["block"]), variant.knob_values(knob_values(row["knobs"])))
-    source = int(row["source"])
-    levels = reference_levels(graph, source)
-    costs = settle([profile(variant(setup), source, levels) for _ in range(count)])
-    return profile_rows(level_rows(variant(setup), costs, levels), row)
-
-
 def take_profiles(device: Device, path: Path, sources: int, count: int, writer: ResultWriter) -> None:
-    """Profile the searches of a result file, and append rows to ``writer``."""
+    """Append the settled profiles of the searches in a result file. Raises WrongLevelsError, DeviceError."""
     for name, rows in chosen(path, sources).items():
         graph = load(name)
         on_device = DeviceGraph(device, graph)
         for row in rows:
-            found = profile_of(on_device, row, graph, count)
-            writer.append(*found)
-            click.echo(f"{name} from {row['source']}: {len(found)} levels")
+            variant, source = find(row["variant"]), int(row["source"])
+            assert issubclass(variant, KernelVariant), f"{variant.name} has no kernels to profile"
+            grid = None if row["grid"] == "auto" else int(row["grid"])
+            knobs = variant.knob_values(knob_values(row["knobs"]))
+            setup = KernelSetup(on_device, grid, int(row["block"]), knobs)
+            levels = reference_levels(graph, source)
+            costs = settle([profile(variant(setup), source, levels) for _ in range(count)])
+            writer.append(*profile_rows(level_rows(variant(setup), costs, levels), row))
+            click.echo(f"{name} from {source}: {len(costs)} levels")
 
 
 def expected_us(levels: pd.DataFrame, num_vertices: int, ceilings: Ceilings) -> pd.Series[float]:
@@ -161,13 +152,9 @@ def main() -> None:
 def measure(rows: Path, sources: int, profiles: int, backend: str) -> None:
     """Take level profiles of the searches in ROWS, into a file beside it."""
     beside = rows.with_name(rows.name.removesuffix(".csv") + LEVELS_SUFFIX)
-    device = open_device(backend)
     writer = ResultWriter(beside, resume=False, columns=COLUMNS)
-    try:
+    with closing(writer), closing(open_device(backend)) as device:
         take_profiles(device, rows, sources, profiles, writer)
-    finally:
-        writer.close()
-        device.close()
 
 
 @main.command()
@@ -176,10 +163,6 @@ def measure(rows: Path, sources: int, profiles: int, backend: str) -> None:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Table to write.")
 def table(rows: Path, ceilings: Path, out: Path) -> None:
     """Write what levels cost and should cost, a line for each graph."""
-    import pandas as pd
-
-    from bfsbench.rows.results import read_results
-
     found = list(lines(read_results([rows]), read_levels([rows]), read_ceilings(ceilings)))
     pd.DataFrame(found).to_csv(out, index=False, lineterminator="\n")
     for line in found:

@@ -1,19 +1,20 @@
-"""Each regime of `adaptive` under Nsight Compute, in searches that hardly do anything else.
+"""Measures each regime of `adaptive` under Nsight Compute, in searches that spend nearly all time in it.
 
-    python tests/benchmarks/ncu_regimes.py measure OUT.csv [--ncu PATH] [--regime NAME]
+    python -m tests.benchmarks.ncu_regimes measure OUT.csv [--ncu PATH] [--regime NAME]
 
-The search is one launch with all its levels, so graph and knobs choose the regime: most of the time goes to
-levels that are pushed, pulled, run by the cluster or by one block. Blocks that would only wait for that
-cluster or block are not launched, since stalls are counted for all warps. Each search runs without ncu
-first: its time, and the share of each kind of level in it, are in OUT.csv beside the metrics, a line each
-(regime, graph, source, knobs, blocks, metric, unit, value).
+A search is one launch with all its levels, so the graph and the knobs choose the regime. Levels are pushed,
+pulled, or run by the cluster or by one block. ncu counts the stalls of all warps. So no blocks are launched
+that would only wait for the cluster or the block. Each search runs without ncu first. OUT.csv has a line for
+the time of the search, for the share of each kind of level in it, and for each metric (regime, graph, source,
+knobs, blocks, metric, unit, value).
 """
 
 import csv
+import re
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +24,11 @@ import click
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.plan import choose_sources
-from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
-from bfsbench.programs import DeviceClock, DeviceGraph, KernelSetup
+from bfsbench.programs import DeviceClock, DeviceGraph, KernelProgram
 from bfsbench.programs.families.bfs.profile import profile
 from bfsbench.programs.families.bfs.search import Search
-from bfsbench.rows.point import KnobValue
-from bfsbench.variants.adaptive import Adaptive
+from tests.benchmarks.shared import prepared
 
 PLAIN = ":self_loops=drop:duplicates=drop:symmetrised"
 BLOCK = 1024
@@ -43,6 +42,7 @@ OPTIONS = (
     *("--clock-control", "none", "--cache-control", "none", "--target-processes", "application-only"),
 )
 OF_MACHINE = ("device__", "nvlink__", "numa__", "c2clink__", "profiler__", "pcie__")
+NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?|nan|inf")
 COLUMNS = ("regime", "graph", "source", "knobs", "blocks", "metric", "unit", "value")
 
 
@@ -51,7 +51,7 @@ class Regime:
     """A graph, and the setting that brings nearly all levels into one regime."""
 
     graph: str
-    knobs: Mapping[str, KnobValue]
+    knobs: Mapping[str, int]
     grid: int | None = None
 
 
@@ -66,82 +66,62 @@ REGIMES: Mapping[str, Regime] = {
 pushed, most of the graph pulled."""
 
 
-class Made:
-    """A search in one regime, prepared."""
+def prepare(device: Device, regime: Regime, small: str | None) -> tuple[KernelProgram, Search]:
+    """Returns a prepared search in one regime and its problem, after one search with right levels.
 
-    def __init__(self, device: Device, regime: Regime, small: str | None) -> None:
-        """``small`` names another graph, to try everything on."""
-        self.device = device
-        self.graph: Graph = load((small or regime.graph) + PLAIN)
-        (self.source,) = choose_sources(self.graph, 1, 0)
-        on_device = DeviceGraph(device, self.graph)
-        self._setup = KernelSetup(on_device, regime.grid, BLOCK, Adaptive.knob_values(regime.knobs))
-        self.problem = Search(self.graph, self.source)
-        self.search = Adaptive(self._setup)
-        self.search.prepare()
-        self.once()
-
-    def once(self) -> None:
-        """Search, and check the levels. Raises WrongLevelsError."""
-        self.search.poison()
-        self.search.traverse(self.source)
-        self.problem.run(self.search).check()
-
-    def milliseconds(self) -> float:
-        """The least time of some searches."""
-        clock, times = DeviceClock(self.device), []
-        for _ in range(REPEATS):
-            clock.wait()
-            clock.start()
-            self.search.traverse(self.source)
-            times.append(clock.stop())
-        return min(times)
-
-    def shares(self) -> dict[str, float]:
-        """The share of each kind of level in the time of all levels, but for the last."""
-        costs = profile(Adaptive(self._setup), self.source, self.problem.levels)[:-1]
-        spent: defaultdict[str, float] = defaultdict(float)
-        for cost in costs:
-            spent[cost.kernel] += cost.time_us
-        return {kind: us / sum(spent.values()) for kind, us in spent.items()}
-
-    def columns(self) -> dict[str, str]:
-        """What is the same in all lines of the regime."""
-        knobs = " ".join(f"{name}={value}" for name, value in self.search.knob.items())
-        names = {"graph": self.graph.full_name, "source": str(self.source), "knobs": knobs}
-        return {**names, "blocks": str(self.search.num_blocks)}
+    ``small`` names another graph, to try everything on. Raises WrongLevelsError.
+    """
+    graph = load((small or regime.graph) + PLAIN)
+    problem = Search(graph, *choose_sources(graph, 1, 0))
+    search = prepared("adaptive", DeviceGraph(device, graph), regime.grid, BLOCK, **regime.knobs)
+    search.poison()
+    search.traverse(problem.source)
+    problem.run(search).check()
+    return search, problem
 
 
 def without_ncu(device: Device, name: str, small: str | None) -> list[dict[str, str]]:
-    """The lines of a regime that need no ncu."""
-    made = Made(device, REGIMES[name], small)
-    shared = {"regime": name, **made.columns()}
-    values = [("search", "ms", made.milliseconds()), ("depth", "levels", float(made.problem.levels.max()))]
-    values += [(f"share_{kind}", "", share) for kind, share in made.shares().items()]
+    """Returns the lines of a regime that need no ncu: the least time of some searches, the depth, and the
+    share of each kind of level in the time of all levels but the last."""
+    search, problem = prepare(device, REGIMES[name], small)
+    clock, times = DeviceClock(device), []
+    for _ in range(REPEATS):
+        clock.wait()
+        clock.start()
+        search.traverse(problem.source)
+        times.append(clock.stop())
+    spent: Counter[str] = Counter()
+    for cost in profile(search.another(), problem.source, problem.levels)[:-1]:
+        spent[cost.kernel] += cost.time_us
+    values = [("search", "ms", min(times)), ("depth", "levels", float(problem.levels.max()))]
+    values += [(f"share_{kind}", "", us / spent.total()) for kind, us in spent.items()]
+    shared = {
+        "regime": name,
+        "graph": problem.graph.full_name,
+        "source": str(problem.source),
+        "knobs": " ".join(f"{knob}={value}" for knob, value in search.knob.items()),
+        "blocks": str(search.num_blocks),
+    }
     return [{**shared, "metric": what, "unit": unit, "value": f"{v:.6g}"} for what, unit, v in values]
 
 
 def metrics(text: str) -> Iterator[list[tuple[str, str, str]]]:
-    """The metrics of each launch in a raw page of ncu: name, unit and value. What describes the machine, and
-    the least and largest of several units, is left out."""
+    """Yields the name, unit and value of the metrics of each launch in a raw page of ncu. It leaves out
+    metrics of the machine, and the least and largest value of several units."""
     lines = [line for line in text.splitlines() if line.startswith('"')]
     names, units, *launches = csv.reader(lines)
     for launch in launches:
-        found = zip(names, units, (value.replace(",", "") for value in launch), strict=True)
-        yield [(name, unit, value) for name, unit, value in found if _is_kept(name) and _is_number(value)]
+        values = (value.replace(",", "") for value in launch)
+        yield [
+            (name, unit, value)
+            for name, unit, value in zip(names, units, values, strict=True)
+            if _is_kept(name) and NUMBER.fullmatch(value)
+        ]
 
 
 def _is_kept(name: str) -> bool:
     of_machine = name.startswith(OF_MACHINE)
     return "__" in name and not of_machine and not any(part in name for part in (".max", ".min", ".sum.pct"))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def under_ncu(ncu: str, names: Sequence[str], limit_s: float) -> list[list[tuple[str, str, str]]]:
@@ -198,10 +178,10 @@ def search(names: Sequence[str]) -> None:
 
     device = open_device("cuda")
     for name in names:
-        made = Made(device, REGIMES[name], None)
+        made, problem = prepare(device, REGIMES[name], None)
         device.synchronize()
         cuda.start_profiler()
-        made.search.traverse(made.source)
+        made.traverse(problem.source)
         device.synchronize()
         cuda.stop_profiler()
 

@@ -18,7 +18,6 @@ import click
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Batches, Questions, Setting, SourceChoice, chosen_variants, plan
 from bfsbench.bench.sweep import SweepRequest, sweep
-from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, resolve
 from bfsbench.programs import Variant
 from bfsbench.rows.point import Point, knob_values
@@ -51,21 +50,13 @@ class Again:
         """Settings of rows were checked when the rows were taken."""
 
     def ask(self, setting: Setting) -> Questions:
-        points = self.planned(setting.graphs, setting.backend)
-        return Questions(len(points), one_batch(points))
-
-    def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        name = self.graph.locator
-        graph = graphs[name]
+        name, backend = self.graph.locator, setting.backend
+        graph = setting.graphs[name]
         sources = SourceChoice((), self.sources, seed=0).choose(graph)
-        given = {name: sources}
-        points = [
-            point
-            for preset in ("default", "auto")
-            for point in plan(
-                Axes(self.variants, [None], [None], preset=preset), given, {name: graph.statistics}, backend
-            )
-        ]
+        points: list[Point] = []
+        for preset in ("default", "auto"):
+            axes = Axes(self.variants, [None], [None], preset=preset)
+            points += plan(axes, {name: sources}, {name: graph.statistics}, backend)
         for row in self.rows:
             variant = find(row["variant"])
             grid = int(row["grid"]) if row["grid"].isdigit() else None
@@ -74,7 +65,8 @@ class Again:
             where = "host" if variant.host else backend
             points += [Point(name, source, variant.name, where, grid, block, knobs) for source in sources]
         part, parts = self.share
-        return list(dict.fromkeys(points))[part::parts]
+        chosen = list(dict.fromkeys(points))[part::parts]
+        return Questions(len(chosen), one_batch(chosen))
 
 
 @click.command()

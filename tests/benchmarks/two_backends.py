@@ -1,10 +1,10 @@
-"""The two backends of a GPU in one process, their repeats taking turns.
+"""Compares the two backends of a GPU in one process, where their repeats take turns.
 
-    python tests/benchmarks/two_backends.py GRAPH... [--variant NAMES]
+    python -m tests.benchmarks.two_backends GRAPH... [--variant NAMES]
 
-Prints the best time of each search by PyCUDA and by cuda-core, the ratios of minima and of medians, and
-beside them the ratio of the halves of PyCUDA's own repeats: what noise alone makes. Every repeat is verified.
-Both are installed, and there is a toolkit.
+Prints the best time of each search by PyCUDA and by cuda-core, and the ratios of minima and of medians.
+Beside them is the ratio of two halves of PyCUDA's own repeats, which shows the noise. Every repeat is
+verified. The script needs PyCUDA, cuda-core and a CUDA toolkit.
 """
 
 import os
@@ -19,22 +19,21 @@ from tabulate import tabulate
 from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.backends.base import Device
 from bfsbench.bench.measure import sample
-from bfsbench.bench.plan import Axes, plan
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
-from bfsbench.programs import Clock, DeviceGraph, KernelProgram, KernelSetup
-from bfsbench.programs.families.base import Problem, Run
-from bfsbench.variants import find, find_family
+from bfsbench.programs import Clock, DeviceGraph
+from bfsbench.programs.families.base import Run
+from bfsbench.variants import find_family
+from tests.benchmarks.shared import prepared
 
 REPEATS = 25
 RANKS = (1, 50, 9)
-"""Sources are the vertices at these parts of the order by degree: the first, at a fiftieth, at a ninth."""
+"""Sources are the vertex of highest degree, and those after a fiftieth and a ninth of the order by degree."""
 HEADERS = ("graph", "search", "source", "cuda ms", "cuda-core ms", "minima", "medians", "cuda's halves")
-Times = tuple[list[float], list[float]]
 
 
 def share_a_context() -> None:
-    """Have PyCUDA use the device's primary context, as cuda-core does: then both are current at once."""
+    """Have PyCUDA use the device's primary context, as cuda-core does, so that both contexts are current."""
     import pycuda.driver
 
     def primary(device: Any, flags: int = 0) -> Any:
@@ -50,28 +49,15 @@ def sources_of(graph: Graph) -> list[int]:
     return [int(order[0 if part == 1 else len(order) // part]) for part in RANKS]
 
 
-def prepared(on: DeviceGraph, name: str, variant: str, problem: Problem, source: int) -> tuple[Run, Clock]:
-    kind = find(variant)
-    assert issubclass(kind, KernelProgram)
-    (point,) = plan(Axes([kind], [None], [None]), {name: [source]}, {}, GPU_BACKENDS[0])
-    assert point.block is not None
-    program = kind(KernelSetup(on, point.grid, point.block, dict(point.knobs)))
-    program.prepare()
-    run, clock = problem.run(program), program.clock()
-    for _ in range(2):
+def in_turns(runs: list[tuple[Run, Clock]]) -> tuple[float, ...]:
+    """Returns the best time of each backend, the ratios of minima and of medians, and the ratio of the minima
+    of the halves of the first backend's times."""
+    for run, clock in 2 * runs:  # which compiles, and does not count
         sample(run, clock)
-    return run, clock
-
-
-def in_turns(sides: list[tuple[Run, Clock]]) -> Times:
-    times: Times = ([], [])
+    times: tuple[list[float], list[float]] = ([], [])
     for turn in range(REPEATS):
         for side in (0, 1) if turn % 2 else (1, 0):
-            times[side].append(sample(*sides[side]).search_ms)
-    return times
-
-
-def line(times: Times) -> tuple[float, ...]:
+            times[side].append(sample(*runs[side]).search_ms)
     first, second = times
     halves = min(first[::2]) / min(first[1::2])
     return min(first), min(second), min(second) / min(first), median(second) / median(first), halves
@@ -90,8 +76,9 @@ def main(graphs: tuple[str, ...], variant: str) -> None:
         for search in variant.split(","):
             for source in sources_of(graph):
                 problem = find_family("bfs").problem(graph, source)
-                sides = [prepared(one, name, search, problem, source) for one in on]
-                rows.append((name, search, source, *line(in_turns(sides))))
+                programs = [prepared(search, one) for one in on]
+                runs = [(problem.run(program), program.clock()) for program in programs]
+                rows.append((name, search, source, *in_turns(runs)))
     print(tabulate(rows, HEADERS, floatfmt=".4f"))
     minima, medians = ([row[place] for row in rows] for place in (5, 6))
     means = f"{geometric_mean(minima):.4f} of minima, {geometric_mean(medians):.4f} of medians"

@@ -10,7 +10,7 @@ from bfsbench.emulator import Buffer, Count, Emulator, Hardware, watch
 from bfsbench.graphs.load import load
 from bfsbench.programs import KernelProgram
 from bfsbench.variants import find
-from tests.benchmarks.count_cost import costs
+from tests.benchmarks.emulator_costs import costs
 from tests.emulator.conftest import KERNELS, fails, kernel_of, zeros
 
 COUNTED = KERNELS / "counted.cu"
@@ -296,8 +296,8 @@ def test_counting_is_not_much_slower_than_emulation(name: str) -> None:
     """On this graph a counted launch takes 3 to 7 times as long. The bound leaves room for a busy machine."""
     variant = find(name)
     assert issubclass(variant, KernelProgram)
-    plain, _, counted = costs(variant, load("lattice(rows=60,columns=60):symmetrised"), repeats=3)
-    assert counted.over_a_launch(plain) < 15
+    found = costs("count", variant, load("lattice(rows=60,columns=60):symmetrised"), repeats=3)
+    assert found["counted"].over_a_launch(found["plain"]) < 15
 
 
 def test_counting_and_watching_exclude_each_other() -> None:
