@@ -48,12 +48,11 @@ def findings(build: Build, architecture: str) -> tuple[bool, list[str]]:
             printed = compile_cubin(build, CUDA_SRC, arch, Path(work) / "kernels.cubin")
         except RuntimeError as error:
             return False, [str(error)]
-    lines = [
+    return True, [
         f"{architecture}: {build}: {kernel} spills {stores} bytes, loads {loads}"
         for kernel, stores, loads in _SPILLS.findall(printed)
         if int(stores) or int(loads)
     ]
-    return True, lines
 
 
 @click.command(help=__doc__)

@@ -1,12 +1,12 @@
-"""A sweep over hosts with addresses of their own, which loses workers and the scheduler.
+"""Runs sweeps over hosts with addresses of their own, which lose workers and the scheduler.
 
-    sudo python tests/benchmarks/cluster_namespaces.py
+    sudo python -m tests.benchmarks.cluster_namespaces
 
-Linux network namespaces represent hosts: one has the scheduler, two have a worker each, and the sweep is
-run from a fourth; a bridge joins them, and each has a cache folder of its own. The sweep is run four times
-with CPU-emulated kernels: undisturbed, with a worker process killed, with a whole host gone (its network
-down, all its processes killed), and with the scheduler killed and the sweep resumed on a new one. Each time
-there must be a row for each point, once; a killed worker may cost one of them. Needs root and iproute2.
+Linux network namespaces represent four hosts. One has the scheduler, two have a worker each, and the sweep
+runs on the fourth. A bridge joins them, and each has its own cache folder. The sweep runs four times with
+CPU-emulated kernels: undisturbed, with a worker process killed, with a whole host gone (its network down, all
+its processes killed), and with the scheduler killed. The last sweep is resumed on a new scheduler. Each time
+there must be one row for each point, but a killed worker may cost one row. Needs root and iproute2.
 """
 
 import os
@@ -15,13 +15,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 
 from bfsbench.rows.results import axes_of, read_rows
+from tests.cluster.programs import family
 
 HOSTS = {"head": "10.213.7.1", "alpha": "10.213.7.2", "beta": "10.213.7.3", "user": "10.213.7.4"}
 BRIDGE = "bfsbench0"
@@ -78,7 +79,7 @@ class Cluster:
     def kill(self, host: str) -> None:
         """End all that runs on a host."""
         process = self.processes.pop(host)
-        for one in [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]:
+        for one in family(process.pid):
             one.kill()
         process.wait()
 
@@ -99,61 +100,56 @@ class Cluster:
         path = self.folder / out
         return read_rows(path) if path.exists() else []
 
-    def wait_for(self, out: str, count: int) -> None:
-        while len(self.rows(out)) < count:
-            time.sleep(0.02)
 
-
-def report(what: str, cluster: Cluster, out: str, code: int, began: float, crashes: int) -> None:
+def report(what: str, cluster: Cluster, out: str, code: int, crashes: int) -> None:
+    """Check that a sweep has one row per point, of which ``crashes`` may be of a killed worker."""
     rows = cluster.rows(out)
     statuses = Counter(row["status"] for row in rows)
     assert len({axes_of(row) for row in rows}) == len(rows) == POINTS, (what, len(rows))
     assert statuses["crash"] <= crashes and statuses["ok"] == POINTS - statuses["crash"], (what, statuses)
     assert code == min(1, statuses["crash"]), (what, code)
-    told = ", ".join(f"{count} {status}" for status, count in sorted(statuses.items()))
-    print(f"{what}: {told}; {time.perf_counter() - began:.1f} s", flush=True)
+    print(f"{what}: {dict(statuses)}", flush=True)
+
+
+def disturbed(cluster: Cluster, out: str, disturb: Callable[[], None]) -> int:
+    """Disturb a sweep when it has written 20 rows. Returns its exit code."""
+    sweep = cluster.sweep(out)
+    while len(cluster.rows(out)) < 20:
+        time.sleep(0.02)
+    disturb()
+    return sweep.wait()
+
+
+def sweeps(cluster: Cluster) -> None:
+    """Run the four sweeps."""
+
+    def lose_beta() -> None:
+        ip("-n", "bfsbench-beta", "link", "set", "eth0", "down")
+        cluster.kill("beta")
+
+    cluster.begin()
+    report("undisturbed", cluster, "a.csv", cluster.sweep("a.csv").wait(), 0)
+    code = disturbed(cluster, "b.csv", lambda: cluster.kill_worker("alpha"))
+    report("worker process killed", cluster, "b.csv", code, 1)
+    code = disturbed(cluster, "c.csv", lose_beta)
+    report("host gone", cluster, "c.csv", code, 1)
+    code = disturbed(cluster, "d.csv", lambda: cluster.kill("head"))
+    kept = len(cluster.rows("d.csv"))
+    assert code == 1 and kept < POINTS, (code, kept)
+    print(f"scheduler killed: the sweep ends with exit code {code} and {kept} rows", flush=True)
+    cluster.end()
+    ip("-n", "bfsbench-beta", "link", "set", "eth0", "up")
+    cluster.begin()
+    report("resumed on a new one", cluster, "d.csv", cluster.sweep("d.csv", "--resume").wait(), 0)
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as name, hosts():
         cluster = Cluster(Path(name))
         try:
-            disturb(cluster)
+            sweeps(cluster)
         finally:
             cluster.end()
-
-
-def disturb(cluster: Cluster) -> None:
-    """The four sweeps."""
-    cluster.begin()
-    began = time.perf_counter()
-    report("undisturbed", cluster, "a.csv", cluster.sweep("a.csv").wait(), began, 0)
-
-    began = time.perf_counter()
-    sweep = cluster.sweep("b.csv")
-    cluster.wait_for("b.csv", 20)
-    cluster.kill_worker("alpha")
-    report("worker process killed", cluster, "b.csv", sweep.wait(), began, 1)
-
-    began = time.perf_counter()
-    sweep = cluster.sweep("c.csv")
-    cluster.wait_for("c.csv", 20)
-    ip("-n", "bfsbench-beta", "link", "set", "eth0", "down")
-    cluster.kill("beta")
-    report("host gone", cluster, "c.csv", sweep.wait(), began, 1)
-
-    began = time.perf_counter()
-    sweep = cluster.sweep("d.csv")
-    cluster.wait_for("d.csv", 20)
-    cluster.kill("head")
-    code, kept = sweep.wait(), len(cluster.rows("d.csv"))
-    assert code == 1 and kept < POINTS, (code, kept)
-    print(f"scheduler killed: the sweep ends with exit code {code} and {kept} rows", flush=True)
-    cluster.end()
-    ip("-n", "bfsbench-beta", "link", "set", "eth0", "up")
-    cluster.begin()
-    code = cluster.sweep("d.csv", "--resume").wait()
-    report("resumed on a new one", cluster, "d.csv", code, began, 0)
 
 
 if __name__ == "__main__":

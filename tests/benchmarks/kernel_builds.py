@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 
@@ -61,31 +62,21 @@ class Build:
 class _ModuleAsked(Exception):  # noqa: N818
     """A host loop asks its device for a module."""
 
-    def __init__(self, source: Path, defines: dict[str, Any], **_options: Any) -> None:
+    def __init__(self, source: Path, defines: dict[str, Any]) -> None:
         self.source, self.defines = source, defines
 
 
-class _Device:
-    """A device that allocates and compiles nothing."""
-
-    limits = _LIMITS
-
-    def module(self, source: Path, defines: dict[str, Any], **options: Any) -> None:
-        raise _ModuleAsked(source, defines, **options)
-
-    def empty(self, *_arguments: object) -> None: ...
-    def signal(self, *_arguments: object) -> None: ...
-    def upload(self, *_arguments: object) -> None: ...
-    def synchronize(self) -> None: ...
+def _ask(source: Path, defines: dict[str, Any], **_options: Any) -> None:
+    raise _ModuleAsked(source, defines)
 
 
 class _Graph:
-    """A regular graph on that device, with rows that fit records (``--short-rows 1``)."""
+    """A regular graph with rows that fit records, on a device that allocates and compiles nothing."""
 
     def __init__(self, wide: bool) -> None:
         offsets = np.arange(_VERTICES + 1, dtype=np.int64 if wide else np.int32) * _DEGREE
         arrays = {"row_offsets": offsets, "column_offsets": offsets}
-        self.device, self.column_offsets = _Device(), offsets
+        self.device, self.column_offsets = MagicMock(limits=_LIMITS, module=_ask), offsets
         self.host_graph = SimpleNamespace(**arrays, num_vertices=_VERTICES, num_edges=int(offsets[-1]))
 
     def once(self, make: Callable[[_Graph], Any]) -> Any:
@@ -129,18 +120,16 @@ def listed() -> Iterator[Build]:
         for variant in declared("def all_variants")().values():
             if hasattr(variant, "source_files") and variant.name in {f.stem for f in variant.source_files()}:
                 for setting, macros in _macros(variant, graph):
-                    yield Build(variant.name, setting + suffix, _items(macros), variant.child_kernels)
+                    yield Build(
+                        variant.name, setting + suffix, tuple(sorted(macros.items())), variant.child_kernels
+                    )
         for declaration, ask in _HELPERS.items():
             try:
                 ask(declared(declaration), graph)
             except _ModuleAsked as asked:
-                yield Build(asked.source.stem, suffix, _items(asked.defines))
+                yield Build(asked.source.stem, suffix, tuple(sorted(asked.defines.items())))
             except NotDeclaredError:
                 continue  # by this commit
-
-
-def _items(macros: dict[str, Any]) -> tuple[tuple[str, int | float | str], ...]:
-    return tuple(sorted(macros.items()))
 
 
 def _macros(variant: Any, graph: _Graph) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -182,16 +171,8 @@ def compile_cubin(build: Build, cuda_src: Path, arch: str, target: Path) -> str:
     source = next(cuda_src.rglob(f"{build.file}.cu"), None)
     if source is None:
         raise RuntimeError(f"{build}: there is no {build.file}.cu")
-    command = [
-        str(declared("def find_nvcc")()),
-        "-cubin",
-        f"-arch={arch}",
-        "-std=c++17",
-        "-O3",
-        "-Xptxas=-v",
-        "-o",
-        str(target),
-    ]
+    options = f"-cubin -arch={arch} -std=c++17 -O3 -Xptxas=-v".split()
+    command = [str(declared("def find_nvcc")()), *options, "-o", str(target)]
     command += [f"-I{folder}" for folder in (source.parent, cuda_src / "common", cuda_src)]
     command += [f"-D{name}={value}" for name, value in build.macros]
     if build.child_kernels:

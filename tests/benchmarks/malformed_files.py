@@ -1,6 +1,6 @@
-"""Thousands of malformed graph files: each is read correctly or refused with one line.
+"""Reads thousands of malformed graph files, each of which must be read correctly or refused with one line.
 
-    python tests/benchmarks/malformed_files.py [--files 10000] [--seed 1] [--keep DIR]
+    python -m tests.benchmarks.malformed_files [--files 10000] [--seed 1] [--keep DIR]
 
 Small valid files of every format, in every packing, are changed at random: bytes, numbers, lines, line ends
 and sizes, in the text or in the packed file. Each is then read within 3 GiB of address space and 20 seconds.
@@ -18,7 +18,6 @@ import random
 import re
 import resource
 import signal
-import sys
 import tempfile
 import traceback
 from collections import Counter, defaultdict
@@ -31,8 +30,6 @@ import networkx
 import numpy as np
 import pandas as pd
 import scipy.sparse
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bfsbench.graphs.archives import open_text
 from bfsbench.graphs.catalogue import Recipe
@@ -68,20 +65,8 @@ SEEDS["csv"] = [
     ("g.tsv", "".join(f"Node {u}\tNode {v}\t1\n" for u, v in EDGES)),
     ("g.csv", "// names\n" + "".join(f'"n,{u}",n{v}\n' for u, v in EDGES)),
 ]
-NUMBERS = [
-    "0",
-    "-1",
-    "1",
-    "2147483647",
-    "2147483648",
-    "9223372036854775807",
-    "9" * 30,
-    "1e5",
-    "0x1",
-    "",
-    "\0",
-    "é",
-]
+LARGE_NUMBERS = ["2147483647", "2147483648", "9223372036854775807", "9" * 30]
+NUMBERS = ["0", "-1", "1", *LARGE_NUMBERS, "1e5", "0x1", "", "\0", "é"]
 ENDS = ["\r", "\r\n", "\n\n", " \n", "\v\n", "\n\x0c", "\n%\n", "\n#\n", "\nc\n"]
 SECONDS = 20
 ADDRESS_SPACE = 3 << 30
@@ -164,6 +149,7 @@ class Case:
 
 
 def cases(count: int, dice: random.Random) -> Iterator[Case]:
+    """Yields files of any format in any packing, changed before or after they are packed."""
     binary = binary_seeds()
     forms, packings = [*SEEDS, *binary], list(PACKINGS)
     for _ in range(count):
@@ -175,10 +161,9 @@ def cases(count: int, dice: random.Random) -> Iterator[Case]:
         name, text = dice.choice(SEEDS[form])
         if packing and dice.random() < 0.5:
             content = change_bytes(PACKINGS[packing](text.encode(), name), dice)
-        elif dice.random() < 0.3:
-            content = PACKINGS[packing](change_bytes(text.encode(), dice), name)
         else:
-            content = PACKINGS[packing](change_text(text, dice), name)
+            changed = change_bytes(text.encode(), dice) if dice.random() < 0.3 else change_text(text, dice)
+            content = PACKINGS[packing](changed, name)
         yield Case(form, name + packing, content)
 
 
@@ -192,11 +177,9 @@ def judge(case: Case, path: Path) -> str:
     except BfsbenchError as error:
         if not one_line(error, path):
             return f"BROKEN: said {error}"
-        return (
-            "refused"
-            if case.form not in SEEDS or refused_plainly(case.form, path)
-            else f"BROKEN: refused a valid file: {error}"
-        )
+        if case.form not in SEEDS or refused_plainly(case.form, path):
+            return "refused"
+        return f"BROKEN: refused a valid file: {error}"
     except BaseException:
         return f"BROKEN: {traceback.format_exc()}"
     found = called(edges)
@@ -274,9 +257,7 @@ def attack(files: int, seed: int, folder: Path, keep: Path | None, say: Callable
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for the files that break a rule")

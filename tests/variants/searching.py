@@ -1,7 +1,7 @@
 """What the tests of single searches share: prepared searches, what they find and launch, and small graphs."""
 
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -63,6 +63,18 @@ def launches_of(search: KernelVariant, source: int = 0) -> list[tuple[int, str]]
     search.mark = lambda level, kernel: launches.append((level, kernel))
     check_levels(search, source)
     return launches
+
+
+def returned_by(search: KernelVariant, method: str) -> list[Any]:
+    """Returns a list to which each result of a method is added."""
+    call, results = getattr(search, method), []
+
+    def noting(*arguments: Any) -> Any:
+        results.append(call(*arguments))
+        return results[-1]
+
+    setattr(search, method, noting)
+    return results
 
 
 def layers_of(search: KernelVariant, source: int = 0) -> str:

@@ -12,11 +12,12 @@ import bfsbench
 from bfsbench.backends.base import Device
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import Graph, Ids
-from bfsbench.programs import DeviceGraph, HostProgram, KernelProgram, KernelSetup
+from bfsbench.programs import DeviceGraph, KernelSetup
 from bfsbench.programs.families.apsp.matrix import INFINITY
+from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.programs.families.closeness import problem as problems
 from bfsbench.programs.families.closeness.problem import ManySources, WrongMeasuresError, drawn_sources
-from bfsbench.programs.families.closeness.variants import FIELDS, ClosenessVariant, bits_for
+from bfsbench.programs.families.closeness.variants import FIELDS, bits_for
 from bfsbench.rows.results import read_rows
 from bfsbench.support.errors import LaunchError, UsageError
 from bfsbench.variants import find
@@ -40,32 +41,23 @@ def digraph(size: int = 300) -> Graph:
 
 
 def by_definition(graph: Graph, sources: Ids) -> Measures:
-    """Measures by searches in plain Python, which share nothing with the code under test."""
+    """Returns the measures of sources by single searches in sequence."""
     found = []
     for source in sources.tolist():
-        levels, frontier = {source: 0}, [source]
-        while frontier:
-            following = []
-            for v in frontier:
-                for u in graph.column_indices[graph.row_offsets[v] : graph.row_offsets[v + 1]].tolist():
-                    if u not in levels:
-                        levels[u] = levels[v] + 1
-                        following.append(u)
-            frontier = following
-        far = [level for level in levels.values() if level]
-        found.append((len(levels), sum(far), sum(1 / level for level in far), max(far, default=0)))
+        levels = reference_levels(graph, source)
+        far = levels[levels > 0]
+        found.append((len(far) + 1, far.sum(), (1 / far).sum(), far.max(initial=0)))
     return np.array(found, [*FIELDS])
 
 
 def measures(name: str, graph: Graph, sources: Ids, device: Device | None, **knobs: KnobValue) -> Measures:
-    """The answer of the second run of a variant: the first must leave no state."""
-    kind, program = find(name), None
+    """Returns the answer of the second run of a variant, to which the first run must leave no state."""
+    kind = find(name)
     values = kind.knob_values(knobs)
-    if issubclass(kind, HostProgram):
+    if device is None:
         program = kind(graph, values)
-    elif issubclass(kind, KernelProgram) and device is not None:
+    else:
         program = kind(KernelSetup(DeviceGraph(device, graph), 3, kind.own_block(values) or 64, values))
-    assert isinstance(program, ClosenessVariant)
     program.prepare()
     for _ in range(2):
         program.poison()

@@ -11,7 +11,17 @@ from hypothesis import given, strategies as st
 from bfsbench.backends.base import Device
 from bfsbench.variants.merrill import Merrill, SearchState
 from tests.shapes import SOURCES
-from tests.variants.searching import built, graph_of, launches_of, layers_of, levels_of, prepared, shape
+from tests.variants.searching import (
+    built,
+    check_levels,
+    graph_of,
+    launches_of,
+    layers_of,
+    levels_of,
+    prepared,
+    returned_by,
+    shape,
+)
 
 PARTS = Path(__file__).with_name("gather.cu")
 PARTS_DEFINES = {"ATOMIC_CLAIM": 0, "WARP_CULLING": 1, "HISTORY_SIZE": 256}
@@ -75,15 +85,10 @@ def test_warp_culling_keeps_one_of_a_warps_duplicates(emulator: Device, block: i
 
 def test_history_culling_remembers_what_the_block_has_expanded(emulator: Device) -> None:
     vertices = np.tile(np.arange(64, dtype=np.int32), 5)
-    kept = culled(emulator, vertices, 64, HISTORY_SIZE=256)
-    assert kept.tolist() == [*range(64), *[-1] * 256]
-    without = culled(emulator, vertices, 64, HISTORY_SIZE=0)
-    assert without.tolist() == vertices.tolist()
-
-
-def test_nothing_is_culled_when_culling_is_off(emulator: Device) -> None:
-    vertices = np.zeros(200, np.int32)
-    assert culled(emulator, vertices, 64, HISTORY_SIZE=0, WARP_CULLING=0).tolist() == vertices.tolist()
+    assert culled(emulator, vertices, 64, HISTORY_SIZE=256).tolist() == [*range(64), *[-1] * 256]
+    assert culled(emulator, vertices, 64, HISTORY_SIZE=0).tolist() == vertices.tolist()
+    equal = np.zeros(200, np.int32)
+    assert culled(emulator, equal, 64, HISTORY_SIZE=0, WARP_CULLING=0).tolist() == equal.tolist()
 
 
 @given(
@@ -152,43 +157,25 @@ def test_short_queues_stay_in_one_launch(emulator: Device) -> None:
     ],
 )
 def test_culled_vertices_are_not_expanded_again(
-    emulator: Device,
-    organisation: str,
-    culling: dict[str, int],
-    lengths: list[int],
-    monkeypatch: pytest.MonkeyPatch,
+    emulator: Device, organisation: str, culling: dict[str, int], lengths: list[int]
 ) -> None:
     """An edge occurs 128 times. Four copies pass, because a thread looks them up before it sets the level."""
     graph = graph_of(64, [(0, 1)] * 128 + [(1, v) for v in range(2, 18)])
-    search = prepared(
-        Merrill, emulator, graph, block=32, ORGANISATION=organisation, RESIDENT_LIMIT=-1, **culling
-    )
-    found: list[int] = []
-    queue_at = search.queue_at
-
-    def noting(level: int | None = None) -> tuple[int, int]:
-        level, length = queue_at(level)
-        found.append(length)
-        return level, length
-
-    monkeypatch.setattr(search, "queue_at", noting)
-    launches_of(search)
-    assert found == lengths
+    knobs = {"ORGANISATION": organisation, "RESIDENT_LIMIT": -1, **culling}
+    search = prepared(Merrill, emulator, graph, block=32, **knobs)
+    found = returned_by(search, "queue_at")
+    check_levels(search, 0)
+    assert [length for _, length in found] == lengths
 
 
 @pytest.mark.parametrize("claim", [0, 1])
 def test_claimed_vertices_stand_in_the_queue_once(emulator: Device, claim: int) -> None:
-    graph = shape("kronecker")
-    search = prepared(Merrill, emulator, graph, ORGANISATION="two-phase", ATOMIC_CLAIM=claim)
-    queued: dict[int, int] = {}
-
-    def mark(level: int, kernel: str) -> None:
-        queued[level] = search.state.read_struct().vertex_sizes[level % 2]
-
-    search.mark = mark
+    search = prepared(Merrill, emulator, shape("kronecker"), ORGANISATION="two-phase", ATOMIC_CLAIM=claim)
+    queued: list[int] = []
+    search.mark = lambda level, kernel: queued.append(search.state.read_struct().vertex_sizes[level % 2])
     levels = np.array(levels_of(search, 0))
-    for level, size in enumerate(np.bincount(levels[levels >= 0])):
-        assert queued[level] == size if claim else queued[level] >= size
+    sizes = np.bincount(levels[levels >= 0])
+    assert (queued[: len(sizes)] == sizes).all() if claim else (queued[: len(sizes)] >= sizes).all()
 
 
 def test_counters_have_64_bits(emulator: Device) -> None:

@@ -29,24 +29,9 @@ from tests.variants.searching import (
     layers_of,
     levels_of,
     prepared,
+    returned_by,
     shape,
 )
-
-
-def frontier_sizes(levels: npt.NDArray[np.int32]) -> list[int]:
-    return np.bincount(levels[levels >= 0]).tolist()
-
-
-def sizes_read_by(search: LevelQueueVariant) -> list[int]:
-    """Returns a list to which each queue length that the host reads is added."""
-    read, sizes = search.queue_size, []
-
-    def note(level: int) -> int:
-        sizes.append(read(level))
-        return sizes[-1]
-
-    search.queue_size = note
-    return sizes
 
 
 @pytest.mark.parametrize("block", [1, 33, 128])
@@ -102,9 +87,9 @@ def test_overflowing_frontiers_hold_every_vertex_once(
         expected = reference_levels(shape(name), source)
         for grid, block in ((None, 64), (2, 33)):
             search = prepared(variant, device, shape(name), grid, block, **knobs)
-            sizes = sizes_read_by(search)
+            sizes = returned_by(search, "queue_size")
             assert levels_of(search, source) == expected.tolist()
-            assert sizes == [*frontier_sizes(expected)[1:], 0]
+            assert sizes == [*np.bincount(expected[expected > 0])[1:], 0]
 
 
 @pytest.mark.parametrize("capacity", [1, 4, 20])

@@ -1,50 +1,34 @@
-"""Litmus tests: does the device ever show what PTX's memory model forbids, and can a test see it at all?
+"""Litmus tests: whether a device ever shows what PTX's memory model forbids, and whether a test can see it.
 
     python -m tests.benchmarks.litmus [--rounds N] [--backend cuda|cpu] [--out FILE]
 
-Each hand-over of ``adaptive`` runs in small groups of blocks, ``--rounds`` rounds in total, and in groups as
-a search has them until as many values have been looked at. Controls, with a rule left out, run a tenth of
-that. A row each is printed and written; the exit code is 1 if a forbidden outcome was seen.
+Each hand-over of ``adaptive`` runs in small groups of blocks for ``--rounds`` rounds in total. It also runs
+in groups as large as a search has them, until it has looked at this number of values. Controls, which leave
+out a rule, run a tenth of that. The script prints and writes a row for each of them. The exit code is 1 if a
+test with all rules has seen a forbidden outcome.
 """
 
 import csv
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from bfsbench.backends import open_device
 from bfsbench.rows import provenance
-from tests.benchmarks.litmus.patterns import AS_USED, Result, Trial, trials
+from tests.benchmarks.litmus.patterns import AS_USED, Result, trials
 
 _CONTROL_SHARE = 10
-_HEADINGS = ("pattern", "order", "shape", "rounds", "looks", "forbidden", "outdated", "s")
 
 
-def _shown(result: Result) -> tuple[str, ...]:
-    trial, seen = result.trial, result.seen
-    counts = (f"{result.rounds:,}", f"{seen['looks']:,}", f"{result.forbidden:,}", f"{seen['outdated']:,}")
-    return (trial.pattern.name, trial.order, trial.shape.label, *counts, f"{result.seconds:.1f}")
-
-
-def _row(result: Result, described: dict[str, str]) -> dict[str, object]:
+def _row(result: Result) -> dict[str, object]:
     trial = result.trial
     return {
-        "pattern": trial.pattern.name,
-        "order": trial.order,
-        "block": trial.shape.block,
-        "group_blocks": trial.shape.group_blocks,
-        "groups": trial.shape.groups,
-        "rounds": result.rounds,
-        **result.seen,
-        "forbidden": result.forbidden,
+        **{"pattern": trial.pattern.name, "order": trial.order, **asdict(trial.shape)},
+        **{"rounds": result.rounds, **result.seen, "forbidden": result.forbidden},
         "seconds": f"{result.seconds:.3f}",
-        **described,
     }
-
-
-def _goal(trial: Trial, rounds: int) -> int:
-    return rounds if trial.order == AS_USED else max(1, rounds // _CONTROL_SHARE)
 
 
 @click.command(help=__doc__)
@@ -57,11 +41,13 @@ def main(rounds: int, seconds: float, backend: str, seed: int, out: Path | None)
     device = open_device(backend, seed)
     described = {**device.describe(), **provenance.host_columns(), "time": provenance.now()}
     rows, forbidden = [], 0
-    print("  ".join(_HEADINGS))
     for trial in trials(device):
-        result = trial.run(_goal(trial, rounds), seconds)
-        rows.append(_row(result, described))
-        print("  ".join(_shown(result)), flush=True)
+        goal = rounds if trial.order == AS_USED else max(1, rounds // _CONTROL_SHARE)
+        result = trial.run(goal, seconds)
+        rows.append(_row(result) | described)
+        counts = f"{result.rounds:,} rounds, {result.seen['looks']:,} looks, {result.forbidden:,} forbidden"
+        shown = f"{trial.pattern.name}  {trial.order}  {trial.shape.label}  {counts}"
+        print(f"{shown}, {result.seen['outdated']:,} outdated, {result.seconds:.1f} s", flush=True)
         if trial.order == AS_USED:
             forbidden += result.forbidden
         elif result.forbidden == 0:
