@@ -30,6 +30,13 @@ SEARCHES = [name for name, variant in all_variants().items() if issubclass(varia
 PLAIN = 'extern "C" __global__ void plain(int *values) { values[threadIdx.x] = VALUE; }\n'
 
 
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "plain.cu"
+    path.write_text(PLAIN)
+    return path
+
+
 def kernels(cubin: bytes) -> set[str]:
     sections = [section.name for section in ELFFile(io.BytesIO(cubin)).iter_sections()]
     return {name.removeprefix(".text.") for name in sections if name.startswith(".text.")}
@@ -109,9 +116,7 @@ def test_kernels_that_launch_kernels_are_linked(tmp_path: Path) -> None:
     assert {"plain", "parent"} <= kernels(cubin)
 
 
-def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
-    source = tmp_path / "plain.cu"
-    source.write_text(PLAIN)
+def test_a_mistake_is_one_line_with_its_place(source: Path) -> None:
     with pytest.raises(ToolchainError, match=r'cannot compile plain.cu: .*plain.cu\(1\): .*"VALUE" is undef'):
         compiling.compile_source(source, {}, "", ARCH, child_kernels=False)
     with pytest.raises(ToolchainError, match="int has 4 bytes"):
@@ -120,9 +125,9 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
 
 
 def test_a_file_is_compiled_again_only_when_something_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, header = tmp_path / "plain.cu", tmp_path / "value.cuh"
+    header = tmp_path / "value.cuh"
     source.write_text(f'#include "value.cuh"\n{PLAIN}')
     header.write_text("#define VALUE 1\n")
     made = [compiling.compile_source(source, {}, "", ARCH, child_kernels=False)]
@@ -134,10 +139,8 @@ def test_a_file_is_compiled_again_only_when_something_has_changed(
 
 
 def test_what_is_missing_is_named_with_the_command_that_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = tmp_path / "plain.cu"
-    source.write_text(PLAIN)
     monkeypatch.setattr(compiling, "find_nvidia_header_directory", lambda _name: None)
     with pytest.raises(ToolchainError, match=r"CUDA's headers are missing: run .* nvidia-cuda-cccl"):
         compiling.compile_source(source, {"VALUE": 1}, "", ARCH, child_kernels=False)
@@ -150,9 +153,9 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(
         compiling.compile_source(source, {"VALUE": 1}, "", ARCH, child_kernels=True)
 
 
-def test_a_cache_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = tmp_path / "plain.cu"
-    source.write_text(PLAIN)
+def test_a_cache_that_cannot_be_written_is_one_line(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "file"))
     with pytest.raises(ToolchainError, match=r"cannot write .*: Not a directory; set BFSBENCH_CACHE"):

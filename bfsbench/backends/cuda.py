@@ -266,6 +266,7 @@ class CudaDevice:
         self._modules: dict[tuple[object, ...], CudaModule] = {}
         telemetry = Telemetry(driver.identity.pci_bus_id)
         self._driver_version = telemetry.driver
+        # These methods of the device interface are methods of the driver or of Telemetry.
         self.telemetry, self.energy_joules = telemetry.read, telemetry.energy_joules
         self.other_processes = telemetry.other_processes
         self.event, self.synchronize = driver.event, driver.synchronize

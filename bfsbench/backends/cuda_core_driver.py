@@ -192,7 +192,7 @@ class CoreFunction:
             if status:
                 raise _error(cuda.CUresult(status))
 
-        launch.__dict__["keep_alive"] = (keep_alive, parameters, size)
+        launch.__dict__["keep_alive"] = (keep_alive, parameters, size)  # the driver gets their addresses
         return launch
 
 
@@ -253,23 +253,16 @@ class CoreDriver:
         _checked(cuda.cuCtxSetLimit(pending, PENDING_CHILDREN))
         self._stream = _checked(cuda.cuStreamCreate(0))
         self._closed = False
-        self.identity = self._read_identity(toolkit, version)
-        self._arch = "sm_{}{}".format(*self.identity.compute_capability)
-
-    def _read_identity(self, toolkit: str, driver: int) -> Identity:
-        name = _checked(cuda.cuDeviceGetName(_NAME_LENGTH, self._device))
-        bus_id = _checked(cuda.cuDeviceGetPCIBusId(_NAME_LENGTH, self._device))
-        return Identity(
-            name=_text(name),
-            pci_bus_id=_text(bus_id),
-            compute_capability=(
-                self.attribute(COMPUTE_CAPABILITY_MAJOR),
-                self.attribute(COMPUTE_CAPABILITY_MINOR),
-            ),
+        major, minor = map(self.attribute, (COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR))
+        self.identity = Identity(
+            name=_text(_checked(cuda.cuDeviceGetName(_NAME_LENGTH, self._device))),
+            pci_bus_id=_text(_checked(cuda.cuDeviceGetPCIBusId(_NAME_LENGTH, self._device))),
+            compute_capability=(major, minor),
             memory=int(_checked(cuda.cuDeviceTotalMem(self._device))),
-            driver=driver,
+            driver=version,
             toolkit=toolkit,
         )
+        self._arch = f"sm_{major}{minor}"
 
     def attribute(self, which: int) -> int:
         asked = cuda.CUdevice_attribute(which)

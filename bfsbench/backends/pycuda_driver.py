@@ -38,47 +38,41 @@ from bfsbench.support.errors import DeviceError, ToolchainError
 from bfsbench.support.paths import KERNEL_HEADERS, cache_dir
 from bfsbench.support.toolchain import NVCC_OPTIONS, find_nvcc, first_error
 
-Compiled = tuple[Any, bytes | None]
-"""PyCUDA's module, and the cubin from which it was loaded. The cubin is None if the driver has linked the
-module."""
 
-
-def compile_source(source: Path, options: list[str], child_kernels: bool, appended: str) -> Compiled:
+def compile_source(
+    source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
+) -> tuple[Any, bytes | None]:
     """Compile a ``.cu`` file with the C++ code ``appended`` after it, and load it in the current context.
-    Returns PyCUDA's module, and its cubin or None. Raises ToolchainError."""
+
+    Returns PyCUDA's module, and the cubin from which it was loaded. If ``child_kernels``, the driver links
+    the module, and the cubin is None. Raises ToolchainError.
+    """
     try:
+        nvcc = find_nvcc()
         finished, own = _folders()
-        compiled = _compile(source, options, child_kernels, appended, own)
+        settings: dict[str, Any] = {
+            "nvcc": str(nvcc),
+            "options": [*NVCC_OPTIONS, *(f"-D{name}={value}" for name, value in defines.items())],
+            "no_extern_c": True,
+            "include_dirs": [str(folder) for folder in (source.parent, *KERNEL_HEADERS)],
+            "cache_dir": str(own),
+        }
+        text = f'#line 1 "{source}"\n{source.read_text()}\n{appended}'
+        if child_kernels:
+            libraries = str(nvcc.resolve().parent.parent / "lib64")
+            module, cubin = DynamicSourceModule(text, cuda_libdir=libraries, **settings), None
+        else:
+            cubin = compile(text, **settings)
+            module = cuda.module_from_buffer(cubin)
         for binary in own.iterdir():
             if not (finished / binary.name).exists():
                 storage.link(binary, finished / binary.name)
-        return compiled
+    except cuda.CompileError as error:
+        raise ToolchainError(f"cannot compile {source.name}: {first_error(str(error.stderr))}") from error
     except OSError as error:
         where = f"cannot write {cache_dir()}: {error.strerror or error}"
         raise ToolchainError(f"{where}; set BFSBENCH_CACHE to a folder that can be written") from error
-
-
-def _compile(
-    source: Path, options: list[str], child_kernels: bool, appended: str, cache_folder: Path
-) -> Compiled:
-    nvcc = find_nvcc()
-    settings: dict[str, Any] = {
-        "nvcc": str(nvcc),
-        "options": options,
-        "no_extern_c": True,
-        "include_dirs": [str(folder) for folder in (source.parent, *KERNEL_HEADERS)],
-        "cache_dir": str(cache_folder),
-    }
-    if child_kernels:
-        settings["cuda_libdir"] = str(nvcc.resolve().parent.parent / "lib64")
-    text = f'#line 1 "{source}"\n{source.read_text()}\n{appended}'
-    try:
-        if child_kernels:
-            return DynamicSourceModule(text, **settings), None
-        cubin = compile(text, **settings)
-        return cuda.module_from_buffer(cubin), cubin
-    except cuda.CompileError as error:
-        raise ToolchainError(f"cannot compile {source.name}: {first_error(str(error.stderr))}") from error
+    return module, cubin
 
 
 @cache
@@ -98,11 +92,16 @@ def _folders() -> tuple[Path, Path]:
 
 
 def _translated(error: Exception) -> DeviceError:
+    """Returns the project's error for an error of PyCUDA."""
     return device_error(str(error), out_of_memory=isinstance(error, cuda.MemoryError))
 
 
 @contextmanager
 def translated() -> Iterator[None]:
+    """Raise the project's errors instead of PyCUDA's errors, in the ``with`` block.
+
+    The operations that a search repeats catch errors themselves, which is faster than this block.
+    """
     try:
         yield
     except cuda.Error as error:
@@ -138,7 +137,7 @@ class PycudaFunction:
             except cuda.Error as error:
                 raise _translated(error) from error
 
-        launch.__dict__["keep_alive"] = keep_alive
+        launch.__dict__["keep_alive"] = keep_alive  # the arguments hold addresses in these objects
         return launch
 
 
@@ -242,8 +241,7 @@ class PycudaDriver:
     def load(
         self, source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
     ) -> Binary:
-        options = [*NVCC_OPTIONS, *(f"-D{name}={value}" for name, value in defines.items())]
-        module, cubin = compile_source(source, options, child_kernels, appended)
+        module, cubin = compile_source(source, defines, appended, child_kernels=child_kernels)
 
         def function(name: str) -> PycudaFunction:
             with translated():

@@ -215,10 +215,8 @@ def _option(request: Invocation, word: str, left: list[str]) -> None:
         _library(request, argument(name[2:]))
     elif name in ("-std", "-O") or (name[:2] == "-O" and len(word) == 3):
         request.compiling.append(f"{name}={argument()}" if name == "-std" else f"-O{argument(name[2:])}")
-    elif name == "-g":
-        request.compiling.append("-g")
-    elif word in ("-pthread", "-fPIC", "-fopenmp") or word.startswith("-W"):
-        _for_compiler(request, word)
+    elif name in ("-g", "-pthread", "-fPIC", "-fopenmp") or name.startswith("-W"):
+        _for_compiler(request, f"{name}{equals}{value}")
     else:
         raise UsageError(f"unsupported option of nvcc: {word}")
 

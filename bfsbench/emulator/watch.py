@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -317,36 +317,6 @@ STEPS = ("steps", "far", "near", "shared_steps", "atomics", "barriers")
 MEMORIES = ("global", "shared", "remote shared", "none")
 
 
-_NUMBERS = (
-    *("executions", "lanes", "bytes", "polls", "sectors", "distinct_sectors"),
-    *("far_sectors", "passes", "conflicts", "collisions", "most_collisions", "hottest"),
-)
-
-
-class NativeCount(ctypes.Structure):
-    """The struct ``emu::Count`` of runtime/counting.h."""
-
-    _fields_ = (
-        ("site", ctypes.c_void_p),
-        ("launch", ctypes.c_uint),
-        *((name, ctypes.c_int) for name in ("phase", "kind", "memory")),
-        *((name, ctypes.c_uint64) for name in _NUMBERS),
-    )
-
-
-class NativePhaseCount(ctypes.Structure):
-    """The struct ``emu::PhaseCount`` of runtime/counting.h."""
-
-    _fields_ = (
-        ("kernel", ctypes.c_char_p),
-        ("launch", ctypes.c_uint),
-        ("phase", ctypes.c_int),
-        ("blocks", ctypes.c_uint),
-        ("threads", ctypes.c_uint),
-        *((name, ctypes.c_uint64) for name in ("shared", *STEPS)),
-    )
-
-
 @dataclass(frozen=True)
 class Count:
     """The work of all warps at one instruction, in one phase of one launch. Numbers are sums over all
@@ -411,6 +381,34 @@ class PhaseCount:
     atomics: int
     """Steps that are atomics in global memory."""
     barriers: int
+
+
+_NUMBERS = tuple(field.name for field in fields(Count))[6:]
+"""The numbers that are counted for each instruction. In Count they follow the six fields that name it."""
+
+
+class NativeCount(ctypes.Structure):
+    """The struct ``emu::Count`` of runtime/counting.h."""
+
+    _fields_ = (
+        ("site", ctypes.c_void_p),
+        ("launch", ctypes.c_uint),
+        *((name, ctypes.c_int) for name in ("phase", "kind", "memory")),
+        *((name, ctypes.c_uint64) for name in _NUMBERS),
+    )
+
+
+class NativePhaseCount(ctypes.Structure):
+    """The struct ``emu::PhaseCount`` of runtime/counting.h."""
+
+    _fields_ = (
+        ("kernel", ctypes.c_char_p),
+        ("launch", ctypes.c_uint),
+        ("phase", ctypes.c_int),
+        ("blocks", ctypes.c_uint),
+        ("threads", ctypes.c_uint),
+        *((name, ctypes.c_uint64) for name in ("shared", *STEPS)),
+    )
 
 
 def count(

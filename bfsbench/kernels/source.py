@@ -103,9 +103,7 @@ def _blank(text: str) -> str:
 
 def _blank_comment(match: re.Match[str]) -> str:
     found = match.group()
-    if not found.startswith("/"):
-        return found
-    return _blank(found)
+    return _blank(found) if found.startswith("/") else found
 
 
 def _blank_literal(match: re.Match[str]) -> str:

@@ -42,6 +42,13 @@ def zeros(device: Emulator, size: int, dtype: npt.DTypeLike = np.int32) -> Buffe
     return device.upload(np.zeros(size, dtype))
 
 
+def write(folder: Path, text: str) -> Path:
+    """Write a kernel file. Returns its path."""
+    path = folder / "kernel.cu"
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    return path
+
+
 def fails(device: Emulator, message: str) -> None:
     """Assert that a launch so far has failed with a message, which is a regular expression."""
     with pytest.raises(KernelError, match=message):

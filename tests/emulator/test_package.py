@@ -10,7 +10,7 @@ import pytest
 import bfsbench.emulator
 from bfsbench.emulator import Emulator, Hardware
 from bfsbench.support.errors import DeviceOutOfMemoryError, LaunchError
-from tests.emulator.conftest import KERNELS
+from tests.emulator.conftest import KERNELS, write
 
 VECTORS = KERNELS / "vectors.cu"
 OTHERS = {*sys.stdlib_module_names, "numpy", "elftools"}
@@ -53,8 +53,8 @@ def test_headers_are_found_where_it_is_told(tmp_path: Path) -> None:
     headers = tmp_path / "headers"
     headers.mkdir()
     (headers / "value.cuh").write_text("#define VALUE 5\n", encoding="utf-8")
-    source = tmp_path / "get.cu"
-    source.write_text('#include "value.cuh"\nextern "C" __global__ void get(int* out) { *out = VALUE; }\n')
+    get = 'extern "C" __global__ void get(int* out) { *out = VALUE; }\n'
+    source = write(tmp_path, f'#include "value.cuh"\n{get}')
     with Emulator(include=[headers]) as device:
         out = device.signal()
         device.module(source, {}).kernel("get").bind(out, block=1)(1)

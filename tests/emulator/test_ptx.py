@@ -7,9 +7,8 @@ import pytest
 
 from bfsbench.emulator import Emulator
 from bfsbench.emulator.translate import translate
-from bfsbench.kernels.source import SourceText
 from bfsbench.support.errors import ToolchainError
-from tests.emulator.conftest import KERNELS, kernel_of, zeros
+from tests.emulator.conftest import KERNELS, kernel_of, write, zeros
 
 PTX = KERNELS / "ptx.cu"
 
@@ -48,9 +47,8 @@ def test_clusters(watched: bool) -> None:
 )
 def test_order(tmp_path: Path, store: str, load: str, races: bool) -> None:
     """Writes before a release are visible after an acquire, if both scopes contain both threads."""
-    source = tmp_path / "order.cu"
     text = PTX.read_text().replace('"st.release.gpu', f'"{store}').replace('"ld.acquire.gpu', f'"{load}')
-    source.write_text(text)
+    source = write(tmp_path, text)
     found = []
     for seed in (1, 2):
         with Emulator(seed, watched=True) as device:
@@ -87,8 +85,7 @@ def test_unknown_instructions_are_refused_with_their_line(device: Emulator) -> N
     ],
 )
 def test_instructions_that_are_not_emulated(tmp_path: Path, text: str) -> None:
-    source = tmp_path / "kernel.cu"
-    source.write_text(f'void f(int* p) {{ int v; asm volatile("{text}" : "=r"(v) : "l"(p)); }}\n')
+    source = write(tmp_path, f'void f(int* p) {{ int v; asm volatile("{text}" : "=r"(v) : "l"(p)); }}\n')
     assert 'static_assert(false, "inline PTX is not emulated' in translate(source).text
 
 
@@ -101,8 +98,5 @@ def test_instructions_that_are_not_emulated(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_statements_that_cannot_be_read(tmp_path: Path, text: str, message: str) -> None:
-    source = tmp_path / "kernel.cu"
-    source.write_text(text)
     with pytest.raises(ToolchainError, match=rf"kernel\.cu:1: error: .*{message}"):
-        translate(source)
-    assert SourceText(source).path == source
+        translate(write(tmp_path, text))

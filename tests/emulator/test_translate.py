@@ -12,13 +12,7 @@ from bfsbench.emulator.library import BLOCK, without_idle_blocks
 from bfsbench.emulator.translate import translate
 from bfsbench.kernels.source import SourceText, split_at
 from bfsbench.support.errors import LaunchError, ToolchainError
-from tests.emulator.conftest import KERNELS
-
-
-def write(folder: Path, text: str) -> Path:
-    path = folder / "kernel.cu"
-    path.write_text(text, encoding="utf-8")
-    return path
+from tests.emulator.conftest import KERNELS, write
 
 
 def result_of(source: Path, defines: Mapping[str, int] | None = None, **options: bool) -> int:
@@ -85,8 +79,7 @@ extern "C" __global__ void get(int* out) {  // na\udcefve: not UTF-8
 def test_what_the_preprocessor_leaves_out_is_not_read(
     tmp_path: Path, defines: dict[str, int], expected: int, most_threads: int
 ) -> None:
-    source = tmp_path / "kernel.cu"
-    source.write_text(SKIPPED, encoding="utf-8", errors="surrogateescape")
+    source = write(tmp_path, SKIPPED)
     with Emulator() as device:
         out = device.signal()
         kernel = device.module(source, defines).kernel("get")
@@ -127,27 +120,8 @@ def test_what_cannot_be_read_is_located(tmp_path: Path, text: str, line: int, me
         translate(write(tmp_path, text))
 
 
-DECLARED = """
-#ifndef __CUDACC__
-#error for nvcc
-#endif
-extern "C" __global__ auto get(int* out) -> void {  // in the manner of \\
-    many a { file
-    __shared__ union { int whole; unsigned char bytes[4]; } word;
-    int volatile __shared__ before[sizeof(long) > 4 ? 2 : 1];
-    __shared__ const int* __restrict__ from, *to;
-    word.whole = 0;
-    word.bytes[1] = 1;
-    before[1] = 7;
-    from = out;
-    to = from + 1;
-    *out = word.whole + before[1] + (int)(to - from);
-}
-"""
-
-
-def test_shared_variables_are_declared_in_many_ways(tmp_path: Path) -> None:
-    assert result_of(write(tmp_path, DECLARED), watched=True) == 256 + 7 + 1
+def test_shared_variables_are_declared_in_many_ways() -> None:
+    assert result_of(KERNELS / "declared.cu", watched=True) == 256 + 7 + 1
 
 
 ALLOCATED = "memory that kernels allocate is neither watched nor counted"
@@ -253,9 +227,7 @@ WHOLE = {
 
 
 def translated(tmp_path: Path, loop: str) -> str:
-    source = tmp_path / "loops.cu"
-    source.write_text(KERNEL.replace("LOOP", loop))
-    return translate(source, unrolls=True).text
+    return translate(write(tmp_path, KERNEL.replace("LOOP", loop)), unrolls=True).text
 
 
 @pytest.mark.parametrize("loop", DIVIDED)
@@ -291,9 +263,7 @@ def test_returning_a_constant_from_a_loop_is_marked(tmp_path: Path, result: str)
 
 
 def test_only_builds_that_count_divide_loops(tmp_path: Path) -> None:
-    source = tmp_path / "loops.cu"
-    source.write_text(KERNEL.replace("LOOP", DIVIDED[0]))
-    assert DIVIDED[0] in translate(source).text
+    assert DIVIDED[0] in translate(write(tmp_path, KERNEL.replace("LOOP", DIVIDED[0]))).text
 
 
 LOOP = """\

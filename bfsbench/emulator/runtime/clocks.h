@@ -103,9 +103,9 @@ class Clocks {
         streams_.clear();
     }
     // Begins a grid. For a launch of the host, `parent` is 0 and `known` is empty. For a launch of a kernel,
-    // `parent` is the number of the launching grid, and `known` has the accesses that the launching thread knew
-    // to be over. Grids with equal `stream` run in order. `stream` is the number of the block that launches
-    // into its default stream, or kNoStream.
+    // `parent` is the number of the launching grid. `known` then has the accesses that the launching thread
+    // knew to be over. Grids with equal `stream` run in order. `stream` is the number of the block that
+    // launches into its default stream, or kNoStream.
     void begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream);
     void begin_block(ResidentBlock& block) const;
 
@@ -129,8 +129,8 @@ class Clocks {
     }
 
     void fence(Scope scope);
-    // Handles an atomic access of the current thread: attaches to the word what the thread has released, and
-    // gives the thread what earlier releases have attached to the word.
+    // Handles an atomic access of the current thread to a word. Attaches to the word the knowledge that the
+    // thread has released. Gives the thread the knowledge that earlier releases have attached to the word.
     void atomic(const void* word, Act act, Scope scope, Order order);
 
     static void meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes);

@@ -94,7 +94,7 @@ void Counting::store(Fiber& fiber, const char* address, const void* site, size_t
     last_put_off_ = &instruction;
 }
 
-// Completes the store that the current thread has just made: moves the new value from memory to the store
+// Completes the store that the current thread has just made. Moves the new value from memory to the store
 // buffer, and restores the old value in memory. Also restores newest values where Views::show() has put old
 // values into memory for a load.
 void Counting::leave_memory_alone() {

@@ -181,8 +181,8 @@ class Counting {
         const char* region = nullptr;
         Touched* touched = nullptr;
         std::unordered_map<const char*, Touched> regions;
-        // For atomics: the offset of the first word that the instruction used in this epoch and region, and
-        // true if it has used other words since.
+        // If the instruction is an atomic: the offset of the first word that it used in this epoch and region.
+        // `scattered` is true if it has used other words since.
         size_t word = 0;
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
@@ -192,8 +192,8 @@ class Counting {
         // loads often ran too early.
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
-        // If the instruction is a store: how many stores were delayed, and how many of the delays saved nothing,
-        // because the lane's next step was a load.
+        // If the instruction is a store: `put_off` counts the stores that were delayed. `before_loads` counts
+        // the delays that saved nothing, because the lane's next step was a load.
         uint64_t put_off = 0, before_loads = 0;
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;

@@ -20,8 +20,8 @@ Context prepare(char* stack, void (*entry)());
 #endif
 
 // The part of a flow on a shared stack, copied away while the flow is suspended. Many flows can take turns on
-// one stack. If the stacks of all flows would not fit the processor's cache, copying is faster than switching
-// stacks, because the copied parts are small and lie side by side.
+// one stack. Copying is faster than switching stacks if the stacks of all flows would not fit the processor's
+// cache, because the copied parts are small and lie side by side.
 struct Kept {
     char* place;  // has kAligned bytes more than `room`
     size_t bytes, room;

@@ -58,8 +58,8 @@ void set_current(Fiber* fiber) {
     lockstep->take_up(trace, fiber->rank, fiber->place, fiber->stack);
 }
 
-// Returns the next lane that must run its own code, or null. Before it returns, it takes the turns of lanes
-// that need not run: it makes their stores, ends their threads, and lets them arrive at the block's barrier.
+// Returns the next lane that must run its own code, or null. Takes the turns of all lanes before it that need
+// not run: makes their stores, ends their threads, and lets them arrive at the block's barrier.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     while (lockstep.has_next()) {

@@ -1,6 +1,6 @@
 // Functions to which the compiler inserts calls under -fsanitize=bounds,alignment. The functions report
-// accesses that the rules of C++ forbid. Unlike watched accesses, they also see an index beyond one row of an
-// array, and misaligned vectors of which the optimised code loads only a part.
+// accesses that the rules of C++ forbid. They also see an index beyond one row of an array, and misaligned
+// vectors of which the optimised code loads only a part. Watched accesses do not show these two.
 
 #include "machine.h"
 #include "worker.h"

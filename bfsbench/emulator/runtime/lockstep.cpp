@@ -86,8 +86,8 @@ void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const cha
     trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place, stack);
 }
 
-// Returns the group that issues the next step: the group whose position is behind all other groups or, now and
-// then, the group whose position is furthest on.
+// Returns the group that issues the next step. It is the group whose position is behind all other groups. Now
+// and then it is the group whose position is furthest on.
 unsigned Lockstep::next_group(const WarpRun& warp) const {
     uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
     return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
@@ -329,7 +329,7 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     return 0;
 }
 
-// Moves lanes that have just taken equal entries to their next steps; the traces of `done` are empty. Returns
+// Moves lanes that have just taken equal entries to their next steps. The traces of `done` are empty. Returns
 // lanes whose traces end before a step.
 unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigned done) {
     unsigned group = warps_[index].divide(from, lanes);

@@ -68,9 +68,9 @@ struct WarpRun {
     unsigned last_read;      // index
     unsigned repeats;
 
-    // The number of the warp's steps in the phase of `epoch`. The members after `all` count the steps whose end
-    // the warp must wait for: loads of sectors that the warp has not loaded recently (`far`), loads of sectors
-    // that it has loaded recently (`near`), accesses to shared memory, atomics, and barriers.
+    // The number of the warp's steps in the phase of `epoch`. `all` counts every step. The other members count
+    // the steps whose end the warp must wait for. `far` counts loads of sectors that the warp has not loaded
+    // recently, and `near` counts loads of sectors that it has.
     uint32_t epoch;
     struct Steps {
         uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
@@ -164,7 +164,7 @@ class Lockstep {
         return store;
     }
     bool has_stores(unsigned rank) const { return warps_[rank / kWarpSize].put_off >> rank % kWarpSize & 1; }
-    // first_store() returns the first store of a lane, which must have one. take_store() also removes it; the
+    // first_store() returns the first store of a lane, which must have one. take_store() also removes it. The
     // object stays valid until the next add_store().
     const StoreBuffer::Store& first_store(unsigned rank) const {
         return stores_[rank / kWarpSize].first(rank % kWarpSize);

@@ -79,8 +79,8 @@ struct Cluster {
     unsigned phase = 0;    // number of completed barriers
     std::vector<ResidentBlock*> blocks;
 
-    // The detection of races needs two sets: the accesses that the arrived threads know to be over, and the
-    // accesses that the threads knew to be over at the last completed barrier.
+    // The detection of races needs these members. `meeting` has the accesses that the arrived threads know to
+    // be over. `met` has the accesses that the threads knew to be over at the last completed barrier.
     std::shared_ptr<Knowledge> meeting;
     Known last_known, met;
 

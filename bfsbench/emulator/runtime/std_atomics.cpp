@@ -1,5 +1,5 @@
-// In programs with host code, the compiler option -fsanitize=thread replaces each operation on a std::atomic,
-// and each atomic inside the C++ library, by a call of one of these functions.
+// In programs with host code, the compiler option -fsanitize=thread replaces each operation on a std::atomic
+// by a call of one of these functions. It also replaces the atomics inside the C++ library.
 
 #include "emu/state.h"
 

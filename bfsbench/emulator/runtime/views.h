@@ -24,7 +24,7 @@ class Views {
     void begin_launch(unsigned multiprocessors, size_t cache);
 
     // Notes that a warp loads sectors, when its block has made `time` steps. list(log) stores up to `most`
-    // sector numbers at `log` and returns how many.
+    // sector numbers at `log`, and returns the number of them.
     template <class List>
     void load(unsigned multiprocessor, uint64_t time, unsigned most, List list) {
         View& view = views_[multiprocessor];

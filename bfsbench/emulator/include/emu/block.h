@@ -8,11 +8,12 @@
 
 namespace emu {
 
-// The result of a block barrier: the number of threads that passed a true predicate, and the number of all
-// threads that met. block_barrier() waits for all threads of the block that have not exited.
+// The result of a block barrier.
 struct Votes {
-    unsigned in_favour, all;
+    unsigned in_favour;  // threads that passed a true predicate
+    unsigned all;        // all threads that met
 };
+// Waits for all threads of the block that have not exited.
 EMU_API Votes block_barrier(bool predicate, CallSite from, const void* site);
 
 EMU_API void grid_barrier(CallSite from);

@@ -46,8 +46,8 @@ inline T shuffle(unsigned mask, T value, unsigned source, CallSite from) {
     return from_word<T>(warp_collective(mask, Collective::shuffle, to_word(value), from, source));
 }
 
-// Reduces 32-bit values. The function extends them to 64 bits (with the sign if they are signed), so that a
-// signed 64-bit comparison is right for signed and unsigned values.
+// Reduces 32-bit values. The function extends them to 64 bits, with the sign if they are signed. Then a signed
+// 64-bit comparison is right for signed and unsigned values.
 template <class T>
 inline T reduce(unsigned mask, Collective kind, T value, CallSite from) {
     return static_cast<T>(warp_collective(mask, kind, static_cast<uint64_t>(static_cast<int64_t>(value)), from));
