@@ -92,8 +92,7 @@ def fetch(
         raise UsageError("name the graphs to fetch, or give --family or --all; --list shows them")
 
     from bfsbench.cli.progress import FetchDisplay
-    from bfsbench.graphs.download import Patience, Transfer
-    from bfsbench.graphs.fetch import Fetcher
+    from bfsbench.graphs.fetch import Fetcher, Patience, Transfer
 
     transfer = Transfer(Patience(connect_timeout=min(timeout, 15.0), read_timeout=timeout))
     with FetchDisplay() as display:

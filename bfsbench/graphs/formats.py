@@ -19,7 +19,7 @@ from bfsbench.graphs.blocks import Block, IdTooLargeError, Layout, Parsed, parse
 from bfsbench.graphs.catalogue import FORMATS_BY_SUFFIX, IdPolicy, Recipe
 from bfsbench.graphs.convert import OriginalIds, compact
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Orientation
-from bfsbench.graphs.interop import edge_list
+from bfsbench.graphs.interop import Columns, edge_list
 from bfsbench.graphs.memory import Size, require, require_bytes
 from bfsbench.graphs.tables import COMMENTS, Dialect, dialect_of, read_table
 from bfsbench.support.errors import InputError, UsageError, size_text, unknown_name
@@ -262,8 +262,11 @@ class Format:
     ids: IdPolicy
     read_header: Callable[[HeaderLines], Header] | None = None
     """The header parser of a text format."""
-    table: tables.Table | None = None
-    """The reader of a format that a library reads."""
+    read_table: Callable[[Path], Columns] | None = None
+    """The reader of a format that a library reads. Raises UsageError if the library is missing."""
+    library: str = ""
+    orientation: Callable[[Path], Orientation] = lambda path: "directed"
+    """Returns the orientation of the edges in a file that a library reads."""
 
 
 FORMATS: dict[str, Format] = {
@@ -272,12 +275,12 @@ FORMATS: dict[str, Format] = {
     "metis": Format("keep", metis),
     "mtx": Format("keep", matrix_market),
     "csv": Format("compact", edge_lines),
-    "npz": Format("keep", table=tables.NPZ),
-    "npy": Format("compact", table=tables.NPY),
-    "parquet": Format("compact", table=tables.PARQUET),
-    "arrow": Format("compact", table=tables.ARROW),
-    "graphml": Format("compact", table=tables.GRAPHML),
-    "gml": Format("compact", table=tables.GML),
+    "npz": Format("keep", None, tables.read_npz, "SciPy"),
+    "npy": Format("compact", None, tables.read_npy, "NumPy"),
+    "parquet": Format("compact", None, tables.read_parquet, "PyArrow"),
+    "arrow": Format("compact", None, tables.read_arrow, "PyArrow"),
+    "graphml": Format("compact", None, tables.read_graphml, "NetworkX", tables.graphml_orientation),
+    "gml": Format("compact", None, tables.read_gml, "NetworkX", tables.gml_orientation),
 }
 
 
@@ -285,7 +288,7 @@ def sniff_format(path: Path) -> str:
     """Returns the format of a file, packed or not, from its content and its name. Raises InputError if the
     file cannot be read or the format remains unknown."""
     name = FORMATS_BY_SUFFIX.get(path.suffix.lower())
-    if name is not None and FORMATS[name].table is not None:
+    if name and FORMATS[name].read_table:
         return name
     with open_text(path) as source:
         lines = HeaderLines(source)
@@ -293,7 +296,7 @@ def sniff_format(path: Path) -> str:
         if first.lower().startswith("%%matrixmarket"):
             return "mtx"
         name = FORMATS_BY_SUFFIX.get(PurePosixPath(source.name).suffix.lower())
-        if name is not None and FORMATS[name].table is None:
+        if name and FORMATS[name].read_header:
             return name
         if not first:
             raise InputError(f"{source.label}: the file is empty")
@@ -328,8 +331,8 @@ def first_look(
     UsageError, InputError.
     """
     _, form = format_of(path, format_name)
-    if form.table is not None:
-        return form.table.orientation(path), form.table.library
+    if form.read_table is not None:
+        return form.orientation(path), form.library
     with open_text(path) as source:
         header, _ = _header(form, source, ids == "names")
         return header.orientation, "" if _dialect(header, ids) is None else "pandas"
@@ -343,7 +346,7 @@ def count_entries(path: Path, format_name: str | None = None) -> tuple[int | Non
     first block or from its size. Raises InputError, and UsageError for an unknown format.
     """
     _, form = format_of(path, format_name)
-    if form.table is not None:
+    if form.read_table is not None:
         return None, path.stat().st_size // tables.BYTES_AN_EDGE
     with open_text(path) as source:
         header, lines = _header(form, source)
@@ -367,8 +370,8 @@ def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> 
     recipe = replace(recipe, format=name)
     if recipe.ids == "names" and name in ("dimacs9", "metis", "mtx", "npz"):
         raise UsageError(f"{path}: ids=names is for edge lists; vertices of {name} files are numbers")
-    if form.table is not None:
-        edges = edge_list(form.table.read(path), recipe.ids or form.ids, recipe)
+    if form.read_table is not None:
+        edges = edge_list(form.read_table(path), recipe.ids or form.ids, recipe)
         if edges.num_vertices == 0:
             raise InputError(f"{path}: the file holds no vertices")
         return edges

@@ -218,17 +218,6 @@ BYTES_AN_EDGE = 8
 """Approximate bytes per edge in a file that a library reads, for memory estimates."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """A graph format that a library reads as columns of edges."""
-
-    read: Callable[[Path], Columns]
-    """Reads the file. Raises InputError, and UsageError if the library is missing."""
-    library: str
-    orientation: Callable[[Path], Orientation] = lambda path: "directed"
-    """Returns the orientation of the edges from the beginning of the file. Raises InputError."""
-
-
 @contextmanager
 def _reading(path: Path, library: str) -> Iterator[None]:
     """Turn a library's exceptions in the body of a ``with`` statement into InputErrors of one line.
@@ -247,7 +236,8 @@ def _reading(path: Path, library: str) -> Iterator[None]:
         raise InputError(f"{path}: {library} cannot read it: {what}") from error
 
 
-def _read_npz(path: Path) -> Columns:
+def read_npz(path: Path) -> Columns:
+    """Returns the columns of a SciPy sparse matrix. Raises UsageError, InputError."""
     import scipy
     import scipy.sparse
 
@@ -262,7 +252,8 @@ def _read_npz(path: Path) -> Columns:
         return matrix_columns(matrix, str(path), "directed", f"SciPy {scipy.__version__}")
 
 
-def _read_npy(path: Path) -> Columns:
+def read_npy(path: Path) -> Columns:
+    """Returns the columns of a NumPy array. Raises UsageError, InputError."""
     with _reading(path, "NumPy"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(array, np.ndarray):
@@ -275,7 +266,8 @@ def _read_npy(path: Path) -> Columns:
     return replace(Columns(str(path), *array.T), reader=f"NumPy {np.__version__}")
 
 
-def _read_parquet(path: Path) -> Columns:
+def read_parquet(path: Path) -> Columns:
+    """Returns the columns of a Parquet file. Raises UsageError, InputError."""
     pyarrow = _imported(path, "pyarrow.parquet", "tables")
     with _reading(path, "PyArrow"):
         packed = pyarrow.parquet.read_metadata(path)
@@ -283,7 +275,8 @@ def _read_parquet(path: Path) -> Columns:
         return _arrow_columns(path, pyarrow.parquet.read_table(path))
 
 
-def _read_arrow(path: Path) -> Columns:
+def read_arrow(path: Path) -> Columns:
+    """Returns the columns of an Arrow or Feather file. Raises UsageError, InputError."""
     pyarrow = _imported(path, "pyarrow.feather", "tables")
     with _reading(path, "PyArrow"):
         return _arrow_columns(path, pyarrow.feather.read_table(path))
@@ -311,8 +304,9 @@ def _arrow_columns(path: Path, table: pyarrow.Table) -> Columns:
     )
 
 
-def _read_graphml(path: Path) -> Columns:
-    _graphml_orientation(path)  # NetworkX takes any value but "directed" as undirected
+def read_graphml(path: Path) -> Columns:
+    """Returns the columns of a GraphML file. Raises UsageError, InputError."""
+    graphml_orientation(path)  # NetworkX takes any value but "directed" as undirected
     # By default NetworkX drops parallel edges without ids, because their numbers collide with edge ids.
     return _from_networkx(path, lambda nx: nx.read_graphml(path, _node_id, str, force_multigraph=True))
 
@@ -323,7 +317,8 @@ def _node_id(text: str | None) -> str:
     return text
 
 
-def _read_gml(path: Path) -> Columns:
+def read_gml(path: Path) -> Columns:
+    """Returns the columns of a GML file. Raises UsageError, InputError."""
     return _from_networkx(path, lambda networkx: networkx.read_gml(path))
 
 
@@ -333,7 +328,8 @@ def _from_networkx(path: Path, read: Callable[..., Links]) -> Columns:
         return networkx_columns(read(networkx), str(path), reader=f"NetworkX {networkx.__version__}")
 
 
-def _graphml_orientation(path: Path) -> Orientation:
+def graphml_orientation(path: Path) -> Orientation:
+    """Returns the orientation of the edges, found from the beginning of the file. Raises InputError."""
     with _reading(path, "Python"):
         for _, element in ElementTree.iterparse(path, events=("start",)):
             default = element.get("edgedefault")
@@ -342,7 +338,8 @@ def _graphml_orientation(path: Path) -> Orientation:
     raise InputError(f"{path}: no element 'graph' says by 'edgedefault' whether edges are directed")
 
 
-def _gml_orientation(path: Path) -> Orientation:
+def gml_orientation(path: Path) -> Orientation:
+    """Returns the orientation of the edges, found from the beginning of the file. Raises InputError."""
     with _reading(path, "Python"), path.open("rb") as file:
         return "directed" if re.search(rb"\bdirected\s+1\b", file.read(1 << 16)) else "each_once"
 
@@ -358,11 +355,3 @@ def _imported(path: Path, module: str, extra: str) -> Any:
             f"{path} is read by {library}, which is not installed: run 'pip install bfsbench[{extra}]'"
         ) from error
     return sys.modules[library]
-
-
-NPZ = Table(_read_npz, "SciPy")
-NPY = Table(_read_npy, "NumPy")
-PARQUET = Table(_read_parquet, "PyArrow")
-ARROW = Table(_read_arrow, "PyArrow")
-GRAPHML = Table(_read_graphml, "NetworkX", _graphml_orientation)
-GML = Table(_read_gml, "NetworkX", _gml_orientation)

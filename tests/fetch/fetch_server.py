@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from bfsbench.graphs.download import Patience
+from bfsbench.graphs.fetch import Patience
 
 SNAP = b"# a comment\n# Nodes: 5 Edges: 6\n0\t1\n0\t2\n1\t3\n2\t3\n3\t4\n4\t0\n"
 """5 vertices, 6 arcs."""

@@ -15,7 +15,7 @@ import pytest
 from fetch_server import QUICK, Server, serving, sha256
 from hypothesis import given, strategies as st
 
-from bfsbench.graphs.download import Patience, StoppedError, Transfer, UnavailableError
+from bfsbench.graphs.fetch import Patience, StoppedError, Transfer, UnavailableError
 from bfsbench.graphs.files import Progress
 from bfsbench.support.errors import FetchError, UsageError
 

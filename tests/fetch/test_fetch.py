@@ -19,8 +19,7 @@ from rich.console import Console
 from bfsbench.cli.progress import FetchDisplay
 from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue
-from bfsbench.graphs.download import Transfer
-from bfsbench.graphs.fetch import Fetcher
+from bfsbench.graphs.fetch import Fetcher, Transfer
 from bfsbench.graphs.load import load, resolve, stored
 from bfsbench.support.errors import BfsbenchError, FetchError
 from tests.commands import invoke

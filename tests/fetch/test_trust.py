@@ -11,7 +11,7 @@ from fetch_server import SNAP, Server, entry, gzipped, sha256, snap
 
 from bfsbench.graphs import files
 from bfsbench.graphs.catalogue import Catalogue
-from bfsbench.graphs.download import Transfer, UnavailableError
+from bfsbench.graphs.fetch import Transfer, UnavailableError
 from bfsbench.support import storage
 from tests.commands import invoke
 

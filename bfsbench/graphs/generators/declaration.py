@@ -192,7 +192,11 @@ def parse_spec(text: str) -> tuple[str, dict[str, Value]]:
             raise UsageError(f"'{text}': '{part.strip()}' is not of the form parameter=value: {_EXAMPLE}")
         if assignment[1] in parameters:
             raise UsageError(f"'{text}': {assignment[1]} is given twice")
-        parameters[assignment[1]] = _value(assignment[2])
+        word = assignment[2]
+        if _INTEGER.fullmatch(word):
+            parameters[assignment[1]] = int(word)
+        else:
+            parameters[assignment[1]] = float(word) if _DECIMAL.fullmatch(word) else word
     return name, parameters
 
 
@@ -206,12 +210,6 @@ def format_spec(generator: Generator, parameters: Parameters) -> str:
         if p.name == "seed" or values[p.name] != p.default
     ]
     return f"{generator.name}({','.join(written)})" if written else generator.name
-
-
-def _value(word: str) -> Value:
-    if _INTEGER.fullmatch(word):
-        return int(word)
-    return float(word) if _DECIMAL.fullmatch(word) else word
 
 
 def _text(value: Value) -> str:
