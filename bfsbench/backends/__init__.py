@@ -8,7 +8,7 @@ from bfsbench.support.errors import DeviceError, ToolchainError, UsageError
 
 if TYPE_CHECKING:
     from bfsbench.backends.base import Device
-    from bfsbench.backends.cuda_driver import Driver
+    from bfsbench.backends.cuda import Driver
 
 GPU_BACKENDS = ("cuda", "cuda-core")
 """Backends that run kernels on a GPU: through PyCUDA and nvcc, and through cuda-core and NVRTC."""

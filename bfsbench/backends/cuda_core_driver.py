@@ -29,14 +29,14 @@ from cuda.pathfinder import (
 )
 
 from bfsbench.backends.base import Argument, Define, Event, Launch
-from bfsbench.backends.cuda import LaunchConfig
-from bfsbench.backends.cuda_driver import (
+from bfsbench.backends.cuda import (
     COMPUTE_CAPABILITY_MAJOR,
     COMPUTE_CAPABILITY_MINOR,
     PENDING_CHILDREN,
     Binary,
     FunctionAttribute,
     Identity,
+    LaunchConfig,
     Mirror,
     device_error,
 )
@@ -157,7 +157,7 @@ def _checked(returned: tuple[Any, ...]) -> Any:
 
 class CoreFunction:
     """A kernel, called through ctypes and cuda-bindings. Implements
-    :class:`bfsbench.backends.cuda_driver.Function`."""
+    :class:`bfsbench.backends.cuda.Function`."""
 
     def __init__(self, library: ctypes.CDLL, function: Any, stream: Any) -> None:
         self._library = library
@@ -226,7 +226,7 @@ class CoreEvent:
 
 
 class CoreDriver:
-    """The first visible GPU through cuda-bindings. Implements :class:`bfsbench.backends.cuda_driver.Driver`.
+    """The first visible GPU through cuda-bindings. Implements :class:`bfsbench.backends.cuda.Driver`.
 
     Raises DeviceError if there is no GPU. Raises ToolchainError if NVRTC is missing or too new for the
     driver.

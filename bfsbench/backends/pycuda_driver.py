@@ -25,7 +25,7 @@ import pycuda.driver as cuda
 from pycuda.compiler import DynamicSourceModule, compile
 
 from bfsbench.backends.base import Argument, Define, Event, Launch
-from bfsbench.backends.cuda_driver import (
+from bfsbench.backends.cuda import (
     PENDING_CHILDREN,
     Binary,
     FunctionAttribute,
@@ -109,7 +109,7 @@ def translated() -> Iterator[None]:
 
 
 class PycudaFunction:
-    """A kernel, called through PyCUDA. Implements :class:`bfsbench.backends.cuda_driver.Function`."""
+    """A kernel, called through PyCUDA. Implements :class:`bfsbench.backends.cuda.Function`."""
 
     def __init__(self, function: Any, stream: cuda.Stream) -> None:
         self._function = function
@@ -164,7 +164,7 @@ class PycudaEvent:
 
 
 class PycudaDriver:
-    """The first visible GPU through PyCUDA. Implements :class:`bfsbench.backends.cuda_driver.Driver`. Raises
+    """The first visible GPU through PyCUDA. Implements :class:`bfsbench.backends.cuda.Driver`. Raises
     DeviceError if there is no GPU."""
 
     backend = "cuda"
