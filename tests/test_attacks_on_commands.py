@@ -81,7 +81,7 @@ def test_a_tar_of_two_graphs_asks_which(tmp_path: Path) -> None:
 STAGES = (
     "bfsbench.cli",
     "click",
-    "bfsbench.cli.sweeping",
+    "bfsbench.cli.options",
     "numpy",
     "bfsbench.bench.sweep",
     "bfsbench.bench.worker",

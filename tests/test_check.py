@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.cli.run import findings
+from bfsbench.cli.sweeps import findings
 from bfsbench.support.paths import CUDA_SRC
 from tests.commands import bfsbench, bfsbench_with
 from tests.parameters import some

@@ -316,7 +316,7 @@ def test_the_exit_code_tells_whether_anything_can_run(
 ) -> None:
     found = {name: Section(name, (BAD if name in broken.split() else OK,)) for name in SECTIONS}
     code = 0 if usable else 1
-    monkeypatch.setattr("bfsbench.cli.doctor.examine", lambda: found)
+    monkeypatch.setattr("bfsbench.cli.machines.examine", lambda: found)
     result = invoke("doctor", "--format", "json")
     assert result.exit_code == code
     read = json.loads(result.stdout)
@@ -335,7 +335,9 @@ def test_what_is_optional_does_not_matter() -> None:
 
 def test_every_fix_stands_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     long = Check("nvcc", "missing", "a long detail " * 20, "a long command " * 20)
-    monkeypatch.setattr("bfsbench.cli.doctor.examine", lambda: dict.fromkeys(SECTIONS, Section("S", (long,))))
+    monkeypatch.setattr(
+        "bfsbench.cli.machines.examine", lambda: dict.fromkeys(SECTIONS, Section("S", (long,)))
+    )
     shown = invoke("doctor").stdout
     assert shown.count(long.fix) == len(SECTIONS)
     assert all(len(line) <= 100 for line in shown.splitlines() if long.fix not in line)

@@ -362,7 +362,7 @@ def test_an_unknown_list_is_refused() -> None:
 
 def test_no_command_pays_for_libraries_it_does_not_use() -> None:
     loaded = "{'pandas', 'numpy', 'tabulate'} & set(sys.modules)"
-    imports = "import sys, bfsbench.cli.report, bfsbench.cli.list, bfsbench.cli.doctor"
+    imports = "import sys, bfsbench.cli.results, bfsbench.cli.variants, bfsbench.cli.machines"
     done = subprocess.run(
         [sys.executable, "-c", f"{imports}; print({loaded} or 'none')"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Define the command line. Each command is a module of this folder, imported when the command is called."""
+"""Define the command line. The module of a command is imported when the command is called."""
 
 import difflib
 import errno
@@ -14,28 +14,31 @@ import click
 from bfsbench import __version__
 from bfsbench.support.errors import BfsbenchError, OptionError, UsageError, printable
 
-COMMANDS = {
-    "list": "Show variants, papers, datasets, knobs, generators and counters.",
-    "show": "Show all about one variant.",
-    "fetch": "Download graphs and convert them.",
-    "run": "Sweep variants over graphs, grids, blocks and knobs.",
-    "tune": "Find the fastest grid, block and knobs of a variant on a graph.",
-    "reproduce": "Reproduce the papers' tables and figures.",
-    "report": "Make tables, pictures or a page from result files.",
-    "compare": "Compare result files: faster, slower, same, undecided.",
-    "entry": "Add searches of other programs, build and check them.",
-    "check": "Find data races and other faults of kernels, without a GPU.",
-    "explain": "Say what a kernel costs, by level and source line, without a GPU.",
-    "nvcc": "Build CUDA programs that run on the CPU.",
-    "lab": "Learn with broken and slow kernels of the papers' figures.",
-    "path": "Print a shortest path between two vertices.",
-    "probe": "Measure what the device can do at most.",
-    "text": "Write a text whose numbers come from result files.",
-    "roofline": "Compare searches with what the device can do at most.",
-    "worker": "Offer this machine's GPUs to a sweep on a cluster.",
-    "certificates": "Make certificates for a cluster of several hosts.",
-    "doctor": "Check what is installed and what is missing.",
+_COMMANDS = {
+    "list": ("variants", "Show variants, papers, datasets, knobs, generators and counters."),
+    "show": ("variants", "Show all about one variant."),
+    "fetch": ("graphs", "Download graphs and convert them."),
+    "run": ("sweeps", "Sweep variants over graphs, grids, blocks and knobs."),
+    "tune": ("sweeps", "Find the fastest grid, block and knobs of a variant on a graph."),
+    "reproduce": ("reproduce", "Reproduce the papers' tables and figures."),
+    "report": ("results", "Make tables, pictures or a page from result files."),
+    "compare": ("results", "Compare result files: faster, slower, same, undecided."),
+    "entry": ("variants", "Add searches of other programs, build and check them."),
+    "check": ("kernels", "Find data races and other faults of kernels, without a GPU."),
+    "explain": ("kernels", "Say what a kernel costs, by level and source line, without a GPU."),
+    "nvcc": ("nvcc", "Build CUDA programs that run on the CPU."),
+    "lab": ("kernels", "Learn with broken and slow kernels of the papers' figures."),
+    "path": ("graphs", "Print a shortest path between two vertices."),
+    "probe": ("machines", "Measure what the device can do at most."),
+    "text": ("results", "Write a text whose numbers come from result files."),
+    "roofline": ("results", "Compare searches with what the device can do at most."),
+    "worker": ("machines", "Offer this machine's GPUs to a sweep on a cluster."),
+    "certificates": ("machines", "Make certificates for a cluster of several hosts."),
+    "doctor": ("machines", "Check what is installed and what is missing."),
 }
+"""The module of each command, and its short help. The module defines the command ``NAME_command``."""
+COMMANDS = {name: text for name, (_, text) in _COMMANDS.items()}
+"""The short help of each command by its name."""
 INTERRUPTED = 130
 _UNREACHABLE = (errno.ENAMETOOLONG, errno.EACCES)
 """Errors that every attempt to open a file named by the user can end with.
@@ -48,12 +51,16 @@ class LazyGroup(click.Group):
     """A group of commands that imports only the command that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]  # the module ``list`` hides the built-in ``list``
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"bfsbench.cli.{cmd_name}").command
+        module, text = _COMMANDS[cmd_name]
+        command: click.Command = getattr(
+            importlib.import_module(f"{__name__}.{module}"), f"{cmd_name}_command"
+        )
+        command.short_help = text
         return command
 
     def resolve_command(

@@ -5,9 +5,9 @@ import click
 _NO_HELP = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": ["--help"]}
 
 
-@click.command(context_settings=_NO_HELP, short_help="Build CUDA programs that run on the CPU.")
+@click.command(context_settings=_NO_HELP)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[OPTION|FILE]...")
-def command(words: tuple[str, ...]) -> None:
+def nvcc_command(words: tuple[str, ...]) -> None:
     """Compile and link CUDA programs for the CPU, with nvcc's options: make NVCC='bfsbench nvcc'.
 
     --watched builds a program that finds data races and other faults. It prints them at its end, and its exit

@@ -15,10 +15,8 @@ from click.core import ParameterSource
 
 from bfsbench.bench.axes import split_list
 from bfsbench.bench.options import Method
-from bfsbench.cli import completion
-from bfsbench.cli.help import KNOB_PREFIX, SectionedCommand, knob_options
-from bfsbench.cli.options import Number
-from bfsbench.cli.sweeping import carry_out_points, given_knobs, measuring_options, print_plan, request
+from bfsbench.cli.options import KNOB_PREFIX, Number, SectionedCommand, completer, knob_options
+from bfsbench.cli.sweeps import carry_out_points, given_knobs, measuring_options, print_plan, request
 from bfsbench.experiments import graph500
 from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE
 from bfsbench.support.errors import UsageError, plural
@@ -83,8 +81,8 @@ def _require_own_options(context: click.Context) -> None:
 RESULTS = Path("results")
 
 
-@click.command(cls=SectionedCommand, short_help="Reproduce the papers' tables and figures.")
-@click.argument("names", nargs=-1, metavar="[NAME|FILE.toml]...", shell_complete=completion.experiments)
+@click.command(cls=SectionedCommand)
+@click.argument("names", nargs=-1, metavar="[NAME|FILE.toml]...", shell_complete=completer("experiments"))
 @click.option("--list", "show", is_flag=True, help="Show all experiments.")
 @click.option("--dry-run", is_flag=True, help="Print what would be measured and how long it may take.")
 @click.option(
@@ -97,7 +95,7 @@ RESULTS = Path("results")
 @click.option(
     "--variant",
     metavar="LIST",
-    shell_complete=completion.variants,
+    shell_complete=completer("variants"),
     help="Measure only these searches. For graph500: the search, by default adaptive, to which knobs apply.",
 )
 @click.option(
@@ -317,4 +315,4 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
         click.echo(f"{plural(len(paths), 'picture')} in {folder}/: {names}", err=True)
 
 
-command = knob_options(reproduce)
+reproduce_command = knob_options(reproduce)

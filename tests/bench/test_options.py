@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 import bfsbench
 from bfsbench.bench import axes
 from bfsbench.bench.options import DEFAULTS, OPTIONS
-from bfsbench.cli.run import command as run
+from bfsbench.cli.sweeps import run_command as run
 from bfsbench.support.errors import UsageError
 from tests.commands import bfsbench as called
 

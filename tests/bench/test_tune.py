@@ -331,7 +331,7 @@ def test_bad_input_is_one_line_and_leaves_no_file(tmp_path: Path, words: tuple[s
 
 
 def test_optuna_is_imported_only_when_it_tunes() -> None:
-    code = "import sys, bfsbench.cli.tune, bfsbench.bench.tune; sys.exit('optuna' in sys.modules)"
+    code = "import sys, bfsbench.cli.sweeps, bfsbench.bench.tune; sys.exit('optuna' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -104,9 +104,9 @@ def test_the_command_line_never_shows_a_traceback(tmp_path: Path) -> None:
 
 def test_a_memory_error_anywhere_is_one_line(tmp_path: Path) -> None:
     code = (
-        "from bfsbench import cli; from bfsbench.cli import path; import sys\n"
+        "from bfsbench import cli; from bfsbench.cli import graphs; import sys\n"
         "def fail(**given): raise MemoryError\n"
-        "path.command.callback = fail\n"
+        "graphs.path_command.callback = fail\n"
         "cli.main(['path', '--dataset', 'pmpp', '--source', '0', '--target', '1'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

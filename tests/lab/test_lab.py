@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bfsbench.cli.check import command as check
-from bfsbench.cli.lab import command as lab
+from bfsbench.cli.kernels import check_command as check, lab_command as lab
 from bfsbench.emulator import Access
 from bfsbench.tools.lab import HERE, exercises, find, hand_out
 from bfsbench.tools.lab.grading import atomics, grade, improvement, longest, reads, sectors

@@ -1,4 +1,4 @@
-"""Define the commands ``bfsbench entry``, which add and check programs of other authors."""
+"""Define ``list`` and ``show``, and the commands ``entry``, which add programs of other authors."""
 
 from __future__ import annotations
 
@@ -10,13 +10,43 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from bfsbench.cli.options import Number, format_option
+from bfsbench.cli.options import Number, completer, format_option, rendered
 from bfsbench.support.errors import UsageError
+from bfsbench.tools.listing import BRIEF, LISTS, variant_tables
+from bfsbench.variants import find, look
 
 if TYPE_CHECKING:
     from bfsbench.entries.declaration import Entry
     from bfsbench.entries.variant import EntryVariant
     from bfsbench.reports.table import Table
+
+
+@click.command()
+@click.argument("what", required=False, type=click.Choice(list(LISTS)))
+@format_option()
+@click.pass_context
+def list_command(context: click.Context, what: str | None, style: str) -> None:
+    """Show a list by its name. Without a name, show variants and datasets in brief.
+
+    A variant of your own that cannot be loaded is named with the reason, and the exit code is 1.
+    """
+    makers = [LISTS[what]] if what else BRIEF
+    click.echo(rendered([make() for make in makers], style, narrow="one of their names"), nl=False)
+    for problem in look().problems:
+        click.echo(f"bfsbench: {problem}", err=True)
+    context.exit(1 if look().problems else 0)
+
+
+@click.command()
+@click.argument("name", shell_complete=completer("variants"))
+@format_option(["text", "markdown", "latex", "json"])
+def show_command(name: str, style: str) -> None:
+    """Show a variant's description, paper and figure, kernel file, knobs and counters.
+
+    NAME is the variant's name or an alias.
+    """
+    click.echo(rendered(variant_tables(find(name)), style), nl=False)
+
 
 _KINDS = ("command", "library", "python")
 
@@ -29,7 +59,7 @@ def _entries(context: click.Context, parameter: click.Parameter, incomplete: str
 
 
 @click.group("entry")
-def command() -> None:
+def entry_command() -> None:
     """Add searches of other programs, build them and check them.
 
     An entry is declared in a TOML file. Then every command takes it like a variant of the package. The guide
@@ -37,7 +67,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@entry_command.command("list")
 @format_option(["text", "markdown", "csv", "json"])
 @click.pass_context
 def list_entries(context: click.Context, style: str) -> None:
@@ -73,7 +103,7 @@ def _table() -> Table:
     return Table("entries", "Entries", columns, [*rows], tuple(notes))
 
 
-@command.command()
+@entry_command.command()
 @click.argument("name")
 @click.option("--kind", type=click.Choice(_KINDS), required=True, help="The kind of call.")
 @click.option(
@@ -110,7 +140,7 @@ def new(name: str, kind: str, device: str, parent: Path | None) -> None:
         click.echo(f"for other commands to find it: export BFSBENCH_VARIANTS={parent.resolve()}")
 
 
-@command.command()
+@entry_command.command()
 @click.argument("name", metavar="NAME|FOLDER", shell_complete=_entries)
 @click.option(
     "--source",
@@ -130,7 +160,7 @@ def build(name: str, source: Path | None) -> None:
     click.echo(f"built {name}: {record}")
 
 
-@command.command()
+@entry_command.command()
 @click.argument("name", metavar="NAME|FOLDER", shell_complete=_entries)
 @click.option(
     "--timeout",

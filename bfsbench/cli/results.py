@@ -1,4 +1,4 @@
-"""Define the command ``bfsbench report``, which makes tables, pictures and a page from result files."""
+"""Define the commands that read result files: ``report``, ``compare``, ``roofline`` and ``text``."""
 
 from __future__ import annotations
 
@@ -10,22 +10,32 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bfsbench.cli import completion
-from bfsbench.cli.options import chosen_format, names_option, opened, rendered, row_filters
+from bfsbench.cli.options import (
+    Number,
+    chosen_format,
+    completer,
+    names_option,
+    opened,
+    output_options,
+    rendered,
+    row_filters,
+)
 from bfsbench.reports import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
 from bfsbench.reports.asked import picture_file
 from bfsbench.reports.html import page
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.plots import FORMATS as PICTURES, PLOTS, NothingToDrawError, Picture, draw, saved
 from bfsbench.reports.table import FORMATS
+from bfsbench.rows.counters import is_counters_file
 from bfsbench.rows.results import read_results, result_files
-from bfsbench.support.errors import InputError, UsageError
+from bfsbench.support.errors import BfsbenchError, InputError, UsageError
 from bfsbench.support.machine import usable_cores
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bfsbench.cli.progress import PicturesDisplay
+
 
 PAGE = "html"
 HISTORY = "history"
@@ -50,14 +60,14 @@ class Inches(click.ParamType[float]):
 @names_option(
     "--table",
     "names",
-    completion.tables,
+    completer("tables"),
     f"Which tables: {', '.join(TABLES)}. Default: all except levels, the matrix, the history, rankings of "
     "one graph, and heat maps of emulated kernels.",
 )
 @names_option(
     "--plot",
     "kinds",
-    completion.plots,
+    completer("plots"),
     f"Which pictures: {', '.join(PLOTS)}. Default: all that the rows have data for.",
 )
 @click.option(
@@ -83,7 +93,7 @@ class Inches(click.ParamType[float]):
 @click.option(
     "--width", type=Inches(), help="Width of pictures, such as 3.3in, 84mm or 8.4cm for a column of a paper."
 )
-def command(
+def report_command(
     files: tuple[Path, ...],
     names: list[str],
     kinds: list[str],
@@ -228,3 +238,182 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
     if rows.empty:
         raise InputError(f"no rows in {', '.join(map(str, files))}: nothing to report")
     return rows
+
+
+@click.command()
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="[B]", required=False)
+@click.option(
+    "--commits",
+    nargs=2,
+    metavar="OLD NEW",
+    help="Compare the rows of A that were taken at two commits, by their column 'commit'; leave out B.",
+)
+@click.option(
+    "--threshold",
+    type=Number(min=0),
+    default=5.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="Differences up to this are 'same'.",
+)
+@click.option(
+    "--allow-different",
+    is_flag=True,
+    help="Compare rows even if their device, graph checksum, schema or repeats differ, and print a warning.",
+)
+@names_option(
+    "--table",
+    "names",
+    completer("tables of comparison"),
+    "Which tables: summary, points, unmatched. Default: all.",
+)
+@row_filters
+@output_options
+def compare_command(
+    a: str,
+    b: str | None,
+    commits: tuple[str, str] | None,
+    threshold: float,
+    allow_different: bool,
+    names: list[str],
+    graphs: list[str],
+    variants: list[str],
+    backends: list[str],
+    style: str | None,
+    out: Path | None,
+) -> None:
+    """Compare the times of B with the times of A, point by point.
+
+    A and B are result files, folders of result files, or FILE@REVISION: the file as git has it at that
+    revision. A point is slower or faster if the 95 % confidence interval of the ratio of its times lies
+    beyond --threshold. It is the same if the interval lies within, and undecided otherwise. If A and B
+    measured the same code, no point counts as slower or faster, because only the machine differs. Two files
+    of counters ('bfsbench explain --out') are compared by kernel: more, less or the same.
+
+    \b
+    Exit code: 0  no point is slower, no counter has grown
+               1  a point is slower, or had a time in A and has none in B,
+                  or a counter has grown
+               2  nothing was compared: bad usage, unreadable files, devices,
+                  graphs or methods that differ, no point in common
+    """
+    from bfsbench.reports.asked import compare
+    from bfsbench.reports.comparison.tables import TABLES
+
+    if is_counters_file(Path(a)):
+        if b is None or commits or not is_counters_file(Path(b)):
+            raise UsageError(f"{a} holds counters: name another file of counters to compare it with")
+        return _compare_counters(Path(a), Path(b), threshold / 100, style, out)
+    for name in names:
+        if name not in TABLES:
+            raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
+    with opened(out) as file:
+        found = compare(
+            *(a, b),
+            commits=commits,
+            threshold=threshold,
+            allow_different=allow_different,
+            graphs=graphs,
+            variants=variants,
+            backends=backends,
+        )
+        made = [TABLES[name](found) for name in names or TABLES]
+        file.write(rendered(made, chosen_format(style, out), file, narrow="--table"))
+    if names and "summary" not in names:
+        for line in (*found.differences, *found.warnings):
+            click.echo(f"bfsbench: warning: {line}", err=True)
+    raise SystemExit(1 if found.is_worse else 0)
+
+
+def _compare_counters(a: Path, b: Path, threshold: float, style: str | None, out: Path | None) -> None:
+    from bfsbench.reports.comparison.tables import compare_counters, counters_table
+
+    with opened(out) as file:
+        found = compare_counters(a, b, threshold)
+        file.write(rendered([counters_table(found)], chosen_format(style, out), file))
+    raise SystemExit(1 if found.is_worse else 0)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--ceilings",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Ceilings that 'bfsbench probe' measured on the device; by default the file beside FILES.",
+)
+@row_filters
+@output_options
+def roofline_command(
+    files: tuple[Path, ...],
+    ceilings: Path | None,
+    graphs: list[str],
+    variants: list[str],
+    backends: list[str],
+    style: str | None,
+    out: Path | None,
+) -> None:
+    """Compare the searches of result FILES with the ceilings of the device that they ran on.
+
+    The table has one row for the fastest search of each variant, graph and source. It shows edges read and
+    bytes moved per second, and the least time that latency, random access and bandwidth allow. It also shows
+    which of the three bounds the search, and the share of the least time in the measured time. Edges are
+    counted if there are level profiles beside the files ('bfsbench run --profile'), and otherwise modelled
+    from the rows. Each line says which. 'bfsbench report --plot roofline' draws the shares.
+    """
+    from bfsbench.reports.levels import read_levels
+    from bfsbench.reports.roofline import roofline
+    from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
+
+    with opened(out) as file:
+        beside = (file for path in files for file in result_files(path))
+        measured = read_ceilings(ceilings or ceilings_beside(beside))
+        rows = select(read_results(files), graphs, variants, backends)
+        table = roofline(rows, read_levels(files), measured)
+        file.write(rendered([table], chosen_format(style, out), file))
+
+
+@click.command()
+@click.argument("template", type=click.Path(path_type=Path))
+@click.option(
+    "--rows",
+    "folder",
+    default=Path("results"),
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder of the result files that the template names.",
+)
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write the text."
+)
+@click.option("--check", is_flag=True, help="Write nothing, and exit with 1 unless FILE is up to date.")
+def text_command(template: Path, folder: Path, out: Path | None, check: bool) -> None:
+    """Fill in a TEMPLATE, a Jinja2 file, with numbers from result files, and print or write the text.
+
+    A template opens files by {{ rows("h200/all-variants.csv") }} and quotes them, as in {{
+    all.of(graph="wave", variant="luo").ms | number }}. Missing rows are an error.
+    bfsbench/experiments/texts.py describes the functions of templates.
+    """
+    from bfsbench.cli import COMMANDS
+    from bfsbench.experiments.texts import fill_in
+    from bfsbench.support.storage import output
+
+    if check and out is None:
+        raise click.UsageError("--check needs the --out it is to look at")
+    text = fill_in(template, folder, COMMANDS)
+    if out is None:
+        click.echo(text, nl=False)
+    elif not check:
+        with output(out) as file:
+            file.write(text)
+    else:
+        try:
+            current = out.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise InputError(f"cannot read {out}: {error.strerror}") from error
+        if current != text:
+            raise BfsbenchError(
+                f"{out} is not up to date with {template} and the rows: write it again without --check"
+            )

@@ -1,4 +1,4 @@
-"""Define the command ``bfsbench fetch``, which downloads, verifies and converts named graphs."""
+"""Define the commands that use graphs alone: ``fetch`` and ``path``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.cli import completion
-from bfsbench.cli.options import Number
+from bfsbench.cli.options import Number, completer, measuring_option
 from bfsbench.support.errors import BfsbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -17,13 +16,13 @@ if TYPE_CHECKING:
     from bfsbench.graphs.load import GraphName
 
 
-@click.command(short_help="Download graphs and convert them.")
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completion.datasets)
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completer("datasets"))
 @click.option("--all", "everything", is_flag=True, help="Every graph that is not generated.")
 @click.option(
     "--family",
     metavar="FAMILY",
-    shell_complete=completion.families,
+    shell_complete=completer("families"),
     help="Every graph of a family, such as road or social.",
 )
 @click.option(
@@ -154,4 +153,51 @@ def _list(datasets: list[Dataset]) -> None:
     click.echo(tabulate(rows, headers, disable_numparse=True, colalign=align))
 
 
-command = fetch
+fetch_command = fetch
+
+
+@click.command()
+@click.option(
+    "--dataset",
+    shell_complete=completer("datasets"),
+    required=True,
+    metavar="NAME",
+    help="A name, a file or a generator, as for 'run'.",
+)
+@click.option("--source", required=True, metavar="ID", help="Where the path begins.")
+@click.option("--target", required=True, metavar="ID", help="Where the path ends.")
+@click.option(
+    "--variant",
+    shell_complete=completer("variants"),
+    default="cpu_queue",
+    show_default=True,
+    metavar="NAME",
+    help="The search, or variant of all-pairs shortest paths, that finds the path.",
+)
+@measuring_option("backend", "Where the variant's kernels run.")
+def path_command(dataset: str, source: str, target: str, variant: str, backend: str) -> None:
+    """Print the vertices of a shortest path from --source to --target, one per line.
+
+    Vertices have the ids or names of the graph's file, in the options and in the output. 'run --source'
+    counts them from 0 instead. The length of a path is its number of arcs for a breadth-first search, and the
+    sum of their weights for all-pairs shortest paths. The result is checked. Without a path the exit code is
+    1.
+    """
+    from bfsbench import api
+    from bfsbench.bench.child import in_child
+    from bfsbench.cli.progress import load_with_progress
+    from bfsbench.graphs.load import resolve
+    from bfsbench.support.errors import NoPathError
+    from bfsbench.variants import find, find_family
+
+    graph = load_with_progress(resolve(dataset))
+    start, end = graph.vertex(source), graph.vertex(target)
+    family = find_family(find(variant).family)
+    asked = start if family.from_sources else None
+    links = in_child(lambda _step: api.solve(graph, variant, asked, backend=backend, paths=True).links)
+    try:
+        found = family.path(links, start, end)
+    except NoPathError:
+        raise NoPathError(f"there is no path from {source} to {target} in {graph.full_name}") from None
+    for vertex in graph.published_ids(found):
+        click.echo(vertex)

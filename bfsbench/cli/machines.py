@@ -1,0 +1,222 @@
+"""Define ``doctor``, ``probe``, ``worker`` and ``certificates``: commands for machines and for clusters."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import textwrap
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bfsbench.backends import GPU_BACKENDS, open_device
+from bfsbench.cli.options import format_option, measuring_option, rendered
+from bfsbench.cluster.address import FORMS
+from bfsbench.reports.table import WIDTH
+from bfsbench.support.doctor import Section, examine, usable_backends
+from bfsbench.support.errors import UsageError
+from bfsbench.support.storage import output
+
+if TYPE_CHECKING:
+    from bfsbench.backends.base import Device
+    from bfsbench.reports.table import Table
+    from bfsbench.tools.probe import Figure
+
+
+@click.command()
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--cluster", metavar="WHERE", help=f"Check the workers of a cluster instead: {FORMS}.")
+@measuring_option("tls")
+@measuring_option("insecure")
+@click.pass_context
+def doctor_command(
+    context: click.Context, style: str, cluster: str | None, tls: str | None, insecure: bool
+) -> None:
+    """Check what is installed, and say how to install what is missing.
+
+    The exit code is 0 if at least one backend can run. With --cluster, it is 0 if all workers can run and are
+    alike. Otherwise it is 1.
+    """
+    if cluster is not None:
+        context.exit(0 if _examine_cluster(cluster, style, tls, insecure) else 1)
+    for name, given in (("--tls", tls), ("--insecure", insecure)):
+        if given:
+            raise UsageError(f"{name} goes with --cluster")
+    sections = examine()
+    usable = usable_backends(sections)
+    if style == "json":
+        click.echo(
+            json.dumps(
+                {"usable": usable, **{name: _record(part) for name, part in sections.items()}}, indent=2
+            )
+        )
+    else:
+        click.echo("\n\n".join(_text(section) for section in sections.values()))
+        click.echo()
+        for name, able in usable.items():
+            click.echo(f"Backend {name} can run." if able else f"Backend {name} cannot run yet.")
+    context.exit(0 if any(usable.values()) else 1)
+
+
+def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> bool:
+    """Show the properties of the workers. Returns whether a sweep could use all of them."""
+    from tabulate import tabulate
+
+    from bfsbench.cluster.address import parse
+    from bfsbench.cluster.certificates import Certificates
+    from bfsbench.cluster.launch import require_dask
+
+    place, certificates = parse(text), Certificates.named(tls)
+    require_dask()
+    from bfsbench.cluster.tasks import ALIKE, examine as examine_cluster
+
+    found = examine_cluster(place, certificates, partial(click.echo, err=True), insecure)
+    if style == "json":
+        told = {"works": found.works, "workers": found.workers, "here": found.here}
+        click.echo(json.dumps(told | {"differences": found.differences}, indent=2))
+        return found.works
+    for facts in found.workers:
+        shown = [(name, facts.get(name, "")) for name in ("host", "gpu_bus_id", *ALIKE) if facts.get(name)]
+        click.echo(f"{facts['worker']}\n{textwrap.indent(tabulate(shown, tablefmt='plain'), '  ')}\n")
+    for trouble in found.troubles:
+        click.echo(f"cannot work: {trouble}")
+    for difference in found.differences:
+        click.echo(f"differs: {difference}")
+    if found.works:
+        click.echo(f"All {len(found.workers)} workers can run and are alike.")
+    return found.works
+
+
+def _record(section: Section) -> dict[str, object]:
+    return {
+        "title": section.title,
+        "works": section.works,
+        "checks": [asdict(check) for check in section.checks],
+    }
+
+
+def _text(section: Section) -> str:
+    lines = [section.title]
+    for check in section.checks:
+        head = f"  {check.state:<7}  {check.name:<13}  "
+        lines.append(textwrap.fill(head + check.detail, WIDTH, subsequent_indent=" " * len(head)))
+        if check.fix:
+            lines.append(f"{'':<11}{'to fix':<13}  {check.fix}")
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("results/ceilings.csv"),
+    show_default=True,
+    help="File to write; its name must end in 'ceilings.csv'.",
+)
+@measuring_option("backend", "'cpu' only shows that the kernels work; its figures are not ceilings.")
+@format_option()
+def probe_command(out: Path, backend: str, style: str) -> None:
+    """Measure the device's ceilings: memory, atomics, additions with minima, barriers, launches.
+
+    Every probe is checked and then run 7 times, and the best run counts. 'bfsbench roofline' compares
+    searches with the ceilings.
+    """
+    from bfsbench.rows.ceilings import check_output, write_ceilings
+    from bfsbench.tools.probe import PROBES, run_probe
+
+    check_output(out)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
+    with output(out) as file:
+        device = open_device(backend)
+        try:
+            click.echo(f"backend {device.backend}: {device.describe()['gpu']}", err=True)
+            figures = [figure for probe in PROBES.values() for figure in run_probe(probe, device)]
+            write_ceilings(file, (figure.row(device) for figure in figures))
+        finally:
+            device.close()
+    click.echo(rendered([_table(device, figures)], style), nl=False)
+    click.echo(f"written to {out}", err=True)
+
+
+def _table(device: Device, figures: list[Figure]) -> Table:
+    from bfsbench.reports.table import Table
+
+    measured = device.backend in GPU_BACKENDS
+    title = "Ceilings" if measured else "Emulated: not ceilings; shows that the probes work"
+    rows = [(f.probe.name, f.setting, f.value, f.probe.unit, f.probe.meaning) for f in figures]
+    return Table("ceilings", title, ("probe", "setting", "value", "unit", "of"), list(rows))
+
+
+@click.command()
+@click.argument("address", metavar="dask://HOST:PORT")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of workers; by default one per visible GPU, or one per core without a GPU.",
+)
+@measuring_option("tls")
+@click.option(
+    "--insecure",
+    is_flag=True,
+    help="Serve a scheduler on another machine without --tls. Whoever reaches a worker can run code as you.",
+)
+def worker_command(address: str, workers: int | None, tls: str | None, insecure: bool) -> None:
+    """Run worker processes for the Dask scheduler at this address, one per GPU, until the scheduler ends.
+
+    'dask scheduler' starts a scheduler. 'bfsbench run --cluster dask://HOST:PORT' starts a sweep on its
+    workers. If the scheduler is on this machine, workers listen on 127.0.0.1 alone. Otherwise they listen on
+    all addresses, so --tls or --insecure is needed. With Slurm: srun --ntasks-per-node=1 --gpus-per-node=8
+    bfsbench worker dask://HOST:PORT
+    """
+    from bfsbench.cluster.address import Running, host_and_port, is_loopback
+    from bfsbench.cluster.certificates import Certificates
+    from bfsbench.cluster.launch import LOOPBACK, nannies, require_access_control, require_dask, serve, url
+
+    place = Running(host_and_port(address))
+    certificates = Certificates.named(tls)
+    require_dask()
+    security = certificates.security() if certificates else None
+    scheduler = url(place, security)
+    tell = partial(click.echo, err=True)
+    here = is_loopback(place.scheduler)
+    require_access_control(scheduler, insecure, tell)
+    host = {"host": LOOPBACK} if here else {}
+    offered = [options | host for options in nannies(workers, "auto")]
+    try:
+        asyncio.run(serve(scheduler, offered, security, tell))
+    except asyncio.CancelledError:
+        raise SystemExit(130) from None
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--days",
+    default=365,
+    show_default=True,
+    type=click.IntRange(1, 3650),
+    help="Days until the certificates expire.",
+)
+def certificates_command(folder: Path, days: int) -> None:
+    """Make certificates in FOLDER, by which a scheduler, its workers and sweeps authenticate each other.
+
+    Without certificates, whoever reaches a Dask scheduler or worker over the network can run code there as
+    the user who started it. Copy FOLDER to every host, or keep it on a file system that the hosts share.
+    Whoever can read FOLDER can join the cluster, so only you have access to it.
+    """
+    from bfsbench.cluster.certificates import make
+
+    made = make(folder, days)
+    click.echo(
+        f"{made.folder} holds certificates for {days} days. Use them on every host:\n\n"
+        f"  dask scheduler {made.options()}\n"
+        f"  bfsbench worker dask://HOST:8786 --tls {made.folder}\n"
+        f"  bfsbench run --cluster dask://HOST:8786 --tls {made.folder} ..."
+    )
