@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.cli.options import Number, completer, measuring_option
+from bfsbench.cli.options import EXISTING_FOLDER, POSITIVE, completer, measuring_option
 from bfsbench.support.errors import BfsbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--from",
     "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=EXISTING_FOLDER,
     metavar="FOLDER",
     help="Copy the files from a folder, packed in any format, instead of downloading them.",
 )
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     default=2,
     show_default=True,
     type=click.IntRange(1, 16),
-    help="Number of simultaneous downloads.",
+    help="Most downloads at a time.",
 )
 @click.option("--no-convert", is_flag=True, help="Only fetch the files; convert them when they are used.")
 @click.option("--insecure", is_flag=True, help="Accept files over plain HTTP even if no checksum is known.")
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     "--timeout",
     default=60.0,
     show_default=True,
-    type=Number(min=0, min_open=True),
+    type=POSITIVE,
     metavar="S",
     help="Seconds without data after which a connection is retried.",
 )
-def fetch(
+def fetch_command(
     names: tuple[str, ...],
     everything: bool,
     family: str | None,
@@ -151,9 +151,6 @@ def _list(datasets: list[Dataset]) -> None:
     headers = ["name", "family", "vertices", "edges", "on disk", "state"]
     align = ("left", "left", "right", "right", "right", "left")
     click.echo(tabulate(rows, headers, disable_numparse=True, colalign=align))
-
-
-fetch_command = fetch
 
 
 @click.command()

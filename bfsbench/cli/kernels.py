@@ -6,172 +6,110 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from bfsbench.bench import axes as axis_language
 from bfsbench.cli.options import (
-    SectionedCommand,
+    EXISTING_FOLDER,
+    FOLDER,
+    PATH,
+    KnobCommand,
+    Sources,
     completer,
     datasets_option,
     format_option,
-    knob_options,
-    rendered,
-)
-from bfsbench.cli.sweeps import (
-    given_knobs,
+    gathered,
     graphs_named,
+    launch_options,
     names,
     preset_option,
-    source_choice,
+    rendered,
     variants_of,
 )
-from bfsbench.reports.table import FORMATS
-from bfsbench.support.errors import UsageError
+from bfsbench.reports.table import FORMATS, Table
+from bfsbench.support.errors import UsageError, plural
 from bfsbench.support.paths import H200_CEILINGS
 from bfsbench.variants import family_of
 
 if TYPE_CHECKING:
+    from bfsbench.bench.plan import Axes
     from bfsbench.graphs.graph import Graph
-    from bfsbench.reports.table import Table
+    from bfsbench.graphs.load import GraphName
+    from bfsbench.programs import Variant
     from bfsbench.rows.ceilings import Ceilings
     from bfsbench.rows.counters import Counters
     from bfsbench.rows.point import KnobValue, Point
     from bfsbench.tools.check import Report
     from bfsbench.tools.lab import Exercise
 
-
-_ARGUMENTS = "bfsbench.program_arguments"
 _SUFFIXES = (".cu", ".cpp", ".cc", ".c")
+_MOST = 8
+"""The most searches that one command explains."""
 
 
-class ProgramCommand(SectionedCommand):
-    """A command that passes the words after ``--`` to a program."""
+class ProgramCommand(KnobCommand):
+    """A command that takes variants or a CUDA program.
+
+    The command gets the words after ``--``, which are for the program, as the argument ``arguments``.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" in args:
-            place = args.index("--")
-            ctx.meta[_ARGUMENTS] = tuple(args[place + 1 :])
-            args = args[:place]
-        return super().parse_args(ctx, args)
+        own = list(takewhile(lambda word: word != "--", args))
+        arguments = args[len(own) + 1 :]
+        rest = super().parse_args(ctx, own)
+        ctx.params["arguments"] = arguments
+        return rest
 
 
-def program_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options for compiling a program to a command: ``-I`` and ``-D``."""
-    folders = click.option(
-        "-I", "include", multiple=True, metavar="DIR", help="Folder with headers of a program."
-    )
-    macros = click.option(
-        "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Macro for compiling a program."
-    )
-    return folders(macros(command))
+class Program(NamedTuple):
+    """A CUDA program with a main function of its own, and how to compile and run it."""
+
+    sources: Sequence[Path]
+    options: Sequence[str]
+    """The compiler's options."""
+    arguments: Sequence[str]
 
 
-def refuse_program_options(context: click.Context) -> None:
-    """Raise UsageError for options, or words after ``--``, that apply only to programs."""
-    names = {"include": "-I", "defines": "-D", "as_json": "--json", "stop": "--stop-at-first"}
-    given = [option for name, option in names.items() if context.params.get(name)]
-    if given or arguments_of(context):
-        raise UsageError(f"{(given or ['--'])[0]} is for programs: name a .cu file")
+compiler_options = gathered(
+    "options",
+    lambda include, defines: [*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in defines)],
+    {
+        "include": click.option(
+            "-I", "include", multiple=True, metavar="DIR", help="Folder with headers of a program."
+        ),
+        "defines": click.option(
+            "-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Macro for compiling a program."
+        ),
+    },
+)
+"""Options for compiling a program. A command gets a list for the compiler as the argument ``options``."""
 
 
-def arguments_of(context: click.Context) -> tuple[str, ...]:
-    """Return the words after ``--``."""
-    found: tuple[str, ...] = context.meta.get(_ARGUMENTS, ())
-    return found
+def _program(
+    words: Sequence[str], options: Sequence[str], arguments: Sequence[str], **flags: bool
+) -> Program | None:
+    """Return the program whose source files the words name, or None if the words name anything else.
 
-
-def program_files(words: Sequence[str]) -> list[Path]:
-    """Return the words as paths, if they are the source files of a CUDA program.
-
-    Returns an empty list if the first word is not the name of a CUDA file, or if no file mentions ``main``.
-    Raises UsageError for a file that is missing or that is not a source file.
+    The words name a program if the first one is a CUDA file, and if one of the files mentions ``main``.
+    Raises UsageError for a file that is missing or that is not a source file. Without a program, raises
+    UsageError for arguments and for options that only programs have. ``flags`` are more of these options.
     """
-    if not words or Path(words[0]).suffix != ".cu":
-        return []
-    for word in words:
-        if Path(word).suffix not in _SUFFIXES or not Path(word).is_file():
-            raise UsageError(f"{word}: no such source file of a program")
-    sources = [Path(word) for word in words]
-    has_main = any("main" in source.read_text(encoding="utf-8", errors="replace") for source in sources)
-    return sources if has_main else []
-
-
-def options_of(include: Sequence[str], defines: Sequence[str]) -> list[str]:
-    """Return the compiler's options for folders of headers and for macros."""
-    return [*(f"-I{folder}" for folder in include), *(f"-D{name}" for name in defines)]
-
-
-def check_program(
-    sources: Sequence[Path],
-    options: Sequence[str],
-    arguments: Sequence[str],
-    seeds: int,
-    *,
-    stop: bool,
-    as_json: bool,
-    benign: bool,
-) -> bool:
-    """Check a program and print the findings. Returns whether nothing was found."""
-    from bfsbench.emulator.program_run import Runs, check_program as check
-    from bfsbench.support.errors import plural
-
-    runs: Runs = check(sources, options, arguments, seeds, stop=stop)
-    undeclared = list(runs.undeclared())
-    if as_json:
-        found = [
-            {
-                "fault": one.fault,
-                "text": str(one),
-                "lines": [f"{line.file}:{line.number}" for line in one.lines if line],
-                "runs": number,
-            }
-            for one, number in undeclared
-        ]
-        failures = [{"text": text, "runs": number} for text, number in runs.failures.items()]
-        result = {"exit_codes": runs.statuses, "runs": seeds, "findings": found, "failures": failures}
-        click.echo(json.dumps(result, indent=2))
-        return runs.clean
-    number = len(undeclared) + len(runs.failures)
-    codes = ", ".join(map(str, sorted(set(runs.statuses))))
-    verdict = f"{number} found" if number else "nothing found"
-    click.echo(f"{sources[0].name}: {verdict} in {plural(seeds, 'run')}; the program's exit code: {codes}")
-    shown = list(runs.findings.values()) if benign else undeclared
-    for one, times in sorted(shown, key=lambda item: -item[1]):
-        click.echo(f"  {one} [{times} of {seeds} runs]")
-        for line in dict.fromkeys(one.lines):
-            if line and line.text():
-                click.echo(f"        {line}: {line.text()}")
-    for message, times in runs.failures.items():
-        click.echo(f"  {message} [{times} of {seeds} runs]")
-    return runs.clean
-
-
-def explain_program(
-    sources: Sequence[Path], options: Sequence[str], arguments: Sequence[str], seed: int, ceilings: Path
-) -> None:
-    """Print the costs of a program's kernels by launch and by line, and the predicted time."""
-    from bfsbench.emulator.program_run import built, run
-    from bfsbench.rows.ceilings import read_ceilings
-    from bfsbench.tools.explain.counters import of_program
-    from bfsbench.tools.explain.tables import LEGEND, level_table, listing_lines, predict
-
-    device = read_ceilings(ceilings)
-    with built(sources, options, "counting") as program:
-        report = run(program, arguments, seed, quiet=False, stop=False)
-    if not report.launches:
-        click.echo("the program has launched no kernel")
-        return
-    counted = of_program(sources[0].name, report.counts, report.launches)
-    predicted = predict(counted, device)
-    time = f"{predicted.search_ms:.3g} ms, bound by {predicted.bound}"
-    click.echo(f"\npredicted time of {len(report.launches)} launches: {time}")
-    click.echo(rendered([level_table(counted)]), nl=False)
-    click.echo(f"\n{LEGEND}")
-    for line in listing_lines(counted, None, max(80, shutil.get_terminal_size((120, 24)).columns)):
-        click.echo(line)
+    if words and Path(words[0]).suffix == ".cu":
+        for word in words:
+            if Path(word).suffix not in _SUFFIXES or not Path(word).is_file():
+                raise UsageError(f"{word}: no such source file of a program")
+        sources = [Path(word) for word in words]
+        if any("main" in source.read_text(encoding="utf-8", errors="replace") for source in sources):
+            return Program(sources, options, arguments)
+    given = [option[:2] for option in options] + [option for option, on in flags.items() if on]
+    if given or arguments:
+        raise UsageError(f"{[*given, '--'][0]} is for programs: name a .cu file")
+    return None
 
 
 @click.command(cls=ProgramCommand)
@@ -186,27 +124,26 @@ def explain_program(
     "--seeds", default=4, show_default=True, type=click.IntRange(1), help="Schedules of threads to try."
 )
 @datasets_option("Graphs, named as for 'run', instead of the default small graphs.", required=False)
-@click.option("--grid", metavar="LIST", help="Blocks per launch; by default the seed chooses from several.")
-@click.option("--block", metavar="LIST", help="Threads per block; by default the seed chooses from several.")
+@launch_options(
+    "Blocks per launch; by default the seed chooses from several.",
+    "Threads per block; by default the seed chooses from several.",
+)
 @click.option("--benign", is_flag=True, help="Also show faults that comments declare benign.")
-@program_options
+@compiler_options
 @click.option("--json", "as_json", is_flag=True, help="Show the findings of a program as JSON.")
 @click.option("--stop-at-first", "stop", is_flag=True, help="End a launch of a program at its first fault.")
-@click.pass_context
-def check(
-    context: click.Context,
-    /,
+def check_command(
     what: tuple[str, ...],
     seeds: int,
     datasets: tuple[str, ...],
-    grid: str | None,
-    block: str | None,
+    grid: list[int | None],
+    block: list[int | None],
     benign: bool,
-    include: tuple[str, ...],
-    defines: tuple[str, ...],
+    options: list[str],
     as_json: bool,
     stop: bool,
-    **knobs: str | None,
+    arguments: list[str],
+    knobs: dict[str, list[KnobValue]],
 ) -> None:
     """Run kernels on the CPU with every memory access watched, and report faults by source line.
 
@@ -229,38 +166,61 @@ def check(
     declared fault is listed, too. The exit code is 1 if anything else was found.
     """
     from bfsbench.bench.plan import Axes, check_axes
-    from bfsbench.tools.check import check as check_variant, runs_of, usual_graphs
     from bfsbench.tools.lab import hand_in
 
-    if sources := program_files(what):
-        options = options_of(include, defines)
-        words = arguments_of(context)
-        if not check_program(sources, options, words, seeds, stop=stop, as_json=as_json, benign=benign):
-            raise SystemExit(1)
-        return
-    refuse_program_options(context)
-    named = names(what, "NAME")
-    hand_ins = {word: found for word in named if (found := hand_in(Path(word)))}
-    graded = [_graded(exercise, kernel) for exercise, kernel in hand_ins.values()]
-    chosen = variants_of([word for word in named if word not in hand_ins])
-    grids = axis_language.grids(grid or "auto") if grid or block else []
-    blocks = axis_language.blocks(block or "auto") if grid or block else []
-    axes = Axes(chosen, grids, blocks, given_knobs(knobs))
-    check_axes(axes, None)
-    given = graphs_named(datasets) if datasets else None
-    clean = all(graded)
-    for variant in chosen:
-        graphs = given or usual_graphs(variant, axes)
-        runs = runs_of(variant, axes, graphs, seeds)
-        with click.progressbar(length=runs, label=variant.name, file=sys.stderr) as bar:
-            report = check_variant(variant, axes, graphs, seeds, lambda: bar.update(1))
-        clean &= report.clean
-        click.echo("\n".join(_lines(report, benign)))
+    if program := _program(what, options, arguments, **{"--json": as_json, "--stop-at-first": stop}):
+        clean = _check_program(program, seeds, stop, as_json, benign)
+    else:
+        named = names(what, "NAME")
+        hand_ins = {word: found for word in named if (found := hand_in(Path(word)))}
+        graded = [_graded(exercise, kernel) for exercise, kernel in hand_ins.values()]
+        chosen = variants_of([word for word in named if word not in hand_ins])
+        if grid or block:
+            grid, block = grid or [None], block or [None]
+        axes = Axes(chosen, grid, block, knobs)
+        check_axes(axes, None)
+        graphs = graphs_named(datasets) if datasets else None
+        clean = all([*graded, *(_checked(one, axes, graphs, seeds, benign) for one in chosen)])
     if not clean:
         raise SystemExit(1)
 
 
+def _check_program(program: Program, seeds: int, stop: bool, as_json: bool, benign: bool) -> bool:
+    """Check a program and print the findings. Returns whether nothing was found."""
+    from bfsbench.emulator.program_run import check_program
+
+    runs = check_program(*program, seeds, stop=stop)
+    undeclared = list(runs.undeclared())
+    if as_json:
+        found = [
+            {
+                "fault": one.fault,
+                "text": str(one),
+                "lines": [f"{line.file}:{line.number}" for line in one.lines if line],
+                "runs": number,
+            }
+            for one, number in undeclared
+        ]
+        failures = [{"text": text, "runs": number} for text, number in runs.failures.items()]
+        result = {"exit_codes": runs.statuses, "runs": seeds, "findings": found, "failures": failures}
+        click.echo(json.dumps(result, indent=2))
+        return runs.clean
+    verdict = f"{len(undeclared) + len(runs.failures) or 'nothing'} found in {plural(seeds, 'run')}"
+    codes = ", ".join(map(str, sorted(set(runs.statuses))))
+    click.echo(f"{program.sources[0].name}: {verdict}; the program's exit code: {codes}")
+    shown = list(runs.findings.values()) if benign else undeclared
+    for one, times in sorted(shown, key=lambda item: -item[1]):
+        click.echo(f"  {one} [{times} of {seeds} runs]")
+        for line in dict.fromkeys(one.lines):
+            if line and line.text():
+                click.echo(f"        {line}: {line.text()}")
+    for message, times in runs.failures.items():
+        click.echo(f"  {message} [{times} of {seeds} runs]")
+    return runs.clean
+
+
 def _graded(exercise: Exercise, kernel: Path) -> bool:
+    """Grade the kernel of an exercise and print the result. Returns whether the kernel passes."""
     from bfsbench.tools.lab.grading import grade, improvement, runs_of
 
     with click.progressbar(length=runs_of(exercise), label=exercise.name, file=sys.stderr) as bar:
@@ -273,37 +233,43 @@ def _graded(exercise: Exercise, kernel: Path) -> bool:
     return False
 
 
+def _checked(
+    variant: type[Variant], axes: Axes, graphs: Sequence[GraphName] | None, seeds: int, benign: bool
+) -> bool:
+    """Check a variant, by default on small graphs, and print the findings. Returns whether it is clean."""
+    from bfsbench.tools.check import check, runs_of, usual_graphs
+
+    graphs = graphs or usual_graphs(variant, axes)
+    length = runs_of(variant, axes, graphs, seeds)
+    with click.progressbar(length=length, label=variant.name, file=sys.stderr) as bar:
+        report = check(variant, axes, graphs, seeds, lambda: bar.update(1))
+    click.echo("\n".join(_lines(report, benign)))
+    return report.clean
+
+
 def _lines(report: Report, benign: bool) -> Iterator[str]:
     declared = f", {len(report.benign)} declared benign" if report.benign else ""
-    verdict = "nothing found" if report.clean else f"{len(report.undeclared) + len(report.failures)} found"
-    yield f"{report.variant}: {verdict} in {report.runs} runs{declared}"
-    for found in sorted(report.undeclared, key=lambda found: -found.runs):
-        yield from found.shown(report.runs)
+    found = len(report.undeclared) + len(report.failures) or "nothing"
+    yield f"{report.variant}: {found} found in {report.runs} runs{declared}"
+    for fault in sorted(report.undeclared, key=lambda fault: -fault.runs):
+        yield from fault.shown(report.runs)
     for message, runs in sorted(report.failures.items()):
         yield f"  {message} [{runs} of {report.runs} runs]"
     for line in sorted(report.unmet):
         yield f"  declared benign, but not seen in these runs: {line}"
     if benign:
-        for found in sorted(report.benign, key=lambda found: -found.runs):
+        for fault in sorted(report.benign, key=lambda fault: -fault.runs):
             yield "  benign:"
-            yield from found.shown(report.runs)
-
-
-check_command = knob_options(check)
+            yield from fault.shown(report.runs)
 
 
 @click.command()
 @click.argument("name", required=False)
-@click.option(
-    "--to",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="New folder for the kernel; ./NAME by default.",
-)
+@click.option("--to", "folder", type=FOLDER, help="New folder for the kernel; ./NAME by default.")
 @click.option(
     "--class",
     "hand_ins",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=EXISTING_FOLDER,
     metavar="FOLDER",
     help="Grade a class: FOLDER has one folder per student, with the student's kernels.",
 )
@@ -314,35 +280,31 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
     Change the kernel and have it graded: 'bfsbench check FOLDER' says whether it has passed, or gives a hint.
     No GPU is needed. Kernels of other people run with your rights, so grade a class only where that is safe.
     """
-    from bfsbench.tools.lab import find, hand_out
+    from bfsbench.tools.lab import exercises, find, hand_out
 
     if (name and hand_ins) or (folder and not name):
         raise click.UsageError("--to goes with NAME, and --class without it")
-    if not name:
+    if name:
+        exercise = find(name)
+        copied = hand_out(exercise, folder or Path(name))
+        click.echo(f"{copied} ({exercise.origin})\n\n{exercise.question}\n\nbfsbench check {copied.parent}")
+        return
+    if hand_ins:
         from bfsbench.tools.lab.grading import table
 
-        click.echo(
-            rendered([table(hand_ins) if hand_ins else _exercises()], style, narrow="another format"),
-            nl=False,
+        shown = table(hand_ins)
+    else:
+        columns = ("name", "kind", "origin", "question")
+        shown = Table(
+            "lab",
+            "Exercises",
+            columns,
+            [
+                (one.name, "slow" if one.cost else "broken", one.origin, one.question)
+                for one in exercises().values()
+            ],
         )
-        return
-    exercise = find(name)
-    copied = hand_out(exercise, folder or Path(name))
-    click.echo(f"{copied} ({exercise.origin})\n\n{exercise.question}\n\nbfsbench check {copied.parent}")
-
-
-def _exercises() -> Table:
-    from bfsbench.reports.table import Cell, Table
-    from bfsbench.tools.lab import exercises
-
-    rows: list[tuple[Cell, ...]] = [
-        (one.name, "slow" if one.cost else "broken", one.origin, one.question) for one in exercises().values()
-    ]
-    return Table("lab", "Exercises", ("name", "kind", "origin", "question"), rows)
-
-
-_MOST = 8
-"""The most searches that one command explains."""
+    click.echo(rendered([shown], style, narrow="another format"), nl=False)
 
 
 @click.command(cls=ProgramCommand)
@@ -361,8 +323,7 @@ _MOST = 8
     "as a run.",
 )
 @click.option("--source", metavar="VERTEX", help="Source vertex; by default the vertex that 'run' chooses.")
-@click.option("--grid", default="auto", show_default=True, metavar="LIST", help="Most blocks per launch.")
-@click.option("--block", default="auto", show_default=True, metavar="LIST", help="Threads per block.")
+@launch_options("Most blocks per launch.", "Threads per block.", default="auto", show_default=True)
 @preset_option("Values of knobs that have no option of their own here")
 @click.option(
     "--level", type=click.IntRange(0), metavar="N", help="List only this level; by default all levels."
@@ -376,30 +337,20 @@ _MOST = 8
 )
 @click.option(
     "--ceilings",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Ceilings from 'bfsbench probe' of the GPU whose times are predicted; by default of an H200.",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the counters to this file, for 'bfsbench compare'."
-)
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the listings as a page, side by side.",
-)
+@click.option("--out", type=PATH, help="Write the counters to this file, for 'bfsbench compare'.")
+@click.option("--html", type=PATH, metavar="FILE", help="Write the listings as a page, side by side.")
 @format_option([name for name in FORMATS if name != "csv"])  # there are several tables; --out writes CSV
-@program_options
-@click.pass_context
-def explain(
-    context: click.Context,
-    /,
+@compiler_options
+def explain_command(
     variants: tuple[str, ...],
     dataset: str | None,
     source: str | None,
-    grid: str,
-    block: str,
+    grid: list[int | None],
+    block: list[int | None],
     preset: str,
     level: int | None,
     seed: int,
@@ -407,9 +358,9 @@ def explain(
     out: Path | None,
     html: Path | None,
     style: str,
-    include: tuple[str, ...],
-    defines: tuple[str, ...],
-    **knobs: str | None,
+    options: list[str],
+    arguments: list[str],
+    knobs: dict[str, list[KnobValue]],
 ) -> None:
     """Count what the memory accesses of searches would cost a GPU, and list the source with these costs.
 
@@ -424,57 +375,69 @@ def explain(
     PROGRAM.cu and more files are a CUDA program with its own main function, which is run with the words after
     '--'.
     """
+    from bfsbench.bench.plan import Axes, chosen_variants
     from bfsbench.rows.ceilings import read_ceilings
     from bfsbench.rows.counters import write_counters
+    from bfsbench.tools.explain.tables import beside, write_page
 
-    if sources := program_files(variants):
-        options = options_of(include, defines)
-        explain_program(sources, options, arguments_of(context), seed, ceilings or H200_CEILINGS)
+    if program := _program(variants, options, arguments):
+        _explain_program(program, seed, read_ceilings(ceilings or H200_CEILINGS))
         return
-    refuse_program_options(context)
     if dataset is None:
         raise UsageError("name a graph: --dataset GRAPH")
     device = read_ceilings(ceilings or H200_CEILINGS)
-    graph, points = _points(variants, dataset, source, grid, block, preset, given_knobs(knobs))
+    chosen = chosen_variants([variant.name for variant in variants_of(names(variants, "VARIANT"))])
+    graph, points = _points(Axes(chosen, grid, block, knobs, preset), dataset, source)
     counted = list(_count(points, graph, seed))
     if level is not None and not any((of.lines["level"] == level).any() for of in counted):
         raise UsageError(f"--level {level}: the search has no such level")
     if out is not None:
         write_counters(out, counted)
     if html is not None:
-        from bfsbench.tools.explain.tables import write_page
-
         write_page(html, counted, device)
     click.echo(rendered(_tables(counted, device), style), nl=False)
     if style == "text":
-        _print_lines(counted, level)
+        _print_listing(partial(beside, counted, level))
 
 
-def _points(
-    variants: Sequence[str],
-    dataset: str,
-    source: str | None,
-    grid: str,
-    block: str,
-    preset: str,
-    knobs: dict[str, list[KnobValue]],
-) -> tuple[Graph, list[Point]]:
-    from bfsbench.bench.plan import Axes, check_axes, chosen_variants, plan
+def _explain_program(program: Program, seed: int, device: Ceilings) -> None:
+    """Print the costs of a program's kernels by launch and by line, and the predicted time."""
+    from bfsbench.emulator.program_run import built, run
+    from bfsbench.tools.explain.counters import of_program
+    from bfsbench.tools.explain.tables import level_table, listing_lines, predict
+
+    with built(program.sources, program.options, "counting") as built_program:
+        report = run(built_program, program.arguments, seed, quiet=False, stop=False)
+    if not report.launches:
+        click.echo("the program has launched no kernel")
+        return
+    counted = of_program(program.sources[0].name, report.counts, report.launches)
+    predicted = predict(counted, device)
+    time = f"{predicted.search_ms:.3g} ms, bound by {predicted.bound}"
+    click.echo(f"\npredicted time of {len(report.launches)} launches: {time}")
+    click.echo(rendered([level_table(counted)]), nl=False)
+    _print_listing(partial(listing_lines, counted, None))
+
+
+def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[Point]]:
+    """Load a graph. Returns it and the searches to explain.
+
+    Raises UsageError for variants without kernels, for several graphs, and for too many searches.
+    """
+    from bfsbench.bench.plan import check_axes, plan
     from bfsbench.graphs.load import load_parsed
     from bfsbench.graphs.statistics import describe
 
-    chosen = chosen_variants([variant.name for variant in variants_of(names(variants, "VARIANT"))])
-    for variant in chosen:
+    for variant in axes.variants:
         if not variant.launched:
             raise UsageError(f"variant {variant.name} has no kernels to explain")
-    axes = Axes(chosen, axis_language.grids(grid), axis_language.blocks(block), knobs, preset)
     check_axes(axes, None)
     (named, *more) = graphs_named([dataset])
     if more:
         raise UsageError("--dataset names several graphs: explain takes one")
     graph = load_parsed(named)
-    sources = source_choice(family_of(chosen), source, None, None, 0).choose(graph)
-    statistics = {named.locator: describe(graph)} if preset == "auto" else {}
+    sources = Sources(source).choice(family_of(axes.variants)).choose(graph)
+    statistics = {named.locator: describe(graph)} if axes.preset == "auto" else {}
     points = plan(axes, {named.locator: sources}, statistics, "cpu")
     if len(points) > _MOST:
         raise UsageError(f"these are {len(points)} searches: explain takes at most {_MOST}")
@@ -491,8 +454,6 @@ def _count(points: Sequence[Point], graph: Graph, seed: int) -> Iterator[Counter
 
 
 def _tables(counted: Sequence[Counters], device: Ceilings) -> list[Table]:
-    from dataclasses import replace
-
     from bfsbench.tools.explain.tables import level_table, prediction_table, side_by_side
 
     predicted = prediction_table(counted, device)
@@ -503,13 +464,9 @@ def _tables(counted: Sequence[Counters], device: Ceilings) -> list[Table]:
     return [side_by_side(counted), predicted, *numbered]
 
 
-def _print_lines(counted: Sequence[Counters], level: int | None) -> None:
-    from bfsbench.tools.explain.tables import LEGEND, beside
+def _print_listing(listing: Callable[[int], Iterator[str]]) -> None:
+    """Print a listing of source lines with costs. ``listing`` yields the lines for a width in columns."""
+    from bfsbench.tools.explain.tables import LEGEND
 
-    width = shutil.get_terminal_size((120, 24)).columns
-    click.echo(f"\n{LEGEND}")
-    for line in beside(counted, level, max(width, 80)):
-        click.echo(line)
-
-
-explain_command = knob_options(explain)
+    width = max(80, shutil.get_terminal_size((120, 24)).columns)
+    click.echo("\n".join(["", LEGEND, *listing(width)]))

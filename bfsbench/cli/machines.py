@@ -5,25 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import textwrap
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from bfsbench.backends import GPU_BACKENDS, open_device
-from bfsbench.cli.options import format_option, measuring_option, rendered
+from bfsbench.cli.options import FOLDER, PATH, format_option, measuring_option, rendered
 from bfsbench.cluster.address import FORMS
-from bfsbench.reports.table import WIDTH
+from bfsbench.reports.table import WIDTH, Table
 from bfsbench.support.doctor import Section, examine, usable_backends
 from bfsbench.support.errors import UsageError
 from bfsbench.support.storage import output
-
-if TYPE_CHECKING:
-    from bfsbench.backends.base import Device
-    from bfsbench.reports.table import Table
-    from bfsbench.tools.probe import Figure
 
 
 @click.command()
@@ -48,11 +43,11 @@ def doctor_command(
     sections = examine()
     usable = usable_backends(sections)
     if style == "json":
-        click.echo(
-            json.dumps(
-                {"usable": usable, **{name: _record(part) for name, part in sections.items()}}, indent=2
-            )
-        )
+        records = {
+            name: {"title": part.title, "works": part.works, "checks": [*map(asdict, part.checks)]}
+            for name, part in sections.items()
+        }
+        click.echo(json.dumps({"usable": usable, **records}, indent=2))
     else:
         click.echo("\n\n".join(_text(section) for section in sections.values()))
         click.echo()
@@ -90,14 +85,6 @@ def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> 
     return found.works
 
 
-def _record(section: Section) -> dict[str, object]:
-    return {
-        "title": section.title,
-        "works": section.works,
-        "checks": [asdict(check) for check in section.checks],
-    }
-
-
 def _text(section: Section) -> str:
     lines = [section.title]
     for check in section.checks:
@@ -111,7 +98,7 @@ def _text(section: Section) -> str:
 @click.command()
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path("results/ceilings.csv"),
     show_default=True,
     help="File to write; its name must end in 'ceilings.csv'.",
@@ -132,25 +119,16 @@ def probe_command(out: Path, backend: str, style: str) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
-    with output(out) as file:
-        device = open_device(backend)
-        try:
-            click.echo(f"backend {device.backend}: {device.describe()['gpu']}", err=True)
-            figures = [figure for probe in PROBES.values() for figure in run_probe(probe, device)]
-            write_ceilings(file, (figure.row(device) for figure in figures))
-        finally:
-            device.close()
-    click.echo(rendered([_table(device, figures)], style), nl=False)
-    click.echo(f"written to {out}", err=True)
-
-
-def _table(device: Device, figures: list[Figure]) -> Table:
-    from bfsbench.reports.table import Table
-
+    with output(out) as file, closing(open_device(backend)) as device:
+        click.echo(f"backend {device.backend}: {device.describe()['gpu']}", err=True)
+        figures = [figure for probe in PROBES.values() for figure in run_probe(probe, device)]
+        write_ceilings(file, (figure.row(device) for figure in figures))
     measured = device.backend in GPU_BACKENDS
     title = "Ceilings" if measured else "Emulated: not ceilings; shows that the probes work"
     rows = [(f.probe.name, f.setting, f.value, f.probe.unit, f.probe.meaning) for f in figures]
-    return Table("ceilings", title, ("probe", "setting", "value", "unit", "of"), list(rows))
+    table = Table("ceilings", title, ("probe", "setting", "value", "unit", "of"), [*rows])
+    click.echo(rendered([table], style), nl=False)
+    click.echo(f"written to {out}", err=True)
 
 
 @click.command()
@@ -196,7 +174,7 @@ def worker_command(address: str, workers: int | None, tls: str | None, insecure:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", type=FOLDER)
 @click.option(
     "--days",
     default=365,

@@ -1,4 +1,7 @@
-"""Define options that several commands have, their completion in the shell, and their order in ``--help``."""
+"""Define options that several commands have, their completion in the shell, and their order in ``--help``.
+
+This module also writes tables to a file, a pipe or a terminal.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import importlib
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -15,17 +20,39 @@ import click
 from click.shell_completion import CompletionItem
 
 from bfsbench.backends import GPU_BACKENDS
-from bfsbench.bench.options import DEFAULTS, KINDS, OPTIONS
+from bfsbench.bench.options import DEFAULTS, KINDS, OPTIONS, Method
 from bfsbench.reports.table import FORMATS, SUFFIXES, Table, format_of, render, width_of
 from bfsbench.support.errors import UsageError, as_option, spelt
 from bfsbench.support.storage import output
-from bfsbench.variants import all_variants, find
+from bfsbench.variants import add_folder, all_variants, find
 
 if TYPE_CHECKING:
-    from bfsbench.variants.base import Knob
+    from bfsbench.bench.plan import SourceChoice
+    from bfsbench.graphs.load import GraphName
+    from bfsbench.programs import Variant
+    from bfsbench.programs.families.base import Family
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+Declaration = Callable[[Callable[..., None]], Callable[..., None]]
+"""A decorator that adds one or more options to the function of a command."""
 
+PATH = click.Path(path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+class Number(click.FloatRange):
+    """A finite number. It refuses ``nan`` and ``inf``, which click accepts in any range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+POSITIVE = Number(min=0, min_open=True)
 
 _COMPLETED: dict[str, tuple[str, Callable[[Any], Iterable[str]]]] = {
     "datasets": ("graphs.catalogue", lambda at: at.Catalogue.load().names()),
@@ -38,17 +65,17 @@ _COMPLETED: dict[str, tuple[str, Callable[[Any], Iterable[str]]]] = {
     "plots": ("reports.plots", lambda at: at.PLOTS),
     "backends": ("backends", lambda at: (*at.GPU_BACKENDS, "host", "cpu")),
 }
-"""For each kind of names: the module that knows them, and a function that returns them from the module.
+"""For each kind of names: the module that knows the names, and a function that returns them from this module.
 
-The module is imported at the first completion.
+A module is imported when its names are first completed.
 """
 
 
 def completer(kind: str) -> Completer:
-    """Return a ``shell_complete`` for a parameter that takes a name or a list of names with commas.
+    """Return a ``shell_complete`` for a parameter that takes names of a ``kind``, such as ``"datasets"``.
 
-    It completes the last name of the list, and proposes only names that the list does not hold yet. ``kind``
-    is a key of ``_COMPLETED``. If the user's own catalogue is broken, no names are proposed.
+    It completes the last name of a list with commas, and proposes only names that the list does not have yet.
+    If the user's own catalogue is broken, it proposes no names.
     """
     module, known = _COMPLETED[kind]
 
@@ -68,59 +95,131 @@ def completer(kind: str) -> Completer:
     return complete
 
 
-Declaration = Callable[[Callable[..., None]], Callable[..., None]]
-
-
-class Number(click.FloatRange):
-    """A finite number. It refuses ``nan`` and ``inf``, which click accepts in any range."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number: float = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return number
-
-
-def together(*options: Declaration) -> Declaration:
+def together(options: Iterable[Declaration]) -> Declaration:
     """Return one decorator that adds several options, in the order in which ``--help`` shows them."""
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options):
+        for option in reversed([*options]):
             function = option(function)
         return function
 
     return declare
 
 
-def split(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> list[str]:
-    """Return the names in an option that may be repeated, or given once with commas."""
-    return [name for value in values for name in value.split(",") if name]
+def gathered(variable: str, kind: Callable[..., object], options: Mapping[str, Declaration]) -> Declaration:
+    """Return a decorator that adds several options, whose values the command gets as one argument.
+
+    ``options`` has each option by the name of its parameter. The argument ``variable`` is ``kind``, called
+    with the values as keyword arguments.
+    """
+
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def collect(*context: click.Context, **values: Any) -> None:
+            own = {name: values.pop(name) for name in options}
+            function(*context, **{variable: kind(**own)}, **values)
+
+        return together(options.values())(collect)
+
+    return declare
 
 
-def list_option(option: str, text: str, variable: str | None = None, **facts: Any) -> Declaration:
+def list_option(option: str, variable: str, text: str, **facts: Any) -> Declaration:
     """Return an option that takes a list with commas, which may contain ranges."""
-    return click.option(option, *filter(None, [variable]), metavar="LIST", help=text, **facts)
+    return click.option(option, variable, metavar="LIST", help=text, **facts)
 
 
 def datasets_option(text: str, *, required: bool = True) -> Declaration:
     """Return the option ``--dataset``, which names the graphs of a command."""
+    completed = completer("datasets")
     return list_option(
-        "--dataset", text, "datasets", multiple=True, required=required, shell_complete=completer("datasets")
+        "--dataset", "datasets", text, multiple=True, required=required, shell_complete=completed
     )
 
 
 def variants_option(text: str, **facts: Any) -> Declaration:
     """Return the option ``--variant``, which names the variants of a command."""
-    return list_option(
-        "--variant", text, "variants", multiple=True, shell_complete=completer("variants or all"), **facts
+    completed = completer("variants or all")
+    return list_option("--variant", "variants", text, multiple=True, shell_complete=completed, **facts)
+
+
+def launch_options(grid: str, block: str, **facts: Any) -> Declaration:
+    """Return the options ``--grid`` and ``--block``, with these help texts.
+
+    A command gets the values of each option as a list of numbers, in which None stands for ``auto``. Without
+    the option, the list is empty.
+    """
+    facts["callback"] = _launches
+    return together(
+        (list_option("--grid", "grid", grid, **facts), list_option("--block", "block", block, **facts))
     )
 
 
-def names_option(option: str, variable: str, known: Completer, text: str) -> Declaration:
-    """Return an option that takes a list of names, which ``known`` completes in the shell."""
+def _launches(_context: click.Context, option: click.Parameter, text: str | None) -> list[int | None]:
+    from bfsbench.bench.axes import blocks, grids
+
+    if text is None:
+        return []
+    return grids(text) if option.name == "grid" else blocks(text)
+
+
+def preset_option(use: str) -> Declaration:
+    """Return the option ``--knobs``.
+
+    Its help text begins with ``use``, which says which knobs get the values of the preset.
+    """
+    from bfsbench.variants.base import PRESETS
+
+    text = f"{use}: defaults, the paper's values, or values by the paper's rules for the graph."
     return click.option(
-        option, variable, multiple=True, callback=split, metavar="NAMES", shell_complete=known, help=text
+        "--knobs", "preset", default=PRESETS[0], show_default=True, type=click.Choice(PRESETS), help=text
     )
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The values of the options ``--source``, ``--source-id``, ``--sources`` and ``--seed``."""
+
+    source: str | None
+    source_id: str | None = None
+    num_sources: int | None = None
+    seed: int = 0
+
+    def choice(self, family: Family) -> SourceChoice:
+        """Return the choice of sources for a family. Raises UsageError for a malformed list."""
+        from bfsbench.bench.axes import expand, split_list
+        from bfsbench.bench.plan import SourceChoice
+
+        if self.source is not None and self.source_id is not None:
+            raise UsageError("--source and --source-id exclude each other")
+        published = self.source_id is not None
+        listed = self.source_id if published else self.source
+        given: list[int | str] | None = None
+        try:
+            given = None if listed is None else [int(value) for value in expand(listed)]
+        except ValueError:
+            if self.source_id is None:
+                raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
+            given = [*split_list(self.source_id)]
+        return SourceChoice.of(family, given, self.num_sources, self.seed, published)
+
+
+def source_options(seed: str) -> Declaration:
+    """Return the options that choose sources. ``seed`` is the help text of ``--seed``.
+
+    A command gets their values as the argument ``sources``, of type Sources.
+    """
+    by_name = "Source vertices by their ids or names in the graph's file."
+    some = "N sources of non-zero out-degree, chosen by --seed; 1 by default."
+    options: dict[str, Declaration] = {
+        "source": list_option("--source", "source", "Source vertices, counted from 0."),
+        "source_id": list_option("--source-id", "source_id", by_name),
+        "num_sources": click.option(
+            "--sources", "num_sources", type=click.IntRange(min=1), metavar="N", help=some
+        ),
+        "seed": click.option("--seed", default=0, show_default=True, help=seed),
+    }
+    return gathered("sources", Sources, options)
 
 
 def measuring_option(name: str, text: str = "") -> Declaration:
@@ -150,26 +249,60 @@ def measuring_option(name: str, text: str = "") -> Declaration:
     )
 
 
+def measuring_options(*without: str) -> Declaration:
+    """Return the measuring options, except the options in ``without``.
+
+    A command gets their values as the argument ``measuring``, of type Method.
+    """
+    return gathered(
+        "measuring", Method, {name: measuring_option(name) for name in OPTIONS if name not in without}
+    )
+
+
+def names_option(option: str, variable: str, known: str, text: str) -> Declaration:
+    """Return an option that takes a list of names, which the completer of the kind ``known`` completes."""
+    return click.option(
+        option,
+        variable,
+        multiple=True,
+        callback=lambda _context, _option, values: [
+            name for value in values for name in value.split(",") if name
+        ],
+        metavar="NAMES",
+        shell_complete=completer(known),
+        help=text,
+    )
+
+
 def format_option(formats: Sequence[str] = FORMATS) -> Declaration:
     """Return the option ``--format``, which selects the format of printed tables."""
     return click.option("--format", "style", type=click.Choice(formats), default="text", show_default=True)
 
 
-row_filters = together(
-    names_option("--graph", "graphs", completer("datasets"), "Only these graphs."),
-    names_option("--variant", "variants", completer("variants"), "Only these variants."),
-    names_option(
-        "--backend", "backends", completer("backends"), f"Only {', '.join(GPU_BACKENDS)}, host or cpu."
-    ),
+row_filters = gathered(
+    "filters",
+    dict,
+    {
+        "graphs": names_option("--graph", "graphs", "datasets", "Only these graphs."),
+        "variants": names_option("--variant", "variants", "variants", "Only these variants."),
+        "backends": names_option(
+            "--backend", "backends", "backends", f"Only {', '.join(GPU_BACKENDS)}, host or cpu."
+        ),
+    },
 )
-
-BY_NAME = f"by default the suffix of --out decides ({', '.join(SUFFIXES)}), else text"
+"""Options that select rows. A command gets their values as the argument ``filters``, a dict of lists."""
 
 output_options = together(
-    click.option("--format", "style", type=click.Choice(FORMATS), help=f"Format of the tables; {BY_NAME}."),
-    click.option(
-        "--out", type=click.Path(path_type=Path), help="Write to this file instead of the terminal."
-    ),
+    (
+        click.option(
+            "--format",
+            "style",
+            type=click.Choice(FORMATS),
+            help="Format of the tables; by default the suffix of --out decides "
+            f"({', '.join(SUFFIXES)}), else text.",
+        ),
+        click.option("--out", type=PATH, help="Write to this file instead of the terminal."),
+    )
 )
 
 
@@ -191,21 +324,62 @@ def opened(out: Path | None) -> Iterator[TextIO]:
             yield file
 
 
+def require_known(what: str, chosen: Iterable[str], known: Iterable[str]) -> None:
+    """Raise UsageError for a chosen name that is not among the known names. ``what`` says what it names."""
+    for name in chosen:
+        if name not in known:
+            raise UsageError(f"unknown {what} '{name}': there are {', '.join(known)}")
+
+
 def rendered(
     tables: Sequence[Table], style: str = "text", file: TextIO | None = None, *, narrow: str = ""
 ) -> str:
-    """Return tables in one of FORMATS, with the width and colours of the destination, by default standard
-    output.
+    """Return tables in one of FORMATS, with the width and the colours that suit ``file``.
 
-    ``narrow`` is passed to :func:`bfsbench.reports.table.render`.
+    Without ``file``, the tables suit standard output. ``narrow`` is passed to
+    :func:`bfsbench.reports.table.render`.
     """
     is_terminal = (file or sys.stdout).isatty()
     colour = is_terminal and "NO_COLOR" not in os.environ
     return render(tables, style, colour=colour, narrow=narrow, width=width_of(is_terminal))
 
 
-KNOB_PREFIX = "knob_"
-"""The prefix of a command's parameters that are knobs."""
+def names(items: Sequence[str], option: str) -> list[str]:
+    """Return the names in an option that may be repeated, each time with a list.
+
+    Raises UsageError if there are none.
+    """
+    from bfsbench.bench.axes import split_list
+
+    found = [name for item in items for name in split_list(item)]
+    if not found:
+        raise UsageError(f"{option} names none")
+    return found
+
+
+def variants_of(words: Sequence[str]) -> list[type[Variant]]:
+    """Return the variants of these names, and all variants that folders declare.
+
+    The name ``all`` stands for every variant that has kernels. Raises UsageError.
+    """
+    chosen: list[type[Variant]] = []
+    for word in words:
+        if Path(word).suffix in (".cu", ".py") and Path(word).is_file():
+            raise UsageError(f"{word} is a file: name the folder with the kernel and its declaration")
+        if word == "all":
+            chosen += [variant for variant in all_variants().values() if variant.launched]
+        else:
+            chosen += add_folder(Path(word)) if Path(word).is_dir() else [find(word)]
+    return list(dict.fromkeys(chosen))
+
+
+def graphs_named(datasets: Sequence[str]) -> list[GraphName]:
+    """Return the graphs of these names, without loading them. The name of a file may contain commas."""
+    from bfsbench.graphs.load import is_file, resolve
+
+    lists = ([item] if is_file(item) else names([item], "--dataset") for item in datasets)
+    return list(dict.fromkeys(resolve(text) for texts in lists for text in texts))
+
 
 _SECTIONS = {
     "What": (
@@ -219,36 +393,95 @@ _SECTIONS = {
     "On what": (),
     "Rows": ("out",),
     "Instead": ("dry_run", "sanitizer", "rows", "quiet", "as_json"),
+    "Others": (),
 }
 """The titles of sections, and the parameters below each title.
 
-Measuring options are not listed here, because their declarations name their titles. A parameter without a
-section is shown last.
+Measuring options are not listed here, because their declarations name their titles. ``Others`` also has all
+parameters that no section lists.
 """
-_OTHERS = "Others"
+
+_KNOB = "knob_"
+"""The prefix of parameters that are knobs."""
 
 
-class SectionedCommand(click.Command):
-    """A command whose ``--help`` shows options in sections.
+class KnobCommand(click.Command):
+    """A command with an option for every knob that any variant declares, and with ``--help-knobs``.
 
-    Only ``--help-knobs`` shows the options of knobs.
+    The command gets the argument ``knobs``: a dict with the values of each knob whose option was given.
+    ``--help`` shows the options in sections. Only ``--help-knobs`` shows the options of knobs.
     """
+
+    _knob_options: Sequence[click.Parameter] | None = None
+    """Made when they are first used, because the variants are imported for them."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return all parameters.
+
+        Raises UsageError for a knob whose option is also another option of the command.
+        """
+        own = super().get_params(ctx)
+        if self._knob_options is None:
+            self._knob_options = _knob_options(own, f"bfsbench {ctx.info_name}")
+        return [*own, *self._knob_options]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the function of the command. Raises UsageError for a malformed range of a knob's values."""
+        from bfsbench.bench.axes import expand
+
+        given = {name: ctx.params.pop(name) for name in [*ctx.params] if name.startswith(_KNOB)}
+        ctx.params["knobs"] = {
+            name.removeprefix(_KNOB): expand(text) for name, text in given.items() if text is not None
+        }
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         titles = {name: option.section for name, option in OPTIONS.items()}
         titles |= {name: title for title, names in _SECTIONS.items() for name in names}
-        found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_SECTIONS, _OTHERS)}
+        found: dict[str, list[tuple[str, str]]] = {title: [] for title in _SECTIONS}
         for option in self.get_params(ctx):
-            record = option.get_help_record(ctx)
-            if record is not None and not (option.name or "").startswith(KNOB_PREFIX):
-                found[titles.get(option.name or "", _OTHERS)].append(record)
+            record, name = option.get_help_record(ctx), option.name or ""
+            if isinstance(option, click.Option) and record and not name.startswith(_KNOB):
+                found[titles.get(name, "Others")].append(record)
         for title, records in found.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
 
 
-def help_knobs(context: click.Context, _option: click.Parameter, names: str | None) -> None:
+def _knob_options(others: Sequence[click.Parameter], command: str) -> list[click.Parameter]:
+    """Return ``--help-knobs`` and the options of all knobs, for a command with these other parameters.
+
+    Raises UsageError if one of the ``others`` has the option of a knob.
+    """
+    taken = {"--help-knobs", *(option for other in others for option in other.opts)}
+    options: dict[str, str] = {}
+    for variant in all_variants().values():
+        for knob in variant.knobs:
+            if knob.option in taken:
+                what = f"variant {variant.name}: knob {knob.name} would be {knob.option}"
+                raise UsageError(f"{what}, which is another option of '{command}'")
+            options[knob.name] = knob.option
+    help_knobs = click.Option(
+        ["--help-knobs"],
+        is_flag=False,
+        flag_value="all",
+        metavar="[VARIANTS]",
+        is_eager=True,
+        expose_value=False,
+        callback=_help_knobs,
+        help="Show the knobs of all variants, or of VARIANTS.",
+    )
+    return [
+        help_knobs,
+        *(
+            click.Option([option, _KNOB + name], metavar="LIST", help=f"Knob {name}.")
+            for name, option in sorted(options.items())
+        ),
+    ]
+
+
+def _help_knobs(context: click.Context, _option: click.Parameter, names: str | None) -> None:
     """Print the options of knobs by variant, and end the command.
 
     Raises UsageError for an unknown variant.
@@ -258,47 +491,14 @@ def help_knobs(context: click.Context, _option: click.Parameter, names: str | No
     chosen = [*all_variants().values()] if names == "all" else [*map(find, names.split(","))]
     formatter = context.make_formatter()
     for variant in dict.fromkeys(chosen):
-        if variant.knobs:
+        lines = [
+            (f"{knob.option} LIST", f"{knob.name}: {knob.meaning} ({knob.legal}; default {knob.default})")
+            for knob in variant.knobs
+        ]
+        if lines:
             with formatter.section(variant.name):
-                formatter.write_dl([*map(_record, variant.knobs)])
+                formatter.write_dl(lines)
         elif names != "all":
             formatter.write_text(f"{variant.name} has no knobs.")
     click.echo(formatter.getvalue(), nl=False)
     context.exit()
-
-
-def _record(knob: Knob) -> tuple[str, str]:
-    return f"{knob.option} LIST", f"{knob.name}: {knob.meaning} ({knob.legal}; default {knob.default})"
-
-
-def knob_options(command: click.Command) -> click.Command:
-    """Add an option for every knob that any variant declares, and ``--help-knobs``, which shows these
-    options.
-
-    Raises UsageError for a knob whose option is also another option of the command.
-    """
-    taken = {"--help", "--help-knobs", *(option for own in command.params for option in own.opts)}
-    options: dict[str, str] = {}
-    for variant in all_variants().values():
-        for knob in variant.knobs:
-            if knob.option in taken:
-                what = f"variant {variant.name}: knob {knob.name} would be {knob.option}"
-                raise UsageError(f"{what}, which is another option of 'bfsbench {command.name}'")
-            options[knob.name] = knob.option
-    for name, option in sorted(options.items()):
-        command.params.append(
-            click.Option([option, KNOB_PREFIX + name], metavar="LIST", help=f"Knob {name}.")
-        )
-    command.params.append(
-        click.Option(
-            ["--help-knobs"],
-            is_flag=False,
-            flag_value="all",
-            metavar="[VARIANTS]",
-            is_eager=True,
-            expose_value=False,
-            callback=help_knobs,
-            help="Show the knobs of all variants, or of VARIANTS.",
-        )
-    )
-    return command

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -51,24 +52,21 @@ class Display:
         self, *columns: ProgressColumn, console: Console | None = None, expand: bool = False
     ) -> None:
         self._console = console or Console(stderr=True)
-        self._live = self._console.is_terminal
-        self._bars = Progress(
-            *columns, console=self._console, disable=not self._live, transient=True, expand=expand
+        self.is_live = self._console.is_terminal
+        self.bars = Progress(
+            *columns, console=self._console, disable=not self.is_live, transient=True, expand=expand
         )
 
     def __enter__(self) -> Self:
-        self._open()
+        self.bars.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bars.stop()
+        self.bars.stop()
 
-    def _open(self) -> None:
-        self._bars.start()
-
-    def _print(self, line: str, style: str = "") -> None:
+    def print(self, line: str, style: str = "") -> None:
         """Print a message as one line. Brackets and colons in it are not markup."""
         self._console.print(
             printable(line), style=style, markup=False, highlight=False, emoji=False, soft_wrap=True
@@ -86,11 +84,8 @@ class SweepDisplay(Display, SweepProgress):
         self._total = self._count = self._failed = 0
         self._by_worker: Counter[str] = Counter()
 
-    def _open(self) -> None:
-        """Show no bar yet.
-
-        It appears with the first point, because graphs are loaded before, with bars of their own.
-        """
+    def __enter__(self) -> Self:
+        return self  # begin() shows the bar, because graphs are loaded before, with bars of their own
 
     @contextmanager
     def loading(self, graph: load.GraphName) -> Iterator[load.Progress]:
@@ -99,19 +94,19 @@ class SweepDisplay(Display, SweepProgress):
 
     def begin(self, device: DeviceInfo | None, total: int) -> None:
         if device:
-            self._print(f"backend {device.backend}: {device.description['gpu']}")
+            self.print(f"backend {device.backend}: {device.description['gpu']}")
         self._total = total
         self._started = self._spoke = time.monotonic()
-        self._task = self._bars.add_task(f"0/{total}", total=total)
-        self._bars.start()
+        self._task = self.bars.add_task(f"0/{total}", total=total)
+        self.bars.start()
 
     def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
         if held and size == self._total:
             failed = sum(row["status"] != "ok" for row in held)
             said = f"{len(held)} of {size} points are in {self._path} already"
-            self._print(said + (f", {failed} of them failed (--retry-failed)" if failed else ""))
+            self.print(said + (f", {failed} of them failed (--retry-failed)" if failed else ""))
         self._total -= len(held)
-        self._bars.update(self._task, total=self._total, description=f"{self._count}/{self._total}")
+        self.bars.update(self._task, total=self._total, description=f"{self._count}/{self._total}")
 
     def done(self, measured: Measured) -> None:
         row = measured.row
@@ -123,15 +118,15 @@ class SweepDisplay(Display, SweepProgress):
         what = " ".join(filter(None, searched))
         mark = " emulated" if row["backend"] == "cpu" else ""
         came = f"{float(row['search_ms']):.3f} ms{mark}" if ok else f"{row['status']}: {row['reason']}"
-        if self._live:
+        if self.is_live:
             failed = f"{self._failed} failed; " if self._failed else ""
             said = f"{self._count}/{self._total} {self._pace()}; {failed}{came}, {what}"
-            self._bars.update(self._task, completed=self._count, description=said)
+            self.bars.update(self._task, completed=self._count, description=said)
             if not ok:
-                self._print(f"{what}: {came}", style="red")
+                self.print(f"{what}: {came}", style="red")
         elif not ok or self._count == self._total or time.monotonic() - self._spoke > LINE_EVERY_S:
             self._spoke = time.monotonic()
-            self._print(f"[{self._count}/{self._total}, {self._pace()}] {what}: {came}")
+            self.print(f"[{self._count}/{self._total}, {self._pace()}] {what}: {came}")
 
     def _pace(self) -> str:
         """Return the points per minute so far, the points per minute of each worker, and the estimated time
@@ -174,26 +169,26 @@ class FetchDisplay(Display):
         """Called when the graph ``name`` begins a stage, such as its download."""
         with self._lock:
             if name not in self._tasks:
-                self._tasks[name] = self._bars.add_task(stage, total=None, graph=name)
-            self._bars.reset(self._tasks[name], total=None, description=stage)
-        if not self._live and stage != "waiting":
-            self._print(f"{name}: {stage} {detail}".rstrip())
+                self._tasks[name] = self.bars.add_task(stage, total=None, graph=name)
+            self.bars.reset(self._tasks[name], total=None, description=stage)
+        if not self.is_live and stage != "waiting":
+            self.print(f"{name}: {stage} {detail}".rstrip())
 
     def progress(self, name: str, done: int, total: int | None) -> None:
         """Called with the bytes done in the current stage, and the total if known."""
-        self._bars.update(self._tasks[name], completed=done, total=total)
+        self.bars.update(self._tasks[name], completed=done, total=total)
 
     def note(self, name: str, text: str) -> None:
         """Called with a problem after which the stage continues."""
-        self._print(f"{name}: {text}", style="yellow")
+        self.print(f"{name}: {text}", style="yellow")
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:
         """Called when no work on a graph is left, with its outcome."""
         with self._lock:
             task = self._tasks.pop(name, None)
         if task is not None:
-            self._bars.remove_task(task)
-        self._print(f"{name}: {outcome}", style="red" if failed else "")
+            self.bars.remove_task(task)
+        self.print(f"{name}: {outcome}", style="red" if failed else "")
 
 
 class PicturesDisplay(Display):
@@ -202,14 +197,14 @@ class PicturesDisplay(Display):
     def __init__(self, kinds: int) -> None:
         described = TextColumn("{task.description}", markup=False)
         super().__init__(BarColumn(), MofNCompleteColumn(), described, TimeElapsedColumn())
-        self._task = self._bars.add_task("", total=kinds, completed=-1)
+        self._task = self.bars.add_task("", total=kinds, completed=-1)
         self._kind, self._begun, self._kinds = "", 0, kinds
         self._count, self._spoke = 0, time.monotonic()
 
     def begin(self, kind: str) -> None:
         """Called before pictures of the next kind are drawn."""
         self._kind, self._begun = kind, self._begun + 1
-        self._bars.advance(self._task)
+        self.bars.advance(self._task)
         self._say()
 
     def written(self) -> None:
@@ -219,57 +214,37 @@ class PicturesDisplay(Display):
 
     def _say(self) -> None:
         said = f"kinds: {self._kind}; pictures written: {self._count}"
-        self._bars.update(self._task, description=said)
-        if not self._live and time.monotonic() - self._spoke > LINE_EVERY_S:
+        self.bars.update(self._task, description=said)
+        if not self.is_live and time.monotonic() - self._spoke > LINE_EVERY_S:
             self._spoke = time.monotonic()
-            self._print(f"{self._begun} of {self._kinds} {said}")
-
-
-class LoadingDisplay(Display):
-    """Shows a bar after MOMENT_S seconds. If the work ends earlier, nothing is shown."""
-
-    def __init__(self, what: str, console: Console | None = None) -> None:
-        description = TextColumn("{task.description}", markup=False)
-        super().__init__(description, BarColumn(), TimeElapsedColumn(), console=console)
-        self._what = what
-        self._task = self._bars.add_task(what, total=None)
-        self._timer = threading.Timer(MOMENT_S, self._show)
-
-    def _open(self) -> None:
-        self._timer.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._timer.cancel()
-        self._timer.join()
-        super().__exit__(kind, error, trace)
-
-    def progress(self, done: int, total: int) -> None:
-        """Called with the bytes of the file read so far and the total.
-
-        The work after reading has no known length.
-        """
-        self._bars.update(self._task, completed=done, total=total if done < total else None)
-
-    def _show(self) -> None:
-        if self._live:
-            self._bars.start()
-        else:
-            self._print(self._what)
+            self.print(f"{self._begun} of {self._kinds} {said}")
 
 
 @contextmanager
 def loading(request: load.GraphName, console: Console | None = None) -> Iterator[load.Progress]:
-    """Return a context in which a graph is loaded. Its value is a function that shows the bytes read and the
-    total.
+    """Return a context in which a graph is loaded. Its value is a function that shows the bytes read.
 
-    While a graph is converted or generated, a terminal shows a bar, and any other output gets one line. If a
-    library of another project has read the file, another line names the library.
+    If a graph is converted or generated for more than MOMENT_S seconds, a terminal shows a bar, and any other
+    output gets one line. If a library of another project has read the file, another line names the library.
     """
     what = f"{'generating' if request.generator else 'converting'} {request.path or request.name}"
-    with LoadingDisplay(what, console) as display:
-        yield display.progress
+    description = TextColumn("{task.description}", markup=False)
+    display = Display(description, BarColumn(), TimeElapsedColumn(), console=console)
+    task = display.bars.add_task(what, total=None)
+
+    def read(done: int, total: int) -> None:
+        """Show the bytes read. The work after reading has no known length."""
+        display.bars.update(task, completed=done, total=total if done < total else None)
+
+    show = display.bars.start if display.is_live else partial(display.print, what)
+    timer = threading.Timer(MOMENT_S, show)
+    timer.start()
+    try:
+        yield read
+    finally:
+        timer.cancel()
+        timer.join()
+        display.bars.stop()
     if request.reader:
         click.echo(f"{request.full_name} was read by {request.reader}", err=True)
 

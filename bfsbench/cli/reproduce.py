@@ -1,5 +1,4 @@
-"""Define the command ``bfsbench reproduce``, which runs experiments of the papers, of the user, and
-Graph500."""
+"""Define the command ``reproduce``, which runs experiments of the papers and of the user, and Graph500."""
 
 from __future__ import annotations
 
@@ -15,79 +14,38 @@ from click.core import ParameterSource
 
 from bfsbench.bench.axes import split_list
 from bfsbench.bench.options import Method
-from bfsbench.cli.options import KNOB_PREFIX, Number, SectionedCommand, completer, knob_options
-from bfsbench.cli.sweeps import carry_out_points, given_knobs, measuring_options, print_plan, request
+from bfsbench.cli.options import (
+    FOLDER,
+    PATH,
+    POSITIVE,
+    KnobCommand,
+    completer,
+    measuring_options,
+    rendered,
+)
+from bfsbench.cli.sweeps import carry_out_points, print_plan, request
 from bfsbench.experiments import graph500
 from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE
 from bfsbench.support.errors import UsageError, plural
+from bfsbench.support.storage import output
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bfsbench.experiments.choice import Choice
     from bfsbench.experiments.declaration import Experiment
-    from bfsbench.graphs.graph import Graph
     from bfsbench.rows.point import KnobValue
 
+RESULTS = Path("results")
 _OPTIONS = ("names", "scale", "variant", "backend", "schedule_seed", "out")
 """Parameters of the command that also apply to the Graph500 benchmark, besides knobs."""
 
 
-def run_graph500(
-    scale: float | None,
-    variant: str,
-    knobs: Mapping[str, list[KnobValue]],
-    backend: str,
-    schedule_seed: int,
-    out: Path,
-) -> None:
-    """Run the Graph500 benchmark, print its report, and write the report beside the rows.
-
-    Raises BfsbenchError.
-    """
-    from bfsbench.bench.child import in_child
-    from bfsbench.experiments.graph500.benchmark import Asked, run
-    from bfsbench.support.storage import output
-
-    _require_own_options(click.get_current_context())
-    if scale is None or scale != int(scale) or not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        raise UsageError(f"graph500 needs --scale {SMALLEST_SCALE} .. {LARGEST_SCALE}: of 2^S vertices")
-    several = [name for name, values in knobs.items() if len(values) != 1]
-    if several:
-        raise UsageError(f"graph500 measures one setting: give one value of {several[0]}")
-    given = {name: value for name, (value,) in knobs.items()}
-    asked = Asked.of(int(scale), variant, given, backend, schedule_seed)
-    stem = out / f"graph500-{asked.scale}-{asked.variant.name}"
-    rows, report = stem.with_suffix(".csv"), stem.with_suffix(".txt")
-    if rows.exists():
-        raise UsageError(f"{rows} exists: choose another --out")
-    click.echo(f"graph500: scale {asked.scale}, {asked.variant.name}", err=True)
-    with click.progressbar(length=NUM_SOURCES, label="searches", file=sys.stderr) as bar:
-        outcome = in_child(lambda step: run(asked, rows, step), lambda: bar.update(1))
-    lines = [*outcome.lines()]
-    with output(report) as file:
-        file.write("\n".join(lines) + "\n")
-    click.echo("\n".join(lines))
-
-
-def _require_own_options(context: click.Context) -> None:
-    for option in context.command.params:
-        name = option.name or ""
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in _OPTIONS and not name.startswith(KNOB_PREFIX):
-            raise UsageError(f"graph500 is measured by rules of its own: it has no {option.opts[0]}")
-
-
-RESULTS = Path("results")
-
-
-@click.command(cls=SectionedCommand)
+@click.command(cls=KnobCommand)
 @click.argument("names", nargs=-1, metavar="[NAME|FILE.toml]...", shell_complete=completer("experiments"))
 @click.option("--list", "show", is_flag=True, help="Show all experiments.")
 @click.option("--dry-run", is_flag=True, help="Print what would be measured and how long it may take.")
 @click.option(
     "--scale",
-    type=Number(min=0, min_open=True),
+    type=POSITIVE,
     metavar="S",
     help="Shrink every graph to about this share of its vertices; results are marked as shrunk. For "
     "graph500: 2^S vertices.",
@@ -105,10 +63,7 @@ RESULTS = Path("results")
     help="Tune with at most N points per knob, or per search if the file says so; 0: do not tune.",
 )
 @click.option(
-    "--minutes",
-    type=Number(min=0, min_open=True),
-    metavar="M",
-    help="Begin no point after M minutes; --resume continues.",
+    "--minutes", type=POSITIVE, metavar="M", help="Begin no point after M minutes; --resume continues."
 )
 @click.option(
     "--stand-ins",
@@ -123,18 +78,18 @@ RESULTS = Path("results")
     "--out",
     default=RESULTS / "reproduce",
     show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Folder for rows (NAME.csv), tables (NAME.md) and pictures.",
 )
 @click.option(
     "--rows",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Measure nothing: make tables and pictures from the rows of these result files.",
 )
-def reproduce(
+def reproduce_command(
     names: tuple[str, ...],
     show: bool,
     dry_run: bool,
@@ -147,7 +102,7 @@ def reproduce(
     measuring: Method,
     out: Path,
     rows: tuple[Path, ...],
-    **knobs: str | None,
+    knobs: dict[str, list[KnobValue]],
 ) -> None:
     """Run experiments: NAMEs of the papers' tables and figures, or FILEs of your own.
 
@@ -164,51 +119,85 @@ def reproduce(
     if show:
         return _print_list()
     if names == (graph500.NAME,):
-        values = given_knobs(knobs)
-        return run_graph500(
-            scale, variant or "adaptive", values, measuring.backend, measuring.schedule_seed, out
-        )
-    _require_shares(names, scale, knobs)
-    if not names:
-        raise UsageError("name an experiment (see 'bfsbench reproduce --list') or a file")
+        _require_options_of_graph500(click.get_current_context())
+        return _run_graph500(scale, variant or "adaptive", knobs, measuring, out)
+    _require_options_of_experiments(names, scale, knobs)
     experiments = [find(name) for name in names]
     labels = [label for value in graphs for label in split_list(value)]
     can_do_without = dry_run or bool(rows)
-    share = scale or 1.0
-    chosen = [_chosen(experiment, labels, share, stand_ins, can_do_without) for experiment in experiments]
+    chosen = [
+        _chosen(experiment, labels, scale or 1.0, stand_ins, can_do_without) for experiment in experiments
+    ]
     searches = split_list(variant or "")
     reduced = [reduced_to(experiment, searches, tune) for experiment in experiments]
-    if rows:
-        for experiment, choices in zip(experiments, chosen, strict=True):
-            _show(experiment, list(rows), out, _loaded(choices) if experiment.needs_graphs else {})
-        return
-    if dry_run:
-        for experiment, choices in zip(reduced, chosen, strict=True):
-            _print_plan(experiment, choices, measuring)
-        return
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
-    failed = False
+    complete = True
     for experiment, smaller, choices in zip(experiments, reduced, chosen, strict=True):
-        failed |= not _measure(smaller, choices, measuring, out, deadline)
+        if dry_run and not rows:
+            _print_plan(smaller, choices, measuring)
+            continue
         path = out / f"{experiment.name}.csv"
-        drawn = experiment.needs_graphs or not experiment.sweeps
-        _show(experiment, [path] if path.exists() else [], out, _loaded(choices) if drawn else {})
-    if failed:
+        if not rows:
+            complete &= _measure(smaller, choices, measuring, path, deadline)
+        files = list(rows) or ([path] if path.exists() else [])
+        drawn = experiment.needs_graphs or not (rows or experiment.sweeps)
+        _show(experiment, files, out, choices if drawn else [])
+    if not complete:
         raise SystemExit(1)
 
 
-def _require_shares(names: tuple[str, ...], scale: float | None, knobs: Mapping[str, str | None]) -> None:
-    """Raise UsageError for options that only graph500 has, and if graph500 is named beside other
-    experiments.
-    """
+def _require_options_of_graph500(context: click.Context) -> None:
+    for option in context.command.params:
+        name = option.name or ""
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in _OPTIONS:
+            raise UsageError(f"graph500 is measured by rules of its own: it has no {option.opts[0]}")
+
+
+def _require_options_of_experiments(
+    names: tuple[str, ...], scale: float | None, knobs: dict[str, list[KnobValue]]
+) -> None:
+    """Raise UsageError for options that only graph500 has, and for names that are not all of experiments."""
     if graph500.NAME in names:
         raise UsageError(
             f"{graph500.NAME} is run alone: its --scale is another than that of the papers' graphs"
         )
     if scale is not None and scale > 1:
         raise UsageError(f"--scale {scale:g} is no share of a graph's vertices: at most 1")
-    if any(value is not None for value in knobs.values()):
+    if knobs:
         raise UsageError("knobs are those of the experiment's file; only graph500 takes others")
+    if not names:
+        raise UsageError("name an experiment (see 'bfsbench reproduce --list') or a file")
+
+
+def _run_graph500(
+    scale: float | None, variant: str, knobs: dict[str, list[KnobValue]], measuring: Method, out: Path
+) -> None:
+    """Run the Graph500 benchmark, print its report, and write the report beside the rows.
+
+    Raises BfsbenchError.
+    """
+    from bfsbench.bench.child import in_child
+    from bfsbench.experiments.graph500.benchmark import Asked, run
+
+    if scale is None or scale != int(scale) or not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        raise UsageError(f"graph500 needs --scale {SMALLEST_SCALE} .. {LARGEST_SCALE}: of 2^S vertices")
+    several = [name for name, values in knobs.items() if len(values) != 1]
+    if several:
+        raise UsageError(f"graph500 measures one setting: give one value of {several[0]}")
+    given = {name: value for name, (value,) in knobs.items()}
+    asked = Asked.of(int(scale), variant, given, measuring.backend, measuring.schedule_seed)
+    stem = out / f"graph500-{asked.scale}-{asked.variant.name}"
+    rows, report = stem.with_suffix(".csv"), stem.with_suffix(".txt")
+    if rows.exists():
+        raise UsageError(f"{rows} exists: choose another --out")
+    click.echo(f"graph500: scale {asked.scale}, {asked.variant.name}", err=True)
+    with click.progressbar(length=NUM_SOURCES, label="searches", file=sys.stderr) as bar:
+        outcome = in_child(lambda step: run(asked, rows, step), lambda: bar.update(1))
+    text = "\n".join(outcome.lines())
+    with output(report) as file:
+        file.write(f"{text}\n")
+    click.echo(text)
 
 
 def _print_list() -> None:
@@ -247,16 +236,15 @@ def _chosen(
 
 
 def _measure(
-    experiment: Experiment, choices: list[Choice], measuring: Method, out: Path, deadline: float | None
+    experiment: Experiment, choices: list[Choice], measuring: Method, path: Path, deadline: float | None
 ) -> bool:
-    """Measure until the deadline, in seconds on the monotonic clock.
+    """Measure an experiment until the deadline, in seconds on the monotonic clock. The rows go to ``path``.
 
     Returns whether all measured points have a time.
     """
     from bfsbench.experiments.sweeps import works_of
 
     click.echo(f"{experiment.name}: {experiment.title}", err=True)
-    path = out / f"{experiment.name}.csv"
     method = replace(measuring, profile=experiment.profile)
     complete = True
     for work in works_of(experiment, choices):
@@ -282,20 +270,17 @@ def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method
     click.echo(f"about {seconds:.0f} s, reading and generating graphs not counted ({basis})\n")
 
 
-def _loaded(choices: list[Choice]) -> dict[str, Graph]:
+def _show(experiment: Experiment, files: list[Path], folder: Path, choices: list[Choice]) -> None:
+    """Print the tables and write them as NAME.md. Also write the pictures, if matplotlib is installed.
+
+    The drawings of the experiment get the graphs of these choices.
+    """
     from bfsbench.cli.progress import load_with_progress
-
-    return {choice.full_name: load_with_progress(choice.request) for choice in choices}
-
-
-def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[str, Graph]) -> None:
-    """Print the tables and write them as NAME.md. Also write the pictures, if matplotlib is installed."""
-    from bfsbench.cli.options import rendered
     from bfsbench.experiments.outcome import read_outcome
     from bfsbench.experiments.tables import tables, texts
     from bfsbench.reports.table import render
-    from bfsbench.support.storage import output
 
+    loaded = {choice.full_name: load_with_progress(choice.request) for choice in choices}
     outcome = read_outcome(experiment, files, loaded, RESULTS)
     made, drawn = tables(outcome), texts(outcome)
     try:
@@ -313,6 +298,3 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, loaded: dict[
     if paths := write_pictures(outcome, folder):
         names = ", ".join(path.name for path in paths)
         click.echo(f"{plural(len(paths), 'picture')} in {folder}/: {names}", err=True)
-
-
-reproduce_command = knob_options(reproduce)

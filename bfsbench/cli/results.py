@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bfsbench.cli.options import (
+    FILE,
+    FOLDER,
+    PATH,
     Number,
     chosen_format,
-    completer,
     names_option,
     opened,
     output_options,
     rendered,
+    require_known,
     row_filters,
 )
 from bfsbench.reports import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
@@ -30,12 +33,10 @@ from bfsbench.rows.counters import is_counters_file
 from bfsbench.rows.results import read_results, result_files
 from bfsbench.support.errors import BfsbenchError, InputError, UsageError
 from bfsbench.support.machine import usable_cores
+from bfsbench.support.storage import output
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from bfsbench.cli.progress import PicturesDisplay
-
 
 PAGE = "html"
 HISTORY = "history"
@@ -56,18 +57,18 @@ class Inches(click.ParamType[float]):
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, type=PATH)
 @names_option(
     "--table",
     "names",
-    completer("tables"),
+    "tables",
     f"Which tables: {', '.join(TABLES)}. Default: all except levels, the matrix, the history, rankings of "
     "one graph, and heat maps of emulated kernels.",
 )
 @names_option(
     "--plot",
     "kinds",
-    completer("plots"),
+    "plots",
     f"Which pictures: {', '.join(PLOTS)}. Default: all that the rows have data for.",
 )
 @click.option(
@@ -86,7 +87,7 @@ class Inches(click.ParamType[float]):
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Write to this file instead of the terminal. Pictures are written to this folder. A name such as "
     "x.png gets one picture, by default the bars, and several pictures become x-NAME.png.",
 )
@@ -98,9 +99,7 @@ def report_command(
     names: list[str],
     kinds: list[str],
     history: bool,
-    graphs: list[str],
-    variants: list[str],
-    backends: list[str],
+    filters: dict[str, list[str]],
     style: str | None,
     out: Path | None,
     width: float | None,
@@ -123,30 +122,27 @@ def report_command(
         kinds = [*kinds, HISTORY]
     elif history:
         names = [*names, HISTORY]
-    _check(names, kinds, style, out)
-    if width is not None and style not in PICTURES:
-        raise UsageError(f"--width goes with --format {' or '.join(PICTURES)}, not {style}")
+    _require_options(names, kinds, width, style, out)
     for path in files:
         if str(path) in TABLES and not path.exists():
             raise UsageError(f"there is no file {path}: choose a table with --table {path}")
     files = files or (_newest(),)
     if style in PICTURES and out is not None:
-        rows = select(_read(files), graphs, variants, backends)
+        rows, levels = select(_read(files), **filters), read_levels(files)
         if out.suffix.lower() == f".{style}":
-            for path in picture_file(rows, read_levels(files), kinds, out, style, width):
-                click.echo(str(path))
+            written = picture_file(rows, levels, kinds, out, style, width)
         else:
-            _draw(rows, read_levels(files), kinds, out, style, width)
+            written = _draw(rows, levels, kinds, out, style, width)
+        for path in written:
+            click.echo(str(path))
     else:
         with opened(out) as file:
             unused = NOT_ON_PAGES if style == PAGE else NOT_IN_TABLES
-            rows = select(_read(files, unused), graphs, variants, backends)
-            levels = read_levels(files)
+            rows, levels = select(_read(files, unused), **filters), read_levels(files)
             if style == PAGE:
                 file.write(page(rows, levels))
             else:
-                made = tables(rows, names or None, levels)
-                file.write(rendered(made, style, file, narrow="--backend"))
+                file.write(rendered(tables(rows, names or None, levels), style, file, narrow="--backend"))
     if not history and (style in PICTURES or (names and "provenance" not in names)):
         for text in warnings(rows):
             click.echo(f"bfsbench: warning: {text}", err=True)
@@ -159,17 +155,19 @@ def _style(style: str | None, out: Path | None) -> str:
     return chosen_format(style, out)
 
 
-def _check(names: Sequence[str], kinds: Sequence[str], style: str, out: Path | None) -> None:
-    for what, chosen, known in (("table", names, TABLES), ("plot", kinds, PLOTS)):
-        for name in chosen:
-            if name not in known:
-                raise UsageError(f"unknown {what} '{name}': there are {', '.join(known)}")
+def _require_options(
+    names: Sequence[str], kinds: Sequence[str], width: float | None, style: str, out: Path | None
+) -> None:
+    """Raise UsageError for unknown names, and for options that do not go with the format ``style``."""
+    require_known("table", names, TABLES)
+    require_known("plot", kinds, PLOTS)
     if style == "csv" and len(names) != 1:
         raise UsageError(f"--format csv writes one table: choose it with --table ({', '.join(TABLES)})")
     if names and style not in FORMATS:
         raise UsageError(f"--table does not go with --format {style}: choose one of {', '.join(FORMATS)}")
-    if kinds and style not in PICTURES:
-        raise UsageError(f"--plot goes with --format {' or '.join(PICTURES)}, not {style}")
+    for option, given in (("--plot", bool(kinds)), ("--width", width is not None)):
+        if given and style not in PICTURES:
+            raise UsageError(f"{option} goes with --format {' or '.join(PICTURES)}, not {style}")
     if style in PICTURES and out is None:
         raise UsageError(f"--format {style} writes several files: name their folder with --out")
 
@@ -181,39 +179,31 @@ def _draw(
     folder: Path,
     style: str,
     width: float | None,
-) -> None:
-    """Write pictures of these kinds and list them.
+) -> list[Path]:
+    """Write pictures of these kinds. Returns their paths.
 
-    Without kinds, write all pictures that the rows have data for.
+    Without kinds, writes all pictures that the rows have data for.
     """
     from bfsbench.cli.progress import PicturesDisplay
 
+    def drawn() -> Iterator[Picture]:
+        for kind in kinds or PLOTS:
+            display.begin(kind)
+            try:
+                yield from draw(kind, rows, levels, width=width)
+            except NothingToDrawError as error:
+                if kinds:
+                    raise
+                click.echo(f"bfsbench: no {kind}: {error}", err=True)
+
     written = []
     with PicturesDisplay(len(kinds or PLOTS)) as display:
-        for path in saved(_drawn(rows, levels, kinds, display, width), folder, style, usable_cores()):
+        for path in saved(drawn(), folder, style, usable_cores()):
             written.append(path)
             display.written()
     if not written:
         raise NothingToDrawError("no picture: the rows have nothing to draw")
-    for path in written:
-        click.echo(str(path))
-
-
-def _drawn(
-    rows: pd.DataFrame,
-    levels: pd.DataFrame,
-    kinds: Sequence[str],
-    display: PicturesDisplay,
-    width: float | None,
-) -> Iterator[Picture]:
-    for kind in kinds or PLOTS:
-        display.begin(kind)
-        try:
-            yield from draw(kind, rows, levels, width=width)
-        except NothingToDrawError as error:
-            if kinds:
-                raise
-            click.echo(f"bfsbench: no {kind}: {error}", err=True)
+    return written
 
 
 def _newest() -> Path:
@@ -265,7 +255,7 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
 @names_option(
     "--table",
     "names",
-    completer("tables of comparison"),
+    "tables of comparison",
     "Which tables: summary, points, unmatched. Default: all.",
 )
 @row_filters
@@ -277,9 +267,7 @@ def compare_command(
     threshold: float,
     allow_different: bool,
     names: list[str],
-    graphs: list[str],
-    variants: list[str],
-    backends: list[str],
+    filters: dict[str, list[str]],
     style: str | None,
     out: Path | None,
 ) -> None:
@@ -305,18 +293,10 @@ def compare_command(
         if b is None or commits or not is_counters_file(Path(b)):
             raise UsageError(f"{a} holds counters: name another file of counters to compare it with")
         return _compare_counters(Path(a), Path(b), threshold / 100, style, out)
-    for name in names:
-        if name not in TABLES:
-            raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
+    require_known("table", names, TABLES)
     with opened(out) as file:
         found = compare(
-            *(a, b),
-            commits=commits,
-            threshold=threshold,
-            allow_different=allow_different,
-            graphs=graphs,
-            variants=variants,
-            backends=backends,
+            a, b, commits=commits, threshold=threshold, allow_different=allow_different, **filters
         )
         made = [TABLES[name](found) for name in names or TABLES]
         file.write(rendered(made, chosen_format(style, out), file, narrow="--table"))
@@ -336,10 +316,10 @@ def _compare_counters(a: Path, b: Path, threshold: float, style: str | None, out
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=PATH)
 @click.option(
     "--ceilings",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Ceilings that 'bfsbench probe' measured on the device; by default the file beside FILES.",
 )
@@ -348,9 +328,7 @@ def _compare_counters(a: Path, b: Path, threshold: float, style: str | None, out
 def roofline_command(
     files: tuple[Path, ...],
     ceilings: Path | None,
-    graphs: list[str],
-    variants: list[str],
-    backends: list[str],
+    filters: dict[str, list[str]],
     style: str | None,
     out: Path | None,
 ) -> None:
@@ -362,32 +340,29 @@ def roofline_command(
     counted if there are level profiles beside the files ('bfsbench run --profile'), and otherwise modelled
     from the rows. Each line says which. 'bfsbench report --plot roofline' draws the shares.
     """
-    from bfsbench.reports.levels import read_levels
     from bfsbench.reports.roofline import roofline
     from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
 
     with opened(out) as file:
         beside = (file for path in files for file in result_files(path))
         measured = read_ceilings(ceilings or ceilings_beside(beside))
-        rows = select(read_results(files), graphs, variants, backends)
+        rows = select(read_results(files), **filters)
         table = roofline(rows, read_levels(files), measured)
         file.write(rendered([table], chosen_format(style, out), file))
 
 
 @click.command()
-@click.argument("template", type=click.Path(path_type=Path))
+@click.argument("template", type=PATH)
 @click.option(
     "--rows",
     "folder",
     default=Path("results"),
     show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Folder of the result files that the template names.",
 )
-@click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write the text."
-)
+@click.option("--out", type=FILE, metavar="FILE", help="Where to write the text.")
 @click.option("--check", is_flag=True, help="Write nothing, and exit with 1 unless FILE is up to date.")
 def text_command(template: Path, folder: Path, out: Path | None, check: bool) -> None:
     """Fill in a TEMPLATE, a Jinja2 file, with numbers from result files, and print or write the text.
@@ -398,7 +373,6 @@ def text_command(template: Path, folder: Path, out: Path | None, check: bool) ->
     """
     from bfsbench.cli import COMMANDS
     from bfsbench.experiments.texts import fill_in
-    from bfsbench.support.storage import output
 
     if check and out is None:
         raise click.UsageError("--check needs the --out it is to look at")

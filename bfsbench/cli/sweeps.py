@@ -9,121 +9,49 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from datetime import datetime
-from functools import partial, wraps
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from bfsbench.bench import axes as axis_language
-from bfsbench.bench.options import OPTIONS, Method
+from bfsbench.bench.options import Method
 from bfsbench.bench.tune import METHODS
 from bfsbench.cli.options import (
-    KNOB_PREFIX,
+    FILE,
+    POSITIVE,
     Declaration,
-    Number,
-    SectionedCommand,
+    KnobCommand,
+    Sources,
     datasets_option,
-    knob_options,
-    list_option,
-    measuring_option,
-    together,
+    graphs_named,
+    launch_options,
+    measuring_options,
+    names,
+    preset_option,
+    rendered,
+    source_options,
     variants_option,
 )
 from bfsbench.support.errors import ToolchainError, UsageError, plural
-from bfsbench.variants import add_folder, all_families, all_variants, family_of, find, find_family
-from bfsbench.variants.base import PRESETS
+from bfsbench.variants import all_families, family_of, find, find_family, with_aliases
 
 if TYPE_CHECKING:
-    from bfsbench.bench.plan import SourceChoice, Work
+    from bfsbench.bench.plan import Work
     from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest
     from bfsbench.bench.tune import Configuration, Tuning
     from bfsbench.graphs.load import GraphName
-    from bfsbench.programs import Variant
-    from bfsbench.programs.families.base import Family
     from bfsbench.rows.point import KnobValue, Point
-
-
-source_options = together(
-    click.option("--source", "source", metavar="LIST", help="Source vertices, counted from 0."),
-    click.option(
-        "--source-id",
-        "source_id",
-        metavar="LIST",
-        help="Source vertices by their ids or names in the graph's file.",
-    ),
-    click.option(
-        "--sources",
-        "num_sources",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="N sources of non-zero out-degree, chosen by --seed; 1 by default.",
-    ),
-)
-
-
-def preset_option(use: str) -> Declaration:
-    """Return the option ``--knobs``.
-
-    Its help text begins with ``use``, the knobs that get a preset's values.
-    """
-    return click.option(
-        "--knobs",
-        "preset",
-        default=PRESETS[0],
-        show_default=True,
-        type=click.Choice(PRESETS),
-        help=f"{use}: defaults, the paper's values, or values by the paper's rules for the graph.",
-    )
 
 
 def out_option(command: str) -> Declaration:
     """Return the option ``--out``. The name of its default file begins with the name of the command."""
-    return click.option(
-        "--out",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help=f"Result file; results/{command}-DATE-TIME.csv by default.",
-    )
-
-
-def given_knobs(options: Mapping[str, str | None]) -> dict[str, list[KnobValue]]:
-    """Return the values of knobs whose options were given, by knob name.
-
-    Raises UsageError for a malformed range.
-    """
-    return {
-        name.removeprefix(KNOB_PREFIX): axis_language.expand(text)
-        for name, text in options.items()
-        if text is not None
-    }
-
-
-def source_choice(
-    family: Family, source: str | None, source_id: str | None, count: int | None, seed: int
-) -> SourceChoice:
-    """Return the choice of sources that the options ``--source``, ``--source-id`` and ``--sources`` describe.
-
-    Raises UsageError for anything but a list of vertices.
-    """
-    from bfsbench.bench.plan import SourceChoice
-
-    if source is not None and source_id is not None:
-        raise UsageError("--source and --source-id exclude each other")
-    published = source_id is not None
-    listed = source_id if published else source
-    given: list[int | str] | None = None
-    try:
-        given = None if listed is None else [int(value) for value in axis_language.expand(listed)]
-    except ValueError:
-        if source_id is None:
-            raise UsageError(f"--source: '{listed}' is not a list of vertices") from None
-        given = [*axis_language.split_list(source_id)]
-    return SourceChoice.of(family, given, count, seed, published)
+    text = f"Result file; results/{command}-DATE-TIME.csv by default."
+    return click.option("--out", type=FILE, metavar="FILE", help=text)
 
 
 def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
@@ -148,58 +76,6 @@ def result_file(method: Method, out: Path | None, command: str) -> Path | None:
     return out if out or method.resume else Path("results") / moment
 
 
-def measuring_options(*without: str) -> Declaration:
-    """Return a decorator that adds the measuring options to a command, except the options in ``without``.
-
-    The command gets their values as the argument ``measuring``, a Method.
-    """
-    own = [name for name in OPTIONS if name not in without]
-
-    def declare(function: Callable[..., None]) -> Callable[..., None]:
-        @wraps(function)
-        def collect(**words: Any) -> None:
-            function(measuring=Method(**{name: words.pop(name) for name in own}), **words)
-
-        return together(*map(measuring_option, own))(collect)
-
-    return declare
-
-
-def names(items: Sequence[str], option: str) -> list[str]:
-    """Return the names in an option that may be repeated, each time with a list.
-
-    Raises UsageError if there are none.
-    """
-    found = [name for item in items for name in axis_language.split_list(item)]
-    if not found:
-        raise UsageError(f"{option} names none")
-    return found
-
-
-def variants_of(words: Sequence[str]) -> list[type[Variant]]:
-    """Return the variants of these names, and all variants that folders declare.
-
-    The name ``all`` stands for every variant that has kernels. Raises UsageError.
-    """
-    chosen: list[type[Variant]] = []
-    for word in words:
-        if Path(word).suffix in (".cu", ".py") and Path(word).is_file():
-            raise UsageError(f"{word} is a file: name the folder with the kernel and its declaration")
-        if word == "all":
-            chosen += [variant for variant in all_variants().values() if variant.launched]
-        else:
-            chosen += add_folder(Path(word)) if Path(word).is_dir() else [find(word)]
-    return list(dict.fromkeys(chosen))
-
-
-def graphs_named(datasets: Sequence[str]) -> list[GraphName]:
-    """Return the graphs of these names, without loading them. The name of a file may contain commas."""
-    from bfsbench.graphs.load import is_file, resolve
-
-    lists = ([item] if is_file(item) else names([item], "--dataset") for item in datasets)
-    return list(dict.fromkeys(resolve(text) for texts in lists for text in texts))
-
-
 def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
     """Run a sweep, with a display unless ``progress`` is given. Returns the outcome.
 
@@ -219,30 +95,25 @@ def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> S
 
 
 def carry_out_points(request: SweepRequest, progress: SweepProgress | None = None) -> bool:
-    """Run a sweep.
+    """Run a sweep. Returns whether all points have a time.
 
-    Without ``progress``, show its display and a summary. Returns whether all points have a time.
+    Without ``progress``, show a display, the best result of each search on each graph, and the points that
+    failed.
     """
-    outcome = carry_out(request, progress)
-    if progress:
-        return not outcome.failed
-    if outcome.rows:
-        show_summary(outcome, request.path)
-    came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
-    measured = plural(outcome.statuses.total(), "point")
-    click.echo(f"{measured}: {came or 'nothing left to do'}; see 'bfsbench report {request.path}'", err=True)
-    return not outcome.failed
-
-
-def show_summary(outcome: SweepOutcome, path: Path | None) -> None:
-    """Print the best result of each search on each graph, and the points that failed."""
-    from bfsbench.cli.options import rendered
     from bfsbench.reports import summary
     from bfsbench.reports.levels import read_levels
     from bfsbench.rows.results import table
 
-    levels = None if path is None else read_levels([path])
-    click.echo(rendered(summary(table(outcome.rows), levels)))
+    outcome = carry_out(request, progress)
+    if progress:
+        return not outcome.failed
+    if outcome.rows:
+        levels = None if request.path is None else read_levels([request.path])
+        click.echo(rendered(summary(table(outcome.rows), levels)))
+    came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
+    measured = plural(outcome.statuses.total(), "point")
+    click.echo(f"{measured}: {came or 'nothing left to do'}; see 'bfsbench report {request.path}'", err=True)
+    return not outcome.failed
 
 
 def print_plan(points: Sequence[Point], repeats: int) -> None:
@@ -250,7 +121,6 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     from tabulate import tabulate
 
     from bfsbench.rows.point import row_name
-    from bfsbench.variants import with_aliases
 
     counts = Counter((row_name(point.graph), with_aliases(point.variant), point.backend) for point in points)
     rows = [(*key, count) for key, count in counts.items()]
@@ -264,7 +134,6 @@ def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
     it.
     """
     from bfsbench.graphs.estimate import known_vertices, memory_lines
-    from bfsbench.variants import find
 
     click.echo("\npeak of memory, to open each graph:")
     for line in memory_lines(graphs):
@@ -348,7 +217,7 @@ def findings(log: str) -> Iterable[str]:
         yield f"{what} ({where})" if where else what
 
 
-@click.command(cls=SectionedCommand)
+@click.command(cls=KnobCommand)
 @datasets_option(
     "Names, files or generators such as 'kronecker(scale=12)', with options after a colon, "
     "such as :symmetrised (see docs/graphs.md in the repository)."
@@ -359,21 +228,14 @@ def findings(log: str) -> Iterable[str]:
     help="Problem to solve; by default the variants' problem.",
 )
 @variants_option("Names or aliases, or 'all' of the family (see 'bfsbench list variants').", default=("all",))
-@list_option(
-    "--grid",
+@launch_options(
     "Most blocks per launch; 'auto' is the work divided by the block.",
-    default="auto",
-    show_default=True,
-)
-@list_option(
-    "--block",
     "Threads per block; 'auto' is the variant's default, mostly 256.",
     default="auto",
     show_default=True,
 )
 @preset_option("Values of knobs that are not given as options")
-@source_options
-@click.option("--seed", default=0, show_default=True, help="Seed that chooses the sources.")
+@source_options("Seed that chooses the sources.")
 @measuring_options()
 @out_option("run")
 @click.option("--dry-run", is_flag=True, help="Only print what would be measured.")
@@ -384,24 +246,21 @@ def findings(log: str) -> Iterable[str]:
     type=click.Choice(TOOLS),
     help="Run each point once under this tool of NVIDIA's compute-sanitizer.",
 )
-def run(
+def run_command(
     datasets: tuple[str, ...],
     family: str | None,
     variants: tuple[str, ...],
-    grid: str,
-    block: str,
+    grid: list[int | None],
+    block: list[int | None],
     preset: str,
-    source: str | None,
-    source_id: str | None,
-    num_sources: int | None,
-    seed: int,
+    sources: Sources,
     measuring: Method,
     out: Path | None,
     dry_run: bool,
     quiet: bool,
     as_json: bool,
     sanitizer: str | None,
-    **knobs: str | None,
+    knobs: dict[str, list[KnobValue]],
 ) -> None:
     """Measure every combination of graph, source, variant, grid, block and knob values.
 
@@ -415,12 +274,11 @@ def run(
     from bfsbench.bench.sweep import preview
 
     chosen = chosen_variants(names(variants, "--variant"), family)
-    axes = Axes(chosen, axis_language.grids(grid), axis_language.blocks(block), given_knobs(knobs), preset)
-    question = family_of(chosen)
-    sources = source_choice(question, source, source_id, num_sources, seed)
-    if measuring.profile and not question.profile:
-        raise UsageError(f"--profile measures the steps of a run; {question.title} have none")
-    work = Crossing(graphs_named(datasets), axes, sources)
+    problem = family_of(chosen)
+    choice = sources.choice(problem)
+    if measuring.profile and not problem.profile:
+        raise UsageError(f"--profile measures the steps of a run; {problem.title} have none")
+    work = Crossing(graphs_named(datasets), Axes(chosen, grid, block, knobs, preset), choice)
     asked = request(measuring, work, result_file(measuring, out, "run"))
     if sanitizer:
         if not sanitize(sanitizer, sys.argv[1:]):
@@ -446,17 +304,15 @@ def _progress(quiet: bool, as_json: bool) -> SweepProgress | None:
     return JsonLines() if as_json else SweepProgress() if quiet else None
 
 
-run_command = knob_options(run)
-
-
-@click.command(cls=SectionedCommand)
+@click.command(cls=KnobCommand)
 @datasets_option("Names, files or generators, as for 'bfsbench run'. Each variant is tuned on each graph.")
 @variants_option("Names or aliases, or 'all'.", required=True)
-@list_option("--grid", "Grids to choose from; by default auto and 1, 2, 4 .. 32 blocks per multiprocessor.")
-@list_option("--block", "Blocks to choose from; by default 32, 64 .. 1024 threads.")
+@launch_options(
+    "Grids to choose from; by default auto and 1, 2, 4 .. 32 blocks per multiprocessor.",
+    "Blocks to choose from; by default 32, 64 .. 1024 threads.",
+)
 @preset_option("Initial values of knobs")
-@source_options
-@click.option("--seed", default=0, show_default=True, help="Seed that chooses sources and configurations.")
+@source_options("Seed that chooses sources and configurations.")
 @measuring_options("order", "profile", "parents", "cluster", "mixed_devices", "tls")
 @out_option("tune")
 @click.option(
@@ -467,7 +323,7 @@ run_command = knob_options(run)
 )
 @click.option(
     "--minutes",
-    type=Number(min=0, min_open=True),
+    type=POSITIVE,
     metavar="M",
     help="Minutes for each variant and graph. No configuration begins after this time.",
 )
@@ -479,22 +335,19 @@ run_command = knob_options(run)
     help="optuna: one axis at a time, then Optuna's Bayesian optimisation. axes: one axis at a time, until a "
     "round changes nothing. restarts: axes from random configurations. exhaustive: every configuration.",
 )
-def tune(
+def tune_command(
     datasets: tuple[str, ...],
     variants: tuple[str, ...],
-    grid: str | None,
-    block: str | None,
+    grid: list[int | None],
+    block: list[int | None],
     preset: str,
-    source: str | None,
-    source_id: str | None,
-    num_sources: int | None,
-    seed: int,
+    sources: Sources,
     measuring: Method,
     out: Path | None,
     points: int | None,
     minutes: float | None,
     method: str,
-    **knobs: str | None,
+    knobs: dict[str, list[KnobValue]],
 ) -> None:
     """Find the configuration of each variant that searches each graph fastest, in --points or --minutes.
 
@@ -507,17 +360,14 @@ def tune(
     from bfsbench.bench.plan import Axes, Several, check_knobs, chosen_variants
     from bfsbench.bench.tune import Tuning
 
-    grids = [] if grid is None else axis_language.grids(grid)
-    blocks = [] if block is None else axis_language.blocks(block)
-    given = given_knobs(knobs)
     every = chosen_variants(names(variants, "--variant"))
-    check_knobs(every, given)
+    check_knobs(every, knobs)
     tunings = []
     for graph, chosen in product(graphs_named(datasets), every):
-        own = {knob.name: given[knob.name] for knob in chosen.knobs if knob.name in given}
-        axes = Axes([chosen], grids, blocks, own, preset)
-        sources = source_choice(find_family(chosen.family), source, source_id, num_sources, seed)
-        tunings.append(Tuning(graph, axes, sources, method, seed, points, minutes))
+        own = {knob.name: knobs[knob.name] for knob in chosen.knobs if knob.name in knobs}
+        axes = Axes([chosen], grid, block, own, preset)
+        choice = sources.choice(find_family(chosen.family))
+        tunings.append(Tuning(graph, axes, choice, method, sources.seed, points, minutes))
     path = result_file(measuring, out, "tune")
     carry_out(request(measuring, Several(tunings), path))
     found = [_say_what_was_found(tuning, path) for tuning in tunings]
@@ -564,6 +414,3 @@ def run_line(tuning: Tuning, configuration: Configuration) -> str:
     if point.source is not None:
         words += ["--source", ",".join(map(str, tuning.chosen))]
     return shlex.join(words)
-
-
-tune_command = knob_options(tune)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from bfsbench.cli.options import Number, completer, format_option, rendered
+from bfsbench.cli.options import FOLDER, PATH, POSITIVE, completer, format_option, rendered
 from bfsbench.support.errors import UsageError
 from bfsbench.tools.listing import BRIEF, LISTS, variant_tables
 from bfsbench.variants import find, look
@@ -116,7 +116,7 @@ def _table() -> Table:
 @click.option(
     "--in",
     "parent",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="FOLDER",
     help="Folder to create the entry in; by default the folder of your own entries, which are always found.",
 )
@@ -144,7 +144,7 @@ def new(name: str, kind: str, device: str, parent: Path | None) -> None:
 @click.argument("name", metavar="NAME|FOLDER", shell_complete=_entries)
 @click.option(
     "--source",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="A clone of its repository on this machine, instead of the declared address.",
 )
@@ -166,7 +166,7 @@ def build(name: str, source: Path | None) -> None:
     "--timeout",
     default=20.0,
     show_default=True,
-    type=Number(min=0, min_open=True),
+    type=POSITIVE,
     metavar="S",
     help="Seconds that the searches from one source may take. The first source includes preparing the graph.",
 )
