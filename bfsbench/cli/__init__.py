@@ -6,7 +6,6 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import click
@@ -76,14 +75,7 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([*COMMANDS.items()])
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **facts: Any) -> Any:
         """Run a command. An error that a user can cause prints one line on stderr and sets the exit code.
 
         Errors that click raises are printed in this way, too.
@@ -94,7 +86,7 @@ class LazyGroup(click.Group):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         try:
-            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            code = super().main(*args, **facts | {"standalone_mode": False})
             sys.stdout.flush()
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message())
@@ -120,7 +112,8 @@ class LazyGroup(click.Group):
 
 
 @click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120}
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
 )
 @click.version_option(__version__)
 def main() -> None:

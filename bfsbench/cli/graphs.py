@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bfsbench.bench.child import in_child
 from bfsbench.cli.options import EXISTING_FOLDER, POSITIVE, completer, measuring_option
-from bfsbench.support.errors import BfsbenchError, UsageError
+from bfsbench.graphs.catalogue import Catalogue, Dataset
+from bfsbench.graphs.load import GraphName, presence, resolve
+from bfsbench.support.errors import BfsbenchError, NoPathError, UsageError
+from bfsbench.variants import find, find_family
 
 if TYPE_CHECKING:
     from bfsbench.cli.progress import FetchDisplay
-    from bfsbench.graphs.catalogue import Catalogue, Dataset
-    from bfsbench.graphs.load import GraphName
 
 
 @click.command()
@@ -35,13 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--list", "show", is_flag=True, help="Show the graphs of the catalogue, and which have been fetched."
 )
-@click.option(
-    "--jobs",
-    default=2,
-    show_default=True,
-    type=click.IntRange(1, 16),
-    help="Most downloads at a time.",
-)
+@click.option("--jobs", default=2, type=click.IntRange(1, 16), help="Number of downloads at the same time.")
 @click.option("--no-convert", is_flag=True, help="Only fetch the files; convert them when they are used.")
 @click.option("--insecure", is_flag=True, help="Accept files over plain HTTP even if no checksum is known.")
 @click.option(
@@ -52,7 +48,6 @@ if TYPE_CHECKING:
 @click.option(
     "--timeout",
     default=60.0,
-    show_default=True,
     type=POSITIVE,
     metavar="S",
     help="Seconds without data after which a connection is retried.",
@@ -76,9 +71,6 @@ def fetch_command(
     published, the checksum of the first download is recorded, and later downloads must match it. If one graph
     fails, the other graphs are still fetched, and the exit code is 1.
     """
-    from bfsbench.graphs.catalogue import Catalogue
-    from bfsbench.graphs.load import resolve
-
     catalogue = Catalogue.load()
     requests = [resolve(name) for name in names if name not in catalogue]
     needed = [request.dataset.name for request in requests if request.dataset and request.needs_file]
@@ -140,8 +132,6 @@ def _choose(
 def _list(datasets: list[Dataset]) -> None:
     from tabulate import tabulate
 
-    from bfsbench.graphs.load import presence
-
     rows = []
     for dataset in datasets:
         here = presence(dataset)
@@ -167,7 +157,6 @@ def _list(datasets: list[Dataset]) -> None:
     "--variant",
     shell_complete=completer("variants"),
     default="cpu_queue",
-    show_default=True,
     metavar="NAME",
     help="The search, or variant of all-pairs shortest paths, that finds the path.",
 )
@@ -181,11 +170,7 @@ def path_command(dataset: str, source: str, target: str, variant: str, backend: 
     1.
     """
     from bfsbench import api
-    from bfsbench.bench.child import in_child
     from bfsbench.cli.progress import load_with_progress
-    from bfsbench.graphs.load import resolve
-    from bfsbench.support.errors import NoPathError
-    from bfsbench.variants import find, find_family
 
     graph = load_with_progress(resolve(dataset))
     start, end = graph.vertex(source), graph.vertex(target)

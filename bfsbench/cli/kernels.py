@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from bfsbench.bench.child import in_child
+from bfsbench.bench.plan import Axes, check_axes, chosen_variants, plan
 from bfsbench.cli.options import (
     EXISTING_FOLDER,
     FOLDER,
@@ -31,21 +33,22 @@ from bfsbench.cli.options import (
     rendered,
     variants_of,
 )
+from bfsbench.emulator.program_run import built, check_program, run
+from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.load import GraphName, load_parsed
+from bfsbench.graphs.statistics import describe
+from bfsbench.programs import Variant
 from bfsbench.reports.table import FORMATS, Table
+from bfsbench.rows.ceilings import Ceilings, read_ceilings
+from bfsbench.rows.counters import Counters, write_counters
+from bfsbench.rows.point import KnobValue, Point
 from bfsbench.support.errors import UsageError, plural
 from bfsbench.support.paths import H200_CEILINGS
+from bfsbench.tools.lab import Exercise, exercises, find, hand_in, hand_out
 from bfsbench.variants import family_of
 
 if TYPE_CHECKING:
-    from bfsbench.bench.plan import Axes
-    from bfsbench.graphs.graph import Graph
-    from bfsbench.graphs.load import GraphName
-    from bfsbench.programs import Variant
-    from bfsbench.rows.ceilings import Ceilings
-    from bfsbench.rows.counters import Counters
-    from bfsbench.rows.point import KnobValue, Point
     from bfsbench.tools.check import Report
-    from bfsbench.tools.lab import Exercise
 
 _SUFFIXES = (".cu", ".cpp", ".cc", ".c")
 _MOST = 8
@@ -120,9 +123,7 @@ def _program(
     metavar="NAME|FOLDER|PROGRAM.cu...",
     shell_complete=completer("variants or all"),
 )
-@click.option(
-    "--seeds", default=4, show_default=True, type=click.IntRange(1), help="Schedules of threads to try."
-)
+@click.option("--seeds", default=4, type=click.IntRange(1), help="Schedules of threads to try.")
 @datasets_option("Graphs, named as for 'run', instead of the default small graphs.", required=False)
 @launch_options(
     "Blocks per launch; by default the seed chooses from several.",
@@ -165,9 +166,6 @@ def check_command(
     unwritten: why' declares a read of memory that was never written. A comment whose line ran without the
     declared fault is listed, too. The exit code is 1 if anything else was found.
     """
-    from bfsbench.bench.plan import Axes, check_axes
-    from bfsbench.tools.lab import hand_in
-
     if program := _program(what, options, arguments, **{"--json": as_json, "--stop-at-first": stop}):
         clean = _check_program(program, seeds, stop, as_json, benign)
     else:
@@ -187,8 +185,6 @@ def check_command(
 
 def _check_program(program: Program, seeds: int, stop: bool, as_json: bool, benign: bool) -> bool:
     """Check a program and print the findings. Returns whether nothing was found."""
-    from bfsbench.emulator.program_run import check_program
-
     runs = check_program(*program, seeds, stop=stop)
     undeclared = list(runs.undeclared())
     if as_json:
@@ -280,8 +276,6 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
     Change the kernel and have it graded: 'bfsbench check FOLDER' says whether it has passed, or gives a hint.
     No GPU is needed. Kernels of other people run with your rights, so grade a class only where that is safe.
     """
-    from bfsbench.tools.lab import exercises, find, hand_out
-
     if (name and hand_ins) or (folder and not name):
         raise click.UsageError("--to goes with NAME, and --class without it")
     if name:
@@ -323,7 +317,7 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
     "as a run.",
 )
 @click.option("--source", metavar="VERTEX", help="Source vertex; by default the vertex that 'run' chooses.")
-@launch_options("Most blocks per launch.", "Threads per block.", default="auto", show_default=True)
+@launch_options("Most blocks per launch.", "Threads per block.", default="auto")
 @preset_option("Values of knobs that have no option of their own here")
 @click.option(
     "--level", type=click.IntRange(0), metavar="N", help="List only this level; by default all levels."
@@ -331,7 +325,6 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
 @click.option(
     "--seed",
     default=0,
-    show_default=True,
     type=click.IntRange(min=0),
     help="The order in which threads and blocks run. Equal seeds give equal counters.",
 )
@@ -375,9 +368,6 @@ def explain_command(
     PROGRAM.cu and more files are a CUDA program with its own main function, which is run with the words after
     '--'.
     """
-    from bfsbench.bench.plan import Axes, chosen_variants
-    from bfsbench.rows.ceilings import read_ceilings
-    from bfsbench.rows.counters import write_counters
     from bfsbench.tools.explain.tables import beside, write_page
 
     if program := _program(variants, options, arguments):
@@ -402,7 +392,6 @@ def explain_command(
 
 def _explain_program(program: Program, seed: int, device: Ceilings) -> None:
     """Print the costs of a program's kernels by launch and by line, and the predicted time."""
-    from bfsbench.emulator.program_run import built, run
     from bfsbench.tools.explain.counters import of_program
     from bfsbench.tools.explain.tables import level_table, listing_lines, predict
 
@@ -424,10 +413,6 @@ def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[P
 
     Raises UsageError for variants without kernels, for several graphs, and for too many searches.
     """
-    from bfsbench.bench.plan import check_axes, plan
-    from bfsbench.graphs.load import load_parsed
-    from bfsbench.graphs.statistics import describe
-
     for variant in axes.variants:
         if not variant.launched:
             raise UsageError(f"variant {variant.name} has no kernels to explain")
@@ -445,7 +430,6 @@ def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[P
 
 
 def _count(points: Sequence[Point], graph: Graph, seed: int) -> Iterator[Counters]:
-    from bfsbench.bench.child import in_child
     from bfsbench.tools.explain.counters import count
 
     with click.progressbar(points, label="counting", file=sys.stderr) as bar:

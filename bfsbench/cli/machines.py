@@ -1,7 +1,5 @@
 """Define ``doctor``, ``probe``, ``worker`` and ``certificates``: commands for machines and for clusters."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import textwrap
@@ -14,15 +12,18 @@ import click
 
 from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.cli.options import FOLDER, PATH, format_option, measuring_option, rendered
-from bfsbench.cluster.address import FORMS
+from bfsbench.cluster.address import FORMS, Running, host_and_port, is_loopback, parse
+from bfsbench.cluster.certificates import Certificates, make
+from bfsbench.cluster.launch import LOOPBACK, nannies, require_access_control, require_dask, serve, url
 from bfsbench.reports.table import WIDTH, Table
+from bfsbench.rows.ceilings import check_output, write_ceilings
 from bfsbench.support.doctor import Section, examine, usable_backends
 from bfsbench.support.errors import UsageError
 from bfsbench.support.storage import output
 
 
 @click.command()
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")
 @click.option("--cluster", metavar="WHERE", help=f"Check the workers of a cluster instead: {FORMS}.")
 @measuring_option("tls")
 @measuring_option("insecure")
@@ -60,10 +61,6 @@ def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> 
     """Show the properties of the workers. Returns whether a sweep could use all of them."""
     from tabulate import tabulate
 
-    from bfsbench.cluster.address import parse
-    from bfsbench.cluster.certificates import Certificates
-    from bfsbench.cluster.launch import require_dask
-
     place, certificates = parse(text), Certificates.named(tls)
     require_dask()
     from bfsbench.cluster.tasks import ALIKE, examine as examine_cluster
@@ -100,7 +97,6 @@ def _text(section: Section) -> str:
     "--out",
     type=PATH,
     default=Path("results/ceilings.csv"),
-    show_default=True,
     help="File to write; its name must end in 'ceilings.csv'.",
 )
 @measuring_option("backend", "'cpu' only shows that the kernels work; its figures are not ceilings.")
@@ -111,7 +107,6 @@ def probe_command(out: Path, backend: str, style: str) -> None:
     Every probe is checked and then run 7 times, and the best run counts. 'bfsbench roofline' compares
     searches with the ceilings.
     """
-    from bfsbench.rows.ceilings import check_output, write_ceilings
     from bfsbench.tools.probe import PROBES, run_probe
 
     check_output(out)
@@ -153,19 +148,14 @@ def worker_command(address: str, workers: int | None, tls: str | None, insecure:
     all addresses, so --tls or --insecure is needed. With Slurm: srun --ntasks-per-node=1 --gpus-per-node=8
     bfsbench worker dask://HOST:PORT
     """
-    from bfsbench.cluster.address import Running, host_and_port, is_loopback
-    from bfsbench.cluster.certificates import Certificates
-    from bfsbench.cluster.launch import LOOPBACK, nannies, require_access_control, require_dask, serve, url
-
     place = Running(host_and_port(address))
     certificates = Certificates.named(tls)
     require_dask()
     security = certificates.security() if certificates else None
     scheduler = url(place, security)
     tell = partial(click.echo, err=True)
-    here = is_loopback(place.scheduler)
     require_access_control(scheduler, insecure, tell)
-    host = {"host": LOOPBACK} if here else {}
+    host = {"host": LOOPBACK} if is_loopback(place.scheduler) else {}
     offered = [options | host for options in nannies(workers, "auto")]
     try:
         asyncio.run(serve(scheduler, offered, security, tell))
@@ -175,13 +165,7 @@ def worker_command(address: str, workers: int | None, tls: str | None, insecure:
 
 @click.command()
 @click.argument("folder", type=FOLDER)
-@click.option(
-    "--days",
-    default=365,
-    show_default=True,
-    type=click.IntRange(1, 3650),
-    help="Days until the certificates expire.",
-)
+@click.option("--days", default=365, type=click.IntRange(1, 3650), help="Days until the certificates expire.")
 def certificates_command(folder: Path, days: int) -> None:
     """Make certificates in FOLDER, by which a scheduler, its workers and sweeps authenticate each other.
 
@@ -189,8 +173,6 @@ def certificates_command(folder: Path, days: int) -> None:
     the user who started it. Copy FOLDER to every host, or keep it on a file system that the hosts share.
     Whoever can read FOLDER can join the cluster, so only you have access to it.
     """
-    from bfsbench.cluster.certificates import make
-
     made = make(folder, days)
     click.echo(
         f"{made.folder} holds certificates for {days} days. Use them on every host:\n\n"

@@ -24,7 +24,7 @@ from bfsbench.bench.options import DEFAULTS, KINDS, OPTIONS, Method
 from bfsbench.reports.table import FORMATS, SUFFIXES, Table, format_of, render, width_of
 from bfsbench.support.errors import UsageError, as_option, spelt
 from bfsbench.support.storage import output
-from bfsbench.variants import add_folder, all_variants, find
+from bfsbench.variants import add_folder, all_variants, find, look
 
 if TYPE_CHECKING:
     from bfsbench.bench.plan import SourceChoice
@@ -59,6 +59,7 @@ _COMPLETED: dict[str, tuple[str, Callable[[Any], Iterable[str]]]] = {
     "families": ("graphs.catalogue", lambda at: at.Catalogue.load().kinds()),
     "variants": ("variants", lambda at: at.look().variants),
     "variants or all": ("variants", lambda at: ["all", *at.look().variants]),
+    "entries": ("entries.find", lambda at: at.entries_among(look().variants)),
     "experiments": ("experiments", lambda at: [*at.bundled(), "graph500"]),
     "tables": ("reports", lambda at: at.TABLES),
     "tables of comparison": ("reports.comparison.tables", lambda at: at.TABLES),
@@ -171,9 +172,7 @@ def preset_option(use: str) -> Declaration:
     from bfsbench.variants.base import PRESETS
 
     text = f"{use}: defaults, the paper's values, or values by the paper's rules for the graph."
-    return click.option(
-        "--knobs", "preset", default=PRESETS[0], show_default=True, type=click.Choice(PRESETS), help=text
-    )
+    return click.option("--knobs", "preset", default=PRESETS[0], type=click.Choice(PRESETS), help=text)
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,7 @@ def source_options(seed: str) -> Declaration:
         "num_sources": click.option(
             "--sources", "num_sources", type=click.IntRange(min=1), metavar="N", help=some
         ),
-        "seed": click.option("--seed", default=0, show_default=True, help=seed),
+        "seed": click.option("--seed", default=0, help=seed),
     }
     return gathered("sources", Sources, options)
 
@@ -276,7 +275,7 @@ def names_option(option: str, variable: str, known: str, text: str) -> Declarati
 
 def format_option(formats: Sequence[str] = FORMATS) -> Declaration:
     """Return the option ``--format``, which selects the format of printed tables."""
-    return click.option("--format", "style", type=click.Choice(formats), default="text", show_default=True)
+    return click.option("--format", "style", type=click.Choice(formats), default="text")
 
 
 row_filters = gathered(

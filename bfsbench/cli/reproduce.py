@@ -1,38 +1,29 @@
 """Define the command ``reproduce``, which runs experiments of the papers and of the user, and Graph500."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from bfsbench.bench.axes import split_list
+from bfsbench.bench.child import in_child
 from bfsbench.bench.options import Method
-from bfsbench.cli.options import (
-    FOLDER,
-    PATH,
-    POSITIVE,
-    KnobCommand,
-    completer,
-    measuring_options,
-    rendered,
-)
+from bfsbench.bench.plan import Several, Until
+from bfsbench.bench.sweep import preview
+from bfsbench.cli.options import FOLDER, PATH, POSITIVE, KnobCommand, completer, measuring_options, rendered
 from bfsbench.cli.sweeps import carry_out_points, print_plan, request
-from bfsbench.experiments import graph500
+from bfsbench.experiments import bundled, find, graph500
+from bfsbench.experiments.choice import Choice, choose, require_all
+from bfsbench.experiments.declaration import Experiment
 from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE
+from bfsbench.reports.table import render
+from bfsbench.rows.point import KnobValue
 from bfsbench.support.errors import UsageError, plural
 from bfsbench.support.storage import output
-
-if TYPE_CHECKING:
-    from bfsbench.experiments.choice import Choice
-    from bfsbench.experiments.declaration import Experiment
-    from bfsbench.rows.point import KnobValue
 
 RESULTS = Path("results")
 _OPTIONS = ("names", "scale", "variant", "backend", "schedule_seed", "out")
@@ -77,7 +68,6 @@ _OPTIONS = ("names", "scale", "variant", "backend", "schedule_seed", "out")
 @click.option(
     "--out",
     default=RESULTS / "reproduce",
-    show_default=True,
     type=FOLDER,
     metavar="DIR",
     help="Folder for rows (NAME.csv), tables (NAME.md) and pictures.",
@@ -113,7 +103,6 @@ def reproduce_command(
     'graph500 --scale S' is the Graph500 benchmark, by its rules: 64 sources, one search from each, parents
     inside the time, every tree checked. Its report is written as graph500-S-NAME.txt.
     """
-    from bfsbench.experiments import find
     from bfsbench.experiments.sweeps import reduced_to
 
     if show:
@@ -177,7 +166,6 @@ def _run_graph500(
 
     Raises BfsbenchError.
     """
-    from bfsbench.bench.child import in_child
     from bfsbench.experiments.graph500.benchmark import Asked, run
 
     if scale is None or scale != int(scale) or not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
@@ -203,8 +191,6 @@ def _run_graph500(
 def _print_list() -> None:
     from tabulate import tabulate
 
-    from bfsbench.experiments import bundled, find
-
     experiments = [find(name) for name in bundled()]
     lines = [(one.name, f"{one.paper} {one.figure}".strip(), one.title) for one in experiments]
     lines.append((graph500.NAME, "Graph500", graph500.TITLE))
@@ -218,8 +204,6 @@ def _chosen(
 
     Raises UsageError for a missing graph, or only prints a warning if the command ``can_do_without`` it.
     """
-    from bfsbench.experiments.choice import choose, require_all
-
     known = {use.title: use for use in experiment.graphs}
     for label in labels:
         if label not in known:
@@ -257,8 +241,6 @@ def _measure(
 
 
 def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method) -> None:
-    from bfsbench.bench.plan import Several
-    from bfsbench.bench.sweep import preview
     from bfsbench.experiments.sweeps import RULE, Experience, works_of
 
     work = Several(works_of(experiment, choices))
@@ -278,7 +260,6 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, choices: list
     from bfsbench.cli.progress import load_with_progress
     from bfsbench.experiments.outcome import read_outcome
     from bfsbench.experiments.tables import tables, texts
-    from bfsbench.reports.table import render
 
     loaded = {choice.full_name: load_with_progress(choice.request) for choice in choices}
     outcome = read_outcome(experiment, files, loaded, RESULTS)

@@ -24,11 +24,13 @@ from bfsbench.cli.options import (
     row_filters,
 )
 from bfsbench.reports import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
-from bfsbench.reports.asked import picture_file
+from bfsbench.reports.asked import compare, picture_file
 from bfsbench.reports.html import page
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.plots import FORMATS as PICTURES, PLOTS, NothingToDrawError, Picture, draw, saved
+from bfsbench.reports.roofline import roofline
 from bfsbench.reports.table import FORMATS
+from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
 from bfsbench.rows.counters import is_counters_file
 from bfsbench.rows.results import read_results, result_files
 from bfsbench.support.errors import BfsbenchError, InputError, UsageError
@@ -243,7 +245,6 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
     "--threshold",
     type=Number(min=0),
     default=5.0,
-    show_default=True,
     metavar="PERCENT",
     help="Differences up to this are 'same'.",
 )
@@ -253,10 +254,7 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
     help="Compare rows even if their device, graph checksum, schema or repeats differ, and print a warning.",
 )
 @names_option(
-    "--table",
-    "names",
-    "tables of comparison",
-    "Which tables: summary, points, unmatched. Default: all.",
+    "--table", "names", "tables of comparison", "Which tables: summary, points, unmatched. Default: all."
 )
 @row_filters
 @output_options
@@ -286,19 +284,18 @@ def compare_command(
                2  nothing was compared: bad usage, unreadable files, devices,
                   graphs or methods that differ, no point in common
     """
-    from bfsbench.reports.asked import compare
-    from bfsbench.reports.comparison.tables import TABLES
+    from bfsbench.reports.comparison.tables import TABLES as COMPARISONS
 
     if is_counters_file(Path(a)):
         if b is None or commits or not is_counters_file(Path(b)):
             raise UsageError(f"{a} holds counters: name another file of counters to compare it with")
         return _compare_counters(Path(a), Path(b), threshold / 100, style, out)
-    require_known("table", names, TABLES)
+    require_known("table", names, COMPARISONS)
     with opened(out) as file:
         found = compare(
             a, b, commits=commits, threshold=threshold, allow_different=allow_different, **filters
         )
-        made = [TABLES[name](found) for name in names or TABLES]
+        made = [COMPARISONS[name](found) for name in names or COMPARISONS]
         file.write(rendered(made, chosen_format(style, out), file, narrow="--table"))
     if names and "summary" not in names:
         for line in (*found.differences, *found.warnings):
@@ -340,9 +337,6 @@ def roofline_command(
     counted if there are level profiles beside the files ('bfsbench run --profile'), and otherwise modelled
     from the rows. Each line says which. 'bfsbench report --plot roofline' draws the shares.
     """
-    from bfsbench.reports.roofline import roofline
-    from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
-
     with opened(out) as file:
         beside = (file for path in files for file in result_files(path))
         measured = read_ceilings(ceilings or ceilings_beside(beside))
@@ -357,7 +351,6 @@ def roofline_command(
     "--rows",
     "folder",
     default=Path("results"),
-    show_default=True,
     type=FOLDER,
     metavar="DIR",
     help="Folder of the result files that the template names.",

@@ -1,7 +1,5 @@
 """Define the commands ``run`` and ``tune``, and what all commands that sweep share."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -15,12 +13,13 @@ from datetime import datetime
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from bfsbench.bench.options import Method
-from bfsbench.bench.tune import METHODS
+from bfsbench.bench.plan import Axes, Crossing, Several, Work, check_knobs, chosen_variants
+from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest, preview, sweep
+from bfsbench.bench.tune import METHODS, Configuration, Tuning, best
 from bfsbench.cli.options import (
     FILE,
     POSITIVE,
@@ -37,15 +36,14 @@ from bfsbench.cli.options import (
     source_options,
     variants_option,
 )
+from bfsbench.cluster.runners import runner_maker
+from bfsbench.graphs.load import GraphName, known_vertices, memory_lines
+from bfsbench.reports import summary
+from bfsbench.reports.levels import read_levels
+from bfsbench.rows.point import KnobValue, Point, row_name
+from bfsbench.rows.results import OTHER_SUFFIXES, table
 from bfsbench.support.errors import ToolchainError, UsageError, plural
 from bfsbench.variants import all_families, family_of, find, find_family, with_aliases
-
-if TYPE_CHECKING:
-    from bfsbench.bench.plan import Work
-    from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest
-    from bfsbench.bench.tune import Configuration, Tuning
-    from bfsbench.graphs.load import GraphName
-    from bfsbench.rows.point import KnobValue, Point
 
 
 def out_option(command: str) -> Declaration:
@@ -56,9 +54,6 @@ def out_option(command: str) -> Declaration:
 
 def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
     """Return a request to :func:`bfsbench.bench.sweep.sweep`. Raises UsageError and ToolchainError."""
-    from bfsbench.bench.sweep import SweepRequest
-    from bfsbench.cluster.runners import runner_maker
-
     return SweepRequest(work, method, path, runner_maker(method, partial(click.echo, err=True)))
 
 
@@ -68,8 +63,6 @@ def result_file(method: Method, out: Path | None, command: str) -> Path | None:
     Returns None if a sweep is to be resumed without ``out``. Raises UsageError if ``out`` has the suffix of
     another kind of file, such as level profiles.
     """
-    from bfsbench.rows.results import OTHER_SUFFIXES
-
     if out and out.name.endswith(OTHER_SUFFIXES):
         raise UsageError(f"--out {out}: result files are not called so; files beside them are")
     moment = datetime.now().strftime(f"{command}-%Y%m%d-%H%M%S.csv")
@@ -81,7 +74,6 @@ def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> S
 
     After an interrupt the last line on stderr says how to continue the sweep.
     """
-    from bfsbench.bench.sweep import sweep
     from bfsbench.cli.progress import SweepDisplay
 
     try:
@@ -100,10 +92,6 @@ def carry_out_points(request: SweepRequest, progress: SweepProgress | None = Non
     Without ``progress``, show a display, the best result of each search on each graph, and the points that
     failed.
     """
-    from bfsbench.reports import summary
-    from bfsbench.reports.levels import read_levels
-    from bfsbench.rows.results import table
-
     outcome = carry_out(request, progress)
     if progress:
         return not outcome.failed
@@ -120,8 +108,6 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
     """Print how many points each graph, variant and backend has."""
     from tabulate import tabulate
 
-    from bfsbench.rows.point import row_name
-
     counts = Counter((row_name(point.graph), with_aliases(point.variant), point.backend) for point in points)
     rows = [(*key, count) for key, count in counts.items()]
     click.echo(tabulate(rows, headers=["graph", "variant", "backend", "points"]))
@@ -133,8 +119,6 @@ def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
     """Print how much memory opening each graph takes, and the memory of searches that declare a formula for
     it.
     """
-    from bfsbench.graphs.estimate import known_vertices, memory_lines
-
     click.echo("\npeak of memory, to open each graph:")
     for line in memory_lines(graphs):
         click.echo(f"  {line}")
@@ -232,7 +216,6 @@ def findings(log: str) -> Iterable[str]:
     "Most blocks per launch; 'auto' is the work divided by the block.",
     "Threads per block; 'auto' is the variant's default, mostly 256.",
     default="auto",
-    show_default=True,
 )
 @preset_option("Values of knobs that are not given as options")
 @source_options("Seed that chooses the sources.")
@@ -270,9 +253,6 @@ def run_command(
     then 1. LIST is comma-separated, and FIRST:LAST:xF and FIRST:LAST:+S are ranges. Knobs of variants have
     options of their own.
     """
-    from bfsbench.bench.plan import Axes, Crossing, chosen_variants
-    from bfsbench.bench.sweep import preview
-
     chosen = chosen_variants(names(variants, "--variant"), family)
     problem = family_of(chosen)
     choice = sources.choice(problem)
@@ -296,7 +276,6 @@ def _progress(quiet: bool, as_json: bool) -> SweepProgress | None:
 
     Raises UsageError if the two options are combined.
     """
-    from bfsbench.bench.sweep import SweepProgress
     from bfsbench.cli.progress import JsonLines
 
     if quiet and as_json:
@@ -330,7 +309,6 @@ def _progress(quiet: bool, as_json: bool) -> SweepProgress | None:
 @click.option(
     "--method",
     default=METHODS[0],
-    show_default=True,
     type=click.Choice(METHODS),
     help="optuna: one axis at a time, then Optuna's Bayesian optimisation. axes: one axis at a time, until a "
     "round changes nothing. restarts: axes from random configurations. exhaustive: every configuration.",
@@ -357,9 +335,6 @@ def tune_command(
     stopped. At the end the best configuration is printed as a 'bfsbench run' line. Host programs without
     knobs take one point.
     """
-    from bfsbench.bench.plan import Axes, Several, check_knobs, chosen_variants
-    from bfsbench.bench.tune import Tuning
-
     every = chosen_variants(names(variants, "--variant"))
     check_knobs(every, knobs)
     tunings = []
@@ -377,8 +352,6 @@ def tune_command(
 
 def _say_what_was_found(tuning: Tuning, path: Path | None) -> bool:
     """Print the best configuration of a tuning. Returns whether any configuration could be timed."""
-    from bfsbench.bench.tune import best
-
     (variant,) = tuning.variants
     failed = sum(value is None for value in tuning.took.values())
     tried = (

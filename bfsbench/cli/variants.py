@@ -1,24 +1,21 @@
 """Define ``list`` and ``show``, and the commands ``entry``, which add programs of other authors."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from bfsbench.cli.options import FOLDER, PATH, POSITIVE, completer, format_option, rendered
+from bfsbench.entries.build import build, record_of
+from bfsbench.entries.declaration import KINDS, Entry
+from bfsbench.entries.find import entries_among, find_entry, own_folder
+from bfsbench.entries.new import new
+from bfsbench.entries.variant import EntryVariant
+from bfsbench.reports.table import Table
 from bfsbench.support.errors import UsageError
 from bfsbench.tools.listing import BRIEF, LISTS, variant_tables
-from bfsbench.variants import find, look
-
-if TYPE_CHECKING:
-    from bfsbench.entries.declaration import Entry
-    from bfsbench.entries.variant import EntryVariant
-    from bfsbench.reports.table import Table
+from bfsbench.variants import add_folder, all_variants, find, look
 
 
 @click.command()
@@ -31,7 +28,12 @@ def list_command(context: click.Context, what: str | None, style: str) -> None:
     A variant of your own that cannot be loaded is named with the reason, and the exit code is 1.
     """
     makers = [LISTS[what]] if what else BRIEF
-    click.echo(rendered([make() for make in makers], style, narrow="one of their names"), nl=False)
+    _show_lists(context, [make() for make in makers], style)
+
+
+def _show_lists(context: click.Context, lists: Sequence[Table], style: str) -> None:
+    """Print lists, and what could not be loaded. End the command, with exit code 1 if there is any."""
+    click.echo(rendered(lists, style, narrow="one of their names"), nl=False)
     for problem in look().problems:
         click.echo(f"bfsbench: {problem}", err=True)
     context.exit(1 if look().problems else 0)
@@ -48,17 +50,7 @@ def show_command(name: str, style: str) -> None:
     click.echo(rendered(variant_tables(find(name)), style), nl=False)
 
 
-_KINDS = ("command", "library", "python")
-
-
-def _entries(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from bfsbench.entries.find import entries_among
-    from bfsbench.variants import look
-
-    return [CompletionItem(name) for name in entries_among(look().variants) if name.startswith(incomplete)]
-
-
-@click.group("entry")
+@click.group()
 def entry_command() -> None:
     """Add searches of other programs, build them and check them.
 
@@ -75,21 +67,6 @@ def list_entries(context: click.Context, style: str) -> None:
 
     An entry that cannot be read is named with the reason, and the exit code is then 1.
     """
-    from bfsbench.reports.table import render
-    from bfsbench.variants import look
-
-    click.echo(render([_table()], style, narrow="--format"), nl=False)
-    for problem in look().problems:
-        click.echo(f"bfsbench: {problem}", err=True)
-    context.exit(1 if look().problems else 0)
-
-
-def _table() -> Table:
-    from bfsbench.entries.build import record_of
-    from bfsbench.entries.find import entries_among
-    from bfsbench.reports.table import Table
-    from bfsbench.variants import look
-
     columns = ("name", "kind", "device", "clock", "licence", "state", "summary")
     rows, notes = [], []
     for name, variant in entries_among(look().variants).items():
@@ -100,17 +77,16 @@ def _table() -> Table:
         facts = (entry.kind, entry.call.device, entry.clock.held_by, entry.licence)
         rows.append((name, *facts, state, entry.summary))
         notes += [reason] if reason else []
-    return Table("entries", "Entries", columns, [*rows], tuple(notes))
+    _show_lists(context, [Table("entries", "Entries", columns, [*rows], tuple(notes))], style)
 
 
-@entry_command.command()
+@entry_command.command("new")
 @click.argument("name")
-@click.option("--kind", type=click.Choice(_KINDS), required=True, help="The kind of call.")
+@click.option("--kind", type=click.Choice(KINDS), required=True, help="The kind of call.")
 @click.option(
     "--device",
     type=click.Choice(["cpu", "gpu"]),
     default="cpu",
-    show_default=True,
     help="Where the entry searches. On a GPU, a command is a CUDA program, and a function gets CuPy arrays.",
 )
 @click.option(
@@ -120,17 +96,14 @@ def _table() -> Table:
     metavar="FOLDER",
     help="Folder to create the entry in; by default the folder of your own entries, which are always found.",
 )
-def new(name: str, kind: str, device: str, parent: Path | None) -> None:
+def new_entry(name: str, kind: str, device: str, parent: Path | None) -> None:
     """Write a working entry NAME, as a start for your own.
 
     'command' is a separate program, 'library' a C function in a shared library, 'python' a Python function.
     """
-    from bfsbench.entries.find import new as write, own_folder
-    from bfsbench.variants import look
-
     if name in look().variants:
         raise UsageError(f"there is a variant {name}: choose another name")
-    made = write(name, kind, parent or own_folder(), device)
+    made = new(name, kind, parent or own_folder(), device)
     for file in made:
         click.echo(f"wrote {file}")
     given = name if parent is None else str(made[0].parent)
@@ -140,37 +113,33 @@ def new(name: str, kind: str, device: str, parent: Path | None) -> None:
         click.echo(f"for other commands to find it: export BFSBENCH_VARIANTS={parent.resolve()}")
 
 
-@entry_command.command()
-@click.argument("name", metavar="NAME|FOLDER", shell_complete=_entries)
+@entry_command.command("build")
+@click.argument("name", metavar="NAME|FOLDER", shell_complete=completer("entries"))
 @click.option(
     "--source",
     type=PATH,
     metavar="DIR",
     help="A clone of its repository on this machine, instead of the declared address.",
 )
-def build(name: str, source: Path | None) -> None:
+def build_entry(name: str, source: Path | None) -> None:
     """Get the source of an entry at its commit, apply the declared changes, build it, and record the build.
 
     Git is needed if the source is in a repository. DIR is not changed.
     """
-    from bfsbench.entries.build import build as build_entry
-
-    entry = _found(name).entry
-    record = build_entry(entry, source, lambda line: click.echo(line, err=True))
+    record = build(_found(name).entry, source, lambda line: click.echo(line, err=True))
     click.echo(f"built {name}: {record}")
 
 
-@entry_command.command()
-@click.argument("name", metavar="NAME|FOLDER", shell_complete=_entries)
+@entry_command.command("check")
+@click.argument("name", metavar="NAME|FOLDER", shell_complete=completer("entries"))
 @click.option(
     "--timeout",
     default=20.0,
-    show_default=True,
     type=POSITIVE,
     metavar="S",
     help="Seconds that the searches from one source may take. The first source includes preparing the graph.",
 )
-def check(name: str, timeout: float) -> None:
+def check_entry(name: str, timeout: float) -> None:
     """Run an entry on small graphs of many shapes, and print each failure in one line.
 
     Standard error shows the graph that is being searched. The exit code is 1 if anything is wrong, and 130 if
@@ -211,9 +180,6 @@ def _found(name: str) -> type[EntryVariant]:
 
     An entry in a folder is made known to worker processes by BFSBENCH_VARIANTS.
     """
-    from bfsbench.entries.find import entries_among, find_entry
-    from bfsbench.variants import add_folder, all_variants
-
     if name in all_variants() or not Path(name).is_dir():
         return find_entry(name, all_variants())
     others = os.environ.get("BFSBENCH_VARIANTS")
