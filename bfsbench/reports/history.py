@@ -12,7 +12,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bfsbench.reports.comparison.points import FASTER, SLOWER, UNDECIDED, all_knobs, compare, of_frame
+from bfsbench.reports.comparison import FASTER, SLOWER, UNDECIDED
 from bfsbench.reports.rows import (
     EMULATED,
     GRAPH,
@@ -52,6 +52,8 @@ _NOTES = (
 def by_commit(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows with the commit added to the name in ``variant``. So the rows of each commit count as
     a separate search. Knobs that a variant did not have at a commit get their defaults."""
+    from bfsbench.reports.comparison.points import all_knobs
+
     named = rows[["variant", "knobs"]].drop_duplicates()
     named["all_knobs"] = [all_knobs(variant, text) for variant, text in named.itertuples(index=False)]
     knobs = rows[["variant", "knobs"]].merge(named, how="left")["all_knobs"].to_numpy()
@@ -133,5 +135,7 @@ class _Verdicts:
             yield verdict if 2 * count > counts.total() else UNDECIDED
 
     def _compared(self, before: str, after: str) -> pd.DataFrame:
+        from bfsbench.reports.comparison.points import compare, of_frame
+
         a, b = (of_frame(self._rows[self._rows["commit"] == one], one) for one in (before, after))
         return compare(a, b, THRESHOLD).frame()

@@ -21,3 +21,5 @@ evidence are undecided. Their result says how many repeats and runs are likely t
 
 Rows of one point within a side are combined, so a side that was measured in several runs has less noise.
 """
+
+SLOWER, FASTER, SAME, UNDECIDED = "slower", "faster", "same", "undecided"

@@ -19,6 +19,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, SupportsFloat
 
+from bfsbench.reports.comparison import (
+    FASTER as FASTER,
+    SAME as SAME,
+    SLOWER as SLOWER,
+    UNDECIDED as UNDECIDED,
+)
 from bfsbench.reports.comparison.evidence import (
     FALSE_RATE,
     MOST_NOISE,
@@ -155,7 +161,6 @@ def _rows_in_git(operand: str, path: Path, revision: str) -> list[Row]:
 EMULATED = "cpu"
 """The backend whose times are not compared."""
 
-SLOWER, FASTER, SAME, UNDECIDED = "slower", "faster", "same", "undecided"
 MACHINE = "machine differs"
 """The verdict on a point that would be slower or faster, but whose code is identical on both sides."""
 LOST, GAINED, FAILED = "lost", "gained", "failed"
