@@ -13,7 +13,7 @@ import click
 from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.cli.options import FOLDER, PATH, format_option, measuring_option, rendered
 from bfsbench.cluster.address import FORMS, Running, host_and_port, is_loopback, parse
-from bfsbench.cluster.certificates import Certificates, make
+from bfsbench.cluster.certificates import make, security_in
 from bfsbench.cluster.launch import LOOPBACK, nannies, require_access_control, require_dask, serve, url
 from bfsbench.reports.table import WIDTH, Table
 from bfsbench.rows.ceilings import check_output, write_ceilings
@@ -61,11 +61,11 @@ def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> 
     """Show the properties of the workers. Returns whether a sweep could use all of them."""
     from tabulate import tabulate
 
-    place, certificates = parse(text), Certificates.named(tls)
+    place = parse(text)
     require_dask()
-    from bfsbench.cluster.tasks import ALIKE, examine as examine_cluster
+    from bfsbench.cluster.runner import ALIKE, examine as examine_cluster
 
-    found = examine_cluster(place, certificates, partial(click.echo, err=True), insecure)
+    found = examine_cluster(place, security_in(tls), partial(click.echo, err=True), insecure)
     if style == "json":
         told = {"works": found.works, "workers": found.workers, "here": found.here}
         click.echo(json.dumps(told | {"differences": found.differences}, indent=2))
@@ -149,9 +149,8 @@ def worker_command(address: str, workers: int | None, tls: str | None, insecure:
     bfsbench worker dask://HOST:PORT
     """
     place = Running(host_and_port(address))
-    certificates = Certificates.named(tls)
     require_dask()
-    security = certificates.security() if certificates else None
+    security = security_in(tls)
     scheduler = url(place, security)
     tell = partial(click.echo, err=True)
     require_access_control(scheduler, insecure, tell)

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from bfsbench.bench.axes import split_list
 from bfsbench.bench.child import in_child
 from bfsbench.bench.options import Method
-from bfsbench.bench.plan import Several, Until
+from bfsbench.bench.plan import Several
 from bfsbench.bench.sweep import preview
 from bfsbench.cli.options import FOLDER, PATH, POSITIVE, KnobCommand, completer, measuring_options, rendered
 from bfsbench.cli.sweeps import carry_out_points, print_plan, request

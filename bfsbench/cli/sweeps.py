@@ -36,7 +36,7 @@ from bfsbench.cli.options import (
     source_options,
     variants_option,
 )
-from bfsbench.cluster.runners import runner_maker
+from bfsbench.cluster.address import runner_maker
 from bfsbench.graphs.load import GraphName, known_vertices, memory_lines
 from bfsbench.reports import summary
 from bfsbench.reports.levels import read_levels

@@ -9,8 +9,7 @@ import click
 from bfsbench.cli.options import FOLDER, PATH, POSITIVE, completer, format_option, rendered
 from bfsbench.entries.build import build, record_of
 from bfsbench.entries.declaration import KINDS, Entry
-from bfsbench.entries.find import entries_among, find_entry, own_folder
-from bfsbench.entries.new import new
+from bfsbench.entries.find import entries_among, find_entry, new, own_folder
 from bfsbench.entries.variant import EntryVariant
 from bfsbench.reports.table import Table
 from bfsbench.support.errors import UsageError
