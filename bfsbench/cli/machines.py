@@ -14,7 +14,6 @@ from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.cli.options import FOLDER, PATH, format_option, measuring_option, rendered
 from bfsbench.cluster.address import FORMS, Running, host_and_port, is_loopback, parse
 from bfsbench.cluster.certificates import make, security_in
-from bfsbench.cluster.launch import LOOPBACK, nannies, require_access_control, require_dask, serve, url
 from bfsbench.reports.table import WIDTH, Table
 from bfsbench.rows.ceilings import check_output, write_ceilings
 from bfsbench.support.doctor import Section, examine, usable_backends
@@ -60,6 +59,8 @@ def doctor_command(
 def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> bool:
     """Show the properties of the workers. Returns whether a sweep could use all of them."""
     from tabulate import tabulate
+
+    from bfsbench.cluster.launch import require_dask
 
     place = parse(text)
     require_dask()
@@ -148,6 +149,8 @@ def worker_command(address: str, workers: int | None, tls: str | None, insecure:
     all addresses, so --tls or --insecure is needed. With Slurm: srun --ntasks-per-node=1 --gpus-per-node=8
     bfsbench worker dask://HOST:PORT
     """
+    from bfsbench.cluster.launch import LOOPBACK, nannies, require_access_control, require_dask, serve, url
+
     place = Running(host_and_port(address))
     require_dask()
     security = security_in(tls)
