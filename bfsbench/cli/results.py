@@ -25,7 +25,6 @@ from bfsbench.cli.options import (
 )
 from bfsbench.reports import NOT_IN_TABLES, NOT_ON_PAGES, TABLES, select, tables, warnings
 from bfsbench.reports.asked import compare, picture_file
-from bfsbench.reports.html import page
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.plots import FORMATS as PICTURES, PLOTS, NothingToDrawError, Picture, draw, saved
 from bfsbench.reports.roofline import roofline
@@ -142,6 +141,8 @@ def report_command(
             unused = NOT_ON_PAGES if style == PAGE else NOT_IN_TABLES
             rows, levels = select(_read(files, unused), **filters), read_levels(files)
             if style == PAGE:
+                from bfsbench.reports.html import page
+
                 file.write(page(rows, levels))
             else:
                 file.write(rendered(tables(rows, names or None, levels), style, file, narrow="--backend"))
