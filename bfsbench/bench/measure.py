@@ -34,6 +34,8 @@ READ_EVERY_MS = 20.0
 time."""
 
 
+TIE = 0.01
+"""Two points are equally fast if the intervals of their medians together are at most this share wide."""
 RETAKEN = 4
 """For each sample wanted, at most this many samples are discarded because the device throttled."""
 REST_S = 0.1
@@ -55,16 +57,35 @@ def noise(samples: Sequence[float]) -> float:
     """Return the noise of samples: half the width of the median's 95 % confidence interval, divided by the
     median.
 
-    The interval's ends are two of the sorted samples, so no distribution is assumed. If the median is not in
-    the middle of the interval, the longer side counts. Returns infinity for fewer than FEWEST_FOR_NOISE
-    samples.
+    If the median is not in the middle of the interval, the longer side counts. Returns infinity for fewer
+    than FEWEST_FOR_NOISE samples.
+    """
+    (low, high), middle = interval(samples), statistics.median(samples)
+    return max(middle - low, high - middle) / middle if middle > 0 else math.inf
+
+
+def interval(samples: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % confidence interval of the median.
+
+    Its ends are two of the sorted samples, so no distribution is assumed. For fewer than FEWEST_FOR_NOISE
+    samples the interval is unbounded.
     """
     outside = _outside(len(samples))
-    if outside < 0:
-        return math.inf
-    ordered, middle = sorted(samples), statistics.median(samples)
-    reach = max(middle - ordered[outside], ordered[-1 - outside] - middle)
-    return reach / middle if middle > 0 else math.inf
+    ordered = sorted(samples)
+    return (ordered[outside], ordered[-1 - outside]) if outside >= 0 else (-math.inf, math.inf)
+
+
+def is_settled(times: Sequence[Sequence[float]]) -> bool:
+    """Return whether the fastest of some points is known. ``times`` has the samples of each point.
+
+    The fastest point is known if its interval lies below the interval of every other point. A point also
+    counts as equally fast if both intervals together are at most TIE wide.
+    """
+    best = min(times, key=statistics.median)
+    low, high = interval(best)
+    others = [interval(one) for one in times if one is not best]
+    tied = TIE * statistics.median(best)
+    return all(high < from_ or max(high, to) - min(low, from_) <= tied for from_, to in others)
 
 
 @cache

@@ -21,6 +21,8 @@ from bfsbench.support.errors import OptionError, UsageError, spelt, whole
 
 MOST = 1000
 """Most samples of a point if noise or time decides how many are taken."""
+MOST_TO_DECIDE = 100
+"""Most samples of a point with ``until_decided``."""
 FEWEST_FOR_NOISE = 6
 """Fewest samples that give a 95 % confidence interval of the median."""
 LONGEST_TIMEOUT_S = 1e6
@@ -128,16 +130,23 @@ class Method:
         metavar="S",
         least=0,
     )
+    until_decided: bool = _declared(
+        False,
+        "Let the points of a graph take turns until the fastest point from each source is known with 95 % "
+        "confidence, or until {max_samples}.",
+        _SAMPLES,
+    )
     min_samples: int | None = _declared(
         None,
-        "With {max_noise} or {min_time}: at least N samples, {repeats} by default.",
+        "With {max_noise}, {min_time} or {until_decided}: at least N samples, {repeats} by default.",
         _SAMPLES,
         metavar="N",
         **_COUNT,
     )
     max_samples: int | None = _declared(
         None,
-        f"With {{max_noise}} or {{min_time}}: at most N samples, {MOST} by default.",
+        f"With {{max_noise}}, {{min_time}} or {{until_decided}}: at most N samples, by default {MOST}, and "
+        f"{MOST_TO_DECIDE} with {{until_decided}}.",
         _SAMPLES,
         metavar="N",
         **_COUNT,
@@ -184,18 +193,21 @@ class Method:
             if value is not None or DEFAULTS[name] is not None:
                 object.__setattr__(self, name, option.check(name, KINDS[name], value))
         if (self.min_samples or self.max_samples) and not self._open_ended:
-            raise OptionError("{min_samples} and {max_samples} go with {max_noise} or {min_time}")
+            needed = "{max_noise}, {min_time} or {until_decided}"
+            raise OptionError(f"{{min_samples}} and {{max_samples}} go with {needed}")
         fewest, most = self.fewest, self.most
         if most < fewest:
             raise OptionError(f"{{max_samples}} {most} is less than {{min_samples}} {fewest}")
-        if self.max_noise is not None and most < FEWEST_FOR_NOISE:
-            needed = f"needs {FEWEST_FOR_NOISE} samples, more than"
-            raise OptionError(f"{{max_noise}} {needed} {{max_samples}} {most}")
+        for name in ("max_noise", "until_decided"):
+            if getattr(self, name) and most < FEWEST_FOR_NOISE:
+                needed = f"needs {FEWEST_FOR_NOISE} samples, more than"
+                raise OptionError(f"{{{name}}} {needed} {{max_samples}} {most}")
         if self.min_time >= self.limit_s:
             why = "samples for so many seconds do not fit into"
             raise OptionError(f"{{min_time}} {self.min_time:g}: {why} {{timeout}} {self.limit_s:g}")
         if self.turns.taken and self.cluster is not None:
-            raise OptionError("{order} goes without {cluster}: samples of a point are of one device")
+            name = "until_decided" if self.until_decided else "order"
+            raise OptionError(f"{{{name}}} goes without {{cluster}}: samples of a point are of one device")
         for name in ("mixed_devices", "tls", "insecure"):
             if getattr(self, name) and self.cluster is None:
                 raise OptionError(f"{{{name}}} goes with {{cluster}}")
@@ -204,7 +216,7 @@ class Method:
 
     @property
     def _open_ended(self) -> bool:
-        return self.max_noise is not None or self.min_time > 0
+        return self.max_noise is not None or self.min_time > 0 or self.until_decided
 
     @property
     def fewest(self) -> int:
@@ -212,7 +224,8 @@ class Method:
 
     @property
     def most(self) -> int:
-        return self.max_samples or (max(MOST, self.fewest) if self._open_ended else self.fewest)
+        usual = MOST_TO_DECIDE if self.until_decided else MOST
+        return self.max_samples or (max(usual, self.fewest) if self._open_ended else self.fewest)
 
     @property
     def limit_s(self) -> float:
@@ -220,8 +233,10 @@ class Method:
 
     @property
     def turns(self) -> Turns:
-        """Whether and how the points of a graph take turns, as the option ``order`` says."""
-        return Turns.of(self.order)
+        """Whether and how the points of a graph take turns, as the options ``order`` and ``until_decided``
+        say."""
+        turns = Turns.of(self.order)
+        return dataclasses.replace(turns, taken=True) if self.until_decided else turns
 
     @property
     def words(self) -> str:
@@ -230,6 +245,7 @@ class Method:
         said += [f"warmup={self.warmup}"] if self.warmup != 1 else []
         said += [f"max_noise={self.max_noise:g}%"] if self.max_noise is not None else []
         said += [f"min_time={self.min_time:g}s"] if self.min_time else []
+        said += ["until_decided"] if self.until_decided else []
         return " ".join((*said, *self.turns.words))
 
     def said(self, rule: str) -> str:

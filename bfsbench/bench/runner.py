@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from bfsbench.bench.measure import advise_times, enough, sample_columns
+from bfsbench.bench.measure import advise_times, enough, is_settled, sample_columns
 from bfsbench.bench.options import SOURCE_RULES, Method
 from bfsbench.graphs.graph import Graph
 from bfsbench.rows.point import Point
@@ -108,7 +108,8 @@ def _graph_in_turns(
     runner: Runner, points: list[Point], graphs: Mapping[str, Graph], method: Method
 ) -> Iterator[Measured]:
     shuffle = None if method.turns.seed is None else random.Random(method.turns.seed)
-    turn = replace(method, repeats=1, min_samples=None, max_samples=None, max_noise=None, min_time=0.0)
+    one_sample = replace(method, repeats=1, min_samples=None, max_samples=None, max_noise=None, min_time=0.0)
+    turn = replace(one_sample, until_decided=False)
     turns: dict[Point, list[Measured]] = {point: [] for point in points}
     pending = points
     while pending:
@@ -119,14 +120,32 @@ def _graph_in_turns(
         named = {axes_of(point.axes()): point for point in pending}
         for measured in taken:
             turns[named[axes_of(measured.row)]].append(measured)
-        pending = [point for point in pending if not _done(turns[point], method)]
+        pending = [*_unfinished({point: turns[point] for point in pending}, method)]
         turn = replace(turn, energy=False, profile=False, parents=False)
     for point in points:
         yield _together(turns[point], method)
 
 
-def _done(turns: Sequence[Measured], method: Method) -> bool:
-    return turns[-1].row["status"] != "ok" or enough(method, [float(one.row["search_ms"]) for one in turns])
+def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> Iterator[Point]:
+    """Yield the points that need further turns. Points that failed need none.
+
+    With ``until_decided``, all points of a source go on until the fastest is known, so that they have equally
+    many samples.
+    """
+    times: dict[int | None, dict[Point, list[float]]] = {}
+    for point, taken in turns.items():
+        if taken[-1].row["status"] == "ok":
+            together = times.setdefault(point.source, {})
+            together[point] = [float(one.row["search_ms"]) for one in taken]
+    for together in times.values():
+        wanting = [point for point, samples in together.items() if not enough(method, samples)]
+        if method.until_decided and (wanting or not _decided([*together.values()], method)):
+            wanting = [*together]
+        yield from wanting
+
+
+def _decided(times: Sequence[Sequence[float]], method: Method) -> bool:
+    return is_settled(times) or any(len(samples) >= method.most for samples in times)
 
 
 def source_rule(method: str) -> str:

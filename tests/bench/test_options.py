@@ -35,7 +35,10 @@ def test_commands_and_python_have_every_option_with_one_default_and_one_meaning(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"min_samples": 3}, "{min_samples} and {max_samples} go with {max_noise} or {min_time}"),
+        (
+            {"min_samples": 3},
+            "{min_samples} and {max_samples} go with {max_noise}, {min_time} or {until_decided}",
+        ),
         ({"min_time": 60.0}, "{min_time} 60: samples for so many seconds do not fit into {timeout} 60"),
         ({"resume": True}, "{resume} needs the {out} it is to continue"),
         ({"retry_failed": True}, "{retry_failed} goes with {resume}"),

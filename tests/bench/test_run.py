@@ -365,7 +365,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path, number: signal.Signals) 
         (("--retry-failed",), "--retry-failed goes with --resume"),
         (("--warmup", "0"), "'--warmup': 0 is not in the range"),
         (("--max-noise", "-1"), "'--max-noise': -1.0 is not in the range"),
-        (("--max-samples", "3"), "go with --max-noise or --min-time"),
+        (("--max-samples", "3"), "go with --max-noise, --min-time or --until-decided"),
         (("--order", "random"), "none of sequential, interleaved and shuffled[:SEED]"),
         (("--order", "interleaved", "--cluster", "local"), "--order goes without --cluster"),
         (("--min-time", "60"), "do not fit into --timeout 60"),

@@ -189,10 +189,11 @@ def test_energy_that_nothing_counts_is_not_told(energy: float | None) -> None:
         ({"repeats": 1.5}, "repeats must be a whole number, not 1.5"),
         ({"warmup": 1.5}, "warmup must be a whole number, not 1.5"),
         ({"min_samples": 1.5, "min_time": 1.0}, "min_samples must be a whole number, not 1.5"),
-        ({"min_samples": 3}, "go with max_noise or min_time"),
-        ({"max_samples": 3}, "go with max_noise or min_time"),
+        ({"min_samples": 3}, "go with max_noise, min_time or until_decided"),
+        ({"max_samples": 3}, "go with max_noise, min_time or until_decided"),
         ({"min_time": 1.0, "min_samples": 9, "max_samples": 3}, "max_samples 3 is less than min_samples 9"),
         ({"max_noise": 1.0, "max_samples": 5}, "max_noise needs 6 samples, more than max_samples 5"),
+        ({"until_decided": True, "max_samples": 5}, "until_decided needs 6 samples, more than max_samples 5"),
         ({"max_noise": 0.0}, "max_noise must be a positive number, not 0.0"),
     ],
 )

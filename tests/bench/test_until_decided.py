@@ -1,0 +1,105 @@
+"""Turns that go on until the fastest point is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bfsbench.bench.measure import is_settled
+from bfsbench.bench.options import MOST_TO_DECIDE, Method
+from bfsbench.bench.runner import FIRST_TURN, Measured, run_in_turns
+from bfsbench.rows.point import Point
+from bfsbench.rows.results import read_rows
+from bfsbench.support.errors import UsageError
+from tests.commands import bfsbench
+
+Times = Callable[[str, int | None, int], float | None]
+"""The time of a variant from a source in a turn, or None if the variant fails."""
+
+
+class Scripted:
+    """A runner whose times come from a function."""
+
+    device = None
+
+    def __init__(self, times: Times) -> None:
+        self.times = times
+        self.turns: dict[Point, int] = {}
+
+    def run(self, points: Sequence[Point], graphs: Any, method: Method) -> Iterator[Measured]:
+        for point in points:
+            turn = self.turns[point] = self.turns.get(point, 0) + 1
+            ms = self.times(point.variant, point.source, turn)
+            row: dict[str, str] = {**point.axes(), **dict.fromkeys(FIRST_TURN, ""), "warnings": ""}
+            row |= dict.fromkeys(("search_ms", "wall_ms", "reset_ms"), str(ms))
+            row |= {"samples_discarded": "0", "method": "", "status": "ok" if ms else "crash"}
+            yield Measured(row)
+
+
+def samples(
+    times: Times, variants: str = "push,pull", sources: Sequence[int] = (0,), **words: Any
+) -> Mapping[tuple[str, int], int]:
+    """Returns how many samples each variant gets from each source."""
+    points = [
+        Point("g", source, name, "host", None, None) for source in sources for name in variants.split(",")
+    ]
+    method = Method(until_decided=True, **words)
+    rows = [one.row for one in run_in_turns(Scripted(times), points, {}, method)]  # type: ignore[arg-type]
+    return {
+        (row["variant"], int(row["source"])): len(row.get("search_ms_samples", "").split(";")) for row in rows
+    }
+
+
+def test_a_clear_winner_needs_as_many_samples_as_an_interval() -> None:
+    found = samples(lambda name, source, turn: {"push": 1.0, "pull": 2.0}[name] + turn / 100)
+    assert {*found.values()} == {6}
+
+
+def test_points_with_equal_times_are_decided() -> None:
+    assert {*samples(lambda name, source, turn: 1 + turn % 2 / 1000).values()} == {6}
+
+
+def test_noise_takes_more_samples_for_all_points() -> None:
+    """Half of the samples of either point are slow, so more samples are needed to tell the medians apart."""
+    noisy = samples(lambda name, source, turn: (1.0 if name == "push" else 1.1) + (turn % 2) * 0.15)
+    assert len({*noisy.values()}) == 1
+    assert noisy["push", 0] == MOST_TO_DECIDE
+    assert {*samples(lambda *_: 1.0 + _[2] % 5, max_samples=9).values()} == {9}
+
+
+def test_each_source_is_decided_alone() -> None:
+    def times(name: str, source: int | None, turn: int) -> float:
+        return 1.0 if name == "push" or (source == 7 and turn % 2) else 2.0
+
+    found = samples(times, sources=(3, 7))
+    assert found["push", 3] == found["pull", 3] == 6
+    assert found["push", 7] == found["pull", 7] > 6
+
+
+def test_a_point_that_fails_stops_and_the_others_go_on() -> None:
+    found = samples(lambda name, source, turn: None if name == "pull" and turn == 3 else 1.0)
+    assert found["push", 0] == Method().repeats
+
+
+def test_intervals_that_overlap_do_not_decide() -> None:
+    close = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5]
+    assert not is_settled([close, [ms + 0.1 for ms in close]])
+    assert is_settled([close, [ms + 0.6 for ms in close]])
+    assert not is_settled([[1.0] * 5, [9.0] * 5]), "five samples have no interval"
+    assert is_settled([close])
+
+
+def test_rows_name_the_option(tmp_path: Path) -> None:
+    words = ("run", "--dataset", "lattice(rows=9,columns=9)", "--variant", "cpu_queue,scipy")
+    bfsbench(*words, "--until-decided", "--max-samples", "8", "--out", "r.csv", cwd=tmp_path)
+    rows = read_rows(tmp_path / "r.csv")
+    assert all(row["method"].startswith("until_decided interleaved") for row in rows)
+    assert {len(row["search_ms_samples"].split(";")) for row in rows} <= {6, 7, 8}
+
+
+def test_a_cluster_takes_no_turns() -> None:
+    with pytest.raises(UsageError, match="until_decided goes without cluster"):
+        Method(until_decided=True, cluster="local")
