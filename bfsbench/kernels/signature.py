@@ -115,7 +115,9 @@ class Parameter:
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|struct|class|typename|__restrict__|__restrict|__grid_constant__)\b|\bstd::"
 )
-_PARAMETER = re.compile(r"(?P<type>.*?[\s*&])(?P<name>[A-Za-z_]\w*)?\s*(?P<array>\[[^\]]*\])?$", re.DOTALL)
+_PARAMETER = re.compile(
+    r"(?P<type>.*?[\s*&])(?P<name>[A-Za-z_]\w*)?\s*(?P<array>(?:\[[^\]]*\]\s*)+)?$", re.DOTALL
+)
 
 
 def parameter(text: str) -> Parameter:

@@ -17,7 +17,7 @@ __device__ __noinline__ float doubled(float x) { return 2 * x; }
 __host__ __device__ int on_both(unsigned x) { return __popc(x) + __clz(1); }
 struct Pair3 { uchar3 a; ulong2 b; longlong4 c; };
 
-__global__ void check(int *x) {
+__global__ void check(int *x, const float *__restrict__, int pairs[][2]) {
     int i = threadIdx.x;
     dynamic_words[i] = i;
     tile[i] = 2 * i;
@@ -62,7 +62,7 @@ int main() {
     cudaMemcpyFromSymbol(back, table, sizeof back);
     int *x, result, count;
     cudaMalloc(&x, sizeof(int));
-    check<<<1, 32, 128>>>(x);
+    check<<<1, 32, 128>>>(x, nullptr, nullptr);
     cudaMemcpy(&result, x, sizeof result, cudaMemcpyDeviceToHost);
     cudaMemcpyFromSymbol(&count, counter, sizeof count);
     auto shared = std::make_shared<int>(on_both(7));
