@@ -59,13 +59,12 @@ def test_trap(device: Emulator) -> None:
 
 
 def test_assert_and_printf(device: Emulator, capfd: pytest.CaptureFixture[str]) -> None:
-    module = device.module(KERNELS / "asserts.cu", {})
-    checked = module.kernel("checked").bind(block=32, scalars=1)
+    checked = kernel_of(device, "asserts:checked").bind(block=32, scalars=1)
     checked(1, 32)
     device.synchronize()
     checked(1, 31)
     fails(device, r"thread \(31,0,0\): assertion 'threadIdx\.x < .*' failed, .*asserts\.cu:5")
-    module.kernel("speak").bind(42, block=32)(2)
+    run_kernel(device, "asserts:speak", 42, block=32, blocks=2)
     device.synchronize()
     assert sorted(capfd.readouterr().out.split("\n"))[1:] == ["block 0 of 2 says 42", "block 1 of 2 says 42"]
 
@@ -90,12 +89,11 @@ def test_faults_of_the_processor(device: Emulator, name: str, message: str) -> N
 def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> None:
     """Such a write changes no other buffer. Its error names the kernel and is raised once."""
     out, other = zeros(device, 10), zeros(device, 10)
-    module = device.module(KERNELS / "errors.cu", {})
-    module.kernel("write_at").bind(out, np.int64(place), value, block=32)(2)
+    run_kernel(device, "errors:write_at", out, np.int64(place), value, block=32, blocks=2)
     where = rf"^kernel 'write_at' wrote element {place} of a buffer of 10 elements \(40 bytes\)$"
     fails(device, where)
     assert not out.download().any() and not other.download().any()
-    module.kernel("write_at").bind(out, np.int64(9), 3, block=32)(2)
+    run_kernel(device, "errors:write_at", out, np.int64(9), 3, block=32, blocks=2)
     assert out.download().tolist() == [0] * 9 + [3]
     assert_usable(device)
 
@@ -103,8 +101,7 @@ def test_writes_outside_a_buffer(device: Emulator, place: int, value: int) -> No
 def test_writes_outside_the_words_of_a_signal(device: Emulator) -> None:
     signal = device.signal(3)
     signal.fill(0)
-    write = kernel_of(device, "errors:write_at").bind(signal, np.int64(3), 1, block=32)
-    write(1)
+    run_kernel(device, "errors:write_at", signal, np.int64(3), 1, block=32)
     with pytest.raises(KernelError, match="wrote element 3 of a buffer of 3 elements"):
         signal.read()
 
@@ -143,10 +140,9 @@ def test_shared_memory_of_a_block_that_has_left() -> None:
 
 
 def test_work_after_a_failure_is_dropped_until_it_is_reported(device: Emulator) -> None:
-    module = device.module(KERNELS / "errors.cu", {})
     out = zeros(device, 64)
-    module.kernel("trap").bind(1, block=32)(3)
-    module.kernel("bounded").bind(out, block=64)(1)
+    run_kernel(device, "errors:trap", 1, block=32, blocks=3)
+    run_kernel(device, "errors:bounded", out, block=64)
     with pytest.raises(KernelError, match="__trap"):
         out.download()
     assert out.download().sum() == 0

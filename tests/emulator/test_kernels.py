@@ -174,10 +174,9 @@ def test_warp_scan(device: Emulator) -> None:
 
 
 def test_coalesced_append(device: Emulator) -> None:
-    count, out = device.signal(), device.upload(np.full(100, -1, np.int32))
-    count.fill(0)
+    count, out = zeros(device, 1), device.upload(np.full(100, -1, np.int32))
     run_kernel(device, "warp:aggregate", count, out, 200, block=64, blocks=4)
-    assert count.read() == 67
+    assert count.download()[0] == 67
     assert sorted(out.download()[:67].tolist()) == list(range(0, 200, 3))
 
 
@@ -197,10 +196,9 @@ def test_atomics(device: Emulator) -> None:
 
 def test_claims_are_exclusive(device: Emulator) -> None:
     n = 1500
-    owner, list_, count = device.upload(np.full(n, -1, np.int32)), device.empty(n, np.int32), device.signal()
-    count.fill(0)
+    owner, list_, count = device.upload(np.full(n, -1, np.int32)), device.empty(n, np.int32), zeros(device, 1)
     run_kernel(device, "atomics:claim", owner, list_, count, n, block=128, blocks=16)
-    assert count.read() == n
+    assert count.download()[0] == n
     assert sorted(list_.download().tolist()) == list(range(n))
 
 

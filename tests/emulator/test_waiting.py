@@ -29,19 +29,15 @@ def test_grid_sync(device: Emulator, blocks: int) -> None:
 @pytest.mark.parametrize("name", ["relay_atomic", "relay_load"])
 def test_blocks_wait_for_later_blocks(device: Emulator, name: str) -> None:
     blocks = 24
-    turn, order = device.signal(), device.upload(np.full(blocks, -1, np.int32))
-    turn.fill(0)
-    kernel_of(device, f"polling:{name}").bind(turn, order, block=64)(blocks)
+    order = device.upload(np.full(blocks, -1, np.int32))
+    run_kernel(device, f"polling:{name}", zeros(device, 1), order, block=64, blocks=blocks)
     assert order.download().tolist() == list(range(blocks))[::-1]
 
 
 def test_spin_lock_between_all_threads(device: Emulator) -> None:
-    words = device.signal(2)
-    words.fill(0)
-    pointer = zeros(device, 2)
+    words, pointer = zeros(device, 2), zeros(device, 2)
     run_kernel(device, "polling:spin_lock", words, pointer, block=64, blocks=8)
-    assert pointer.download()[0] == 512
-    assert words.read() == 0
+    assert (words.download()[0], pointer.download()[0]) == (0, 512)
 
 
 def test_children_run_after_their_parent(device: Emulator) -> None:
@@ -55,17 +51,15 @@ def test_children_run_after_their_parent(device: Emulator) -> None:
 
 
 def test_order_of_descendants(device: Emulator) -> None:
-    log, position = zeros(device, 16), device.signal()
-    position.fill(0)
-    kernel_of(device, "children:family").bind(log, position, block=1)(1)
-    assert log.download()[: position.read()].tolist() == [1, 2, 202, 102, 3, 203, 103, 900]
+    log, position = zeros(device, 16), zeros(device, 1)
+    run_kernel(device, "children:family", log, position, block=1)
+    assert log.download()[: position.download()[0]].tolist() == [1, 2, 202, 102, 3, 203, 103, 900]
 
 
 def test_chain_of_tail_launches(device: Emulator) -> None:
-    steps = device.signal()
-    steps.fill(0)
-    kernel_of(device, "children:countdown").bind(steps, 5000, block=1)(1)
-    assert steps.read() == 5000
+    steps = zeros(device, 1)
+    run_kernel(device, "children:countdown", steps, 5000, block=1)
+    assert steps.download()[0] == 5000
 
 
 def test_pending_children_are_limited(device: Emulator) -> None:
@@ -79,7 +73,7 @@ def test_pending_children_are_limited(device: Emulator) -> None:
 
 def test_child_beyond_the_limits_is_refused(device: Emulator) -> None:
     out = zeros(device, 2)
-    kernel_of(device, "children:too_large").bind(out, block=1)(1)
+    run_kernel(device, "children:too_large", out, block=1)
     assert out.download().tolist() == [0, 1]
 
 
@@ -132,10 +126,8 @@ def assumed_block_order(device: Emulator) -> bool:
 
 
 def check_then_act(device: Emulator) -> bool:
-    words = device.signal(2)
-    words.fill(0)
     winners = zeros(device, 1)
-    run_kernel(device, "races:check_then_act", words, winners, block=64)
+    run_kernel(device, "races:check_then_act", zeros(device, 2), winners, block=64)
     return int(winners.download()[0]) == 1
 
 
