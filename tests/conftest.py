@@ -15,33 +15,32 @@ from bfsbench.backends.base import Device
 from bfsbench.support.machine import usable_cores
 from tests.devices import BACKENDS
 
-# The workers read one another's bytecode: or each of them, and each program that a test starts, compiles all
-# modules anew.
+# Workers, and the programs that tests start, share bytecode. Without it, each of them compiles all modules.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Without deadlines: the time of an example depends on the machine.
+# Examples have no deadlines, because their time depends on the machine.
 settings.register_profile("some", deadline=None, max_examples=15)
 settings.register_profile("exhaustive", deadline=None, max_examples=200)
 EXHAUSTIVE_LIMIT_S = 1200
-"""Of one test."""
+"""The time limit of one test."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Programs that tests start take SIGINT as usual, also where a shell runs the tests in the background."""
+    """Have programs that tests start take SIGINT, even if a shell runs the tests in the background."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("exhaustive" if is_exhaustive(config) else "some")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores: tests of clusters, time limits and kills wait most of their time."""
+    """Returns one more than the number of cores, because tests of clusters, limits and kills mostly wait."""
     return usable_cores() + 1
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Have an exhaustive run try properties, too: on more examples. Its tests have more time."""
+    """Have an exhaustive run test properties, too, on more examples. Give its tests more time."""
     for item in items if is_exhaustive(config) else ():
         if hasattr(getattr(item, "obj", None), "hypothesis"):
             item.add_marker(pytest.mark.exhaustive)
@@ -54,8 +53,8 @@ def is_exhaustive(config: pytest.Config) -> bool:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Path]:
-    """A cache of the tests' own, shared by all workers of one test run. Compiled code, which is addressed by
-    its content, stays in pytest's cache for the next run."""
+    """Returns a cache that all workers of one test run share. Compiled code stays in pytest's cache for the
+    next run, because its address is its content."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if worker else base) / "cache"
@@ -69,7 +68,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config)
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def device(request: pytest.FixtureRequest) -> Iterator[Device]:
-    """A device of each backend in turn; modules that need another one have a fixture of that name."""
+    """Yields a device of each backend in turn. A module may replace this fixture."""
     device = open_device(request.param)
     yield device
     device.close()
@@ -77,7 +76,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Device]:
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[Device]:
-    """The CPU's device alone, for tests that count on its schedule or on its memory being the host's."""
+    """Yields the emulator, for tests that rely on its schedule or on its memory being the host's."""
     device = open_device("cpu")
     yield device
     device.close()

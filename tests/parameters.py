@@ -1,4 +1,4 @@
-"""Parameters of tests: an exhaustive run takes all of them, the suite by default those that cover most."""
+"""Parameters of tests. An exhaustive run takes all of them, and a default run a selection."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Value = TypeVar("Value")
 
 
 def some(values: Iterable[Value], *chosen: Value) -> list[ParameterSet]:
-    """All values; those that are not chosen are left to exhaustive runs."""
+    """Returns all values. Values that are not chosen are left to exhaustive runs."""
     return [_parameters([value], by_default=value in chosen) for value in values]
 
 
 def one_in(number: int, rows: Iterable[Sequence[object]]) -> list[ParameterSet]:
-    """All rows of values. By default one in ``number`` of them; exhaustive runs take the others."""
+    """Returns all rows of values. A default run takes one in ``number`` of them."""
     return [_parameters(row, by_default=i % number == 0) for i, row in enumerate(rows)]
 
 
 def covering(*axes: Sequence[object], first: Sequence[object] = ()) -> list[ParameterSet]:
-    """All combinations of these axes' values; by default as few as have every value at least once, of the
-    first axis only these if ``first`` has any."""
+    """Returns all combinations of the values of these lists. A default run takes as few as have each value at
+    least once. Of the first list it takes only the values in ``first``, if there are any."""
     usual = [first or axes[0], *axes[1:]]
     diagonal = [[axis[i % len(axis)] for axis in usual] for i in range(max(map(len, usual)))]
     return [_parameters(values, by_default=[*values] in diagonal) for values in product(*axes)]

@@ -1,4 +1,4 @@
-"""Programs of tests/benchmarks: litmus tests on the emulator, and versions of kernels beside each other."""
+"""Scripts of tests/benchmarks: litmus tests on the emulator, comparisons of kernels, and large results."""
 
 import csv
 import os
@@ -7,13 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from bfsbench.backends.base import Device
 from bfsbench.backends.cpu import CpuDevice
+from bfsbench.graphs.generators import GENERATORS
 from bfsbench.support.errors import WrongResultError
 from bfsbench.support.paths import CUDA_SRC
+from tests.benchmarks.adaptive_endurance import DRAW, draw_graph
 from tests.benchmarks.kernel_versions import SharedBuffers, main as compare_versions
 from tests.benchmarks.litmus.patterns import AS_USED, PATTERNS, trials
 
@@ -41,7 +44,7 @@ def test_the_program_prints_and_writes_every_trial(tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_hand_overs_are_in_order_and_controls_are_not(seed: int) -> None:
-    """By the emulator's happens-before, which finds a race whether or not it shows in a value."""
+    """The emulator's happens-before order finds a race even if no value shows it."""
     raced = {}
     with CpuDevice(seed, watched=True) as device:
         for trial in trials(device):
@@ -68,7 +71,7 @@ GRAPH = "lattice(rows=6,columns=5)"
 
 
 def changed_copy(folder: Path, file: str, old: str, new: str) -> Path:
-    """The kernels with a change."""
+    """Returns a copy of the kernels with a change."""
     kernels = folder / "cuda_src"
     shutil.copytree(CUDA_SRC, kernels)
     text = (kernels / file).read_text()
@@ -105,11 +108,17 @@ def test_what_is_no_version_is_refused(tmp_path: Path, version: str) -> None:
 
 
 def test_versions_of_one_name_are_refused(tmp_path: Path) -> None:
-    """Of two commits, one would be unpacked over the other."""
+    """One of two commits would be unpacked over the other."""
     done = beside(tmp_path / "rows.csv", "old=HEAD~1", "old=HEAD")
     assert done.exit_code == 2
     assert "names of their own" in done.output
     assert not (tmp_path / "rows.csv").exists()
+
+
+def test_random_graphs_are_of_all_generators() -> None:
+    assert {*DRAW} == {*GENERATORS}
+    for name in DRAW:
+        assert draw_graph(np.random.default_rng(1), name, 200).num_vertices > 0, name
 
 
 def test_buffers_of_one_size_and_type_are_given_once(device: Device) -> None:

@@ -42,7 +42,7 @@ ORGANISATIONS = ("hybrid", "expand-contract", "contract-expand", "two-phase")
 
 
 def oracle(graph: Graph, source: int) -> list[int]:
-    """Levels by a set-based search that shares nothing with the code under test."""
+    """Returns the levels that a search with sets finds. It shares no code with the package."""
     levels = [-1] * graph.num_vertices
     frontier, level = {source}, 0
     rows = np.split(graph.column_indices, graph.row_offsets[1:-1])
@@ -55,8 +55,8 @@ def oracle(graph: Graph, source: int) -> list[int]:
 
 
 def knob_corners() -> Iterator[ParameterSet]:
-    """Of every variant each knob at each of its choices or at both ends of its range. All but the last are
-    left to exhaustive runs."""
+    """Yields each knob of each variant with all of its choices, or with both ends of its range. A default run
+    takes the last value of each knob."""
     for variant in KERNEL_VARIANTS:
         for knob in variant.knobs:
             values = [
@@ -281,7 +281,7 @@ WITH_RULES = [name for name, variant in all_variants().items() if "auto_knobs" i
 
 @pytest.fixture(scope="module")
 def classes() -> dict[str, Graph]:
-    """A graph of each class that the rules for ``--knobs auto`` know."""
+    """Returns a graph of each class that the rules for ``--knobs auto`` know."""
     return {name: bfsbench.generate(generator, **given) for name, (generator, given) in GRAPHS.items()}
 
 

@@ -142,9 +142,9 @@ def draw_case(seed: int, number: int, most: int) -> Case:
 
 def cases(pool: Executor, given: argparse.Namespace) -> Iterator[Case]:
     """Yields the cases that were asked for, which other processes draw."""
-    numbers, size = range(given.first, given.first + given.graphs), DRAWN_AT_A_TIME * given.jobs
+    size = DRAWN_AT_A_TIME * given.jobs
     for first in range(0, given.graphs, size):
-        drawn = numbers[first : first + size]
+        drawn = range(given.graphs)[first : first + size]
         yield from pool.map(draw_case, itertools.repeat(given.seed), drawn, itertools.repeat(given.size))
 
 
@@ -229,7 +229,6 @@ def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--backend", default="auto", help="cuda, cpu or auto")
     parser.add_argument("--graphs", type=int, default=1000, help="random graphs")
-    parser.add_argument("--first", type=int, default=0, help="number of the first random graph")
     parser.add_argument("--size", type=int, default=2**16, help="most vertices of a random graph, about")
     parser.add_argument("--repeats", type=int, default=10_000, help="searches of each of two graphs")
     parser.add_argument("--road", default="USA-road-d.NY", help="a road network, by its name")

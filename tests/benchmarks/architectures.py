@@ -1,4 +1,4 @@
-"""Whether all kernels compile for all architectures that the project supports, and what they spill.
+"""Compiles all kernels for all architectures that the project supports, and shows what they spill.
 
     python -m tests.benchmarks.architectures [--arch 7.5]... [--file NAME]... [--all] [--jobs N]
 
@@ -27,7 +27,7 @@ _SPILLS = re.compile(r"Function properties for (\w+)\n.*?(\d+) bytes spill store
 
 
 def builds_for(architecture: str, usual_only: bool) -> Iterator[Build]:
-    """What is compiled for an architecture: without clusters where there are none."""
+    """Yields the builds for an architecture. Builds with clusters are left out where it has no clusters."""
     seen = set()
     for build in all_builds():
         macros = dict(build.macros)
@@ -41,7 +41,7 @@ def builds_for(architecture: str, usual_only: bool) -> Iterator[Build]:
 
 
 def findings(build: Build, architecture: str) -> tuple[bool, list[str]]:
-    """Whether a build compiles, and lines about it."""
+    """Returns whether a build compiles, and lines about its errors or spills."""
     with tempfile.TemporaryDirectory() as work:
         arch = f"sm_{architecture.replace('.', '')}"
         try:

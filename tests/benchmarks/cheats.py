@@ -1,11 +1,11 @@
-"""Measures cheating programs in random groups of sources, and counts what comes of them.
+"""Measures cheating programs from random groups of sources, and counts the statuses of their rows.
 
     nice python -m tests.benchmarks.cheats --cheats 200 --seed 1
 
-The cheats are those of ``tests/entries/toys`` (commands, shared libraries and Python functions) and the
-kernels of ``tests/faulty``. Each is measured from one to three random sources. A row may be ``ok`` only if
-its time is at least the time that the cheat really works. An honest program after it must be ``ok``.
-Prints the counts by kind; the exit code is 1 if a cheat got through.
+The cheats are commands, shared libraries and Python functions of ``tests/entries/toys``, and kernels of
+``tests/faulty``. Each cheat is measured from one to three random sources. A row may be ``ok`` only if its
+time is at least the time that the cheat really works. An honest program that follows it must be ``ok``.
+Prints the counts by kind. The exit code is 1 if a cheat got through.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ ATTACKS = {
     "keeps_answers": 50.0,
     "hides_a_daemon": NEVER,
 }
-"""Those of ``toys/attacks.py`` on 300 vertices, with the ms from which a time is true."""
+"""Functions of ``toys/attacks.py`` on 300 vertices, with the least true time in ms."""
 TOYS_OF = {
     "command": "wrong stale lies_high negative lies_low beyond leaves_child hides_child",
     "library": "wrong stale past_end before_begin leaves_child crashes fails",
     "python": "wrong stale returned_again past_end too_wide fractions texts ends",
 }
 KERNELS = ("lies", "vandal", "scribbles", "traps", "dies", "raises")
-"""Those of ``tests/faulty`` that spare their parent process, which is this program."""
+"""Variants of ``tests/faulty`` that spare their parent process, which is this program."""
 KERNEL_GRAPH = "lattice(rows=9,columns=7)"
 
 
@@ -70,7 +70,7 @@ def declare_attack(folder: Path, how: str) -> str:
 
 
 def prepared(folder: Path) -> list[tuple[str, str, str, float]]:
-    """The cheats: kind, name of the variant, graph, and the ms from which a time is true."""
+    """Returns the cheats: kind, name of the variant, graph, and least true time in ms."""
     compile_toys(folder)
     (folder / "attacks.py").write_bytes((TOYS / "attacks.py").read_bytes())
     found = [("attack", declare_attack(folder, how), "path(n=300)", least) for how, least in ATTACKS.items()]

@@ -57,7 +57,7 @@ def took_ms(work: Callable[[], object]) -> float:
 
 
 def costs(session: Session, graph: Graph, variant: type[Variant]) -> tuple[float, float]:
-    """Median ms of a point before and now; the first one of each, which compiles, is left out."""
+    """Returns the median ms of a point before and now. The first points, which compile, do not count."""
     (source,) = choose_sources(graph, 1, seed=0)
     problem = session.problem("bfs", source)
 

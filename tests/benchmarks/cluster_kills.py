@@ -2,9 +2,9 @@
 
     nice python -m tests.benchmarks.cluster_kills --kills 100 --seed 1
 
-A scheduler, two 'bfsbench worker' and a sweep run as processes of their own. Again and again one of them is
-killed: the sweep, the scheduler, or one of a worker's processes. What has ended is started again,
-the sweep with ``--resume``. The checks are those of ``kills.py``.
+A scheduler, two 'bfsbench worker' and a sweep are separate processes. Again and again the script kills the
+sweep, the scheduler, or one of a worker's processes. It starts again what has ended, the sweep with
+``--resume``. The checks are those of ``kills.py``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.cluster.programs import family, free_port
 
 PARTS = ("sweep", "sweep", "scheduler", "worker", "worker")
 MOST_KILLS = 6
-"""Of one sweep."""
+"""The most kills of one sweep."""
 SWEEP_LIMIT_S = 300.0
 
 
@@ -65,7 +65,7 @@ class Cluster:
 
 
 def trial(trials: Trials, kills: int) -> None:
-    """One sweep, with this many kills of it or its cluster, then finished and checked."""
+    """Run one sweep, kill it or its cluster ``kills`` times, then finish and check it."""
     folder = trials.folder / f"sweep-{trials.counts['sweeps']}"
     (folder / "cluster").mkdir(parents=True)
     cluster = Cluster(folder / "cluster", trials.environment(cold=False))

@@ -39,7 +39,7 @@ def ip(*words: str, check: bool = True) -> None:
 
 @contextmanager
 def hosts() -> Iterator[None]:
-    """Namespaces with one address each, on one bridge."""
+    """Meanwhile there are namespaces with one address each, on one bridge."""
     try:
         ip("link", "add", BRIDGE, "type", "bridge")
         ip("link", "set", BRIDGE, "up")

@@ -2,14 +2,14 @@
 
     nice python -m tests.benchmarks.fetch_kills --kills 200 --seed 1
 
-A graph is fetched from a server on this machine, into an empty cache: killed with SIGKILL some times, while
-it is downloaded or converted, and then left to finish. After each kill
+A graph is fetched from a server on this machine into an empty cache. The fetch is killed with SIGKILL some
+times, while it downloads or converts, and then left to finish. After each kill
 
-* what counts as fetched has the checksum of the file on the server,
-* what counts as converted is the graph, every byte of it;
+* a file that counts as fetched has the checksum of the file on the server,
+* a file that counts as converted is the graph, every byte of it.
 
-in the end the graph is there, the cache holds no unfinished file, and only bytes that were in transit at a
-kill were sent again.
+In the end the graph is there, and the cache holds no unfinished file. The server has sent again only bytes
+that were in transit at a kill.
 """
 
 import os
@@ -31,9 +31,9 @@ from tests.fetch.fetch_server import Server, entry, serving, sha256, snap
 
 NUM_EDGES = 400_000
 PACE_S = 0.002
-"""Seconds between pieces of 16 KiB: the download takes about as long as the conversion."""
+"""Seconds between pieces of 16 KiB, with which a download takes about as long as the conversion."""
 MOST_KILLS = 6
-"""Of one fetch."""
+"""The most kills of one fetch."""
 
 
 def a_graph() -> bytes:
@@ -47,7 +47,7 @@ def check(holds: bool, what: str) -> None:
 
 
 def look(body: bytes, expected: str, counts: Counter[str]) -> None:
-    """At what a later command would trust."""
+    """Check the files that a later command would trust."""
     dataset = Catalogue.load().get("tiny")
     found = files.held(dataset)
     if found is not None:
@@ -65,7 +65,7 @@ def fetch() -> subprocess.Popen[bytes]:
 
 
 def begin(folder: Path) -> None:
-    """An empty cache that shares nothing but compiled code."""
+    """Begin with an empty cache, which shares nothing but compiled code."""
     (folder / "cache").mkdir(parents=True)
     (folder / "cache" / "native").symlink_to(folder.parent / "native")
     os.environ["BFSBENCH_CACHE"] = str(folder / "cache")
@@ -73,7 +73,7 @@ def begin(folder: Path) -> None:
 
 
 def unkilled(folder: Path) -> tuple[str, float]:
-    """Checksum of the graph, and seconds that a fetch of it takes."""
+    """Returns the checksum of the graph, and the seconds that a fetch of it takes."""
     begin(folder)
     began = time.monotonic()
     with fetch() as process:
@@ -82,7 +82,7 @@ def unkilled(folder: Path) -> tuple[str, float]:
 
 
 def trial(server: Server, body: bytes, expected: str, moments: Sequence[float]) -> Counter[str]:
-    """One fetch into an empty cache, killed after each of these times in s; returns what happened."""
+    """Fetch into an empty cache, and kill the fetch after each of ``moments`` in s. Returns what happened."""
     counts: Counter[str] = Counter(fetches=1)
     sent = server.sent("tiny.txt")
     for moment in moments:

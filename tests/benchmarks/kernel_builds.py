@@ -1,4 +1,4 @@
-"""All builds of the project's kernels, for the scripts that compile all of them.
+"""Lists all builds of the project's kernels, for the scripts that compile them.
 
     python tests/benchmarks/kernel_builds.py
 
@@ -89,7 +89,7 @@ class NotDeclaredError(Exception):
 
 @cache
 def declared(declaration: str) -> Any:
-    """What the package declares so, for example ``def all_variants``. Raises NotDeclaredError."""
+    """Returns what the package declares by words such as ``def all_variants``. Raises NotDeclaredError."""
     pattern = re.compile(rf"^{re.escape(declaration)}\b", re.MULTILINE)
     for file in sorted(PACKAGE.rglob("*.py")):
         if pattern.search(file.read_text()):
@@ -113,8 +113,8 @@ _HELPERS: dict[str, Callable[[Any, _Graph], Any]] = {
 
 
 def listed() -> Iterator[Build]:
-    """The package's builds: each file at the defaults and with every other value of each choice, for narrow
-    and for wide offsets. Builds of different settings can have equal macros."""
+    """Yields the package's builds. Each file is built at the defaults and with every other value of each
+    knob, with narrow and with wide offsets. Builds of different settings can have equal macros."""
     for wide in (False, True):
         graph, suffix = _Graph(wide), " wide" if wide else ""
         for variant in declared("def all_variants")().values():
@@ -133,7 +133,7 @@ def listed() -> Iterator[Build]:
 
 
 def _macros(variant: Any, graph: _Graph) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The settings of a variant, with the macros that its host loop defines for each."""
+    """Yields the settings of a variant, with the macros that its host loop defines for each."""
     changes: list[tuple[str, dict[str, Any], dict[str, Any]]] = [("", {}, {})]
     for knob in variant.knobs:
         others = (value for value in knob.choices or (knob.minimum, knob.maximum) if value != knob.default)
@@ -156,7 +156,7 @@ def _has(variant: Any, name: str) -> bool:
 
 
 def all_builds() -> list[Build]:
-    """The builds of the package that is imported here, without those that repeat another's macros."""
+    """Returns the builds of the imported package, without builds that repeat the macros of another build."""
     found: dict[object, Build] = {}
     for build in listed():
         found.setdefault((build.file, build.macros), build)
@@ -164,9 +164,9 @@ def all_builds() -> list[Build]:
 
 
 def compile_cubin(build: Build, cuda_src: Path, arch: str, target: Path) -> str:
-    """Compile for an architecture (``sm_90``). Returns what nvcc and ptxas printed.
+    """Compile for an architecture (``sm_90``). Returns the output of nvcc and ptxas.
 
-    Raises RuntimeError with that if they fail, and for a file that is not there.
+    Raises RuntimeError with their output if they fail, and for a file that does not exist.
     """
     source = next(cuda_src.rglob(f"{build.file}.cu"), None)
     if source is None:

@@ -41,10 +41,10 @@ WORDS = [
     *("--source", f"0:{SOURCES - 1}:+1", "--repeats", "1", "--profile", "--out", "r.csv"),
 ]
 MOST_KILLS = 8
-"""Of one sweep."""
+"""The most kills of one sweep."""
 COLD_EVERY = 10
 GONE_LIMIT_S = 100.0
-"""Seconds for processes to notice the kill: one that is starting does so late on a busy machine."""
+"""Seconds in which processes must notice a kill. On a busy machine a starting process notices it late."""
 START_S = 1.0
 """Initial estimate of the time from the start to the first row."""
 
@@ -61,12 +61,12 @@ class Trials:
     """Seconds of the latest sweep to its first row."""
 
     def environment(self, cold: bool) -> dict[str, str]:
-        """With a cache of this script's own; ``cold`` with another for this sweep."""
+        """Returns the environment with a cache of this script. If ``cold``, this sweep has its own cache."""
         name = f"cache-{self.counts['sweeps']}" if cold else "cache"
         return os.environ | {"BFSBENCH_CACHE": str(self.folder / name)}
 
     def sweep(self, kills: int) -> None:
-        """One sweep: killed ``kills`` times, then finished and checked."""
+        """Run one sweep, kill it ``kills`` times, then finish and check it."""
         folder = self.folder / f"sweep-{self.counts['sweeps']}"
         folder.mkdir()
         cold = self.counts["sweeps"] % COLD_EVERY == COLD_EVERY - 1
@@ -112,9 +112,6 @@ class Trials:
         left_alone(folder)
         after = whole_lines(path)
         check(after.startswith(before), folder, "rows are gone")
-        self.counts["rows kept"] += after.count(b"\n") - before.count(b"\n")
-        if path.exists() and path.read_bytes() != after:
-            self.counts["unfinished last lines"] += 1
 
     def finished(self, folder: Path) -> None:
         """Check the rows of a sweep that has ended, and that no program printed a traceback."""
@@ -133,7 +130,7 @@ class Trials:
 
 
 def whole_lines(path: Path) -> bytes:
-    """The content of a file without an unfinished last line; empty if there is no file."""
+    """Returns the content of a file without an unfinished last line. It is empty if there is no file."""
     text = path.read_bytes() if path.exists() else b""
     return text[: text.rfind(b"\n") + 1]
 
@@ -154,7 +151,7 @@ def lives_in(process: psutil.Process, folder: Path) -> bool:
 
 
 def check(holds: bool, folder: Path, what: str) -> None:
-    """End with a message; the folder is kept for inspection."""
+    """End with a message unless the check holds. The folder is kept for inspection."""
     if not holds:
         raise SystemExit(f"{folder}: {what}; it said:\n{(folder / 'said').read_text()}")
 

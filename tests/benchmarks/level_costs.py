@@ -39,17 +39,17 @@ from bfsbench.variants import find
 
 Row = dict[str, str]
 DEEP = 1000
-"""Levels of a search from which on it is not profiled from another source: there are enough."""
+"""A search with this many levels is profiled from one source, because that gives enough levels."""
 KINDS = ("block", "cluster", "push", "pull")
-"""Of levels, in the table."""
+"""Kinds of levels in the table."""
 FIXED_US = 6.0
-"""Of a level, whatever its size."""
+"""The part of a level's time that does not depend on its size."""
 FACTOR = 3.0
-"""Times the expected cost from which on a level counts as too expensive."""
+"""A level counts as too expensive above this many times its expected cost."""
 
 
 def chosen(path: Path, sources: int) -> dict[str, list[Row]]:
-    """The rows to profile by graph: of each setting those from the first sources, of deep ones the first."""
+    """Returns the rows to profile by graph: the first sources of each setting, but one of a deep search."""
     found: dict[str, list[Row]] = {}
     seen: Counter[tuple[str, ...]] = Counter()
     for row in read_rows(path):
@@ -62,7 +62,7 @@ def chosen(path: Path, sources: int) -> dict[str, list[Row]]:
 
 
 def settle(profiles: list[list[LevelCost]]) -> list[LevelCost]:
-    """One profile of several: the median time of each level, kinds as in the profile of median duration."""
+    """Returns one profile of several: the median time of each level, with the kinds of a typical profile."""
     depth = statistics.mode(len(costs) for costs in profiles)
     same = [costs for costs in profiles if len(costs) == depth]
     typical = sorted(same, key=lambda costs: sum(cost.time_us for cost in costs))[len(same) // 2]
@@ -88,13 +88,13 @@ def take_profiles(device: Device, path: Path, sources: int, count: int, writer: 
 
 
 def expected_us(levels: pd.DataFrame, num_vertices: int, ceilings: Ceilings) -> pd.Series[float]:
-    """The expected time of each level of a graph."""
+    """Returns the expected time of each level of a graph in us."""
     rate = ceilings.at("random_bit_tests", max(1, num_vertices // 8))
     return FIXED_US + levels["edges_inspected"] / rate / 1e3
 
 
 def by_kinds(levels: pd.DataFrame) -> dict[str, object]:
-    """How many levels of each kind there are, their median time and the sum of their times in us."""
+    """Returns the number of levels of each kind, their median time and the sum of their times in us."""
     found: dict[str, object] = {}
     for kind in KINDS:
         times = levels["time_us"][levels["kernel"] == kind]
@@ -104,7 +104,7 @@ def by_kinds(levels: pd.DataFrame) -> dict[str, object]:
 
 
 def lines(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Iterator[dict[str, object]]:
-    """A line for each graph of the table."""
+    """Yields the line of the table for each graph."""
     vertices = rows.drop_duplicates("graph").set_index("graph")["num_vertices"]
     for graph, of_graph in levels.groupby("graph", sort=False):
         name = str(graph)

@@ -1,11 +1,11 @@
-"""Which kernels' machine code differs between two commits.
+"""Shows the kernels whose machine code differs between two commits.
 
     python -m tests.benchmarks.machine_code OLD [NEW] [--arch sm_90] [--file NAME]... [--jobs N]
 
-OLD and NEW are commits; NEW is the working tree if left out. All kernel files are compiled from both by the
-nvcc that is found, with every value of every compile-time knob, with narrow and with wide offsets. The macros
-of each side are those that its own package defines for the setting (kernel_builds.py). Prints a line for each
-build in which a kernel's instructions, constants or shared memory differ; the exit code is then 1.
+OLD and NEW are commits. Without NEW, the working tree is compared. The nvcc that is found compiles all kernel
+files of both, with every value of every compile-time knob, with narrow and with wide offsets. The package of
+a commit defines the macros of its builds (kernel_builds.py). Prints a line for each build in which a kernel's
+instructions, constants or shared memory differ. The exit code is 1 if there is one.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _CODE = (".text.", ".rodata", ".nv.constant2", ".nv.constant3", ".nv.global.init
 
 
 def checkout(commit: str | None, folder: Path) -> Path:
-    """The project at a commit, unpacked into a folder; the working tree for None."""
+    """Returns the project at a commit, unpacked into a folder. None stands for the working tree."""
     if commit is None:
         return _ROOT
     command = ["git", "-C", str(_ROOT), "archive", commit, "bfsbench", "cuda_src", "datasets.toml"]
@@ -43,7 +43,7 @@ def checkout(commit: str | None, folder: Path) -> Path:
 
 
 def builds_of(root: Path) -> dict[tuple[str, str], Build]:
-    """The builds of a checkout's package by file and setting."""
+    """Returns the builds of a checkout's package by file and setting."""
     command = [sys.executable, str(_ROOT / "tests/benchmarks/kernel_builds.py")]
     path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
     environment = os.environ | {"PYTHONPATH": path}
@@ -55,7 +55,7 @@ def builds_of(root: Path) -> dict[tuple[str, str], Build]:
 
 
 def machine_code(build: Build, cuda_src: Path, arch: str) -> dict[str, str]:
-    """A digest of each section that makes up the kernels of a build."""
+    """Returns a digest of each section that makes up the kernels of a build."""
     with tempfile.TemporaryDirectory() as work:
         cubin = Path(work) / "kernels.cubin"
         compile_cubin(build, cuda_src, arch, cubin)
@@ -68,7 +68,7 @@ def machine_code(build: Build, cuda_src: Path, arch: str) -> dict[str, str]:
 
 
 def difference(old: Build | None, new: Build | None, roots: tuple[Path, Path], arch: str) -> str:
-    """What differs between the builds of one setting, in a line; empty if nothing does."""
+    """Returns a line about the differences of two builds of one setting. It is empty if there is none."""
     if old is None or new is None:
         return f"{old or new}: only in {'NEW' if old is None else 'OLD'}"
     try:

@@ -73,7 +73,7 @@ ADDRESS_SPACE = 3 << 30
 
 
 def change_text(text: str, dice: random.Random) -> bytes:
-    """The text with one to three plausible changes."""
+    """Returns the text with one to three plausible changes."""
     for _ in range(dice.randint(1, 3)):
         lines = text.split("\n")
         row = dice.randrange(len(lines))
@@ -105,7 +105,7 @@ def change_text(text: str, dice: random.Random) -> bytes:
 
 
 def change_bytes(content: bytes, dice: random.Random) -> bytes:
-    """The content with bytes changed, cut out, repeated or cut off."""
+    """Returns the content with bytes changed, cut out, repeated or cut off."""
     changed = bytearray(content)
     for _ in range(dice.randint(1, 4)):
         if not changed:
@@ -124,7 +124,7 @@ def change_bytes(content: bytes, dice: random.Random) -> bytes:
 
 
 def binary_seeds() -> dict[str, tuple[str, bytes]]:
-    """Files that libraries write."""
+    """Returns the names and contents of files that libraries write, by their formats."""
     frame = pd.DataFrame(EDGES, columns=["source", "target"])
     parquet, arrow, npy, npz, graphml, gml = (io.BytesIO() for _ in range(6))
     frame.to_parquet(parquet)
@@ -168,7 +168,7 @@ def cases(count: int, dice: random.Random) -> Iterator[Case]:
 
 
 def judge(case: Case, path: Path) -> str:
-    """The outcome for a file: ``read``, ``refused``, or a broken rule."""
+    """Returns the outcome for a file: ``read``, ``refused``, or a broken rule."""
     path.write_bytes(case.content)
     try:
         edges = read_edges(path, Recipe(format=case.form))
@@ -193,7 +193,7 @@ def judge(case: Case, path: Path) -> str:
 
 
 def called(edges: EdgeList) -> list[tuple[int, int]] | list[tuple[str, str]]:
-    """Edges by ids or names as in the file."""
+    """Returns the edges by the ids or names of the file."""
     if edges.names is None:
         return pairs(edges)
     names = list(edges.names)
@@ -206,7 +206,7 @@ def one_line(error: BfsbenchError, path: Path) -> bool:
 
 
 def refused_plainly(form: str, path: Path) -> bool:
-    """Whether the slow reader refuses the file too."""
+    """Returns whether the slow reader refuses the file too."""
     try:
         READERS[form](text_of(form, path))
     except (RefusedError, BfsbenchError):
@@ -223,7 +223,7 @@ def text_of(form: str, path: Path) -> bytes:
 
 @contextlib.contextmanager
 def limits() -> Iterator[None]:
-    """Too much memory is a MemoryError, too much time a TimeoutError."""
+    """Meanwhile too much memory is a MemoryError, and too much time a TimeoutError."""
 
     def late(number: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"not done after {SECONDS} s")
@@ -235,7 +235,7 @@ def limits() -> Iterator[None]:
 
 
 def attack(files: int, seed: int, folder: Path, keep: Path | None, say: Callable[[str], None]) -> int:
-    """Reads the files, prints the outcomes, and returns how many broke a rule."""
+    """Read the files and print the outcomes. Returns the number of files that broke a rule."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     broken = 0
     with limits():

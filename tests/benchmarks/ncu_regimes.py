@@ -125,7 +125,7 @@ def _is_kept(name: str) -> bool:
 
 
 def under_ncu(ncu: str, names: Sequence[str], limit_s: float) -> list[list[tuple[str, str, str]]]:
-    """The metrics of one search in each regime. Raises ClickException when ncu gives none."""
+    """Returns the metrics of one search in each regime. Raises ClickException if ncu measures none."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "raw.csv"
         sections = [word for section in SECTIONS for word in ("--section", section)]
@@ -173,7 +173,7 @@ def measure(out: Path, ncu: str, names: Sequence[str], backend: str, small: str 
 @main.command()
 @click.argument("names", nargs=-1, required=True)
 def search(names: Sequence[str]) -> None:
-    """Search once in each regime, with the profiler on: what ncu runs."""
+    """Search once in each regime with the profiler on. ncu runs this command."""
     import pycuda.driver as cuda
 
     device = open_device("cuda")

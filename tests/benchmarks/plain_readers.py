@@ -1,4 +1,4 @@
-"""Slow readers of all formats, written after their descriptions, to compare the fast reader with."""
+"""Slow readers of all formats, written after their descriptions, for comparison with the fast readers."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ class RefusedError(Exception):
 
 
 def lines_of(text: bytes) -> list[list[bytes]]:
-    """The words of every line; lines end in LF, CR LF or CR, words in blanks and tabs."""
+    """Returns the words of every line. Lines end in LF, CR LF or CR, and words in blanks and tabs."""
     return [re.split(rb"[ \t]+", line.strip(b" \t")) for line in re.split(rb"\r\n|\r|\n", text)]
 
 
@@ -48,12 +48,12 @@ def numbers(words: list[bytes]) -> None:
 
 
 def content(lines: list[list[bytes]], comment: bytes) -> list[list[bytes]]:
-    """Lines that are neither blank nor comments."""
+    """Returns the lines that are neither blank nor comments."""
     return [words for words in lines if words != [b""] and not words[0].startswith(comment)]
 
 
 def header(lines: list[list[bytes]], comment: bytes) -> tuple[list[str], list[list[bytes]]]:
-    """The words of the first line with content, with any separators, and the lines after it."""
+    """Returns the words of the first line with content, and the lines after it."""
     for number, words in enumerate(lines):
         if words != [b""] and not (comment and words[0].startswith(comment)):
             return b" ".join(words).decode("ascii", "backslashreplace").split(), lines[number + 1 :]
@@ -68,7 +68,7 @@ def counts(words: list[str]) -> list[int]:
 
 
 def read_edge_lines(text: bytes) -> Pairs | NamedPairs:
-    """An edge a line. Which dialect it is follows from the first lines, as the package has it."""
+    """Returns the edges of a text with one edge per line. The package finds its dialect."""
     lines = re.split(rb"\r\n|\r|\n", text)
     rows = [
         line
@@ -99,7 +99,7 @@ def read_edge_lines(text: bytes) -> Pairs | NamedPairs:
 
 
 def _words(rows: list[bytes], dialect: Dialect) -> Pairs | NamedPairs:
-    """Lines of words, by Python's csv module."""
+    """Returns the edges of lines of words, which Python's csv module splits."""
     try:
         texts = [row.decode().strip(" " if dialect.separator else " \t") for row in rows]
     except UnicodeDecodeError as error:
@@ -222,7 +222,7 @@ def read_arrow(content: bytes) -> Pairs:
 
 
 def read_gml(content: bytes) -> NamedPairs:
-    """By NetworkX, whose format this is in all but name."""
+    """Returns the edges that NetworkX reads. GML is its format in all but name."""
     graph = networkx.parse_gml(content.decode("ascii").splitlines())
     return [(str(u), str(v)) for u, v in graph.edges()]
 

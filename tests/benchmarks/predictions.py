@@ -1,10 +1,10 @@
-"""Predicted times held against measured ones, on every graph of a result file that is small enough.
+"""Compares predicted times with measured times, on each graph of a result file that is small enough.
 
     python -m tests.benchmarks.predictions ROWS.csv CEILINGS.csv [--most-steps N] [--out TABLE.csv]
 
-Of each graph, variant and source one row of ROWS.csv is taken: that of a block of 256 threads, or else the
-first. The search is run on the emulator, its counters make a prediction, and the table has both. Searches
-whose vertices and edges times levels are more than N are left out.
+For each graph, variant and source, the script takes the row of ROWS.csv with a block of 256 threads, or else
+the first row. It runs the search on the emulator, predicts its time from the counters, and writes both times
+to the table. It leaves out searches for which (vertices + edges) times levels is more than N.
 """
 
 import csv
@@ -37,7 +37,7 @@ COLUMNS = (
 
 
 def chosen(path: Path, most: float) -> list[dict[str, str]]:
-    """Rows of kernels with a time, one for each graph, source and variant, smallest graphs first."""
+    """Returns rows of kernels with a time, one per graph, source and variant, with small graphs first."""
     rows = [row for row in read_rows(path) if row["status"] == "ok" and row["backend"] == "cuda"]
     rows.sort(key=lambda row: row["block"] != USUAL_BLOCK)
     first: dict[tuple[str, str, str], dict[str, str]] = {}
@@ -47,12 +47,12 @@ def chosen(path: Path, most: float) -> list[dict[str, str]]:
 
 
 def steps(row: dict[str, str]) -> float:
-    """About how many accesses a search makes that looks at everything in every level."""
+    """Returns about how many accesses a search makes if it reads the whole graph in every level."""
     return (int(row["num_vertices"]) + int(row["num_edges"])) * (int(row["depth"]) + 1)
 
 
 def predicted(row: dict[str, str], ceilings: Ceilings) -> dict[str, object]:
-    """One line of the table. Raises BfsbenchError for a search that the emulator cannot run."""
+    """Returns a line of the table. Raises BfsbenchError for a search that the emulator cannot run."""
     variant = find(row["variant"])
     knobs = tuple(variant.knob_values(knob_values(row["knobs"])).items())
     point = Point(row["graph"], int(row["source"]), variant.name, "cpu", None, int(row["block"]), knobs)
@@ -72,7 +72,7 @@ def predicted(row: dict[str, str], ceilings: Ceilings) -> dict[str, object]:
 
 
 def quality(table: pd.DataFrame) -> Iterator[str]:
-    """How well the times are predicted, and how well by each variant's mean alone."""
+    """Yields lines about the quality of the predictions, and of predictions by each variant's mean."""
     for name, found in (("predictions", trust(table)), ("the variant's mean", baseline(table))):
         yield (
             f"{name}: {found.searches} searches, rank correlation {found.rank:.3f}, "

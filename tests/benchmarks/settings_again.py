@@ -34,7 +34,7 @@ def one_batch(points: Sequence[Point]) -> Batches:
 
 @dataclass(frozen=True)
 class Again:
-    """The sweep of one graph: settings of rows, defaults and rules, from the same sources."""
+    """A sweep of one graph with the settings of rows, the defaults and the rules, from equal sources."""
 
     graph: GraphName
     variants: Sequence[type[Variant]]
@@ -47,7 +47,7 @@ class Again:
         return [self.graph]
 
     def check(self, limits: object) -> None:
-        """Settings of rows were checked when the rows were taken."""
+        """Check nothing, because the settings of rows were checked when they were measured."""
 
     def ask(self, setting: Setting) -> Questions:
         name, backend = self.graph.locator, setting.backend

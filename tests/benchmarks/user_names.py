@@ -54,7 +54,7 @@ def commands(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _parameter(parameter: click.Parameter, context: click.Context) -> str:
-    """A parameter's spellings and what it takes. Its default is that of a call without it."""
+    """Returns the spellings of a parameter, the values that it takes, and its default."""
     kind = {key: value for key, value in parameter.type.to_info_dict().items() if key != "param_type"}
     facts: dict[str, Any] = {
         "metavar": parameter.metavar,
@@ -70,7 +70,7 @@ def _parameter(parameter: click.Parameter, context: click.Context) -> str:
 
 
 def _default(parameter: click.Parameter) -> str:
-    """The default; none and False are what click takes where none is declared, of a flag the latter."""
+    """Returns the default. It is empty where none is declared, which click gives as None or False."""
     declared = str(parameter.default)
     return "" if declared in ("Sentinel.UNSET", "None", "False") else declared
 
@@ -119,7 +119,7 @@ def columns() -> Iterator[str]:
 
 
 def _tables() -> list[str]:
-    """The tables of reports, as the command completes their names."""
+    """Returns the names of tables that ``bfsbench report`` completes."""
     report = program.get_command(click.Context(program), "report")
     assert report is not None
     (option,) = (one for one in report.params if "--table" in one.opts)

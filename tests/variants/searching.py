@@ -1,5 +1,6 @@
 """What the tests of single searches share: prepared searches, what they find and launch, and small graphs."""
 
+from collections import Counter
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -42,6 +43,31 @@ def prepared(
     search = built(variant, device, graph, grid, block, **knobs)
     search.prepare()
     return search
+
+
+def counting(
+    variant: type[Search],
+    device: Device,
+    graph: Graph,
+    grid: int | None = None,
+    block: int = 64,
+    **knobs: float | str,
+) -> Search:
+    """Returns a prepared search that counts."""
+    search = built(variant, device, graph, grid, block, **knobs)
+    search.counter_buffer = device.upload(np.zeros(graph.num_vertices * len(variant.counters), np.uint64))
+    search.prepare()
+    return search
+
+
+def counts_of(search: KernelVariant, source: int) -> Counter[str]:
+    """Check the levels of a search that counts. Returns the sums of its counters over all levels."""
+    search.counter_buffer.fill(0)
+    check_levels(search, source)
+    total: Counter[str] = Counter()
+    for level in search.level_counters():
+        total.update(level)
+    return total
 
 
 def levels_of(search: KernelVariant, source: int) -> list[int]:

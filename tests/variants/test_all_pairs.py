@@ -34,7 +34,7 @@ from bfsbench.variants.base import (
 from tests.parameters import covering, some
 
 UNWEIGHTED = ("apsp_bfs", "cpu_apsp_bfs")
-"""Those that refuse weights, which test_closeness.py tests."""
+"""Variants that refuse weights, which test_closeness.py tests."""
 VARIANTS = [
     name for name, variant in all_variants().items() if variant.family == "apsp" and name not in UNWEIGHTED
 ]
@@ -45,7 +45,7 @@ TILES = [
 
 
 def weighted(num_vertices: int, arcs: list[tuple[int, int, int]]) -> Graph:
-    """A graph of arcs (source, target, weight)."""
+    """Returns a graph of arcs (source, target, weight)."""
     rows = np.array(arcs, np.int32).reshape(-1, 3)
     sources, targets, weights = (np.ascontiguousarray(column) for column in rows.T)
     edges = EdgeList(sources, targets, num_vertices, weights=weights)
@@ -98,7 +98,7 @@ def check_hops(name: str, device: Device, graph: Graph, **knobs: KnobValue) -> A
 
 
 def by_definition(graph: Graph) -> Matrix:
-    """Distances by relaxing arcs until nothing changes, which shares nothing with the code under test."""
+    """Returns distances by relaxing arcs until nothing changes, which shares no code with the package."""
     n = graph.num_vertices
     weights = np.ones(graph.num_edges, np.int64) if graph.weights is None else graph.weights.astype(np.int64)
     found = np.full((n, n), INFINITY, np.int64)

@@ -14,7 +14,17 @@ from bfsbench.graphs.graph import EdgeList, Graph
 from bfsbench.rows.point import KnobValue
 from bfsbench.support.errors import LaunchError, UsageError
 from bfsbench.variants.bfs4k import Bfs4k
-from tests.variants.searching import built, check_levels, graph_of, launches_of, layers_of, prepared, shape
+from tests.variants.searching import (
+    built,
+    check_levels,
+    counting,
+    counts_of,
+    graph_of,
+    launches_of,
+    layers_of,
+    prepared,
+    shape,
+)
 
 SINGLE, MULTI = "bfs4k_single_block", "bfs4k_multi_block"
 BLOCK = 64
@@ -41,23 +51,11 @@ def resident(device: Device) -> int:
     return device.limits.num_multiprocessors * device.limits.max_threads_per_multiprocessor
 
 
-def counting(device: Device, graph: Graph, grid: int | None = None, **knobs: KnobValue) -> Bfs4k:
-    """Returns a prepared search that counts."""
-    search = built(Bfs4k, device, graph, grid, BLOCK, **knobs)
-    search.counter_buffer = device.upload(np.zeros(graph.num_vertices * len(Bfs4k.counters), np.uint64))
-    search.prepare()
-    return search
-
-
 def counted(device: Device, graph: Graph, source: int, **knobs: KnobValue) -> Counter[str]:
-    """Check the levels of a search. Returns the sums of its counters over all levels."""
-    search = counting(device, graph, **knobs)
+    """Returns the sums of the counters of a second search, to which the first search leaves its memory."""
+    search = counting(Bfs4k, device, graph, **knobs)
     check_levels(search, source)
-    total: Counter[str] = Counter()
-    for level in search.level_counters():
-        total.update(level)
-    check_levels(search, source)  # because the first search leaves its memory to the second
-    return total
+    return counts_of(search, source)
 
 
 WHOLE_WARPS = {"K1": 32, "K2": 0, "K4": 0}
@@ -139,7 +137,7 @@ def test_one_setting_counts_less_than_another(
 
 def test_threads_of_a_warp_share_rows(device: Device) -> None:
     def steps(graph: Graph, level: int, grid: int | None = None, **knobs: KnobValue) -> int:
-        search = counting(device, graph, grid, K2=0, **knobs)
+        search = counting(Bfs4k, device, graph, grid, K2=0, **knobs)
         check_levels(search, 0)
         return search.level_counters()[level]["warp_steps"]
 
@@ -202,7 +200,7 @@ def test_coalesced_writes_lie_side_by_side(device: Device) -> None:
 
 def test_missed_duplicates_are_entries_that_stand_in_a_frontier_again(device: Device) -> None:
     for method in ("none", "hash64", "hash_warp"):
-        search = counting(device, shape("kronecker"), K5=0, K2=0, HASH=method)
+        search = counting(Bfs4k, device, shape("kronecker"), K5=0, K2=0, HASH=method)
         search.multi_block = Mock(wraps=search.multi_block)
         search.reset(0)
         search.traverse(0)

@@ -60,7 +60,7 @@ def test_levels_equal_the_reference_on_all_shapes(threads: int, direction: str) 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_levels_of_large_levels(direction: str) -> None:
-    """Levels of many blocks of work, pushed and pulled by several threads at a time."""
+    """Several threads at a time push and pull levels of many blocks of work."""
     graph = build_graph(generate("kronecker", scale=15, edge_factor=8), "kronecker")
     check_levels(prepared(graph, THREADS=4, **DIRECTIONS[direction]), 0, 1, 77)
 
@@ -170,14 +170,14 @@ print(kept.levels()[1])
 
 
 def test_memory_that_the_system_refuses_is_reported() -> None:
-    """In a process of its own, because freed memory of other tests would count as available."""
+    """A separate process searches, because memory that other tests have freed counts as available."""
     done = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, timeout=60)
     said, level = done.stdout.splitlines()
     assert "lower THREADS" in said and level == "1"
 
 
 def seconds(search: CpuParallel) -> float:
-    """The fastest of several bursts of searches."""
+    """Returns the time of the fastest of several bursts of searches in s."""
 
     def burst() -> float:
         begin = time.perf_counter()
@@ -205,7 +205,7 @@ def test_threads_on_one_core_take_little_longer_than_one_thread(scale: int) -> N
 
 
 def test_no_race_on_any_shape(tmp_path: Path) -> None:
-    """ThreadSanitizer finds none, for any way to expand levels. It checks the levels as well."""
+    """ThreadSanitizer finds no race in any way to expand levels. The program checks the levels as well."""
     program = tmp_path / "races"
     source = Path(__file__).with_name("races.cpp")
     flags = ["-std=c++17", "-O1", "-g", "-fsanitize=thread", "-pthread", f"-I{HERE}"]

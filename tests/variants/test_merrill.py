@@ -55,7 +55,7 @@ def test_lists_are_gathered_by_block_warp_and_scan(emulator: Device) -> None:
 
 
 def gather_lists(device: Device, degrees: list[int], block: int) -> tuple[list[int], list[int]]:
-    """The place of each neighbour, and the size of each reservation; no neighbour is written twice."""
+    """Returns the place of each neighbour and the size of each reservation. No neighbour is written twice."""
     num_edges = sum(degrees)
     offsets = device.upload(np.concatenate([[0], np.cumsum(degrees)]).astype(np.int32))
     neighbours = device.upload(np.arange(num_edges, dtype=np.int32))
@@ -109,7 +109,7 @@ def test_culling_keeps_every_vertex_at_least_once(
 def culled(
     device: Device, vertices: npt.NDArray[np.int32], block: int, **defines: int
 ) -> npt.NDArray[np.int32]:
-    """The remaining vertices, with -1 for the others."""
+    """Returns the vertices that remain, with -1 in place of the others."""
     buffer = device.upload(vertices)
     kernel = device.module(PARTS, PARTS_DEFINES | defines).kernel("cull")
     shared = -(-block // 32) * 512 + 4 * 256

@@ -51,7 +51,7 @@ def test_prefix_sums_of_any_length_equal_numpys(device: Device, tile_size: int, 
 
 @pytest.mark.parametrize("tile_size", [64, 128, 256, 512, 1024, 2048, 4096])
 def test_scanning_a_tile_is_free_of_bank_conflicts(device: Device, tile_size: int) -> None:
-    """Of the pairs of nodes that a warp takes at a depth of the tree, no two share one of 32 banks."""
+    """A warp takes pairs of nodes at a depth of the tree. No two of its nodes share one of 32 banks."""
     elements = device.empty(4096, "int32")
     probe = device.module(Path(__file__).with_name("padding.cu"), {}).kernel("places")
     probe.bind(elements, block=64)(1)
@@ -99,7 +99,7 @@ def test_overflowing_frontiers_hold_every_vertex_once(
 def test_only_what_a_full_block_queue_cannot_take_goes_straight_to_the_global_one(
     device: Device, variant: type[LevelQueueVariant], knob: str, capacity: int
 ) -> None:
-    """With one thread: vertices that go there directly precede those in the block's queue."""
+    """One thread searches. Vertices that go there directly precede the vertices of the block's queue."""
     search = prepared(variant, device, fan(10, 0), 1, 1, **{knob: capacity})
     levels_of(search, 0)
     held, straight = range(1, min(capacity, 10) + 1), range(capacity + 1, 11)

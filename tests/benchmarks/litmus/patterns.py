@@ -17,17 +17,17 @@ from bfsbench.support.errors import KernelError
 
 AS_USED = "as used"
 ORDERS = (AS_USED, "no release", "no acquire", "no atomics")
-"""What is left out, numbered as in the kernels."""
+"""The rule that is left out, numbered as in the kernels."""
 _LINE = 32
 _WORDS_PER_THREAD = 20
-"""Of the largest pattern, the queue."""
+"""Words of the largest pattern, the queue."""
 _LAUNCH_ROUNDS = 4096
 _EMULATED_BLOCKS = 16
 _FORBIDDEN = ("stale", "early", "wrong")
 
 
 class Outcomes(Struct):
-    """Counts of what was seen; all but ``looks`` and ``outdated`` are faults."""
+    """Counts of outcomes. All but ``looks`` and ``outdated`` are faults."""
 
     _fields_: ClassVar = [
         (name, c_ulonglong) for name in ("looks", "stale", "early", "wrong", "outdated", "gave_up")
@@ -53,7 +53,7 @@ _CONTRACT = Contract(
 
 @dataclass(frozen=True)
 class Pattern:
-    """A hand-over."""
+    """A way to hand data from one thread to another, and the rules that controls leave out."""
 
     name: str
     kernel: str
@@ -74,14 +74,14 @@ PATTERNS = (
 
 @dataclass(frozen=True)
 class Shape:
-    """How many threads take part."""
+    """The numbers of threads, blocks and groups of a trial."""
 
     block: int
     """Threads of a block."""
     group_blocks: int
     groups: int
     many_groups: bool
-    """Whether rounds of groups are what is counted, rather than values looked at."""
+    """Whether the goal counts rounds of groups. If not, it counts values looked at."""
 
     @property
     def label(self) -> str:
@@ -90,18 +90,18 @@ class Shape:
 
 @dataclass(frozen=True)
 class Result:
-    """What one trial has shown."""
+    """The outcomes of one trial."""
 
     trial: Trial
     rounds: int
-    """Of all groups together."""
+    """Rounds of all groups together."""
     seen: dict[str, int]
     """The members of :class:`Outcomes`."""
     seconds: float
 
     @property
     def forbidden(self) -> int:
-        """Outcomes that the memory model forbids if no rule is left out."""
+        """Returns the number of outcomes that the memory model forbids if no rule is left out."""
         return sum(self.seen[name] for name in _FORBIDDEN)
 
 
@@ -116,8 +116,8 @@ class Trial:
     order: str
 
     def run(self, goal: int, seconds: float) -> Result:
-        """Rounds of all groups together, or in groups as a search has them values looked at, up to a goal,
-        or to the end of the time. Raises KernelError if a block waited for others that did not come."""
+        """Run rounds until their number, or the number of values looked at, reaches the goal or the time
+        ends. Raises KernelError if a block waited for blocks that did not come."""
         shape, device = self.shape, self.device
         emulated = device.backend == "cpu"
         words = 4 * _LINE + _WORDS_PER_THREAD * shape.group_blocks * shape.block
@@ -148,9 +148,9 @@ class Trial:
 
 
 def trials(device: Device) -> Iterator[Trial]:
-    """Each pattern and its controls, in small groups and in groups as a search has them.
+    """Yields each pattern and its controls, in small groups and in groups as large as a search has them.
 
-    The emulator has no cluster's barrier that does not release, so it gets no such controls.
+    The emulator has no barrier of a cluster that does not release, so it gets no such controls.
     """
     emulated = device.backend == "cpu"
     small, large = (32, 64) if emulated else (64, 1024)
