@@ -1,4 +1,4 @@
-"""The small graphs that every search is tested on, and the sources to start from."""
+"""Provides the small graphs on which every search is tested, and the sources of the searches."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from bfsbench.graphs.graph import EdgeList, Graph, Orientation
 
 
 class Shapes(Mapping[str, EdgeList]):
-    """Graphs by name, each built when it is first asked for."""
+    """Graphs by name. A graph is built when it is first used."""
 
     def __init__(self, builders: Mapping[str, Callable[[], EdgeList]]) -> None:
         self._builders = builders
@@ -32,40 +32,40 @@ class Shapes(Mapping[str, EdgeList]):
 def edge_list(
     num_vertices: int, edges: list[tuple[int, int]], orientation: Orientation = "directed"
 ) -> EdgeList:
-    """An edge list from pairs of vertices."""
+    """Returns an edge list made of pairs of vertices."""
     pairs = np.array(edges, dtype=np.int32).reshape(-1, 2)
     return EdgeList(pairs[:, 0].copy(), pairs[:, 1].copy(), num_vertices, orientation)
 
 
 def with_wide_offsets(graph: Graph) -> Graph:
-    """The same graph with offsets of 64 bits, as those of more than 2^31 - 1 arcs have."""
+    """Returns the graph with 64-bit offsets, which graphs of more than 2**31 - 1 arcs have."""
     rows, columns = (offsets.astype(np.int64) for offsets in (graph.row_offsets, graph.column_offsets))
     return replace(graph, row_offsets=rows, column_offsets=columns)
 
 
 def random_digraph(num_vertices: int, seed: int = 1, degree: int = 4) -> EdgeList:
-    """Arcs drawn uniformly, some of them self loops and some of them repeated."""
+    """Returns arcs drawn uniformly. Some are self loops, and some are repeated."""
     return generate("uniform", n=num_vertices, m=degree * num_vertices, directed=1, seed=seed)
 
 
 def self_loops_everywhere() -> EdgeList:
-    """A ring of 40 vertices, each with an arc to itself."""
+    """Returns a ring of 40 vertices, each with an arc to itself."""
     ring = [(v, (v + 1) % 40) for v in range(40)]
     return edge_list(40, ring + [(v, v) for v in range(40)])
 
 
 def duplicate_edges() -> EdgeList:
-    """A small tree of which every arc is there five times, in several places of the list."""
+    """Returns a small tree and an arc back to its root. Every arc is listed five times, in several places."""
     return edge_list(7, [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6), (6, 0)] * 5)
 
 
 def several_components() -> EdgeList:
-    """A path, a triangle, a pair and an isolated vertex."""
+    """Returns a path, a triangle, a pair and an isolated vertex."""
     return edge_list(10, [(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 4), (7, 8)], "each_once")
 
 
 def hub() -> EdgeList:
-    """Vertex 7 is joined to 5,000 others, which a ring joins as well."""
+    """Returns a graph in which vertex 7 is joined to the 5,000 vertices of a ring."""
     others = [v for v in range(5001) if v != 7]
     ring = list(zip(others, others[1:] + others[:1], strict=True))
     return edge_list(5001, ring + [(7, v) for v in others], "each_once")

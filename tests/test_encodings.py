@@ -1,4 +1,4 @@
-"""Terminals that cannot show everything, and file names that are not text: never a traceback."""
+"""Tests terminals that cannot show every character, and file names that are not text."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 NOT_TEXT = os.fsdecode(b"caf\xe9")
-"""As a file name: Latin-1, which is not UTF-8."""
+"""A file name in Latin-1, which is not valid UTF-8."""
 
 
 def bfsbench(*words: str, cwd: Path, code: int = 0, **environment: str) -> subprocess.CompletedProcess[bytes]:

@@ -1,4 +1,4 @@
-"""Atomic files, links and modes, and locks on the file that has the name."""
+"""Tests atomic files, links, modes of files, and locks."""
 
 import os
 import signal
@@ -107,7 +107,7 @@ def test_a_lock_leaves_the_content_and_keeps_others_off(path: Path) -> None:
 def test_a_lock_is_of_what_has_the_name_when_it_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between opening and locking the file is replaced, then removed."""
+    """Between opening and locking, the file is first replaced and then removed."""
     import filelock
 
     path, other = tmp_path / "file", tmp_path / "other"

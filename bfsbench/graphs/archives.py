@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -24,6 +24,12 @@ _LARGEST_READ = 64 << 20
 """Limit in bytes of a tar header, including long names and attributes."""
 _PACKING_SUFFIXES = (".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz", ".tbz2", ".txz")
 
+_PACKINGS: dict[bytes, Callable[[IO[bytes]], IO[bytes]]] = {
+    b"\x1f\x8b": lambda raw: cast(IO[bytes], gzip.GzipFile(fileobj=raw)),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+}
+"""First bytes of packed files, with the function that unpacks each."""
 _UNREAD = {
     b"\x28\xb5\x2f\xfd": "is packed by zstd: unpack it first",
     b"\x04\x22\x4d\x18": "is packed by lz4: unpack it first",
@@ -110,7 +116,8 @@ def _unpack(path: Path, raw: IO[bytes], stack: ExitStack) -> Source:
     if magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         member, stream = _zip_member(path, stack.enter_context(zipfile.ZipFile(raw)))
     else:
-        stream = _decompressed(raw, magic, stack)
+        unpack = next((unpack for first, unpack in _PACKINGS.items() if magic.startswith(first)), None)
+        stream = raw if unpack is None else stack.enter_context(unpack(raw))
         head = stream.read(262)
         stream.seek(0)
         if head[257:] != b"ustar":
@@ -119,16 +126,6 @@ def _unpack(path: Path, raw: IO[bytes], stack: ExitStack) -> Source:
         member, stream = _tar_member(path, archive)
     stack.enter_context(stream)
     return Source(path, stream, f"{path}:{member}", PurePosixPath(member).name, size, raw)
-
-
-def _decompressed(raw: IO[bytes], magic: bytes, stack: ExitStack) -> IO[bytes]:
-    if magic.startswith(b"\x1f\x8b"):
-        return cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=raw)))
-    if magic.startswith(b"BZh"):
-        return stack.enter_context(bz2.BZ2File(raw))
-    if magic == b"\xfd7zXZ\x00":
-        return stack.enter_context(lzma.LZMAFile(raw))
-    return raw
 
 
 def _zip_member(path: Path, archive: zipfile.ZipFile) -> tuple[str, IO[bytes]]:

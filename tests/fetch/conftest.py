@@ -1,4 +1,4 @@
-"""A server, a catalogue of small graphs served by it, and a cache of each test's own."""
+"""Provides a server, a catalogue of small graphs on the server, and an empty cache for each test."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Path:
-    """An empty cache that shares only compiled code with the other tests."""
+    """Provide an empty cache. It shares only compiled code with other tests."""
     folder = tmp_path / "home"
     folder.mkdir()
     (cache / "native").mkdir(exist_ok=True)
@@ -29,7 +29,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Path:
 
 @pytest.fixture
 def entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Write a text as the user's catalogue."""
+    """Provide a function that writes a text as the user's catalogue. It returns the file's path."""
 
     def write(text: str) -> Path:
         path = tmp_path / "mine.toml"

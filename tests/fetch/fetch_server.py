@@ -1,4 +1,4 @@
-"""A local file server with configurable failures, and a small graph to serve."""
+"""Provides a local file server with configurable failures, and a small graph for it."""
 
 import gzip
 import hashlib
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from bfsbench.graphs.fetch import Patience
 
 SNAP = b"# a comment\n# Nodes: 5 Edges: 6\n0\t1\n0\t2\n1\t3\n2\t3\n3\t4\n4\t0\n"
-"""5 vertices, 6 arcs."""
+"""A graph of 5 vertices and 6 arcs, as SNAP writes it."""
 
 MATRIX = b"%%MatrixMarket matrix coordinate pattern general\n5 5 6\n1 2\n1 3\n2 4\n3 4\n4 5\n5 1\n"
-"""The same graph."""
+"""The graph of SNAP as a matrix."""
 
 
 QUICK = Patience(connect_timeout=2, read_timeout=0.3, attempts=3, first_pause=0.01, longest_pause=0.05)
@@ -46,18 +46,18 @@ def gzipped(content: bytes) -> bytes:
 
 @dataclass
 class Served:
-    """A file, and the failures when it is requested."""
+    """A file, and what goes wrong when it is requested."""
 
     body: bytes
     etag: str | None = None
     last_modified: str | None = None
     encoding: str | None = None
-    """Content-Encoding to claim."""
+    """The Content-Encoding that the server claims."""
     ranges: bool = True
     length: int | None = None
-    """Content-Length to claim instead of the true one; -1 for none."""
+    """The Content-Length that the server claims instead of the true length. The value -1 leaves it out."""
     statuses: list[int] = field(default_factory=list)
-    """Errors to answer with first, one per request."""
+    """Errors with which the server answers the first requests, one per request."""
     cuts: list[int] = field(default_factory=list)
     """Bytes after which the connection is cut, one number per request."""
     stalls: list[int] = field(default_factory=list)
@@ -67,12 +67,12 @@ class Served:
     pace: float = 0.0
     """Seconds to wait after each 16 KiB."""
     before: Callable[[int], None] | None = None
-    """Called with the number of the request, from 0, before it is answered."""
+    """A function called before each answer, with the number of the request, counted from 0."""
 
 
 @dataclass
 class Server:
-    """Files by path, and the requests received: (path, Range header or None, status, bytes sent)."""
+    """A server: its files by path, and its requests as (path, Range header or None, status, bytes sent)."""
 
     url: str
     files: dict[str, Served]
@@ -80,7 +80,7 @@ class Server:
     closing: threading.Event = field(default_factory=threading.Event)
 
     def add(self, path: str, body: bytes, **behaviour: object) -> Served:
-        """Serve ``body`` under ``path``, by default with an ETag of its own."""
+        """Serve ``body`` under ``path``. The ETag depends on the body unless ``behaviour`` has another."""
         served = Served(body)
         served.etag = etag_of(body)
         for name, value in behaviour.items():
@@ -90,7 +90,7 @@ class Server:
         return served
 
     def sent(self, path: str) -> int:
-        """Body bytes sent of a file, over all requests."""
+        """Returns the number of bytes of a file that were sent, over all requests."""
         return sum(count for where, _, _, count in self.requests if where == path)
 
 
@@ -103,7 +103,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server_state: Server
 
     def log_message(self, format: str, *args: object) -> None:
-        """Keep the tests' output clean."""
+        """Print nothing, so that the tests' output stays clean."""
 
     def do_GET(self) -> None:
         state, path = self.server_state, self.path.lstrip("/")
@@ -184,12 +184,12 @@ class _Quiet(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore clients that disconnect during an answer, which tests do."""
+        """Ignore errors, because tests disconnect during answers."""
 
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """A server on a free port of the loopback interface."""
+    """Provide a server on a free port of the loopback interface."""
 
     class Handler(_Handler):
         pass

@@ -1,4 +1,4 @@
-"""The shipped catalogue, and entries of the user's own."""
+"""Tests the catalogue of this package and the user's own entries."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Downloads from a server that stalls, disconnects, sends wrong data, or has a new version."""
+"""Tests downloads from a server that stalls, disconnects, sends wrong data, or has a new version."""
 
 import errno
 import gzip
@@ -22,7 +22,7 @@ from bfsbench.support.errors import FetchError, UsageError
 BODY = random.Random(1).randbytes(200_000)
 OTHER = random.Random(2).randbytes(200_000)
 NO_NUMBERS = ("\xb2", "9" * 5000, "-1", "soon")
-"""For Retry-After."""
+"""Values of the header Retry-After that are not numbers of seconds."""
 
 
 def download(
@@ -40,7 +40,7 @@ def download(
 
 
 def give_up(server: Server, folder: Path, path: str = "graph.gz") -> None:
-    """Download as far as the first failure, and leave the part."""
+    """Download until the first failure, which leaves a part of the file."""
     with pytest.raises(UnavailableError):
         download(server, folder, path=path, transfer=Transfer(Patience(attempts=1)))
 

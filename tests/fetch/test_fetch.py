@@ -1,4 +1,4 @@
-"""Fetching named graphs: verification, mirrors, folders, several at once, and a killed fetch."""
+"""Tests fetching: verification, mirrors, folders, several graphs at once, and messages."""
 
 import gzip
 import io
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 
 class Silent(Mock):
-    """A display that records its calls, and checks that no more bytes come than there are."""
+    """A display that records its calls. It checks that no more bytes arrive than the file has."""
 
     def progress(self, name: str, done: int, total: int | None) -> None:
         assert total is None or done <= total
@@ -39,7 +39,7 @@ class Silent(Mock):
 
 @pytest.fixture
 def tiny(home: Path, server: Server, entries: Entries) -> None:
-    """A small graph in the user's catalogue, which the server has."""
+    """Put a small graph into the user's catalogue and on the server."""
     server.add("tiny.txt.gz", gzipped(SNAP))
     entries(entry(snap(f"{server.url}/tiny.txt.gz")))
 
@@ -107,12 +107,12 @@ SPOILT: dict[str, tuple[dict[str, list[int]], dict[str, str], str]] = {
     "changed": ({}, {"sha256": "0" * 64}, "SHA-256 is .*; deleted"),
     "changed inside": ({}, {"content_sha256": "0" * 64}, "SHA-256 of the graph inside is .*; deleted"),
 }
-"""The server's failure, the catalogue's entry, and the error."""
+"""For each case: the server's failure, the checksum in the catalogue, and the error."""
 
 
 @pytest.fixture(params=SPOILT)
 def spoilt(request: pytest.FixtureRequest, server: Server) -> tuple[str, str]:
-    """A source that cannot be fetched, and its error."""
+    """Returns a source that cannot be fetched, and the error."""
     behaviour, checksums, message = SPOILT[request.param]
     server.add("own/tiny.txt.gz", gzipped(SNAP), **behaviour)
     return snap(f"{server.url}/own/tiny.txt.gz", **checksums), message

@@ -1,4 +1,4 @@
-"""Fetching in processes of their own: killed and interrupted ones, and two at a time."""
+"""Tests killed, interrupted and simultaneous processes that fetch."""
 
 import os
 import signal

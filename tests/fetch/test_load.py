@@ -1,4 +1,4 @@
-"""Graphs by name, by path, and by a generator's specification."""
+"""Loads graphs by name, by path, and by a generator's specification."""
 
 import itertools
 import os

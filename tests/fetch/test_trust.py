@@ -1,4 +1,4 @@
-"""Downloads without a published checksum: later ones must match the first, and plain HTTP needs an option."""
+"""Tests downloads without a published checksum. They must match the first, and plain HTTP needs an option."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ Entries = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("home")
 
 OTHER = SNAP.replace(b"4\t0", b"4\t1")
-"""Another graph of as many vertices and arcs."""
+"""Another graph with the numbers of vertices and arcs of SNAP."""
 
 
 def command(*arguments: str, code: int = 0) -> Result:
@@ -82,7 +82,7 @@ def test_plain_http_without_a_checksum_is_asked_for(server: Server, entries: Ent
 def test_a_redirection_to_plain_http_is_refused(
     server: Server, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An HTTPS address that leads to an HTTP one, which anybody on the way could have changed."""
+    """An HTTPS address leads to an HTTP address. Anybody on the way could change that answer."""
     import requests
 
     server.add("tiny.txt", SNAP)

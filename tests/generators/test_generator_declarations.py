@@ -1,4 +1,4 @@
-"""Parameters are checked against their declarations, and specifications read back as they were written."""
+"""Tests that parameters are checked, and that specifications read back as they were written."""
 
 import re
 from typing import NoReturn
@@ -137,7 +137,7 @@ def test_canonical_specifications(given: str, canonical: str) -> None:
 
 @st.composite
 def parameters(draw: st.DrawFn) -> tuple[str, dict[str, Value]]:
-    """A generator with values for its required parameters and for some of the others."""
+    """Draw a generator, with values for its required parameters and for some optional parameters."""
     generator = draw(st.sampled_from(sorted(GENERATORS.values(), key=lambda g: g.name)))
     values: dict[str, Value] = {}
     for parameter in generator.parameters:

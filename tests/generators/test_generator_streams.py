@@ -1,4 +1,4 @@
-"""The same specification gives the same graph, whatever the machine and the number of threads."""
+"""Tests that a specification gives one graph on every machine, with any number of threads."""
 
 import hashlib
 
@@ -45,7 +45,7 @@ DIGESTS = {
 
 
 def digest(edges: EdgeList) -> str:
-    """First 16 digits of SHA-256 over the counts, the orientation and the arrays as little-endian int32."""
+    """Returns 16 digits of the SHA-256 of counts, orientation and arrays, which are little-endian int32."""
     hashed = hashlib.sha256(f"{edges.num_vertices} {edges.orientation} {len(edges.sources)}\n".encode())
     for array in (edges.sources, edges.targets, edges.weights):
         if array is not None:
@@ -84,7 +84,7 @@ def test_another_seed_gives_another_graph(name: str) -> None:
 
 
 class SplitMix:
-    """The random numbers of random.h in Python's integers of any size."""
+    """Draws the random numbers of random.h with Python's integers."""
 
     GOLDEN = 0x9E3779B97F4A7C15
 

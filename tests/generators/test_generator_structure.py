@@ -1,4 +1,4 @@
-"""Each family of graphs has the structure that its source describes."""
+"""Tests that each kind of graph has the structure that its source describes."""
 
 import math
 from typing import Any
@@ -31,13 +31,13 @@ def components(edges: EdgeList) -> int:
 
 
 def repeated(edges: EdgeList, ordered: bool = False) -> int:
-    """How many edges occur before, in either direction unless ``ordered``."""
+    """Returns how many edges repeat an earlier edge. Direction counts only if ``ordered``."""
     pairs = np.column_stack((edges.sources, edges.targets))
     return len(pairs) - len(np.unique(pairs if ordered else np.sort(pairs, axis=1), axis=0))
 
 
 def close_to_share(hits: int | np.integer[Any], trials: int, share: float) -> bool:
-    """Within five standard deviations of a binomial draw."""
+    """Returns whether ``hits`` lies within five standard deviations of a binomial draw."""
     return abs(int(hits) - trials * share) <= 5 * math.sqrt(trials * share * (1 - share)) + 1
 
 

@@ -1,4 +1,4 @@
-"""CSR, CSC and COO against scipy.sparse, for every recipe, with and without weights."""
+"""Compares CSR, CSC and COO with scipy.sparse, for every recipe, with and without weights."""
 
 import hashlib
 import tracemalloc
@@ -36,7 +36,7 @@ def edge_list(
 def multiplicities(
     edges: EdgeList, mirror: bool, drop_loops: bool, drop_duplicates: bool
 ) -> npt.NDArray[np.float64]:
-    """The number of arcs between each pair of vertices."""
+    """Returns the number of arcs between each pair of vertices after a conversion."""
     counts = matrix(edges).toarray()
     if mirror:
         counts = counts + counts.T - np.diag(counts.diagonal())
@@ -46,7 +46,7 @@ def multiplicities(
 
 
 def expanded(counts: npt.NDArray[np.float64]) -> tuple[list[int], list[int]]:
-    """Offsets and columns of the multigraph, through SciPy's CSR."""
+    """Returns the offsets and the columns of the multigraph with these numbers of arcs, made by SciPy."""
     rows = scipy.sparse.csr_matrix(counts)
     rows.sort_indices()
     times = rows.data.astype(int)

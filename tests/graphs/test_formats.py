@@ -1,4 +1,4 @@
-"""Text formats against independent readers, and the messages about malformed files."""
+"""Compares readers of text formats with other readers, and tests the messages about malformed files."""
 
 import errno
 import re
@@ -305,7 +305,7 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
 
 
 class TestMembers:
-    """Which file of an archive is the graph."""
+    """Tests which member of an archive is read."""
 
     def archive(self, path: Path, members: dict[str, str]) -> Path:
         with tarfile.open(path, "w:gz") as archive:

@@ -1,4 +1,4 @@
-"""docs/graphs.md: its files are written, and its commands and Python are run as printed."""
+"""Writes the files in docs/graphs.md, and runs its commands and its Python as printed."""
 
 import re
 import shlex
@@ -17,7 +17,7 @@ BLOCK = re.compile(r"(?:^`([\w.]+)`[^\n]*:\n)?^```(\w*)\n(.*?)^```$", re.M | re.
 
 
 def run_shell(line: str) -> str:
-    """Run a bfsbench command in this process, which is faster; any other in its own."""
+    """Run a command. A bfsbench command runs in this process, because that is faster."""
     words = shlex.split(line)
     if words[0] != "bfsbench":
         return subprocess.run(words, check=True, capture_output=True, text=True).stdout

@@ -1,4 +1,4 @@
-"""Malicious and malformed archives and texts: each is refused in one line, or read correctly."""
+"""Tests that malicious and malformed files are refused in one line or read correctly."""
 
 import gzip
 import io
@@ -25,7 +25,7 @@ from tests.graphs.texts import EDGES, SHIFTED, Edge, complaint, dimacs9, metis, 
 
 
 def member(name: str, content: bytes = b"", **fields: object) -> bytes:
-    """A tar's header with any fields, and the content behind it."""
+    """Returns the header of a tar's member with any fields, and the content behind it."""
     info = tarfile.TarInfo(name)
     info.size = len(content)
     for field, value in fields.items():
@@ -163,7 +163,7 @@ def test_millions_of_blank_lines_take_no_longer_than_others(tmp_path: Path, ends
 def test_diagonals_are_counted_before_they_are_taken_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of few bytes, as all diagonals are of ones."""
+    """The file is small, because all values on its diagonals are 1."""
     path, size = tmp_path / "g.npz", 2000
     diagonals = scipy.sparse.dia_array((np.ones((500, size), np.int8), np.arange(500)), shape=(size, size))
     scipy.sparse.save_npz(path, diagonals)
@@ -230,7 +230,7 @@ def test_a_matrix_of_nothing_is_no_graph(tmp_path: Path) -> None:
 
 
 def test_blank_lines_beyond_what_an_id_can_number_are_no_vertices() -> None:
-    """Tested with 2,147,483,650 lines, without parsing them all."""
+    """The test pretends that a block of ten lines has 2**31 lines."""
     layout = Layout(1, 3, comments="%", adjacency=True, max_rows=3)
 
     def texts() -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Graphs made of other libraries' objects equal those of the same file, and convert back unchanged."""
+"""Tests graphs made of objects of other libraries. They equal the graph of a file, and convert back."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Memory is estimated before it is taken, and what does not fit is refused in one line."""
+"""Tests estimates of memory. A graph that does not fit is refused in one line."""
 
 import gzip
 import json
@@ -87,7 +87,7 @@ def test_a_line_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_command_line_never_shows_a_traceback(tmp_path: Path) -> None:
-    """With an address space that has no room for the graph, as 'ulimit -v' sets it."""
+    """The address space is too small for the graph, as after 'ulimit -v'."""
     words = ["path", "--dataset", "kronecker(scale=25)", "--source", "0", "--target", "1"]
     done = subprocess.run(
         [sys.executable, "-m", "bfsbench", *words],

@@ -1,4 +1,4 @@
-"""Users' graph files: CSV and similar, names, weights, files of other libraries."""
+"""Tests users' graph files: separators, names, weights, and files of other libraries."""
 
 import gzip
 import sys
@@ -138,7 +138,7 @@ def test_weights_are_never_taken_as_1_in_silence(tmp_path: Path) -> None:
 
 
 def test_weights_do_not_change_what_a_search_is_of(tmp_path: Path) -> None:
-    """Rows are compared by this checksum, which must not change."""
+    """Result rows are compared by the checksum, so it must not change."""
     heavy, plain = put(tmp_path / "a.txt", "0 1 4\n1 2 1\n"), put(tmp_path / "b.txt", "0 1\n1 2\n")
     assert load(str(heavy)).checksum == load(str(plain)).checksum == load(f"{heavy}:weights=ignore").checksum
 

@@ -1,4 +1,4 @@
-"""Graphs written in every format read back the same, whatever is in them."""
+"""Writes random graphs in every format, and reads them back."""
 
 import csv
 import io
@@ -51,7 +51,7 @@ def nodes(edges: list[Arc]) -> networkx.MultiDiGraph:
 
 
 def matrix(path: Path, edges: list[Arc]) -> None:
-    """SciPy does not sum duplicate entries in coordinate form."""
+    """Write a matrix in coordinate form, in which SciPy keeps duplicate entries."""
     sources, targets, weights = zip(*edges, strict=True)
     scipy.sparse.save_npz(path, scipy.sparse.coo_array((weights, (sources, targets)), shape=(SIZE, SIZE)))
 
@@ -77,7 +77,7 @@ WRITERS: dict[str, Callable[[Path, list[Arc]], object]] = {
 
 
 def found(edges: EdgeList) -> list[Arc]:
-    """The edges by the ids of the file, in ascending order."""
+    """Returns the edges with the ids of the file, in ascending order."""
     assert edges.weights is not None
     ids = np.arange(edges.num_vertices) if edges.original_ids is None else edges.original_ids
     if edges.format in ("dimacs9", "mtx"):

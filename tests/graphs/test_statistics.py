@@ -1,4 +1,4 @@
-"""Statistics of graphs, how fast their levels grow, and graphs that are made smaller."""
+"""Tests statistics of graphs, the growth of their levels, and shrunk graphs."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -81,7 +81,7 @@ def made(kind: str, **parameters: float) -> Graph:
 
 
 def star(leaves: int) -> Graph:
-    """The last vertex leads to all others, and they to it."""
+    """Returns a star whose middle is the last vertex, with arcs both ways."""
     ends = np.arange(leaves, dtype=np.int32)
     middle = np.full_like(ends, leaves)
     tails, heads = np.concatenate((ends, middle)), np.concatenate((middle, ends))
@@ -122,7 +122,7 @@ def test_the_first_arcs_of_rows() -> None:
 
 
 def test_searches_that_end_early_do_not_count() -> None:
-    """Three of nine vertices lead to half of all, six nowhere."""
+    """Three of the nine start vertices lead to half of all vertices. The other six lead nowhere."""
     tails = np.repeat(np.array([500, 1500, 2500], np.int32), 4500)
     heads = np.tile(np.arange(4500, 9000, dtype=np.int32), 3)
     assert levels_to_thousands(build_graph(EdgeList(tails, heads, 9000, "directed"), "three"), 6) == 1

@@ -1,4 +1,4 @@
-"""The cache of converted graphs: what is kept, and that unfinished or foreign files are never trusted."""
+"""Tests the cache of converted graphs. Unfinished and foreign files are never trusted."""
 
 import json
 import multiprocessing
@@ -44,14 +44,14 @@ def build(store: GraphStore, recipe: Recipe = RECIPE, source: str = "abc") -> Gr
 
 
 def opened(store: GraphStore, name: str = NAME, recipe: Recipe = RECIPE) -> Graph:
-    """The graph in the cache, which must be there."""
+    """Returns a graph that must be in the cache."""
     graph = store.open(name, recipe, "abc")
     assert graph is not None
     return graph
 
 
 def left_over(store: GraphStore) -> list[str]:
-    """Files below the root besides complete graphs."""
+    """Returns the names of the folders that are not complete graphs."""
     return [path.name for path in store.root.glob("*") if not (path / "meta.json").exists() and path.is_dir()]
 
 
@@ -151,7 +151,7 @@ def test_damage_is_noticed_and_rebuilt(
 
 
 def flipped(path: Path, bits: Iterable[int]) -> Iterator[int]:
-    """The bits; while one is yielded, it is flipped in the file."""
+    """Yield each bit. While a bit is yielded, it is flipped in the file."""
     with path.open("r+b", buffering=0) as file:
         for bit in bits:
             file.seek(bit // 8)
@@ -164,7 +164,7 @@ def flipped(path: Path, bits: Iterable[int]) -> Iterator[int]:
 
 
 def assert_flips_are_noticed(store: GraphStore, sample: int | None) -> None:
-    """Flip single bits of every file of a graph: all of them, or some drawn at random."""
+    """Flip single bits of every file of a graph: ``sample`` bits per file, or all bits if it is None."""
     folder = store.folder(NAME, RECIPE)
     wanted = (store_module.FORMAT_VERSION, NAME, asdict(RECIPE), "abc")
     for path in sorted(folder.iterdir()):
@@ -191,7 +191,7 @@ def test_every_single_bit_flip_is_noticed(store: GraphStore) -> None:
 
 @pytest.mark.exhaustive
 def test_a_flipped_bit_gives_no_wrong_row(tmp_path: Path) -> None:
-    """Without the check, a flipped bit in the arcs gave a search of half the depth under the old checksum."""
+    """Without the check of digests, a flipped bit in the arcs gives a wrong depth and the old checksum."""
     command = [sys.executable, "-m", "bfsbench", "run", "--dataset", "path(n=103)", "--variant", "cpu_queue"]
     said = []
     for attempt in range(2):
@@ -228,7 +228,7 @@ def test_a_graph_in_use_survives_its_replacement(store: GraphStore) -> None:
 
 
 def write_little(root: Path) -> None:
-    """Build with files limited to 2,000 bytes, which makes writes fall short as a full disk does."""
+    """Build a graph while files are limited to 2,000 bytes. Writes then fail as on a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
     try:
         build(GraphStore(root))

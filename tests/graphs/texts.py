@@ -1,4 +1,4 @@
-"""Edges written in each text format, files packed in each way, and messages that refuse files."""
+"""Writes edges in each text format, packs files in each way, and catches messages that refuse files."""
 
 import bz2
 import gzip
@@ -44,7 +44,7 @@ def mtx(edges: list[Edge], num_vertices: int, symmetry: str = "general") -> str:
 
 
 def metis(edges: list[Edge], num_vertices: int) -> str:
-    """Undirected edges without self loops."""
+    """Returns a METIS file of undirected edges without self loops."""
     neighbours: list[list[int]] = [[] for _ in range(num_vertices)]
     for u, v in edges:
         neighbours[u].append(v + 1)
@@ -84,7 +84,7 @@ PACKINGS: dict[str, Callable[[bytes, str], bytes]] = {
 
 
 def pairs(edges: EdgeList) -> list[Edge]:
-    """Edges by the publisher's ids."""
+    """Returns the edges with the publisher's ids."""
     ids = np.arange(edges.num_vertices) if edges.original_ids is None else edges.original_ids
     return list(zip(ids[edges.sources].tolist(), ids[edges.targets].tolist(), strict=True))
 
@@ -95,7 +95,7 @@ def matrix(edges: EdgeList) -> scipy.sparse.coo_matrix:
 
 
 def complaint(path: Path, recipe: Recipe = DEFAULT) -> str:
-    """The message that refuses a file, without the file's folder."""
+    """Returns the message that refuses a file, without the file's folder."""
     with pytest.raises(UsageError) as caught:
         read_edges(path, recipe)
     assert "\n" not in str(caught.value)

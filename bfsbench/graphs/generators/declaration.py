@@ -163,8 +163,11 @@ def switch(name: str, meaning: str, default: int = 0) -> Parameter:
     return Parameter(name, int, meaning, default=default)
 
 
+DIRECTED = switch("directed", "1: the edges are arcs, 0: undirected")
+
+
 def orientation_of(directed: int) -> Orientation:
-    """Returns the orientation of an edge list, given the value of its generator's ``directed`` switch."""
+    """Returns the orientation of an edge list, given the value of the parameter DIRECTED."""
     return "directed" if directed else "each_once"
 
 

@@ -5,6 +5,7 @@ import math
 from functools import partial
 
 from bfsbench.graphs.generators.declaration import (
+    DIRECTED,
     SEED,
     Generator,
     Parameter,
@@ -75,7 +76,7 @@ def kronecker(
         edges(),
         *_quadrants(0.45, 0.15, 0.15),
         share("noise", "how far the chances vary from one halving to the next", 0.1, maximum=0.2),
-        switch("directed", "1: the edges are arcs, 0: undirected"),
+        DIRECTED,
         switch("shuffle", "1: relabel the vertices at random"),
         SEED,
     ),
@@ -100,7 +101,7 @@ def rmat(
     kind="random",
     description="random graph, both ends of every edge drawn uniformly; self loops and repeated edges stay",
     source="GTgraph's random generator; random.2Mv.128Me of BFS-4K Table 1 is n=2000000, m=64000000",
-    parameters=(vertices(), edges(), switch("directed", "1: the edges are arcs, 0: undirected"), SEED),
+    parameters=(vertices(), edges(), DIRECTED, SEED),
     size=lambda n, m, **_: (n, m),
 )
 def uniform(n: int, m: int, directed: int, seed: int) -> EdgeList:

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.graphs.generators.declaration import (
+    DIRECTED,
     SEED,
     Generator,
     Parameter,
     Value,
     orientation_of,
     share,
-    switch,
     vertices,
 )
 from bfsbench.graphs.generators.native import chance, draw_cells, draw_edges
@@ -26,6 +26,9 @@ from bfsbench.support.errors import UsageError
 def _side(name: str, meaning: str, default: int | None = None) -> Parameter:
     """Returns the declaration of a parameter that counts the cells along one side of a box."""
     return Parameter(name, int, meaning, default=default, minimum=1, maximum=MAX_VERTICES, growth="side")
+
+
+_GRID = (_side("rows", "rows of cells"), _side("columns", "columns of cells"))
 
 
 def _count(name: str, cells: int) -> int:
@@ -48,8 +51,7 @@ def _lattice_size(rows: int, columns: int, depth: int, keep: float, **_: Value) 
     description="2-D or 3-D lattice of which a share of the edges is kept; 0.7 gives degree 2.8, like roads",
     source="road-like graph of large diameter",
     parameters=(
-        _side("rows", "rows of cells"),
-        _side("columns", "columns of cells"),
+        *_GRID,
         _side("depth", "layers of cells", default=1),
         share("keep", "probability that an edge is kept", 0.7),
         SEED,
@@ -74,8 +76,7 @@ def _roads_size(rows: int, columns: int, segments: int, keep: float, **_: Value)
     description="road network: junctions of a grid, joined by paths; its degree is 2.1, as in OpenStreetMap",
     source="road networks of OpenStreetMap, such as europe_osm",
     parameters=(
-        _side("rows", "rows of cells"),
-        _side("columns", "columns of cells"),
+        *_GRID,
         Parameter("segments", int, "edges of a road", default=4, minimum=1, maximum=10_000),
         share("keep", "probability that a road is whole", 0.7),
         SEED,
@@ -109,12 +110,7 @@ def roads(rows: int, columns: int, segments: int, keep: float, seed: int) -> Edg
     kind="lattice",
     description="grid with blocked cells, to be routed from the first cell to the last",
     source="PMPP Fig. 15.5",
-    parameters=(
-        _side("rows", "rows of cells"),
-        _side("columns", "columns of cells"),
-        share("blocked", "share of blocked cells", 0.25),
-        SEED,
-    ),
+    parameters=(*_GRID, share("blocked", "share of blocked cells", 0.25), SEED),
     size=lambda rows, columns, blocked, **_: (rows * columns, 2 * rows * columns * (1 - blocked) ** 2),
     start=lambda **_: 0,
 )
@@ -182,7 +178,6 @@ def luo_grid(n: int, form: str) -> EdgeList:
 
 _SMALL = partial(Generator, source="teaching and tests")
 """The declaration that the small graphs share."""
-_DIRECTED = switch("directed", "1: the edges are arcs, 0: undirected")
 
 
 def _tree_size(n: int, **_: Value) -> tuple[int, int]:
@@ -208,7 +203,7 @@ def star(n: int, arcs: str) -> EdgeList:
     return EdgeList(hub, leaves, n, "directed" if arcs == "out" else "each_once")
 
 
-@partial(_SMALL, description="vertices in a line", parameters=(vertices(), _DIRECTED), size=_tree_size)
+@partial(_SMALL, description="vertices in a line", parameters=(vertices(), DIRECTED), size=_tree_size)
 def path(n: int, directed: int) -> EdgeList:
     """Generate a path through the vertices 0, 1, ... n-1."""
     ids = np.arange(n, dtype=np.int32)
@@ -218,7 +213,7 @@ def path(n: int, directed: int) -> EdgeList:
 @partial(
     _SMALL,
     description="vertices in a ring",
-    parameters=(vertices(minimum=3), _DIRECTED),
+    parameters=(vertices(minimum=3), DIRECTED),
     size=lambda n, **_: (n, n),
 )
 def cycle(n: int, directed: int) -> EdgeList:
@@ -240,7 +235,7 @@ def complete(n: int) -> EdgeList:
 
 
 @partial(
-    _SMALL, description="complete binary tree, root 0", parameters=(vertices(), _DIRECTED), size=_tree_size
+    _SMALL, description="complete binary tree, root 0", parameters=(vertices(), DIRECTED), size=_tree_size
 )
 def binary_tree(n: int, directed: int) -> EdgeList:
     """Generate the first n vertices of a complete binary tree, numbered level by level from the root 0. If
