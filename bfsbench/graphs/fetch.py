@@ -27,9 +27,6 @@ from bfsbench.graphs.files import Held, PartialFile, Progress, UnavailableError,
 from bfsbench.support import storage
 from bfsbench.support.errors import BfsbenchError, FetchError, InputError
 
-Notice = Callable[[str], None]
-"""A function called with a line about a failed attempt."""
-
 _BLOCK = 1 << 16
 _COUNT = re.compile(r"[0-9]{1,18}")
 _SPAN = re.compile(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)")
@@ -88,7 +85,7 @@ class Transfer:
         size: int | None,
         sha256: str | None,
         progress: Progress,
-        notice: Notice = lambda line: None,
+        notice: Callable[[str], None] = lambda line: None,
         *,
         secure: bool = False,
     ) -> str:

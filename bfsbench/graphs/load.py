@@ -386,13 +386,16 @@ def presence(dataset: Dataset) -> Presence:
     partial = files.partial_bytes(dataset)
     converted = stored(request_for(dataset), found)
     size = partial + _size(found.path if found else None) + _size(converted)
-    if converted is None and found is None:
-        state: State = "generated" if dataset.generated else "partial" if partial else "missing"
-        return Presence(state, size, None)
-    source = found.source if found else None
+    state: State
     if converted is not None:
-        return Presence("converted", size, source)
-    return Presence("bundled" if source and source.bundled else "fetched", size, source)
+        state = "converted"
+    elif found is not None:
+        state = "bundled" if found.source.bundled else "fetched"
+    elif dataset.generated:
+        state = "generated"
+    else:
+        state = "partial" if partial else "missing"
+    return Presence(state, size, found.source if found else None)
 
 
 def _size(path: Path | None) -> int:

@@ -110,21 +110,15 @@ def test_an_unknown_family_brings_the_families() -> None:
         Catalogue.load().of_kind("rod")
 
 
-def test_entries_of_the_user_are_added(entries: Entries) -> None:
-    entries(MINE)
+@pytest.mark.parametrize(
+    ("name", "asked"), [("tiny", "Tiny"), ("wiki-Talk", "wiki-talk"), ("slashdot", "Slashdot")]
+)
+def test_entries_of_the_user_are_added_and_come_first(entries: Entries, name: str, asked: str) -> None:
+    """The last name is a shipped alias."""
+    entries(MINE.replace("tiny", name))
     catalogue = Catalogue.load()
-    assert catalogue.get("Tiny").description == "five vertices"
-    assert catalogue.get("wiki-Talk").num_vertices == 2_394_385
-
-
-def test_entries_of_the_user_replace_shipped_ones(entries: Entries) -> None:
-    entries(MINE.replace("tiny", "wiki-Talk"))
-    assert Catalogue.load().get("wiki-talk").description == "five vertices"
-
-
-def test_a_name_of_the_user_is_stronger_than_a_shipped_alias(entries: Entries) -> None:
-    entries(MINE.replace("tiny", "slashdot"))
-    assert Catalogue.load().get("Slashdot").description == "five vertices"
+    assert catalogue.get(asked).description == "five vertices"
+    assert catalogue.get("roadNet-CA").num_vertices == 1_965_206
 
 
 def test_the_configuration_folder_is_looked_into(tmp_path: Path) -> None:

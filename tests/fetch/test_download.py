@@ -10,6 +10,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from fetch_server import QUICK, Server, serving, sha256
@@ -154,19 +155,10 @@ def test_a_date_serves_where_there_is_no_strong_etag(server: Server, tmp_path: P
 def test_the_server_may_ask_for_a_longer_pause(server: Server, tmp_path: Path) -> None:
     server.add("graph.gz", BODY, statuses=[429], retry_after="1")
     patience = Patience(attempts=3, first_pause=0.001, longest_pause=0.2)
-    stop = _Recorder()
+    stop = Mock(spec=threading.Event)
+    stop.wait.return_value = stop.is_set.return_value = False
     download(server, tmp_path, transfer=Transfer(patience, stop))
-    assert stop.waits == [0.2]
-
-
-class _Recorder(threading.Event):
-    def __init__(self) -> None:
-        super().__init__()
-        self.waits: list[float | None] = []
-
-    def wait(self, timeout: float | None = None) -> bool:
-        self.waits.append(timeout)
-        return False
+    stop.wait.assert_called_once_with(0.2)
 
 
 def test_pauses_grow_and_vary() -> None:

@@ -16,6 +16,8 @@ from bfsbench.graphs.graph import EdgeList
 from tests.graphs.texts import matrix, pairs
 
 Counts = npt.NDArray[np.int64]
+KRONECKER = {"scale": 10, "edge_factor": 64, "shuffle": 0}
+sides = st.integers(1, 9)
 
 
 def out_degrees(edges: EdgeList) -> Counts:
@@ -44,12 +46,8 @@ def close_to_share(hits: int | np.integer[Any], trials: int, share: float) -> bo
 @pytest.mark.parametrize(
     ("name", "parameters", "shares"),
     [
-        ("kronecker", {"scale": 10, "edge_factor": 64, "shuffle": 0}, (0.57, 0.19, 0.19, 0.05)),
-        (
-            "kronecker",
-            {"scale": 10, "edge_factor": 64, "shuffle": 0, "a": 0.2, "b": 0.5, "c": 0},
-            (0.2, 0.5, 0, 0.3),
-        ),
+        ("kronecker", KRONECKER, (0.57, 0.19, 0.19, 0.05)),
+        ("kronecker", {**KRONECKER, "a": 0.2, "b": 0.5, "c": 0}, (0.2, 0.5, 0, 0.3)),
         ("rmat", {"n": 1024, "m": 65536, "noise": 0}, (0.45, 0.15, 0.15, 0.25)),
     ],
 )
@@ -199,12 +197,7 @@ def test_forest_fire_is_connected() -> None:
     assert components(generate("forest_fire", n=5000)) == 1
 
 
-@given(
-    rows=st.integers(1, 9),
-    columns=st.integers(1, 9),
-    depth=st.integers(1, 5),
-    keep=st.sampled_from([0.5, 1.0]),
-)
+@given(rows=sides, columns=sides, depth=st.integers(1, 5), keep=st.sampled_from([0.5, 1.0]))
 def test_lattices_join_neighbours(rows: int, columns: int, depth: int, keep: float) -> None:
     edges = generate("lattice", rows=rows, columns=columns, depth=depth, keep=keep)
     whole = depth * rows * (columns - 1) + depth * (rows - 1) * columns + (depth - 1) * rows * columns
@@ -221,7 +214,7 @@ def test_a_lattice_keeps_its_share() -> None:
     assert degrees(edges).mean() == pytest.approx(2.8, abs=0.02)
 
 
-@given(rows=st.integers(1, 9), columns=st.integers(1, 9), segments=st.integers(1, 5))
+@given(rows=sides, columns=sides, segments=st.integers(1, 5))
 def test_roads_are_paths_between_junctions(rows: int, columns: int, segments: int) -> None:
     edges = generate("roads", rows=rows, columns=columns, segments=segments, keep=1)
     roads = rows * (columns - 1) + (rows - 1) * columns

@@ -60,16 +60,14 @@ def test_ids_kept_are_counted_up_to_the_largest(tmp_path: Path) -> None:
     assert read_edges(path, Recipe()).num_vertices == 3
 
 
-def test_edges_are_counted_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edges_and_names_are_counted_as_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 1_000_000)
     packed = put(tmp_path / "g.txt.gz", gzip.compress(b"1 2\n" * 1_100_000))
     assert re.search(r"g.txt.gz, by its first blocks: about [\d,]+ edges need about", refused(packed))
-
-
-def test_names_are_counted_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available_memory", lambda: 1_000_000)
-    path = put(tmp_path / "g.csv", "ann,bob\n" * 20_000)
-    assert re.search(r"g.csv: names of vertices need about 3.2 MiB of memory", refused(path))
+    named = put(tmp_path / "g.csv", "ann,bob\n" * 20_000)
+    assert re.search(r"g.csv: names of vertices need about 3.2 MiB of memory", refused(named))
 
 
 @pytest.mark.usefixtures("small_machine")
