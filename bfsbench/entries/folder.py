@@ -181,18 +181,9 @@ def _remove_abandoned(runs: Path) -> None:
     their folders stay."""
     for folder in runs.iterdir():
         owner, _, where = folder.name.partition("@")
-        if where.startswith(f"{platform.node()}-") and owner.isdigit() and not _is_alive(int(owner)):
+        is_ours = where.startswith(f"{platform.node()}-") and owner.isdigit()
+        if is_ours and not Path("/proc", owner).exists():
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # another user's process is alive
-    return True
 
 
 @dataclass(frozen=True)
@@ -223,13 +214,6 @@ def read(folder: Path) -> GraphArrays:
     """Read the graph in a folder. Returns it with memory-mapped arrays."""
     facts: dict[str, Any] = {}
     for line in (folder / INDEX).read_text(encoding="utf-8").splitlines():
-        name, *said = line.split()
-        facts[name] = int(said[0]) if len(said) == 1 else _mapped(folder, *said)
+        name, said, *rest = line.split()
+        facts[name] = np.asarray(np.load(folder / said, mmap_mode="r")) if rest else int(said)
     return GraphArrays(**facts | {"directed": bool(facts["directed"])})
-
-
-def _mapped(folder: Path, file: str, dtype: str, length: str, start: str) -> npt.NDArray[Any]:
-    if int(length) == 0:
-        return np.empty(0, dtype)
-    mapped = np.memmap(folder / file, dtype, mode="r", offset=int(start), shape=(int(length),))
-    return np.asarray(mapped)

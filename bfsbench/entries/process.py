@@ -31,7 +31,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from bfsbench.entries.declaration import Call, Entry
 from bfsbench.support.descendants import MARK, ON_GPU, left_by, signal_all
 from bfsbench.support.errors import DeviceError, DeviceOutOfMemoryError, LaunchError, WrongResultError
-from bfsbench.support.machine import available_memory
+from bfsbench.support.machine import available_memory, number_fields
 from bfsbench.support.paths import PACKAGE
 
 if TYPE_CHECKING:
@@ -274,12 +274,12 @@ class Process:
         return None
 
     def _refuse(self, line: str) -> None:
-        if line.startswith(GUARD_BROKEN):
-            self.stop()
-            raise WrongResultError(line.removeprefix("error: "))
+        """Raises an error and kills the process if a line says that the process failed."""
         if line.startswith("error"):
             self.stop()
-            raise EntryCrashError(line.removeprefix("error").lstrip(": ") or "it gave up")
+            reason = line.removeprefix("error").lstrip(": ")
+            is_wrong = line.startswith(GUARD_BROKEN)
+            raise WrongResultError(reason) if is_wrong else EntryCrashError(reason or "it gave up")
 
     def _require_memory(self) -> None:
         """Raises DeviceOutOfMemoryError and kills the process if it exceeds its memory limit."""
@@ -290,10 +290,8 @@ class Process:
 
     def note_memory(self) -> None:
         """Record the peak memory of the process on the host, if the system reports it."""
-        with suppress(OSError, ValueError):
-            for line in Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
-                if line.startswith("VmHWM:"):
-                    self.peak_bytes = max(self.peak_bytes, int(line.split()[1]) << 10)
+        kilobytes = number_fields(Path(f"/proc/{self._process.pid}/status")).get("VmHWM:", 0)
+        self.peak_bytes = max(self.peak_bytes, kilobytes << 10)
 
     def _crash(self) -> EntryCrashError:
         with suppress(subprocess.TimeoutExpired):

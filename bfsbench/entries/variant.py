@@ -353,13 +353,16 @@ class EntryVariant(ForeignProgram):
             raise WrongResultError(f"it wrote into the graph: {', '.join(written)}")
 
     def measured(self) -> dict[str, str]:
-        running = self._running
-        unknown = {"prepare_ms": "", "preprocess_ms": ""} if self.entry.per_search else {}
+        running, entry = self._running, self.entry
+        program = packages.versions(entry) or [entry.name]
+        if entry.build and entry.build.commit:
+            program.append(f"commit {entry.build.commit[:12]}")
+        unknown = {"prepare_ms": "", "preprocess_ms": ""} if entry.per_search else {}
         return {
             **unknown,
-            "program": program_of(self.entry),
+            "program": f"{', '.join(program)} ({entry.licence})",
             "clock": self._held_by,
-            "covers": self.entry.covers,
+            "covers": entry.covers,
             "host_mib": f"{running.peak_bytes / 2**20:.1f}" if running.peak_bytes else "",
             "device_mib": "" if running.held_bytes is None else f"{running.held_bytes / 2**20:.1f}",
         }
@@ -420,15 +423,6 @@ def _contradicts(pairs: list[_Pair]) -> bool:
     core has a longer untimed part, so the minimum shows what the program itself leaves out."""
     wall = min(long[1] for _, long in pairs)
     return min(_untimed(pairs, 1)) - min(_untimed(pairs, 0)) > _LONG_SHARE * wall + _LONG_MS
-
-
-def program_of(entry: Entry) -> str:
-    """Returns the version of an entry's program: its name or the versions of its packages, the commit, and
-    the licence."""
-    found = packages.versions(entry) or [entry.name]
-    if entry.build and entry.build.commit:
-        found.append(f"commit {entry.build.commit[:12]}")
-    return f"{', '.join(found)} ({entry.licence})"
 
 
 def _no_device(entry: Entry) -> str:

@@ -290,11 +290,11 @@ def nvrtc() -> Check:
 
 def cuda_core() -> Check:
     """Check the packages cuda-core and cuda-bindings, and the headers that kernels need beside NVRTC."""
-    name, versions = "cuda-core", []
+    name = "cuda-core"
     try:
         importlib.import_module("cuda.core")
-        for package in toolchain.CORE_PACKAGES[:2]:
-            versions.append(f"{package} {importlib.metadata.version(package)}")
+        packages = toolchain.CORE_PACKAGES[:2]
+        versions = [f"{package} {importlib.metadata.version(package)}" for package in packages]
         pathfinder = importlib.import_module("cuda.pathfinder")
     except importlib.metadata.PackageNotFoundError as error:
         return Check(name, "missing", f"{error.name} is not installed", INSTALL_CORE)

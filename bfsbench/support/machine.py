@@ -34,13 +34,19 @@ def available_memory() -> int | None:
     - the room below ``ulimit -v``
     """
     found = [*_cgroup_room()]
-    if "MemAvailable:" in (system := _fields(_PROC / "meminfo")):
+    if "MemAvailable:" in (system := number_fields(_PROC / "meminfo")):
         found.append(system["MemAvailable:"] * 1024)
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     pages = _number(_PROC / "self" / "statm")
     if limit != resource.RLIM_INFINITY and pages is not None:
         found.append(limit - pages * resource.getpagesize())
     return max(0, min(found)) if found else None
+
+
+def number_fields(path: Path) -> dict[str, int]:
+    """Returns the lines ``name number`` of a file as a dictionary. It is empty if the file cannot be read."""
+    lines = [line.split() for line in _text(path).splitlines()]
+    return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdigit()}
 
 
 def _cgroup_room() -> Iterator[int]:
@@ -61,7 +67,7 @@ def _cgroup_room() -> Iterator[int]:
         for folder in (group, *group.parents):
             limit, used = _number(folder / names[0]), _number(folder / names[1])
             if limit is not None and used is not None:
-                yield limit - used + _fields(folder / "memory.stat").get(names[2], 0)
+                yield limit - used + number_fields(folder / "memory.stat").get(names[2], 0)
             if folder == root:
                 break
 
@@ -71,12 +77,6 @@ def _number(path: Path) -> int | None:
     ``max``."""
     words = _text(path).split(None, 1)
     return int(words[0]) if words and words[0].isdigit() else None
-
-
-def _fields(path: Path) -> dict[str, int]:
-    """Returns the lines ``name number`` of a file as a dictionary. It is empty if the file cannot be read."""
-    lines = [line.split() for line in _text(path).splitlines()]
-    return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdigit()}
 
 
 def _text(path: Path) -> str:

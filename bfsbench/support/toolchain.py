@@ -62,13 +62,6 @@ CORE_PACKAGES = (
 """Packages that the backend ``cuda-core`` needs, besides NVIDIA's driver."""
 CORE_PACKAGES_12 = ("'cuda-bindings==12.*'", *(f"{name}-cu12" for name in CORE_PACKAGES if "nvidia" in name))
 """Packages that the backend ``cuda-core`` needs with a driver for CUDA 12, besides ``cuda-core`` itself."""
-NO_COMPILER = (
-    f"no C++ compiler found: install g++ (Debian/Ubuntu: apt install g++) or run '{pip_install('ziglang')}'"
-)
-NO_NVCC = f"no nvcc found: install the CUDA toolkit, or run '{pip_install(*NVCC_PACKAGES)}'"
-NO_NVRTC = f"no NVRTC found: run '{pip_install(*CORE_PACKAGES)}'"
-
-
 DRIVER_LIBRARY = "libcuda.so.1"
 """The file name of NVIDIA's driver library."""
 NVCC_OPTIONS = ("-std=c++17", "-O3", "-lineinfo")
@@ -92,7 +85,10 @@ def compiler() -> tuple[str, ...]:
             return (path,)
     if importlib.util.find_spec("ziglang") is not None:
         return (sys.executable, "-m", "ziglang", "c++")
-    raise ToolchainError(NO_COMPILER)
+    raise ToolchainError(
+        "no C++ compiler found: install g++ (Debian/Ubuntu: apt install g++) "
+        f"or run '{pip_install('ziglang')}'"
+    )
 
 
 @cache
@@ -177,10 +173,8 @@ def _recorded(record: Path) -> Path | None:
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):  # no record, or a damaged one
         found = json.loads(record.read_bytes())
         library = record.parent / str(found["library"])
-        headers = found["headers"].items()
-        if library.stem.endswith(_digest(library)) and all(
-            _digest(Path(h)) == digest for h, digest in headers
-        ):
+        same = all(_digest(Path(header)) == digest for header, digest in found["headers"].items())
+        if same and library.stem.endswith(_digest(library)):
             return library
     return None
 
@@ -281,7 +275,7 @@ def find_nvcc() -> Path:
     for root in roots:
         if (root / "bin" / "nvcc").exists():
             return root / "bin" / "nvcc"
-    raise ToolchainError(NO_NVCC)
+    raise ToolchainError(f"no nvcc found: install the CUDA toolkit, or run '{pip_install(*NVCC_PACKAGES)}'")
 
 
 @cache
@@ -301,7 +295,7 @@ def nvrtc_version() -> str:
 
         status, major, minor = nvrtc.nvrtcVersion()
     except (ImportError, RuntimeError) as error:  # RuntimeError: there is no such library
-        raise ToolchainError(NO_NVRTC) from error
+        raise ToolchainError(f"no NVRTC found: run '{pip_install(*CORE_PACKAGES)}'") from error
     if status:
         raise ToolchainError(f"NVRTC cannot be used: {status}")
     return f"{major}.{minor}"
