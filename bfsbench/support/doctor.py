@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -188,13 +188,11 @@ def driver() -> Check:
         cuda.cuGetErrorString(status, ctypes.byref(message))
         text = (message.value or b"unknown error").decode()
         return Check(name, "broken", f"cuInit fails: {text} ({status})", SHOW_DEVICES)
-    count, version = ctypes.c_int(), ctypes.c_int()
-    cuda.cuDeviceGetCount(ctypes.byref(count))
-    cuda.cuDriverGetVersion(ctypes.byref(version))
-    if count.value == 0:
+    count, version = _number(cuda.cuDeviceGetCount), _number(cuda.cuDriverGetVersion)
+    if count == 0:
         return Check(name, "broken", "no GPU is visible", SHOW_DEVICES)
-    release = f"for CUDA {version.value // 1000}.{version.value % 1000 // 10}"
-    found = [_describe(cuda, index) for index in range(count.value)]
+    release = f"for CUDA {version // 1000}.{version % 1000 // 10}"
+    found = [_describe(cuda, index) for index in range(count)]
     first, capability = found[0]  # searches run on the first GPU
     if reason := toolchain.unsupported(capability):
         return Check(name, "broken", f"{first} has {reason}", SHOW_DEVICES)
@@ -205,13 +203,17 @@ def driver() -> Check:
 
 def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
     """Returns the name and the compute capability of a GPU."""
-    device, name = ctypes.c_int(), ctypes.create_string_buffer(256)
-    cuda.cuDeviceGet(ctypes.byref(device), index)
+    device, name = ctypes.c_int(_number(cuda.cuDeviceGet, index)), ctypes.create_string_buffer(256)
     cuda.cuDeviceGetName(name, len(name), device)
-    major, minor = ctypes.c_int(), ctypes.c_int()
-    for attribute, number in zip(_COMPUTE_CAPABILITY, (major, minor), strict=True):
-        cuda.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
-    return name.value.decode(), (major.value, minor.value)
+    major, minor = (_number(cuda.cuDeviceGetAttribute, number, device) for number in _COMPUTE_CAPABILITY)
+    return name.value.decode(), (major, minor)
+
+
+def _number(function: Callable[..., object], *arguments: object) -> int:
+    """Call a function of the driver that stores a number in its first argument. Returns the number."""
+    number = ctypes.c_int()
+    function(ctypes.byref(number), *arguments)
+    return number.value
 
 
 def _driver_release() -> str:
@@ -278,11 +280,10 @@ def nvrtc() -> Check:
     except ToolchainError as error:
         return Check(name, "missing", str(error).partition(":")[0], INSTALL_CORE)
     try:
-        release = ctypes.c_int()
-        ctypes.CDLL(DRIVER_LIBRARY).cuDriverGetVersion(ctypes.byref(release))
+        release = _number(ctypes.CDLL(DRIVER_LIBRARY).cuDriverGetVersion)
     except OSError:  # without a driver there is nothing to compare with
         return Check(name, "ok", f"release {version}")
-    if reason := toolchain.too_new(version, release.value):
+    if reason := toolchain.too_new(version, release):
         fix = toolchain.pip_install(*toolchain.CORE_PACKAGES_12)
         return Check(name, "broken", reason.partition(":")[0], fix)
     return Check(name, "ok", f"release {version}")
