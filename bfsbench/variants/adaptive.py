@@ -162,12 +162,12 @@ bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
 """The largest number of blocks whose arrivals fit the words of the barrier."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
-"""``_LEVELS_AT_A_TIME``: after so many levels the cluster meets the other blocks, so that they wait at the
-barrier for a bounded time. ``_TINY_LEVELS``: after more tiny levels in a row, the next levels are expected to
-be tiny too."""
+"""The cluster meets the other blocks after ``_LEVELS_AT_A_TIME`` levels, so that these blocks wait at the
+barrier for a bounded time. After more than ``_TINY_LEVELS`` tiny levels in a row, the search expects that the
+next levels are tiny too."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
-"""Numbers of blocks that were found resident together, where the driver reported more. The keys are the
-device, and then block size, shared memory and macros of the build."""
+"""The number of blocks that trial launches found to be resident together, if the driver reported more. The
+first key is the device. The second key has the block size, the shared memory and the macros of the build."""
 
 
 def num_entered(graph: DeviceGraph) -> int:

@@ -29,10 +29,10 @@ class LevelQueueVariant(KernelVariant):
     """A search that expands the queue of one level into the queue of the next level, with one launch per
     level.
 
-    The kernel's parameters include ``const int *queue, int *next_queue, int *sizes``. The last one is ``int
-    level``. ``sizes`` holds the lengths of queues by level modulo 3. A launch reads the length for its own
-    level, increases the next one, and clears the one after that. So the host clears nothing between levels,
-    and reads ``sizes`` once after each level.
+    The kernel's parameters include ``const int *queue, int *next_queue, int *sizes``. Its last parameter is
+    ``int level``. ``sizes`` has the lengths of queues by level modulo 3. The launch for level L reads the
+    length for L, increases the length for L + 1, and clears the length for L + 2. So the host clears nothing
+    between levels, and reads ``sizes`` once after each level.
     """
 
     level_kernel: ClassVar[str]

@@ -1,5 +1,5 @@
-/* The graph and the conversation of an entry, for C, C++ and CUDA. Nothing here needs a change. The guide is docs/entries.md
-   in the repository of bfsbench. */
+/* Reads the graph, and answers the requests of bfsbench, in C, C++ and CUDA. You need not change this file. The guide is
+   docs/entries.md in the repository of bfsbench. */
 #ifndef ENTRY_H
 #define ENTRY_H
 #include <fcntl.h>
@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* The arcs of vertex v are columns[offset(rows, v)] to columns[offset(rows, v + 1) - 1]. */
+/* The arcs of vertex v go to column_indices[i], for i from offset(graph, row_offsets, v) to
+   offset(graph, row_offsets, v + 1) - 1. */
 typedef struct {
     int64_t num_vertices, num_edges;
     int directed;
@@ -19,17 +20,18 @@ typedef struct {
     const int32_t *column_indices, *row_indices;
 } Graph;
 
-/* Say why, and end. */
+/* Tells bfsbench the reason of a failure, and ends the program. */
 static inline void fail(const char *why) {
     printf("error %s\n", why);
     exit(1);
 }
 
+/* Returns an offset of a vertex as 64 bits. `offsets` is row_offsets or column_offsets. */
 static inline int64_t offset(const Graph *graph, const void *offsets, int64_t vertex) {
     return graph->offset_bytes == 8 ? ((const int64_t *)offsets)[vertex] : ((const int32_t *)offsets)[vertex];
 }
 
-/* The elements of an array, which begin at byte `start` of a file. */
+/* Maps an array into memory, whose elements begin at byte `start` of a file. Returns its first element. */
 static inline const void *map_array(const char *folder, const char *file, int64_t bytes, int64_t start) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, file);
@@ -40,7 +42,7 @@ static inline const void *map_array(const char *folder, const char *file, int64_
     return (const char *)all + start;
 }
 
-/* The graph in a folder; the file arrays.txt in it has a line for each fact and each array. */
+/* Returns the graph in a folder. The folder's file arrays.txt has one line for each number and each array. */
 static inline Graph read_graph(const char *folder) {
     Graph graph;
     char path[4096], line[512], name[64], file[256], type[16];
@@ -72,8 +74,8 @@ static inline double now_ms(void) {
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* Say that the graph is prepared. Then, for each source: search, which fills int32 levels and returns the ms that it
- * took; write the levels to the file `answer`, and print the ms. */
+/* Prints that the graph is prepared. Then reads sources, and calls `search` for each source. `search` fills `levels`,
+ * and returns its time in ms. Writes the levels to the file `answer`, and prints the time. */
 static inline int serve(const Graph *graph, const char *answer, double (*search)(int32_t source, int32_t *levels)) {
     int32_t *levels = (int32_t *)malloc((size_t)graph->num_vertices * 4);
     if (!levels) fail("not enough memory");

@@ -1,11 +1,11 @@
-/* A search as a program of its own, started as: NAME GRAPH ANSWER. Replace what is in `search`. */
+/* A search as a separate program. bfsbench starts it as: NAME GRAPH ANSWER. Replace the body of `search`. */
 #define _POSIX_C_SOURCE 200809L
 #include "entry.h"
 
 static Graph graph;
 static int32_t *queue;
 
-/* Fill levels, int32[num_vertices], -1 where a vertex is not reached; the ms that it took. */
+/* Fills `levels`, int32[num_vertices], with -1 for vertices that are not reached. Returns the time in ms. */
 static double search(int32_t source, int32_t *levels) {
     double begin = now_ms();
     for (int64_t v = 0; v < graph.num_vertices; v++) levels[v] = -1;

@@ -1,4 +1,5 @@
-/* A search on a GPU as a program of its own, started as: NAME GRAPH ANSWER. Replace what is in `expand` and `search`. */
+/* A search on a GPU as a separate program. bfsbench starts it as: NAME GRAPH ANSWER. Replace the bodies of `expand` and
+ * `search`. */
 #include "entry.h"
 
 #define CHECK(call)                                                                  \
@@ -8,12 +9,13 @@
     } while (0)
 
 static Graph graph;
-static int64_t *offsets; /* these four are on the device */
+/* The next four arrays are on the device. */
+static int64_t *offsets;
 static int32_t *columns, *level_array, *changed;
 static cudaEvent_t first, last;
 
-/* A thread for each vertex: those of the level give the next one to neighbours that have none. Several may write the
- * same level to a vertex, which is no harm. */
+/* Each thread has one vertex. If the vertex has the level `level`, its neighbours without a level get the next level.
+ * Several threads may write to one neighbour, but they all write the same level. */
 __global__ void expand(const int64_t *offsets, const int32_t *columns, int64_t num_vertices, int32_t *levels,
                        int32_t level, int32_t *changed) {
     int64_t v = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -26,7 +28,7 @@ __global__ void expand(const int64_t *offsets, const int32_t *columns, int64_t n
     }
 }
 
-/* Fill levels, int32[num_vertices], -1 where a vertex is not reached; the ms that it took. */
+/* Fills `levels`, int32[num_vertices], with -1 for vertices that are not reached. Returns the time in ms. */
 static double search(int32_t source, int32_t *levels) {
     const int block = 256, zero = 0;
     const unsigned blocks = (unsigned)((graph.num_vertices + block - 1) / block);
@@ -49,14 +51,14 @@ static double search(int32_t source, int32_t *levels) {
     return took;
 }
 
-/* Put the graph on the device, with offsets of 64 bits. */
+/* Copies the graph to the device, with offsets of 64 bits. */
 static void upload(void) {
     const size_t n = (size_t)graph.num_vertices, m = (size_t)graph.num_edges;
     int64_t *wide = (int64_t *)malloc((n + 1) * 8);
     if (!wide) fail("not enough memory");
     for (size_t v = 0; v <= n; v++) wide[v] = offset(&graph, graph.row_offsets, (int64_t)v);
     CHECK(cudaMalloc(&offsets, (n + 1) * 8));
-    CHECK(cudaMalloc(&columns, m * 4 + 4)); /* never of no bytes */
+    CHECK(cudaMalloc(&columns, m * 4 + 4)); /* at least 4 bytes, also without arcs */
     CHECK(cudaMalloc(&level_array, n * 4));
     CHECK(cudaMalloc(&changed, 4));
     CHECK(cudaMemcpy(offsets, wide, (n + 1) * 8, cudaMemcpyHostToDevice));

@@ -1,8 +1,8 @@
-/* A search as a function of a shared library. Replace what is below "search".
+/* A search as a function of a shared library. Replace the code below the comment "search".
  *
- * It is called once with source -1 and no answer, to prepare the graph, and then for each search. Offsets have
- * `offset_bytes` bytes, 4 or 8. `answer` is int32[num_vertices], for levels; -1 where a vertex was not reached.
- * A result other than 0 says that it failed.
+ * bfsbench calls the function once with source -1 and without an answer, to prepare the graph. Then it calls the
+ * function for each search. Offsets have `offset_bytes` bytes, 4 or 8. The function writes levels to `answer`,
+ * int32[num_vertices], and -1 for vertices that are not reached. It returns 0, or another number if it failed.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -39,7 +39,8 @@ _BROKEN = {
     4: "an edge from vertex {} leads out of the tree",
     5: "no edge leads to vertex {} from its parent",
 }
-"""What is wrong at a vertex, by rule. Rule 2 always holds because of the way in which levels are counted."""
+"""For each of Graph500's rules, the fault of a vertex that breaks it. Rule 2 is left out, because counting
+levels from parents makes it hold."""
 
 
 @dataclass(frozen=True)

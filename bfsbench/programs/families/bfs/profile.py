@@ -1,8 +1,8 @@
 """Takes level profiles: the cost of each level of a search, from a separate run.
 
 Host loops mark the end of each launch (``KernelVariant.mark``). Kernels that run several levels in one launch
-record when each level begins (``profile.cuh``). Together this gives one row per level. A variant with
-counters searches once more with kernels that count, which are too slow to be timed.
+record when each level begins (``profile.cuh``). So a profile has one row per level. A variant with counters
+searches once more with kernels that count, which are too slow to be timed.
 """
 
 from collections.abc import Mapping, Sequence

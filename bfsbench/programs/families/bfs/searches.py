@@ -262,7 +262,7 @@ class OneLaunchVariant(KernelVariant):
     state: Signal
     """A struct with a member ``failed``, which a block sets if it has given up waiting for other blocks."""
     max_polls: int = 1 << 27
-    """How often a block polls the barrier before it gives up. This takes a minute or more."""
+    """Number of times that a block polls the barrier before it gives up. This takes a minute or more."""
 
     def reset(self, source: int) -> None:
         """Do nothing, because the launch initialises what it needs."""
