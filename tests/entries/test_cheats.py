@@ -1,4 +1,4 @@
-"""What programs of others may do wrong is caught, and costs them the search."""
+"""bfsbench detects what programs of other authors do wrong, and rejects their searches."""
 
 from pathlib import Path
 
@@ -10,15 +10,7 @@ from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs.families.bfs.search import Search
 from bfsbench.support.errors import BfsbenchError, DeviceError, DeviceOutOfMemoryError, WrongResultError
-from tests.entries.toy_entries import (
-    LINE,
-    NUM_VERTICES,
-    compile_toys,
-    declare,
-    made,
-    marked_processes,
-    timed,
-)
+from tests.entries.toy_entries import LINE, compile_toys, declare, made, marked_processes, timed
 from tests.waiting import wait_until
 
 
@@ -31,7 +23,7 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def line() -> Graph:
-    """A graph of its own for each test, whose programs end with it."""
+    """Returns a graph for one test. The programs on it end when the graph is deleted."""
     return load(LINE)
 
 
@@ -120,7 +112,7 @@ def test_unbounded_memory(toys: Path, line: Graph) -> None:
     ],
 )
 def test_a_right_search(toys: Path, line: Graph, kind: str, how: str, more: str) -> None:
-    for source in (0, NUM_VERTICES - 1):
+    for source in (0, line.num_vertices - 1):
         timing = timed(declare(toys, kind, how, more), line, source)
         assert all(0 < ms <= wall for ms, wall in zip(timing.search_ms, timing.wall_ms, strict=True))
         assert timing.preprocess_ms > 0
@@ -156,11 +148,11 @@ def test_searches_on_a_graph_share_a_process_that_ends_with_it(toys: Path) -> No
     first = timed(file, graph, 0).preprocess_ms
     assert timed(file, graph, 1).preprocess_ms == first
     (process,) = marked_processes() - before
-    wait_until(lambda: state_of(process) == "T", 1)  # it waits without taking a core
+    wait_until(lambda: state_of(process) == "T", 1)  # it is stopped, so it uses no core
     del graph
     wait_until(lambda: marked_processes() <= before, 1)
 
 
 def state_of(process: int) -> str:
-    """The letter by which Linux names the state of a process."""
+    """Returns the letter by which Linux names the state of a process."""
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]

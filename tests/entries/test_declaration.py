@@ -1,4 +1,4 @@
-"""Entries: their files, their points in sweeps and in tuning, and the searches of those of this package."""
+"""The TOML files of entries, their points in sweeps and in tuning, and the searches of shipped entries."""
 
 from pathlib import Path
 
@@ -39,11 +39,7 @@ def written(folder: Path, text: str) -> Path:
         ('python = "a:b"', 'python = "a"', "'module:function', not 'a'"),
         ('python = "a:b"', 'command = ["{grpah}"]', "no place {grpah}"),
         ('python = "a:b"', 'command = ["x"]\ntime = "("', "not a regular expression with one group: '('"),
-        (
-            'python = "a:b"',
-            'command = ["x", "{source}"]',
-            "held_by must be 'theirs' for a command with {source}",
-        ),
+        ('python = "a:b"', 'command = ["x", "{source}"]', "'theirs' for a command with {source}"),
         ('"ours"', '"theirs"', "bfsbench times functions"),
         ('python = "a:b"', 'python = "a:b"\nunit = "us"', "time and unit need a command"),
         ('python = "a:b"', 'python = "a:b"\ntime = "T ([0-9]+)"', "time and unit need a command"),
@@ -135,7 +131,7 @@ def test_notes_on_entries_stand_below_tables_that_name_them(tmp_path: Path) -> N
 
 
 GRAPH = "uniform(n=300,m=700,directed=1)"
-"""With loops, arcs that are there twice, and vertices without arcs."""
+"""This graph has loops, duplicate arcs, and vertices without arcs."""
 
 
 @pytest.mark.parametrize("file", declarations_in(SHIPPED), ids=lambda file: file.stem)

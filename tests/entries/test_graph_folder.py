@@ -1,4 +1,4 @@
-"""Graphs as programs of others get them: copies of the arrays, and in formats of their own."""
+"""Programs of other authors get a graph as copies of its arrays, or as a file in a format that they read."""
 
 import gc
 import platform
@@ -19,11 +19,16 @@ from tests.shapes import with_wide_offsets
 GRAPHS = ("uniform(n=60,m=200,directed=1)", "kronecker(scale=6,edge_factor=4)", "path(n=1)")
 
 
+@pytest.fixture(params=GRAPHS)
+def graph(request: pytest.FixtureRequest) -> Graph:
+    return load(str(request.param))
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("where", ["cache", "memory", "wide"])
 def test_arrays(name: str, where: str) -> None:
     load(name)
-    graph = load(name)  # what the first call has made is mapped from where it was made
+    graph = load(name)  # the first call wrote the arrays that this call maps
     if where == "memory":
         graph = Graph.from_scipy(graph.to_scipy(), weights="ignore")
     if where == "wide":
@@ -44,7 +49,7 @@ def test_arrays(name: str, where: str) -> None:
         assert len(elements) == int(length) and np.array_equal(elements, getattr(graph, array))
     assert not any(file.is_symlink() for file in folder.path.glob("*.npy")) and not folder.written()
     path = folder.path
-    left = path.with_name(f"4194305@{platform.node()}-left")  # of a process that cannot be
+    left = path.with_name(f"4194305@{platform.node()}-left")  # no process can have this number
     others = path.with_name("4194305@elsewhere-left")
     left.mkdir()
     others.mkdir(exist_ok=True)
@@ -55,26 +60,20 @@ def test_arrays(name: str, where: str) -> None:
     assert not path.exists()
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_matrix_market(name: str, tmp_path: Path) -> None:
-    graph = load(name)
+def test_matrix_market(graph: Graph, tmp_path: Path) -> None:
     write_export(graph, tmp_path / "g.mtx")
     found = scipy.sparse.coo_array(scipy.io.mmread(tmp_path / "g.mtx"))
     assert found.shape == (graph.num_vertices,) * 2
     assert np.array_equal(found.row, graph.edge_sources) and np.array_equal(found.col, graph.column_indices)
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_edge_list(name: str, tmp_path: Path) -> None:
-    graph = load(name)
+def test_edge_list(graph: Graph, tmp_path: Path) -> None:
     write_export(graph, tmp_path / "g.el")
     pairs = [tuple(map(int, line.split())) for line in (tmp_path / "g.el").read_text().splitlines()]
     assert pairs == [*zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True)]
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_serialised_graph(name: str, tmp_path: Path) -> None:
-    graph = load(name)
+def test_serialised_graph(graph: Graph, tmp_path: Path) -> None:
     write_export(graph, tmp_path / "g.sg")
     data = (tmp_path / "g.sg").read_bytes()
     directed, v, e = data[0], graph.num_vertices, graph.num_edges
@@ -109,7 +108,8 @@ print("Trial Time: 0.0002 seconds")
 
 
 def test_a_program_that_cannot_be_changed(tmp_path: Path) -> None:
-    """It is started for each search, reads Matrix Market, has its own word for unreached and its own line."""
+    """The program starts for each search, reads Matrix Market, has its own level for unreached vertices, and
+    prints the time in a line of its own form."""
     (tmp_path / "program.py").write_text(PROGRAM)
     words = '["python3", "{here}/program.py", "{graph.mtx}", "{source}", "{answer}"]'
     more = 'time = "Trial Time: ([0-9.]+)"\nunit = "s"\nunreached = 2147483647\n'

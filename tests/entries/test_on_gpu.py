@@ -1,4 +1,5 @@
-"""Python entries over CuPy arrays, timed by device events; without a GPU, over a stand-in for CuPy."""
+"""Python entries over CuPy arrays are timed by events of the device. Without a GPU, a module over NumPy
+replaces CuPy."""
 
 import os
 import re
@@ -14,7 +15,8 @@ from tests.entries.toy_entries import LINE, TOYS, timed, write_entry
 
 @pytest.fixture(autouse=True)
 def stands_in(monkeypatch: pytest.MonkeyPatch) -> bool:
-    """CuPy for the programs that tests start; whether it is a stand-in, as there is none or no GPU."""
+    """Let the programs that tests start import CuPy. Returns whether a module over NumPy replaces it, because
+    there is no CuPy or no GPU."""
     try:
         import cupy
 
@@ -43,7 +45,8 @@ def test_a_right_search(tmp_path: Path, how: str, held_by: str) -> None:
 
 @pytest.mark.parametrize("graph", ["kronecker(scale=6,edge_factor=4)", "uniform(n=300,m=700,directed=1)"])
 def test_cugraph(tmp_path: Path, stands_in: bool, graph: str) -> None:
-    """Its names of arguments are those of the package, which needs a GPU to be run."""
+    """The entry calls pylibcugraph with the right names of arguments. Only a GPU can run pylibcugraph
+    itself."""
     if not stands_in:
         pytest.importorskip("pylibcugraph")
     declared = (SHIPPED / "cugraph.toml").read_text()

@@ -16,7 +16,7 @@ LOADING_MS, PREPARING_MS = 1500.0, 60.0
 
 
 def prepared_ms(folder: Path, call: str) -> float:
-    """The preparation of an entry that is called like that."""
+    """Returns the preparation time in ms of an entry with the lines ``call`` of its table ``call``."""
     file = write_entry(folder, "toy", call, covers="")
     prepare_ms, compile_ms = made(file, load(LINE)).prepared_ms()
     assert compile_ms == 0
@@ -24,7 +24,7 @@ def prepared_ms(folder: Path, call: str) -> float:
 
 
 def command(folder: Path, *lines: str) -> float:
-    """The preparation of a command of these lines of Python."""
+    """Returns the preparation time in ms of a command that runs lines of Python."""
     (folder / "toy.py").write_text("\n".join(("import time", *lines, "input()", "")))
     return prepared_ms(folder, f"command = {json.dumps([sys.executable, '{here}/toy.py', '{graph}'])}")
 
@@ -43,7 +43,7 @@ def test_loading_a_module_is_not_preparation(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("again", ["", "print('loaded', flush=True)"])
 def test_preparation_of_a_command_begins_when_it_has_loaded(tmp_path: Path, again: str) -> None:
-    """A second ``loaded`` changes nothing."""
+    """Only the first line ``loaded`` counts."""
     loading, preparing = f"time.sleep({LOADING_MS / 1e3})", f"time.sleep({PREPARING_MS / 1e3})"
     lines = (loading, "print('loaded', flush=True)", preparing, again, "print('ready', flush=True)")
     assert 0.8 * PREPARING_MS <= command(tmp_path, *lines) < LOADING_MS
@@ -55,7 +55,7 @@ def test_without_that_line_it_begins_with_the_command(tmp_path: Path) -> None:
 
 
 def test_preparation_of_a_command_for_each_search_is_unknown(tmp_path: Path) -> None:
-    """It is started with each source, so nobody sees when it is ready."""
+    """The command starts again for each source, and never says when it is ready."""
     (tmp_path / "toy.py").write_text(
         "import sys\nimport numpy as np\n"
         "np.abs(np.arange(40) - int(sys.argv[1])).astype('<i4').tofile(sys.argv[2])\nprint('0.2')\n"

@@ -1,4 +1,4 @@
-"""Functions that make searches, which try to get a better row than they deserve; vertices are in a line."""
+"""Searches that try to get a better row than they deserve. The vertices of the graph are in a line."""
 
 import os
 import sys
@@ -38,7 +38,7 @@ def writes_cache(graph):
 
 
 def keeps_answers(graph):
-    """Searches 50 ms from each source, but once only."""
+    """Searches for 50 ms from each source, but only once."""
     found = {}
 
     def levels_from(source):
@@ -51,7 +51,7 @@ def keeps_answers(graph):
     return search
 
 
-# Commands: each returns the milliseconds that it replies, by default 0.1.
+# Searches of commands. Each returns the time in ms that the command prints. None stands for 0.1.
 
 
 def work(source, file):
@@ -88,14 +88,14 @@ def thread_writes_as_child_ends(source, file):
 
 
 def one_honest_search(source, file):
-    """Works 120 ms each time, and tells the truth once."""
+    """Searches for 120 ms each time, and reports this time only once."""
     work(source, file)
     first, one_honest_search.said = not hasattr(one_honest_search, "said"), True
     return "120" if first else "0.77"
 
 
 def lies_once(source, file):
-    """Claims a time that no clock shows, once."""
+    """Reports once a time that is far too short."""
     time.sleep(0.02)
     write(source, file)
     first, lies_once.said = not hasattr(lies_once, "said"), True
@@ -103,7 +103,7 @@ def lies_once(source, file):
 
 
 def claims_nothing(source, file):
-    """Claims a time that no clock shows for a short search."""
+    """Reports a time near zero for a short search."""
     write(source, file)
     return "1e-300"
 
@@ -129,7 +129,8 @@ def hides_a_daemon(source, file):
 
 
 def told_honestly(graph, source, file):
-    """Search any graph, as a program does that knows on which graph its clock is compared."""
+    """Search any graph, and report the true time. A cheat could do so on the graph on which its clock is
+    compared."""
     started = time.perf_counter()
     rows, columns = (np.load(Path(graph) / f"{name}.npy") for name in ("row_offsets", "column_indices"))
     levels = np.full(len(rows) - 1, -1, "<i4")

@@ -1,4 +1,4 @@
-"""Searches over CuPy arrays: that of a new entry, and some that cheat."""
+"""Searches over CuPy arrays: the search of a new entry, and searches that cheat."""
 
 import cupy
 from skeleton import prepare as honest

@@ -1,4 +1,5 @@
-"""What entries use of CuPy, over NumPy, for machines without a GPU; events are times of the host's clock."""
+"""Replaces the functions of CuPy that entries use by NumPy, for machines without a GPU. Events read the
+host's clock."""
 
 import time
 from types import SimpleNamespace

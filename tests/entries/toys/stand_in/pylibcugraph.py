@@ -1,4 +1,5 @@
-"""The part of pylibcugraph 26.10 that the entry calls, with its names of arguments, over NumPy."""
+"""Replaces the functions of pylibcugraph 26.10 that the entry calls. They have the package's argument names,
+and work on NumPy arrays."""
 
 import numpy as np
 
@@ -28,11 +29,8 @@ class SGGraph:
     ):
         assert src_or_offset_array.dtype == dst_or_index_array.dtype  # it takes no other
         assert input_array_format == "CSR" and not store_transposed and not renumber
-        self.properties, self.offsets, self.columns = (
-            graph_properties,
-            src_or_offset_array,
-            dst_or_index_array,
-        )
+        self.properties = graph_properties
+        self.offsets, self.columns = src_or_offset_array, dst_or_index_array
 
 
 def bfs(handle, graph, sources, direction_optimizing, depth_limit, compute_predecessors, do_expensive_check):
