@@ -20,13 +20,9 @@ WEIGHTED = ("apsp_fw", "apsp_min_plus", "apsp_fw_blocked", "cpu_floyd_warshall")
 GRAPH = "weighted_random(n=40,density=20)"
 
 
-def cli(*arguments: str) -> Result:
-    return invoke(*arguments)
-
-
 def run(out: Path, *arguments: str) -> Result:
     measuring = ("--backend", "cpu", "--repeats", "1", "--out", str(out))
-    return cli("run", "--dataset", GRAPH, *measuring, *arguments)
+    return invoke("run", "--dataset", GRAPH, *measuring, *arguments)
 
 
 @pytest.fixture
@@ -36,8 +32,7 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.mark.exhaustive
 def test_a_family_is_run_and_reported(out: Path) -> None:
-    names = "apsp_fw,apsp_min_plus,apsp_fw_blocked,cpu_floyd_warshall"
-    result = run(out, "--family", "apsp", "--variant", names, "--block", "32,64")
+    result = run(out, "--family", "apsp", "--variant", ",".join(WEIGHTED), "--block", "32,64")
     assert result.exit_code == 0, result.stderr
     rows = read_rows(out)
     points = {(row["variant"], row["block"]) for row in rows}
@@ -49,7 +44,7 @@ def test_a_family_is_run_and_reported(out: Path) -> None:
         assert (row["family"], row["status"], row["source"], row["mteps"]) == ("apsp", "ok", "", "")
         gops = 2 * 40**3 / float(row["search_ms"]) / 1e6
         assert float(row["gops"]) == pytest.approx(gops, rel=0.01, abs=0.001)
-    text = cli("report", str(out)).stdout
+    text = invoke("report", str(out)).stdout
     assert "all-pairs shortest paths" in text and "all pairs\n" in text and "GOPS" in text
 
 
@@ -148,7 +143,7 @@ def test_rows_of_a_large_graph_are_sampled(monkeypatch: pytest.MonkeyPatch) -> N
 def test_tuning_chooses_among_tiles(tmp_path: Path) -> None:
     measuring = ("--backend", "cpu", "--repeats", "1", "--out", str(tmp_path / "t.csv"), "--elements-x", "8")
     method = ("--method", "exhaustive", "--tile-size", "32", "--elements-y", "4,8")
-    result = cli("tune", "--dataset", GRAPH, "--variant", "apsp_fw_blocked", *measuring, *method)
+    result = invoke("tune", "--dataset", GRAPH, "--variant", "apsp_fw_blocked", *measuring, *method)
     assert result.exit_code == 0, result.stderr
     assert sorted(row["block"] for row in read_rows(tmp_path / "t.csv")) == ["16", "32"]
     line = result.stdout.splitlines()[-1]
@@ -162,9 +157,9 @@ def test_paths_on_the_command_line(tmp_path: Path) -> None:
     expected = bfsbench.path_between(pairs.next_hops, 3, 17).tolist()
     for variant in ("apsp_fw", "cpu_floyd_warshall"):
         asked = ("path", "--dataset", GRAPH, "--source", "3", "--target", "17", "--backend", "cpu")
-        found = [int(line) for line in cli(*asked, "--variant", variant).stdout.splitlines()]
+        found = [int(line) for line in invoke(*asked, "--variant", variant).stdout.splitlines()]
         assert (found[0], found[-1]) == (expected[0], expected[-1])
-    none = cli(
+    none = invoke(
         "path", "--dataset", "path(n=3,directed=1)", "--source", "2", "--target", "0", "--variant", "apsp_fw"
     )
     assert none.exit_code == 1 and "there is no path from 2 to 0" in none.stderr

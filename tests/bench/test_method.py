@@ -20,7 +20,7 @@ from bfsbench.rows.point import Point
 from bfsbench.rows.results import read_results, read_rows
 from bfsbench.support.errors import WrongResultError
 from bfsbench.variants.cpu_queue import CpuQueue
-from tests.bench.test_run import LATTICE, SMALL, run, run_faulty
+from tests.bench.test_run import LATTICE, SMALL, measured, measured_faulty, run, run_faulty
 from tests.parameters import one_in
 
 
@@ -28,8 +28,7 @@ from tests.parameters import one_in
 def test_points_take_turns_and_rows_say_how_they_were_measured(tmp_path: Path) -> None:
     words = ("--dataset", f"{LATTICE},{SMALL}", "--variant", "cpu_queue,push,dies", "--block", "32")
     how = ("--repeats", "2", "--warmup", "2", "--cold", "--parents")
-    run_faulty(*words, *how, "--order", "shuffled:5", cwd=tmp_path, check=1)
-    rows = read_rows(tmp_path / "r.csv")
+    rows = measured_faulty(*words, *how, "--order", "shuffled:5", cwd=tmp_path)
     assert [row["variant"] for row in rows] == ["cpu_queue", "frontier_numbers", "dies"] * 2
     for row in rows:
         assert row["method"].startswith("cold warmup=2 shuffled:5")
@@ -171,11 +170,9 @@ def test_rows_name_the_rule_of_their_sources(
         **dict(zip(words[::2], words[1::2], strict=True)),
     }
     usual = [*itertools.chain(*given.items()), "--repeats", "2"]
-    run(*usual, cwd=tmp_path)
-    rows = read_rows(tmp_path / "r.csv")
+    rows = measured(*usual, cwd=tmp_path)
     assert [row["method"].split()[-1] for row in rows] == [f"sources={rule}" for rule in rules]
-    run(*usual, "--resume", cwd=tmp_path)
-    assert read_rows(tmp_path / "r.csv") == rows
+    assert measured(*usual, "--resume", cwd=tmp_path) == rows
 
 
 def test_resuming_does_not_add_to_rows_of_the_former_rule(tmp_path: Path) -> None:
@@ -191,8 +188,7 @@ def test_resuming_does_not_add_to_rows_of_the_former_rule(tmp_path: Path) -> Non
 
 def test_samples_are_as_many_as_noise_and_time_ask_for(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--energy")
-    run(*words, "--max-noise", "0.000001", "--max-samples", "9", cwd=tmp_path)
-    (row,) = read_rows(tmp_path / "r.csv")
+    (row,) = measured(*words, "--max-noise", "0.000001", "--max-samples", "9", cwd=tmp_path)
     assert row["search_ms_samples"].count(";") == 8 and row["method"] == "max_noise=1e-06% sources=interposed"
     assert row["energy_j"] == "" and "energy: unknown, this device has no counter" in row["warnings"]
 

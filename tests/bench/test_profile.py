@@ -16,7 +16,7 @@ from bfsbench.rows.columns import PROFILE_COLUMNS as COLUMNS
 from bfsbench.rows.results import ResultWriter, axes_of, read_rows
 from bfsbench.variants import all_variants, find
 from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
-from tests.bench.test_run import LATTICE, run
+from tests.bench.test_run import LATTICE, measured, run
 from tests.shapes import SHAPES
 
 KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(variant, KernelVariant)]
@@ -75,8 +75,7 @@ def test_every_variant_tells_of_every_level_once(emulator: Device, variant: type
 
 def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: Path) -> None:
     words = ["--dataset", LATTICE, "--variant", "push,edge,cpu_queue", "--profile"]
-    run(*words, cwd=tmp_path)
-    rows = read_rows(tmp_path / "r.csv")
+    rows = measured(*words, cwd=tmp_path)
     levels = read_rows(tmp_path / "r.levels.csv", COLUMNS)
     assert {axes_of(row) for row in levels} == {axes_of(row) for row in rows if row["backend"] != "host"}
     edge = [row for row in levels if row["variant"] == "edge_frontier_numbers"]

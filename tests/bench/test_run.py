@@ -26,9 +26,21 @@ def run(*words: str, cwd: Path, check: int = 0) -> Completed:
 
 
 def run_faulty(*words: str, cwd: Path, check: int = 0) -> Completed:
-    """The same with variants that fail in every way."""
+    """Run a sweep in a process that has variants which fail in every way."""
     measuring = ("run", "--backend", "cpu", "--out", "r.csv")
     return bfsbench_with(FAULTY, *measuring, *words, cwd=cwd, check=check)
+
+
+def measured(*words: str, cwd: Path) -> list[dict[str, str]]:
+    """Run a sweep. Returns all rows of its file."""
+    run(*words, cwd=cwd)
+    return read_rows(cwd / "r.csv")
+
+
+def measured_faulty(*words: str, cwd: Path) -> list[dict[str, str]]:
+    """Run a sweep in which points fail. Returns all rows of its file."""
+    run_faulty(*words, cwd=cwd, check=1)
+    return read_rows(cwd / "r.csv")
 
 
 def test_a_sweep_makes_a_verified_row_for_every_combination(tmp_path: Path) -> None:
@@ -67,10 +79,8 @@ def test_unless_it_is_given_a_block_is_as_large_as_suits_the_variant(
 
 def test_resuming_completes_a_sweep_and_repeats_nothing(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "push,pull", "--block")
-    run(*words, "32", cwd=tmp_path)
-    first = read_rows(tmp_path / "r.csv")
-    run(*words, "32,64", "--resume", cwd=tmp_path)
-    rows = read_rows(tmp_path / "r.csv")
+    first = measured(*words, "32", cwd=tmp_path)
+    rows = measured(*words, "32,64", "--resume", cwd=tmp_path)
     assert rows[: len(first)] == first
     assert [row["block"] for row in rows] == ["32", "32", "64", "64"]
     done = run(*words, "32,64", "--resume", cwd=tmp_path)
@@ -115,8 +125,7 @@ def test_a_killed_sweep_resumes_to_the_rows_of_an_uninterrupted_one(tmp_path: Pa
     time.sleep(random.Random(seed).uniform(0.3, 3.5))
     process.send_signal(signal.SIGKILL)
     process.wait()
-    run(*words, "--resume", cwd=tmp_path)
-    rows = read_rows(tmp_path / "r.csv")
+    rows = measured(*words, "--resume", cwd=tmp_path)
     assert len(rows) == 16
     names = ("frontier_numbers", "pull", "edge_frontier_numbers", "simple")
     expected = {(name, str(block)) for name in names for block in (32, 64, 128, 256)}
@@ -144,8 +153,7 @@ def test_every_kind_of_failure_is_a_row_and_the_sweep_goes_on(tmp_path: Path) ->
 
 
 def test_failed_rows_carry_their_axes_and_provenance(tmp_path: Path) -> None:
-    run_faulty("--dataset", LATTICE, "--variant", "dies", "--block", "64", cwd=tmp_path, check=1)
-    (row,) = read_rows(tmp_path / "r.csv")
+    (row,) = measured_faulty("--dataset", LATTICE, "--variant", "dies", "--block", "64", cwd=tmp_path)
     assert {name: row[name] for name in AXES} == {
         "graph": row["graph"], "source": row["source"], "variant": "dies", "backend": "cpu", "grid": "auto",
         "block": "64", "knobs": "",
@@ -157,31 +165,49 @@ def test_failed_rows_carry_their_axes_and_provenance(tmp_path: Path) -> None:
     ("words", "says"),
     [
         (("--dataset", "soc-Epinion1"), "did you mean soc-Epinions1"),
-        (("--dataset", LATTICE, "--variant", "frontier_nmbers"), "did you mean frontier_numbers"),
-        (("--dataset", LATTICE, "--variant", "virtual_warp", "--w-sz", "3"), "knob W_SZ: 3 is out of range"),
-        (
-            ("--dataset", LATTICE, "--variant", "virtual_warp", "--w-sz", "x"),
-            "knob W_SZ: 'x' is not of type int",
-        ),
-        (("--dataset", LATTICE, "--variant", "push", "--w-sz", "4"), "knob W_SZ belongs to none"),
-        (("--dataset", LATTICE, "--block", "2048"), "block 2048 is over the device's limit of 1024"),
-        (("--dataset", LATTICE, "--block", "0"), "--block: 0 is not positive"),
-        (("--dataset", LATTICE, "--grid", "many"), "--grid: 'many' is not a whole number"),
-        (("--dataset", LATTICE, "--grid", "2:9e999999:x9e999999"), "a number that is too large"),
-        (("--dataset", LATTICE, "--source", "63"), "source 63 is out of range"),
-        (("--dataset", LATTICE, "--source", "-1"), "source -1 is out of range"),
-        (("--dataset", LATTICE, "--source", "a"), "'a' is not a list of vertices"),
-        (("--dataset", LATTICE, "--source", "1", "--sources", "2"), "not both"),
+        (("--variant", "frontier_nmbers"), "did you mean frontier_numbers"),
+        (("--variant", "virtual_warp", "--w-sz", "3"), "knob W_SZ: 3 is out of range"),
+        (("--variant", "virtual_warp", "--w-sz", "x"), "knob W_SZ: 'x' is not of type int"),
+        (("--variant", "push", "--w-sz", "4"), "knob W_SZ belongs to none"),
+        (("--block", "2048"), "block 2048 is over the device's limit of 1024"),
+        (("--block", "0"), "--block: 0 is not positive"),
+        (("--grid", "many"), "--grid: 'many' is not a whole number"),
+        (("--grid", "2:9e999999:x9e999999"), "a number that is too large"),
+        (("--source", "63"), "source 63 is out of range"),
+        (("--source", "-1"), "source -1 is out of range"),
+        (("--source", "a"), "'a' is not a list of vertices"),
+        (("--source", "1", "--sources", "2"), "not both"),
         (("--dataset", "nowhere/graph.mtx"), "nowhere/graph.mtx"),
         (("--dataset", "lattice(rows=9"), "lattice(rows=9"),
         (("--dataset", "lattice(rows=0)"), "rows"),
         (("--dataset", "lattice(rowz=4)"), "rowz"),
         (("--dataset", LATTICE + ":sideways"), "sideways"),
-        (("--dataset", LATTICE, "--out", "/dev/null/r.csv"), "; choose another place by --out"),
+        (("--out", "/dev/null/r.csv"), "; choose another place by --out"),
+        (("--timeout", "nan"), "'--timeout': nan is not a finite number"),
+        (("--timeout", "inf"), "'--timeout': inf is not a finite number"),
+        (("--max-noise", "nan"), "'--max-noise': nan is not a finite number"),
+        (("--min-time", "nan"), "'--min-time': nan is not a finite number"),
+        (("--repeats", "99999999999999999999"), "'--repeats': 99999999999999999999 is not in the range"),
+        (("--max-noise", "1", "--max-samples", "1" + "0" * 20), "'--max-samples': 1"),
+        (("--out", "o.levels.csv"), "--out o.levels.csv: result files are not called so"),
+        (("--out", "my.ceilings.csv"), "--out my.ceilings.csv: result files are not called so"),
+        (("--repeats", "0"), "'--repeats': 0 is not in the range"),
+        (("--source", "²"), "'²' is not a list of vertices"),
+        (("--variant", ","), "--variant names none"),
+        (("--backend", "gpu"), "'gpu' is not one of"),
+        (("--retry-failed",), "--retry-failed goes with --resume"),
+        (("--warmup", "0"), "'--warmup': 0 is not in the range"),
+        (("--max-noise", "-1"), "'--max-noise': -1.0 is not in the range"),
+        (("--max-samples", "3"), "go with --max-noise, --min-time or --until-decided"),
+        (("--order", "random"), "none of sequential, interleaved and shuffled[:SEED]"),
+        (("--order", "interleaved", "--cluster", "local"), "--order goes without --cluster"),
+        (("--min-time", "60"), "do not fit into --timeout 60"),
+        (("--blok", "3"), "No such option '--blok'"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
-    done = run(*words, cwd=tmp_path, check=2)
+    graph = () if "--dataset" in words else ("--dataset", LATTICE)
+    done = run(*graph, *words, cwd=tmp_path, check=2)
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "r.csv").exists() or read_rows(tmp_path / "r.csv") == []
@@ -277,8 +303,7 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "g.txt").write_text(edges)
     words = ("--dataset", "a/g.txt,b/g.txt", "--variant", "cpu_queue,push", "--source", "0", "--repeats", "1")
-    run(*words, cwd=tmp_path)
-    rows = read_rows(tmp_path / "r.csv")
+    rows = measured(*words, cwd=tmp_path)
     assert {(row["graph"], row["num_vertices"]) for row in rows} == {
         ("g.txt:directed", "2"),
         ("g.txt:directed", "3"),
@@ -292,8 +317,7 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
 def test_sources_by_the_ids_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "g.txt").write_text("7 50\n50 3000\n")
     words = ("--dataset", "./g.txt", "--variant", "cpu_queue", "--repeats", "1")
-    run(*words, "--source-id", "50,7", cwd=tmp_path)
-    assert [row["source"] for row in read_rows(tmp_path / "r.csv")] == ["1", "0"]
+    assert [row["source"] for row in measured(*words, "--source-id", "50,7", cwd=tmp_path)] == ["1", "0"]
     for option, value, says in (
         ("--source-id", "8", "vertex 8 is not in g.txt:directed, whose ids lie within 7 .. 3000"),
         ("--source-id", "x", "'x' is not a valid integer, as ids of g.txt:directed are"),
@@ -347,37 +371,6 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path, number: signal.Signals) 
     assert {row["status"] for row in read_rows(tmp_path / "r.csv")} == {"ok"}
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--timeout", "nan"), "'--timeout': nan is not a finite number"),
-        (("--timeout", "inf"), "'--timeout': inf is not a finite number"),
-        (("--max-noise", "nan"), "'--max-noise': nan is not a finite number"),
-        (("--min-time", "nan"), "'--min-time': nan is not a finite number"),
-        (("--repeats", "99999999999999999999"), "'--repeats': 99999999999999999999 is not in the range"),
-        (("--max-noise", "1", "--max-samples", "1" + "0" * 20), "'--max-samples': 1"),
-        (("--out", "o.levels.csv"), "--out o.levels.csv: result files are not called so"),
-        (("--out", "my.ceilings.csv"), "--out my.ceilings.csv: result files are not called so"),
-        (("--repeats", "0"), "'--repeats': 0 is not in the range"),
-        (("--source", "²"), "'²' is not a list of vertices"),
-        (("--variant", ","), "--variant names none"),
-        (("--backend", "gpu"), "'gpu' is not one of"),
-        (("--retry-failed",), "--retry-failed goes with --resume"),
-        (("--warmup", "0"), "'--warmup': 0 is not in the range"),
-        (("--max-noise", "-1"), "'--max-noise': -1.0 is not in the range"),
-        (("--max-samples", "3"), "go with --max-noise, --min-time or --until-decided"),
-        (("--order", "random"), "none of sequential, interleaved and shuffled[:SEED]"),
-        (("--order", "interleaved", "--cluster", "local"), "--order goes without --cluster"),
-        (("--min-time", "60"), "do not fit into --timeout 60"),
-        (("--blok", "3"), "No such option '--blok'"),
-    ],
-)
-def test_mistaken_options_are_one_line(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
-    done = run("--dataset", LATTICE, *words, cwd=tmp_path, check=2)
-    assert says in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-
-
 def test_a_mistyped_command_is_one_line(tmp_path: Path) -> None:
     done = bfsbench("reprt", cwd=tmp_path, check=2)
     assert done.stderr == "bfsbench: unknown command 'reprt': did you mean report?\n"
@@ -419,8 +412,7 @@ def test_a_dry_run_does_not_make_the_graph(tmp_path: Path) -> None:
 
 def test_rows_name_the_schedule_they_were_run_in(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "push")
-    run(*words, "--schedule-seed", "7", cwd=tmp_path)
-    (row,) = read_rows(tmp_path / "r.csv")
+    (row,) = measured(*words, "--schedule-seed", "7", cwd=tmp_path)
     assert row["gpu"].endswith(", schedule 7")
     done = run(*words, "--block", "64", "--resume", cwd=tmp_path, check=2)
     assert "cannot resume" in done.stderr

@@ -35,7 +35,7 @@ from bfsbench.rows.point import Point
 from bfsbench.rows.results import axes_of, read_rows
 from bfsbench.support.errors import ToolchainError
 from bfsbench.variants import find
-from tests.bench.test_run import FAULTY, LATTICE, SMALL, run
+from tests.bench.test_run import FAULTY, LATTICE, SMALL, measured, run
 from tests.commands import bfsbench, bfsbench_with
 
 LIMITS = Limits(32, 1024, 2**31 - 1, 10, 2048, 48 << 10, 227 << 10, 228 << 10, 1 << 30)
@@ -353,7 +353,6 @@ def test_presets_are_of_each_graph_and_given_values_win() -> None:
 def test_run_takes_presets_from_the_graphs_it_loads(tmp_path: Path) -> None:
     words = ("--dataset", f"{SMALL},{LATTICE}", "--variant", "bfs4k", "--repeats", "1", "--k3", "8")
     run(*words, "--knobs", "auto", "--dry-run", cwd=tmp_path)
-    run(*words, "--knobs", "auto", cwd=tmp_path)
-    rows = read_rows(tmp_path / "r.csv")
+    rows = measured(*words, "--knobs", "auto", cwd=tmp_path)
     assert {row["status"] for row in rows} == {"ok"}
     assert [re.findall(r"K[23]=\S+", row["knobs"]) for row in rows] == [["K2=0.0", "K3=8"]] * 2
