@@ -1,4 +1,8 @@
-"""Call a function in a child process, so that a kernel that ends its process does not end the caller."""
+"""Start child processes, and control interrupts while they start.
+
+``in_child`` calls a function in a child process, so that a kernel that ends its process does not end the
+caller. An interrupt in the middle of a start would leave a process that cannot be closed.
+"""
 
 import os
 import signal

@@ -291,29 +291,7 @@ def time_runs(
     for place, run in enumerate(runs):
         begin(place)
         resets.append(min(_reset_ms(run, clock, flush) for _ in range(method.fewest)))
-    samples = _alternate(runs, clock, method, machine, others, begin)
-    timings = []
-    for place, (run, taken, reset_ms) in enumerate(zip(runs, samples, resets, strict=True)):
-        begin(place)
-        energy = measure_energy(run, clock, machine, min(taken.search_ms)) if method.energy else None
-        warnings = advise(taken, machine)
-        if method.energy and energy is None:
-            warnings.append("energy: unknown, this device has no counter")
-        prepared = prepare_ms, compile_ms, variant.preprocess_ms
-        timings.append(Timing(taken, reset_ms, *prepared, energy, warnings))
-    return timings
-
-
-def _alternate(
-    runs: Sequence[Run],
-    clock: Clock,
-    method: Method,
-    machine: Machine,
-    others: Sequence[Run],
-    begin: Callable[[int], None],
-) -> list[Samples]:
     samples = [Samples() for _ in runs]
-    flush = machine.flush if method.cold else _nothing
     between = itertools.cycle([*others, *(runs if len(runs) > 1 else ())])
     latest = runs[-1]
     while waiting := [place for place, taken in enumerate(samples) if not enough(method, taken.search_ms)]:
@@ -324,7 +302,16 @@ def _alternate(
                 sample(other, clock)
             samples[place].add(sample(run, clock, flush), machine.state(), method)
             latest = run
-    return samples
+    timings = []
+    for place, (run, taken, reset_ms) in enumerate(zip(runs, samples, resets, strict=True)):
+        begin(place)
+        energy = measure_energy(run, clock, machine, min(taken.search_ms)) if method.energy else None
+        warnings = advise(taken, machine)
+        if method.energy and energy is None:
+            warnings.append("energy: unknown, this device has no counter")
+        prepared = prepare_ms, compile_ms, variant.preprocess_ms
+        timings.append(Timing(taken, reset_ms, *prepared, energy, warnings))
+    return timings
 
 
 def _nothing() -> None:

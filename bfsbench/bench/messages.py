@@ -8,6 +8,7 @@ returns these types or raises an error; unlike unpickling, it executes nothing.
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import struct
@@ -53,13 +54,13 @@ class Pipe:
         self._connection = connection
         os.set_blocking(connection.fileno(), False)
 
-    def send(self, number: int, payload: bytes, limit_s: float | None = None) -> None:
+    def send(self, number: int, payload: bytes, limit_s: float = math.inf) -> None:
         """Send a message within ``limit_s`` seconds.
 
         Raises TimeoutError if the other end does not read it in time, and ConnectionError if the other end is
         closed.
         """
-        data, deadline = memoryview(frame(number, payload)), _deadline(limit_s)
+        data, deadline = memoryview(frame(number, payload)), time.monotonic() + limit_s
         while data:
             self._wait(select.POLLOUT, deadline)
             try:
@@ -67,14 +68,14 @@ class Pipe:
             except BlockingIOError:
                 continue
 
-    def receive(self, number: int | None, limit_s: float | None = None) -> tuple[int, bytes]:
+    def receive(self, number: int | None, limit_s: float = math.inf) -> tuple[int, bytes]:
         """Return the number and the payload of the next message. If ``number`` is None, any number is
         accepted.
 
         Raises TimeoutError after ``limit_s`` seconds, and EOFError if the pipe was closed before a message.
         Raises DamagedError if the bytes are not a whole message with this number.
         """
-        deadline = _deadline(limit_s)
+        deadline = time.monotonic() + limit_s
         magic, found, length, checksum = HEADER.unpack(self._read(HEADER.size, deadline, begun=False))
         if magic != MAGIC:
             raise DamagedError("the worker process sent something that is not a message")
@@ -85,7 +86,7 @@ class Pipe:
             raise DamagedError(f"the worker process answered request {found} instead of {number}")
         return found, payload
 
-    def _read(self, size: int, deadline: float | None, *, begun: bool) -> bytes:
+    def _read(self, size: int, deadline: float, *, begun: bool) -> bytes:
         data = bytearray()
         while len(data) < size:
             self._wait(select.POLLIN, deadline)
@@ -100,10 +101,10 @@ class Pipe:
             data += chunk
         return bytes(data)
 
-    def _wait(self, event: int, deadline: float | None) -> None:
+    def _wait(self, event: int, deadline: float) -> None:
         poll = select.poll()
         poll.register(self.fileno(), event)
-        left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1e3
+        left = None if deadline == math.inf else max(0.0, deadline - time.monotonic()) * 1e3
         if not poll.poll(left):
             raise TimeoutError
 
@@ -112,10 +113,6 @@ class Pipe:
 
     def close(self) -> None:
         self._connection.close()
-
-
-def _deadline(limit_s: float | None) -> float | None:
-    return None if limit_s is None else time.monotonic() + limit_s
 
 
 @dataclass(frozen=True)

@@ -101,24 +101,21 @@ class Session:
 
     def time(self, variant: Variant, problem: Problem, method: Method) -> Timing:
         """Check and time a variant that ``build`` made. Raises WrongResultError and DeviceError."""
-        others = self._others(variant, [problem])
-        return self._timings(variant, [problem], others, method, lambda place: None)[0]
+        ((timing,), _rule) = self._timings(variant, [problem], method, lambda place: None)
+        return timing
 
     def _timings(
-        self,
-        variant: Variant,
-        problems: Sequence[Problem],
-        others: Sequence[Problem],
-        method: Method,
-        begin: Callable[[int], None],
-    ) -> list[Timing]:
+        self, variant: Variant, problems: Sequence[Problem], method: Method, begin: Callable[[int], None]
+    ) -> tuple[list[Timing], str]:
+        """Return a Timing per problem, and the rule for the order of sources as ``method`` names it."""
         if isinstance(variant, HostProgram):
             variant.settle_clock()
         machine = self._host if variant.host else self._machine
+        others = self._others(variant, problems)
         runs, between = ([one.run(variant) for one in some] for some in (problems, others))
         timings = time_runs(variant, runs, method, machine, between, begin)
         self._require_unwritten(variant)
-        return timings
+        return timings, ALTERNATING if len(problems) > 1 else INTERPOSED if others else REPEATED
 
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
         """Return up to OTHERS problems from other sources, which are chosen once per graph.
@@ -237,9 +234,7 @@ class Session:
             begin(place)
             problems.append(self._problem_of(point))
         begin(0)
-        others = self._others(variant, problems)
-        timings = self._timings(variant, problems, others, method, begin)
-        rule = ALTERNATING if len(points) > 1 else INTERPOSED if others else REPEATED
+        timings, rule = self._timings(variant, problems, method, begin)
         said = method.said("" if points[0].source is None else rule)
         outcomes = []
         for place, (problem, timing) in enumerate(zip(problems, timings, strict=True)):

@@ -45,7 +45,7 @@ class Output:
         self.path = path
         self._replaced: set[Identity] = set()
         self._origins: Sequence[Mapping[str, str]] = ()
-        self._recorded = False
+        """The provenance columns of the rows to come, until this run is recorded."""
         self._results: ResultWriter | None = None
         self._profiles: ResultWriter | None = None
         if path is None:
@@ -94,9 +94,7 @@ class Output:
         return {row_name(row["graph"]) for row in self._rows.values()}
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
-        """Return a row of a point on this graph that measured the current code, or None if there is no such
-        row.
-        """
+        """Return the row of a point on this graph. Returns None if no row has measured the current code."""
         row = self._rows.get((*point.axes().values(), graph.checksum))
         return None if row is None or is_outdated(row, point) else row
 
@@ -106,9 +104,9 @@ class Output:
             self._profiles.append(*measured.levels)
         if self._results is not None:
             self._results.append(measured.row)
-            if not self._recorded:
+            if self._origins:
                 record_run(self._results.path, self._origins)
-                self._recorded = True
+                self._origins = ()
         identity = _identity(measured.row)
         if identity in self._rows:
             self._replaced.add(identity)

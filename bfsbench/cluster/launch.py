@@ -1,4 +1,6 @@
-"""Start Dask's processes: one worker per GPU, as processes or as jobs of a batch system, and a scheduler.
+"""Start Dask's processes: one worker per GPU, and a scheduler if none runs.
+
+Workers are processes on this machine, or jobs that dask-jobqueue submits to a batch system.
 
 Whoever reaches a scheduler or worker without TLS can run code there as the user who started it. So processes
 that serve one machine listen only on 127.0.0.1, and require certificates. Dask's web pages listen there as
@@ -24,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.backends import GPU_BACKENDS
-from bfsbench.bench.child import INTERRUPTS, deaf, undisturbed as undisturbed
+from bfsbench.bench.child import INTERRUPTS, deaf
 from bfsbench.cluster.address import Jobs, Local, Place, Running, is_loopback
 from bfsbench.support.doctor import DRIVER_LIBRARY
 from bfsbench.support.errors import InputError, OptionError, ToolchainError, UsageError
@@ -149,21 +151,13 @@ def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
     return [NANNY | {"name": f"{origin}-{i}", "env": pin} for i, pin in enumerate(pins[:count])]
 
 
-@dataclass(frozen=True)
-class Started:
-    """The parts of a cluster that this process started."""
-
-    workers: Any
-    """Dask's object for the workers. None if the workers ran before."""
-    count: int
-    """The number of workers that must have joined before a sweep begins."""
-    security: Security | None
-
-
 def start_workers(
-    place: Place, backend: str | None, security: Security | None, insecure: bool = False
-) -> Started:
+    place: Place, backend: str | None, security: Security | None, insecure: bool
+) -> tuple[Any, int, Security | None]:
     """Start workers as ``place`` says. Call this within ``undisturbed``.
+
+    Returns Dask's object for the workers, or None if they run already, then the number of workers that must
+    have joined before a sweep begins, and the certificates in use.
 
     ``security`` are the certificates to use, if any. A scheduler for jobs can be reached from other machines,
     so it is started without certificates only if ``insecure``. Raises UsageError, InputError and
@@ -172,12 +166,12 @@ def start_workers(
     if isinstance(place, Local):
         security = security or _for_one_machine()
         workers = nannies(place.count, backend)
-        return Started(_local(workers, security), len(workers), security)
+        return _local(workers, security), len(workers), security
     if isinstance(place, Jobs):
         if security is None and not insecure:
             raise _without_tls(f"the scheduler for {place.queue}")
-        return Started(*start_jobs(place, security), security)
-    return Started(None, 1, security)
+        return *start_jobs(place, security), security
+    return None, 1, security
 
 
 def starting(place: Place) -> str:
@@ -187,12 +181,13 @@ def starting(place: Place) -> str:
     return "the processes of a cluster on this machine to start"
 
 
-def connect(place: Place, started: Started, tell: Callable[[str], None]) -> Client:
-    """Return a client of the scheduler. ``tell`` is called with lines about waiting. Raises UsageError."""
+def connect(scheduler: Any, security: Security | None, tell: Callable[[str], None]) -> Client:
+    """Return a client of a scheduler, which is given by its address or by Dask's object for its workers.
+
+    ``tell`` is called with lines about waiting. Raises UsageError.
+    """
     from distributed import Client
 
-    security = started.security
-    scheduler = url(place, security) if isinstance(place, Running) else started.workers
     try:
         with Wait("the scheduler to answer", tell, CONNECT_LIMIT_S).beside():
             return Client(scheduler, timeout=CONNECT_LIMIT_S, set_as_default=False, security=security)

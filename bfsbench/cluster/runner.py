@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bfsbench.bench.child import undisturbed
 from bfsbench.bench.options import Method
 from bfsbench.bench.runner import Measured
 from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
@@ -21,7 +22,7 @@ from bfsbench.cluster.launch import (
     require_access_control,
     start_workers,
     starting,
-    undisturbed,
+    url,
 )
 from bfsbench.cluster.tasks import Equipment, inspect, release
 from bfsbench.graphs.graph import Graph
@@ -85,11 +86,13 @@ class Cluster:
         InputError and ToolchainError.
         """
         with undisturbed(), Wait(starting(self.place), self.tell).beside():
-            started = start_workers(self.place, self.equipment.backend, self.security, self.insecure)
-            self._workers = started.workers
-        self.client = connect(self.place, started, self.tell)
+            backend = self.equipment.backend
+            started = start_workers(self.place, backend, self.security, self.insecure)
+            self._workers, count, security = started
+        scheduler = url(self.place, security) if isinstance(self.place, Running) else self._workers
+        self.client = connect(scheduler, security, self.tell)
         require_access_control(self.client.scheduler_info()["address"], self.insecure, self.tell)
-        return self.client, started.count
+        return self.client, count
 
     def _expected(self, count: int) -> tuple[int, str, float | None]:
         """Return how many workers a sweep begins with, a description of them, and for how many seconds it

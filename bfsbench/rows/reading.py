@@ -318,8 +318,6 @@ def read_known(path: Path, columns: Sequence[str]) -> KnownRows:
     header = read_header(path, columns)
     names = (*columns, *(name for name in header if name not in columns))
     wanted = [name for name in _BRIEF if name in names]
-    if not header:
-        return KnownRows(path, names, names, {name: [] for name in wanted})
     texts = read_texts(path, columns, wanted)
     require_schemas(texts.get("schema", ()), path)
-    return KnownRows(path, header, names, texts)
+    return KnownRows(path, header or names, names, texts)

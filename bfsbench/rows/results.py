@@ -121,9 +121,8 @@ class ResultWriter:
 
         If a family appends columns of its own, its first row adds these columns to the file.
         """
-        new = {name: None for row in rows for name in row if name not in self.columns}
-        appended = [name for name in new if name in appended_columns(self._first_columns)] if new else []
-        if appended:
+        others = [name for name in appended_columns(self._first_columns) if name not in self.columns]
+        if appended := [name for name in others if any(name in row for row in rows)]:
             self.read_again()
             self.columns = (*self.columns, *appended)
             self._rewrite(self.rows.relaid(self.columns), range(len(self.rows)))
