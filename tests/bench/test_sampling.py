@@ -195,34 +195,21 @@ def test_energy_that_nothing_counts_is_not_told(energy: float | None) -> None:
         ({"max_noise": 1.0, "max_samples": 5}, "max_noise needs 6 samples, more than max_samples 5"),
         ({"until_decided": True, "max_samples": 5}, "until_decided needs 6 samples, more than max_samples 5"),
         ({"max_noise": 0.0}, "max_noise must be a positive number, not 0.0"),
+        *(({name: math.nan}, r"must be a .*number.*, not nan") for name in ("min_time", "max_noise")),
+        *(
+            ({"timeout": limit}, "timeout must be a positive number, not ")
+            for limit in (0, -1, math.nan, math.inf, "60", None)
+        ),
+        ({"min_time": 60}, "min_time 60: samples for so many seconds do not fit into timeout 60"),
     ],
 )
-def test_numbers_that_contradict_each_other(words: dict[str, float], says: str) -> None:
+def test_numbers_that_are_wrong_or_contradict_each_other(words: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         Method(**words)
 
 
-def test_samples_have_to_fit_into_the_time_of_a_point() -> None:
-    with pytest.raises(
-        UsageError, match="min_time 60: samples for so many seconds do not fit into timeout 60"
-    ):
-        Method(min_time=60, timeout=60)
-
-
-@pytest.mark.parametrize("limit", [0, -1, math.nan, math.inf, "60", None])
-def test_a_point_has_a_positive_time(limit: Any) -> None:
-    with pytest.raises(UsageError, match="timeout must be a positive number, not "):
-        Method(timeout=limit)
-
-
 def test_times_beyond_what_clocks_count_are_cut() -> None:
     assert Method(timeout=1e300).limit_s == LONGEST_TIMEOUT_S
-
-
-@pytest.mark.parametrize("numbers", [{"min_time": math.nan}, {"max_noise": math.nan}])
-def test_what_is_no_number_is_refused(numbers: dict[str, float]) -> None:
-    with pytest.raises(UsageError, match=r"must be a .*number.*, not nan"):
-        Method(**numbers)
 
 
 @pytest.mark.parametrize("text", ["sequential", "interleaved", "shuffled", "shuffled:7"])

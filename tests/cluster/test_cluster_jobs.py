@@ -40,10 +40,33 @@ COMMANDS = {
 MARKS = {"slurm": "#SBATCH", "pbs": "#PBS", "sge": "#$", "lsf": "#BSUB"}
 
 
-def options(folder: Path, queue: str, text: str) -> dict[str, Any]:
+def settings(folder: Path, text: str) -> Path:
+    """Write a file of settings. Returns its path."""
     file = folder / "cluster.toml"
-    file.write_text(text)
-    return launch.job_options(Jobs(queue, file))
+    file.write_text(text, encoding="latin-1")
+    return file
+
+
+def programs(folder: Path, texts: dict[str, str]) -> Path:
+    """Make a folder of programs by their names. Returns its path."""
+    (folder / "bin").mkdir()
+    for name, text in texts.items():
+        (folder / "bin" / name).write_text(text)
+        (folder / "bin" / name).chmod(0o755)
+    return folder / "bin"
+
+
+def sweep(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a sweep of a host program by jobs, as settings in ``folder`` say."""
+    command = [sys.executable, "-m", "bfsbench", "run", "--dataset", "lattice(rows=9,columns=7)", *words]
+    return subprocess.run(
+        [*command, "--variant", "cpu_queue", "--repeats", "1", "--out", "r.csv"],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
 
 
 def script_of(queue: str, chosen: dict[str, Any]) -> list[str]:
@@ -60,7 +83,8 @@ def script_of(queue: str, chosen: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("queue", QUEUES)
 def test_a_job_runs_one_worker_of_one_thread(queue: str, tmp_path: Path) -> None:
     launch.require_dask()
-    chosen = options(tmp_path, queue, SETTINGS.format(extra=EXTRA[queue]))
+    file = settings(tmp_path, SETTINGS.format(extra=EXTRA[queue]))
+    chosen = launch.job_options(Jobs(queue, file))
     assert chosen["n_workers"] == 3
     script = script_of(queue, chosen)
     for line in (*DIRECTIVES[queue], f"{MARKS[queue]} {EXTRA[queue]}"):
@@ -79,7 +103,8 @@ def test_a_job_runs_one_worker_of_one_thread(queue: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("queue", QUEUES)
 def test_what_nobody_asks_for_is_left_to_the_batch_system(queue: str, tmp_path: Path) -> None:
     launch.require_dask()
-    script = script_of(queue, options(tmp_path, queue, f'job_extra_directives = ["{EXTRA[queue]}"]'))
+    file = settings(tmp_path, f'job_extra_directives = ["{EXTRA[queue]}"]')
+    script = script_of(queue, launch.job_options(Jobs(queue, file)))
     asked = [line for line in script if line.startswith(MARKS[queue])]
     assert not any("mem" in line or "-M " in line for line in asked), asked
     assert f"{MARKS[queue]} {EXTRA[queue]}" in asked
@@ -95,21 +120,16 @@ def test_what_nobody_asks_for_is_left_to_the_batch_system(queue: str, tmp_path: 
     ],
 )
 def test_settings_that_cannot_be_read(tmp_path: Path, text: str | None, says: str) -> None:
-    file = tmp_path / "cluster.toml"
-    if text is not None:
-        file.write_bytes(text.encode("latin-1"))
+    file = tmp_path / "none.toml" if text is None else settings(tmp_path, text)
     with pytest.raises(InputError, match=says):
         launch.job_options(Jobs("slurm", file))
 
 
 @pytest.fixture
 def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in PATH with the commands of all batch systems, of which those that submit refuse to."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in {name for names in COMMANDS.values() for name in names}:
-        (folder / name).write_text("#!/bin/sh\necho 'no such queue: gpus' >&2; exit 1\n")
-        (folder / name).chmod(0o755)
+    """A folder in PATH with the commands of all batch systems, which all fail."""
+    names = {name for names in COMMANDS.values() for name in names}
+    folder = programs(tmp_path, dict.fromkeys(names, "#!/bin/sh\necho 'no such queue: gpus' >&2; exit 1\n"))
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
     return folder
 
@@ -117,11 +137,9 @@ def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("batch")
 @pytest.mark.parametrize("queue", QUEUES)
 def test_settings_that_nobody_knows(queue: str, tmp_path: Path) -> None:
-    file = tmp_path / "cluster.toml"
-    file.write_text('quue = "gpu"')
     launch.require_dask()
     with pytest.raises(UsageError, match="quue"):
-        launch.start_jobs(Jobs(queue, file), None)
+        launch.start_jobs(Jobs(queue, settings(tmp_path, 'quue = "gpu"')), None)
 
 
 SUBMIT = """#!/bin/sh
@@ -145,32 +163,16 @@ for job; do kill -- -$(cat "$BATCH/job-$job.pid"); done
 def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(
     queue: str, tls: bool, tmp_path: Path
 ) -> None:
-    commands = tmp_path / "bin"
-    commands.mkdir()
-    for name, text in zip(COMMANDS[queue], (SUBMIT, CANCEL), strict=True):
-        (commands / name).write_text(text)
-        (commands / name).chmod(0o755)
-    (tmp_path / "gpus.toml").write_text(f'n_workers = 2\njob_extra_directives = ["{EXTRA[queue]}"]\n')
-    environment = os.environ | {
-        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
-        "BATCH": str(tmp_path),
-        "DASK_JOBQUEUE__LSF__LSF_UNITS": "mb",
-    }
-    words = ["--variant", "cpu_queue", "--source", "0,1,2,3,4,5", "--repeats", "1", "--out", "r.csv"]
-    where = ["--dataset", "lattice(rows=9,columns=7)", "--cluster", f"{queue}:gpus.toml"]
+    commands = programs(tmp_path, dict(zip(COMMANDS[queue], (SUBMIT, CANCEL), strict=True)))
+    settings(tmp_path, f'n_workers = 2\njob_extra_directives = ["{EXTRA[queue]}"]\n')
+    access = ["--insecure"]
     if tls:
         make(tmp_path / "tls")
-        where += ["--tls", "tls"]
-    else:
-        where += ["--insecure"]
-    done = subprocess.run(
-        [sys.executable, "-m", "bfsbench", "run", *where, *words],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
+        access = ["--tls", "tls"]
+    path = f"{commands}{os.pathsep}{os.environ['PATH']}"
+    environment = {"PATH": path, "BATCH": str(tmp_path), "DASK_JOBQUEUE__LSF__LSF_UNITS": "mb"}
+    words = ("--cluster", f"{queue}:cluster.toml", "--source", "0,1,2,3,4,5", *access)
+    done = sweep(tmp_path, *words, **environment)
     logs = [path.read_text() for path in tmp_path.glob("job-*.log")]
     assert done.returncode == 0, (done.stderr, logs)
     assert ("has no TLS" in done.stderr) != tls
@@ -181,16 +183,8 @@ def test_a_sweep_on_jobs_that_says_nothing_but_how_many_and_on_what(
 
 
 def test_a_machine_without_the_batch_system_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "gpus.toml").write_text("n_workers = 1\n")
-    where = ["--dataset", "lattice(rows=9,columns=7)", "--cluster", "slurm:gpus.toml", "--insecure"]
-    done = subprocess.run(
-        [sys.executable, "-m", "bfsbench", "run", *where, "--variant", "cpu_queue"],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
+    settings(tmp_path, "n_workers = 1\n")
+    done = sweep(tmp_path, "--cluster", "slurm:cluster.toml", "--insecure", PATH=str(tmp_path))
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == "bfsbench: --cluster slurm: there is no command sbatch here"
 
