@@ -133,9 +133,7 @@ def undisturbed() -> Iterator[None]:
         return
     heard: list[int] = []
     handled = [number for number in INTERRUPTS if callable(signal.getsignal(number))]
-    before = {
-        number: signal.signal(number, lambda number, _frame: heard.append(number)) for number in handled
-    }
+    before = {number: signal.signal(number, lambda came, _frame: heard.append(came)) for number in handled}
     try:
         with deaf():
             yield

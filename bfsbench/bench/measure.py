@@ -25,6 +25,8 @@ from bfsbench.programs import Clock, HostClock, Variant
 from bfsbench.programs.families.base import Run
 from bfsbench.support.descendants import ON_GPU
 
+Begin = Callable[[int], None]
+"""A function that is called with the index of a run or point before work on it."""
 ENERGY_S = 1.0
 """Runs follow each other for at least this many seconds when their energy is measured."""
 ENERGY_LIMIT_S = 10.0
@@ -185,16 +187,14 @@ class Samples:
     def search_ms(self) -> list[float]:
         return [sample.search_ms for sample in self.kept]
 
-    def add(
-        self, sample: Sample, state: State, method: Method, rest: Callable[[float], None] = time.sleep
-    ) -> None:
+    def add(self, sample: Sample, state: State, method: Method) -> None:
         """Keep a sample, or discard it and pause if the device throttled during it.
 
         After RETAKEN discarded samples for each sample wanted, samples of a throttled device are kept.
         """
         if state.throttle and self.discarded < RETAKEN * method.most:
             self.discarded += 1
-            rest(REST_S)
+            time.sleep(REST_S)
         else:
             self.kept.append(sample)
             self.states.append(state)
@@ -272,7 +272,7 @@ def time_runs(
     method: Method,
     machine: Machine,
     others: Sequence[Run] = (),
-    begin: Callable[[int], None] = lambda place: None,
+    begin: Begin = lambda place: None,
 ) -> list[Timing]:
     """Prepare a variant, run all ``runs`` untimed, then time their initialisations, then time whole runs.
 

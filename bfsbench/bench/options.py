@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -205,7 +206,10 @@ class Method:
         if self.min_time >= self.limit_s:
             why = "samples for so many seconds do not fit into"
             raise OptionError(f"{{min_time}} {self.min_time:g}: {why} {{timeout}} {self.limit_s:g}")
-        if self.turns.taken and self.cluster is not None:
+        if not re.fullmatch(r"sequential|interleaved|shuffled(:\d+)?", self.order, re.ASCII):
+            wrong = "{order}: '{text}' is none of sequential, interleaved and shuffled[:SEED]"
+            raise OptionError(wrong, text=self.order)
+        if self.takes_turns and self.cluster is not None:
             name = "until_decided" if self.until_decided else "order"
             raise OptionError(f"{{{name}}} goes without {{cluster}}: samples of a point are of one device")
         for name in ("mixed_devices", "tls", "insecure"):
@@ -232,11 +236,15 @@ class Method:
         return min(self.timeout, LONGEST_TIMEOUT_S)
 
     @property
-    def turns(self) -> Turns:
-        """Whether and how the points of a graph take turns, as the options ``order`` and ``until_decided``
-        say."""
-        turns = Turns.of(self.order)
-        return dataclasses.replace(turns, taken=True) if self.until_decided else turns
+    def takes_turns(self) -> bool:
+        """True if the points of a graph take turns, and each point takes one sample per turn."""
+        return self.order != "sequential" or self.until_decided
+
+    @property
+    def shuffle_seed(self) -> int | None:
+        """Seed of the order of points in each turn. None keeps their order."""
+        kind, _, seed = self.order.partition(":")
+        return int(seed or 0) if kind == "shuffled" else None
 
     @property
     def words(self) -> str:
@@ -246,7 +254,9 @@ class Method:
         said += [f"max_noise={self.max_noise:g}%"] if self.max_noise is not None else []
         said += [f"min_time={self.min_time:g}s"] if self.min_time else []
         said += ["until_decided"] if self.until_decided else []
-        return " ".join((*said, *self.turns.words))
+        if self.takes_turns:
+            said += ["interleaved" if self.shuffle_seed is None else f"shuffled:{self.shuffle_seed}"]
+        return " ".join(said)
 
     def said(self, rule: str) -> str:
         """Return the text of the column ``method`` for a row.
@@ -254,37 +264,6 @@ class Method:
         ``rule`` is the word about the order of its sources, such as ``sources=alternating``.
         """
         return f"{self.words} {rule}".strip()
-
-
-@dataclass(frozen=True)
-class Turns:
-    """True if the points of a graph take turns, and each point takes one sample per turn."""
-
-    taken: bool = False
-    seed: int | None = None
-    """Seed of the order of points in each turn. None keeps their order."""
-
-    @classmethod
-    def of(cls, order: str) -> Turns:
-        """Return the turns that the option ``order`` describes.
-
-        The seed is 0 by default. Raises UsageError.
-        """
-        kind, _, seed = order.partition(":")
-        if order in ("sequential", "interleaved"):
-            return cls(order == "interleaved")
-        if kind != "shuffled" or (":" in order and not (seed.isascii() and seed.isdigit())):
-            raise OptionError(
-                "{order}: '{text}' is none of sequential, interleaved and shuffled[:SEED]", text=order
-            )
-        return cls(True, int(seed or 0))
-
-    @property
-    def words(self) -> list[str]:
-        """The words of the column ``method`` about turns: one word, or none if points take no turns."""
-        if not self.taken:
-            return []
-        return ["interleaved" if self.seed is None else f"shuffled:{self.seed}"]
 
 
 OPTIONS: dict[str, Option] = {field.name: field.metadata["option"] for field in dataclasses.fields(Method)}

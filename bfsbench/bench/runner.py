@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from bfsbench.bench.worker import DeviceInfo
 
 
+Graphs = Mapping[str, Graph]
+"""Graphs by their locators."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """The outcome of a point: its row, and its level profile if one was taken."""
@@ -52,7 +56,7 @@ class Runner(Protocol):
         The runner must be started.
         """
 
-    def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
+    def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
         """Yield the outcome of each point as it is made, in any order.
 
         ``graphs`` has the graphs by their locators.
@@ -69,7 +73,7 @@ _SHARE = 4
 """The reference answers of points that are timed together take at most 1/``_SHARE`` of the memory."""
 
 
-def together(points: Sequence[Point], graphs: Mapping[str, Graph]) -> Iterator[list[Point]]:
+def together(points: Sequence[Point], graphs: Graphs) -> Iterator[list[Point]]:
     """Yield groups of consecutive points that differ only in their sources. A group is timed together.
 
     If the reference answers of a group do not fit into memory, the group is split.
@@ -92,7 +96,7 @@ FIRST_TURN = ("prepare_ms", "compile_ms", "preprocess_ms", "parents_ms", "energy
 
 
 def run_in_turns(
-    runner: Runner, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method
+    runner: Runner, points: Sequence[Point], graphs: Graphs, method: Method
 ) -> Iterator[Measured]:
     """Measure the points of each graph in turns, with one sample per turn, and yield the outcome of each
     point.
@@ -105,9 +109,9 @@ def run_in_turns(
 
 
 def _graph_in_turns(
-    runner: Runner, points: list[Point], graphs: Mapping[str, Graph], method: Method
+    runner: Runner, points: list[Point], graphs: Graphs, method: Method
 ) -> Iterator[Measured]:
-    shuffle = None if method.turns.seed is None else random.Random(method.turns.seed)
+    shuffle = None if method.shuffle_seed is None else random.Random(method.shuffle_seed)
     one_sample = replace(method, repeats=1, min_samples=None, max_samples=None, max_noise=None, min_time=0.0)
     turn = replace(one_sample, until_decided=False)
     turns: dict[Point, list[Measured]] = {point: [] for point in points}

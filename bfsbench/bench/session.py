@@ -2,13 +2,13 @@
 points."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from bfsbench.backends import GPU_BACKENDS, open_device
 from bfsbench.backends.base import Device
-from bfsbench.bench.measure import Machine, Timing, sample, time_runs, timing_columns
+from bfsbench.bench.measure import Begin, Machine, Timing, sample, time_runs, timing_columns
 from bfsbench.bench.options import ALTERNATING, INTERPOSED, REPEATED, Method
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
@@ -105,7 +105,7 @@ class Session:
         return timing
 
     def _timings(
-        self, variant: Variant, problems: Sequence[Problem], method: Method, begin: Callable[[int], None]
+        self, variant: Variant, problems: Sequence[Problem], method: Method, begin: Begin
     ) -> tuple[list[Timing], str]:
         """Return a Timing per problem, and the rule for the order of sources as ``method`` names it."""
         if isinstance(variant, HostProgram):
@@ -171,7 +171,7 @@ class Session:
             self.device = None
 
     def measure(
-        self, points: Sequence[Point], method: Method, begin: Callable[[int], None] = lambda place: None
+        self, points: Sequence[Point], method: Method, begin: Begin = lambda place: None
     ) -> list[dict[str, str]]:
         """Measure points that differ only in their sources, one sample of each in rotation, and return their
         rows.
@@ -226,9 +226,7 @@ class Session:
             return graph
         return self._graph
 
-    def _outcomes(
-        self, points: Sequence[Point], method: Method, begin: Callable[[int], None]
-    ) -> list[dict[str, str]]:
+    def _outcomes(self, points: Sequence[Point], method: Method, begin: Begin) -> list[dict[str, str]]:
         variant, problems = self._build(points[0]), []
         for place, point in enumerate(points):
             begin(place)

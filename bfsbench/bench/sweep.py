@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Questions, Setting, Work, plan, until
-from bfsbench.bench.runner import Measured, Runner, run_in_turns, source_rule
+from bfsbench.bench.runner import Graphs, Measured, Runner, run_in_turns, source_rule
 from bfsbench.bench.worker import DeviceInfo, Worker
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, Progress, load, load_parsed
@@ -130,7 +130,7 @@ class Output:
         self._results.keep_only(lambda row: row["code"] == latest.get(_identity(row), row)["code"])
         return read
 
-    def check_continuity(self, graphs: Mapping[str, Graph], origins: Sequence[Mapping[str, str]]) -> None:
+    def check_continuity(self, graphs: Graphs, origins: Sequence[Mapping[str, str]]) -> None:
         """Raise UsageError unless the file's rows are of these graphs and were taken on one of these
         machines.
 
@@ -312,7 +312,7 @@ def _load(graph: GraphName, progress: SweepProgress) -> Graph:
 
 def _carry_out(
     questions: Questions,
-    graphs: Mapping[str, Graph],
+    graphs: Graphs,
     runner: Runner,
     output: Output,
     request: SweepRequest,
@@ -320,7 +320,7 @@ def _carry_out(
 ) -> SweepOutcome:
     outcome = SweepOutcome([], Counter())
     method, batches = request.method, questions.batches
-    run = partial(run_in_turns, runner) if method.turns.taken else runner.run
+    run = partial(run_in_turns, runner) if method.takes_turns else runner.run
     progress.begin(runner.device, questions.total)
     if request.deadline is not None:
         batches = until(batches, request.deadline)

@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -28,7 +28,7 @@ from bfsbench.bench import messages
 from bfsbench.bench.child import how_it_ended, leave_interrupts_to_parent, undisturbed
 from bfsbench.bench.messages import DamagedError, DeviceInfo, Failure, Pipe
 from bfsbench.bench.options import Method
-from bfsbench.bench.runner import Measured, together
+from bfsbench.bench.runner import Graphs, Measured, together
 from bfsbench.graphs.graph import Graph
 from bfsbench.rows import provenance
 from bfsbench.rows.point import Point
@@ -197,7 +197,7 @@ class Worker:
     def origins(self) -> list[dict[str, str]]:
         return [{**provenance.host_columns(), **(self.device.description if self.device else {})}]
 
-    def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
+    def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
         for group in together(points, graphs):
             yield from self.run_group(group, graphs[group[0].graph], method)
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from bfsbench.bench.options import Method
     from bfsbench.bench.runner import Runner
 
+Tell = Callable[[str], None]
+"""A function that is called with each line for the user."""
 QUEUES = ("slurm", "pbs", "sge", "lsf")
 """Batch systems that can start workers as jobs."""
 FORMS = f"local[:N], dask://HOST:PORT or {'|'.join(QUEUES)}[:FILE]"
@@ -89,7 +91,7 @@ def is_loopback(address: str) -> bool:
     return all(ipaddress.ip_address(str(one).partition("%")[0]).is_loopback for one in found)
 
 
-def runner_maker(method: Method, tell: Callable[[str], None]) -> Callable[[str | None], Runner]:
+def runner_maker(method: Method, tell: Tell) -> Callable[[str | None], Runner]:
     """Return a function that makes the runner for a backend. A backend of None stands for host programs only.
 
     ``method.cluster`` says where points run. None stands for one process on this machine. ``tell`` is called

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bfsbench.bench.options import Method
-from bfsbench.bench.runner import Measured, evenly, together
+from bfsbench.bench.runner import Graphs, Measured, evenly, together
 from bfsbench.bench.sweep import SAME_DEVICE
+from bfsbench.cluster.address import Tell
 from bfsbench.cluster.launch import Wait
 from bfsbench.cluster.tasks import (
     Assignment,
@@ -24,7 +25,6 @@ from bfsbench.cluster.tasks import (
     introduce,
     run_assignment,
 )
-from bfsbench.graphs.graph import Graph
 from bfsbench.rows.point import Point
 from bfsbench.rows.provenance import failed_row
 from bfsbench.support.errors import BfsbenchError, UsageError
@@ -81,7 +81,7 @@ class Members:
     equipment: Equipment
     mixed_devices: bool
     """True if workers may have different devices."""
-    tell: Callable[[str], None]
+    tell: Tell
     present: dict[str, Member] = field(default_factory=dict)
     """The workers that run points, by their addresses."""
     _asked: dict[str, Future[Any]] = field(default_factory=dict)
@@ -130,9 +130,8 @@ class Members:
             self._alone = None
         elif self._without_workers():
             reasons = "; ".join(dict.fromkeys(self._left_out.values()))
-            raise ClusterError(
-                f"no worker is left{' (' + reasons + ')' if reasons else ''}: continue with --resume"
-            )
+            why = f" ({reasons})" if reasons else ""
+            raise ClusterError(f"no worker is left{why}: continue with --resume")
         return [member for member in self.present.values() if now - member.last_seen > 1.5 * POLL_S]
 
     def _without_workers(self) -> bool:
@@ -288,7 +287,7 @@ class Dispatch:
     members: Members
     equipment: Equipment
     points: Sequence[Point]
-    graphs: Mapping[str, Graph]
+    graphs: Graphs
     method: Method
 
     def __post_init__(self) -> None:

@@ -20,14 +20,14 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.bench.child import INTERRUPTS, deaf
-from bfsbench.cluster.address import Jobs, Local, Place, Running, is_loopback
+from bfsbench.cluster.address import Jobs, Local, Place, Running, Tell, is_loopback
 from bfsbench.support.doctor import DRIVER_LIBRARY
 from bfsbench.support.errors import InputError, OptionError, ToolchainError, UsageError
 from bfsbench.support.toml_files import read_toml
@@ -49,7 +49,7 @@ class Wait:
     """
 
     what: str
-    tell: Callable[[str], None]
+    tell: Tell
     limit_s: float | None = None
     """The limit in seconds. None waits until it is interrupted."""
     _began: float = field(default_factory=lambda: time.monotonic())
@@ -181,7 +181,7 @@ def starting(place: Place) -> str:
     return "the processes of a cluster on this machine to start"
 
 
-def connect(scheduler: Any, security: Security | None, tell: Callable[[str], None]) -> Client:
+def connect(scheduler: Any, security: Security | None, tell: Tell) -> Client:
     """Return a client of a scheduler, which is given by its address or by Dask's object for its workers.
 
     ``tell`` is called with lines about waiting. Raises UsageError.
@@ -206,7 +206,7 @@ def no_scheduler(address: str, security: Security | None) -> UsageError:
     return UsageError(f"no scheduler answers at {address}: start one with 'dask scheduler', {other}")
 
 
-def require_access_control(address: str, insecure: bool, tell: Callable[[str], None]) -> None:
+def require_access_control(address: str, insecure: bool, tell: Tell) -> None:
     """Raise OptionError for a scheduler's address that other users can reach without a certificate.
 
     If ``insecure`` is true, only call ``tell`` with a warning.
@@ -322,9 +322,8 @@ def job_options(jobs: Jobs) -> dict[str, Any]:
 
     given = read_toml(jobs.settings) if jobs.settings else {}
     if "processes" in given:
-        raise InputError(
-            f"{jobs.settings}: processes cannot be chosen: a job is one worker; ask for more n_workers"
-        )
+        why = "processes cannot be chosen: a job is one worker; ask for more n_workers"
+        raise InputError(f"{jobs.settings}: {why}")
     cores, memory = setting("cores") or 1, setting("memory")
     prologue = [
         *(setting("job_script_prologue") or ()),
@@ -361,9 +360,7 @@ def _job_size(queue: str, cores: int, memory: str | None) -> dict[str, Any]:
     return {}  # sites name this differently in SGE: use resource_spec or job_extra_directives
 
 
-async def serve(
-    address: str, workers: list[dict[str, Any]], security: Security | None, tell: Callable[[str], None]
-) -> None:
+async def serve(address: str, workers: list[dict[str, Any]], security: Security | None, tell: Tell) -> None:
     """Run workers until their scheduler ends or a signal comes. ``workers`` are the arguments from
     ``nannies``.
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.bench.child import undisturbed
 from bfsbench.bench.options import Method
-from bfsbench.bench.runner import Measured
+from bfsbench.bench.runner import Graphs, Measured
 from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
-from bfsbench.cluster.address import Jobs, Place, Running
+from bfsbench.cluster.address import Jobs, Place, Running, Tell
 from bfsbench.cluster.dispatch import Dispatch, Members, ask
 from bfsbench.cluster.launch import (
     LOOPBACK,
@@ -25,7 +25,6 @@ from bfsbench.cluster.launch import (
     url,
 )
 from bfsbench.cluster.tasks import Equipment, inspect, release
-from bfsbench.graphs.graph import Graph
 from bfsbench.rows.point import Point
 from bfsbench.rows.provenance import host_columns
 from bfsbench.support.errors import BfsbenchError, plural
@@ -48,7 +47,7 @@ class Cluster:
     equipment: Equipment
     mixed_devices: bool
     """True if workers may have different devices."""
-    tell: Callable[[str], None]
+    tell: Tell
     security: Security | None = None
     """The certificates of scheduler and workers. Without them, a cluster beyond this machine has no access
     control."""
@@ -119,7 +118,7 @@ class Cluster:
     def origins(self) -> list[dict[str, str]]:
         return [member.introduction.origin() for member in self.start().present.values()]
 
-    def run(self, points: Sequence[Point], graphs: Mapping[str, Graph], method: Method) -> Iterator[Measured]:
+    def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
         """Yield the outcome of each point, which any worker may run.
 
         Raises ClusterError if no worker is left.
@@ -187,7 +186,7 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
     return f"{name}: " + ", ".join(f"{value or 'none'} ({', '.join(names)})" for value, names in who.items())
 
 
-def examine(place: Place, security: Security | None, tell: Callable[[str], None], insecure: bool) -> Findings:
+def examine(place: Place, security: Security | None, tell: Tell, insecure: bool) -> Findings:
     """Ask every worker of a cluster for its properties, and return what was found.
 
     ``tell`` is called with lines about waiting and with warnings. A cluster beyond this machine without

@@ -13,6 +13,7 @@ import os
 import warnings
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,9 +207,8 @@ def _check_numbers(frame: pd.DataFrame, numbers: set[str], counts: set[str], pat
             row, value = known[wrong].index[0], known[wrong].iloc[0]
             what = "a count" if name in counts else "a finite number"
             least = f", 0 or more and at most {_LARGEST:g}" if name in AMOUNTS else ""
-            raise InputError(
-                f"{path}: row {row + 1}: column {name} has {value:g}, which is not {what}{least}"
-            )
+            where = f"{path}: row {row + 1}: column {name}"
+            raise InputError(f"{where} has {value:g}, which is not {what}{least}")
 
 
 _BRIEF = (
@@ -223,14 +223,12 @@ _BLOCK = 1 << 24
 """Bytes read at a time."""
 
 
+@dataclass(slots=True, eq=False)
 class KnownRow(Mapping[str, str]):
     """A row of KnownRows, as a mapping from the names of columns to texts."""
 
-    __slots__ = ("_number", "_rows")
-
-    def __init__(self, rows: KnownRows, number: int) -> None:
-        self._rows = rows
-        self._number = number
+    _rows: KnownRows
+    _number: int
 
     def __getitem__(self, name: str) -> str:
         texts = self._rows.texts.get(name)

@@ -112,9 +112,8 @@ class ResultWriter:
             raise UsageError(f"cannot write {self.path}: {error}") from error
 
     def _unwritable(self, error: OSError) -> UsageError:
-        return UsageError(
-            f"cannot write {self.path}: {error.strerror or error}; choose another place by --out"
-        )
+        why = error.strerror or error
+        return UsageError(f"cannot write {self.path}: {why}; choose another place by --out")
 
     def append(self, *rows: Mapping[str, Any]) -> None:
         """Write all of the rows or none of them. Raises UsageError if that fails, as on a full disk.

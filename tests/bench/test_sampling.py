@@ -4,6 +4,7 @@ import itertools
 import math
 import random
 import statistics
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +23,7 @@ from bfsbench.bench.measure import (
     measure_energy,
     noise,
 )
-from bfsbench.bench.options import LONGEST_TIMEOUT_S, Method, Turns
+from bfsbench.bench.options import LONGEST_TIMEOUT_S, Method
 from bfsbench.support.errors import UsageError
 
 COOL = State(1980)
@@ -59,7 +60,7 @@ def taken(times: Iterable[float], method: Method, machine: Made | None = None) -
     source, device, samples = iter(times), machine or Made(), Samples()
     while not enough(method, samples.search_ms):
         milliseconds = next(source)
-        samples.add(Sample(milliseconds, milliseconds), device.state(), method, rest=lambda seconds: None)
+        samples.add(Sample(milliseconds, milliseconds), device.state(), method)
     return samples
 
 
@@ -106,11 +107,12 @@ def test_samples_of_a_throttled_device_are_taken_again() -> None:
     assert "throttled: 2 samples were taken again" in advise(samples, Made())
 
 
-def test_a_device_that_only_throttles_is_given_up_and_told() -> None:
+def test_a_device_that_only_throttles_is_given_up_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     rested: list[float] = []
+    monkeypatch.setattr(time, "sleep", rested.append)
     samples = Samples()
     while not enough(Method(3), samples.search_ms):
-        samples.add(Sample(1, 1), HOT, Method(3), rest=rested.append)
+        samples.add(Sample(1, 1), HOT, Method(3))
     assert samples.discarded == len(rested) == 3 * RETAKEN and set(rested) == {REST_S}
     (warning,) = advise(samples, Made())
     assert warning.startswith("throttled: 3 samples are of a slowed GPU (software thermal, power cap)")
@@ -212,10 +214,18 @@ def test_times_beyond_what_clocks_count_are_cut() -> None:
     assert Method(timeout=1e300).limit_s == LONGEST_TIMEOUT_S
 
 
-@pytest.mark.parametrize("text", ["sequential", "interleaved", "shuffled", "shuffled:7"])
-def test_orders_by_their_words(text: str) -> None:
-    turns = Turns.of(text)
-    assert Turns.of("".join(turns.words) or "sequential") == turns
+@pytest.mark.parametrize(
+    ("text", "words", "seed"),
+    [
+        ("sequential", "", None),
+        ("interleaved", "interleaved", None),
+        ("shuffled", "shuffled:0", 0),
+        ("shuffled:07", "shuffled:7", 7),
+    ],
+)
+def test_orders_by_their_words(text: str, words: str, seed: int | None) -> None:
+    method = Method(order=text)
+    assert (method.words, method.takes_turns, method.shuffle_seed) == (words, bool(words), seed)
 
 
 @pytest.mark.parametrize("text", ["", "random", "shuffled:", "shuffled:x", "interleaved:3"])
