@@ -48,7 +48,7 @@ def _checksum(number: int, payload: bytes) -> int:
 
 
 class Pipe:
-    """One end of the pipe between a sweep and its worker process. The other end notices when it is closed."""
+    """One end of the pipe between a sweep and its worker process. Each end notices if the other is closed."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""All-pairs shortest paths as a user meets them: run, report, tune, path, and the Python API."""
+"""Test all-pairs shortest paths as a user runs them: run, report, tune, path, and the Python API."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Rows say which code they measured, and other code is measured again."""
+"""Test that rows name the code that they measured, and that changed code is measured again."""
 
 import csv
 from pathlib import Path
@@ -35,7 +35,7 @@ HEADER = '#include "neighbours.cuh"\n'
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A user's folder with a variant, its kernel and a header."""
+    """Return a user's folder with a variant, its kernel and a header."""
     folder = tmp_path / "own"
     folder.mkdir()
     for name, text in (("mine.py", VARIANT), ("mine.cu", KERNEL), ("step.cuh", HEADER)):
@@ -44,7 +44,7 @@ def own(tmp_path: Path) -> Path:
 
 
 def run(own: Path, *more: str) -> list[dict[str, str]]:
-    """The rows after a sweep of two points."""
+    """Run a sweep of two points. Returns the rows of its file."""
     words = ("run", "--backend", "cpu", "--variant", "mine,cpu_queue", "--dataset", LATTICE)
     bfsbench_with(own, *words, "--repeats", "1", "--out", "rows.csv", *more, cwd=own)
     with (own / "rows.csv").open(newline="") as file:

@@ -1,4 +1,4 @@
-"""How points are sampled and prepared, from the words of the command line to rows."""
+"""Test how points are sampled and prepared, from command lines to rows."""
 
 import itertools
 import re
@@ -65,7 +65,7 @@ def test_a_search_from_another_source_precedes_each_sample(monkeypatch: pytest.M
 
 
 class Searched(list[int]):
-    """A session whose program records the sources that it searches from; ``fails`` may raise."""
+    """The sources from which ``cpu_queue`` searches. ``fails`` is called with each source, and may raise."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, fails: Callable[[int], None] = lambda source: None):
         search = CpuQueue.traverse
@@ -135,7 +135,7 @@ def test_a_point_that_fails_is_left_out_of_its_group(monkeypatch: pytest.MonkeyP
     ),
 )
 def test_a_source_that_fails_costs_its_own_row(tmp_path: Path, how: str, status: str, rule: str) -> None:
-    """The others begin again, after a timeout one by one."""
+    """The other points begin again. After a timeout they run one by one."""
     words = ("--dataset", LATTICE, "--variant", "unlucky", "--failure", how, "--source", "0:4:+1")
     run_faulty(*words, "--repeats", "3", "--timeout", "3", cwd=tmp_path, check=1)
     rows = {row["source"]: row for row in read_rows(tmp_path / "r.csv")}

@@ -1,4 +1,4 @@
-"""Measuring options, whose declarations give options and arguments, and the syntax of sweep axes."""
+"""Test the declarations of measuring options, and the syntax of sweep axes."""
 
 import inspect
 import pydoc

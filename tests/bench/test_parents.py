@@ -1,4 +1,4 @@
-"""Breadth-first trees: derived on every backend, and checked by each rule on the host and on the device."""
+"""Test how breadth-first trees are derived, and how each rule checks them on the host and on the device."""
 
 from collections.abc import Iterator
 
@@ -43,7 +43,7 @@ Search = tuple[Graph, int, Array, Array]
 
 @st.composite
 def searches(draw: st.DrawFn) -> Search:
-    """A small graph of either direction, a source, its levels, and some tree of shortest paths."""
+    """Draw a small directed or undirected graph, a source, its levels, and a tree of shortest paths."""
     n = draw(st.integers(1, 12))
     vertex = st.integers(0, n - 1)
     branches = [(draw(st.integers(0, v - 1)), v) for v in range(1, draw(st.integers(1, n)))]
@@ -60,13 +60,13 @@ def searches(draw: st.DrawFn) -> Search:
 
 
 def fit_parents(graph: Graph, levels: Array, v: int) -> list[int]:
-    """Every vertex that may be the parent of ``v``."""
+    """Return every vertex that may be the parent of ``v``."""
     arcs = zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True)
     return [tail for tail, head in arcs if head == v and levels[tail] == levels[v] - 1]
 
 
 def depth_first_tree(graph: Graph, source: int) -> tuple[Array, Array]:
-    """Parents and depths of a tree that goes as deep as it can."""
+    """Return the parents and depths of a depth-first tree."""
     parents, depths = (np.full(graph.num_vertices, -1, np.int32) for _ in range(2))
     parents[source], depths[source] = source, 0
 
@@ -81,7 +81,7 @@ def depth_first_tree(graph: Graph, source: int) -> tuple[Array, Array]:
 
 
 def descendants(parents: Array, root: int) -> list[int]:
-    """The subtree below a vertex, itself included."""
+    """Return the vertices of the subtree below ``root``, including ``root``."""
     found, tree = [], parents.tolist()
     for v, parent in enumerate(tree):
         at = v
@@ -93,7 +93,7 @@ def descendants(parents: Array, root: int) -> list[int]:
 
 
 def below_the_source(levels: Array, data: st.DataObject) -> int:
-    """A vertex of the tree that is not its root."""
+    """Draw a vertex of the tree that is not its root."""
     candidates = np.flatnonzero(levels > 0).tolist()
     assume(candidates)
     vertex: int = data.draw(st.sampled_from(candidates))
@@ -301,7 +301,7 @@ def test_a_wrong_tree_is_a_wrong_row(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def checked(device: Device, graph: Graph, source: int, parents: list[int] | Array) -> list[int]:
-    """The levels of a tree that is accepted."""
+    """Check a tree on the device, and return its levels."""
     check = TreeCheck.of(DeviceGraph(device, graph))
     tree = np.asarray(parents, np.int32)
     check.check(device.upload(tree), source)
@@ -363,7 +363,7 @@ def test_a_depth_first_tree_is_too_deep(device: Device) -> None:
 
 
 def test_edges_listed_once_are_followed_both_ways_and_counted_as_listed(device: Device) -> None:
-    """Loops and repeated edges count, too, if they are in the tree; those of other components do not."""
+    """Loops and repeated edges count if they join vertices of the tree. Edges of other components do not."""
     pairs = [(1, 0), (1, 2), (2, 1), (2, 2), (4, 3), (4, 4)]
     edges: EdgeList = edge_list(5, pairs, "each_once")
     lists = device.upload(edges.sources), device.upload(edges.targets)

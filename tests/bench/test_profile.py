@@ -1,4 +1,4 @@
-"""Level profiles against the levels."""
+"""Compare level profiles with the levels of a reference."""
 
 import itertools
 from contextlib import closing
@@ -23,7 +23,7 @@ KERNEL_VARIANTS = [variant for variant in all_variants().values() if issubclass(
 
 
 def edges_by_hand(graph: Graph, levels: np.ndarray, level: int) -> tuple[int, int]:
-    """(edges of the frontier, edges that unreached vertices read until they meet a parent)."""
+    """Return the edges of the frontier, and the edges that unreached vertices read until a parent."""
     frontier = sum(
         int(graph.row_offsets[v + 1] - graph.row_offsets[v]) for v in np.flatnonzero(levels == level)
     )
@@ -64,7 +64,7 @@ def test_every_variant_tells_of_every_level_once(emulator: Device, variant: type
         costs = profile(search, 0, reference)
         told = [cost.level for cost in costs]
         assert told == sorted(set(told))
-        # Searches that relax in any order may be done in fewer rounds than there are levels.
+        # Searches that relax edges in any order may need fewer rounds than there are levels.
         if not variant.times_levels:
             assert told[0] == 0 and max(told) <= int(reference.max()) + 1
         elif variant.frontier != "none":
@@ -84,7 +84,7 @@ def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: 
 
     assert {row["counts"] for row in levels} == {""}
 
-    # A profile without a row, as a kill between the two leaves it, is not kept twice.
+    # A kill between writing a profile and its row leaves a profile without a row. Resuming drops it.
     orphan = dict(levels[0]) | {"variant": find("pull").name}
     with closing(ResultWriter(tmp_path / "r.levels.csv", resume=True, columns=COLUMNS)) as writer:
         writer.append(orphan)
@@ -96,7 +96,7 @@ def test_the_command_writes_profiles_beside_the_rows_and_resumes_them(tmp_path: 
 
 @pytest.mark.exhaustive
 def test_counters_stand_beside_what_a_level_cost(tmp_path: Path) -> None:
-    """Complete bipartite layers, so that every vertex of a level finds every vertex of the next."""
+    """The graph has complete bipartite layers, so each vertex of a level finds all vertices of the next."""
     layers = [range(0, 1), range(1, 41), range(41, 81), range(81, 82)]
     edges = [(u, v) for near, far in itertools.pairwise(layers) for u in near for v in far]
     (tmp_path / "layers.txt").write_text("".join(f"{u} {v}\n" for u, v in edges))

@@ -1,4 +1,4 @@
-"""The result file: after a killed writer, when resuming, and errors of readers."""
+"""Test result files after a killed writer, when a sweep resumes, and when readers find errors."""
 
 import os
 from contextlib import closing
@@ -85,7 +85,7 @@ def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
 
 
 def drop_failed(path: Path) -> None:
-    """What ``--retry-failed`` does to a file before the sweep."""
+    """Drop the failed rows of a file, as ``--retry-failed`` does before a sweep, and append a row."""
     with closing(ResultWriter(path, resume=True)) as writer:
         writer.keep_only(lambda row: row["status"] == "ok")
         writer.append(make_row(graph="again"))
@@ -138,7 +138,7 @@ def test_no_other_run_comes_between_while_rows_are_dropped(path: Path) -> None:
 
 
 def test_rows_go_where_the_name_is_when_another_run_replaces_the_file(path: Path) -> None:
-    """The file is replaced between opening and locking: rows written to the old one would be lost."""
+    """Another run replaces the file between opening and locking. Rows in the old file would be lost."""
     import filelock
 
     write(path, make_row(), make_row(graph="failed", status="crash"))
@@ -238,7 +238,7 @@ def test_numbers_are_numbers_and_gaps_are_nan(tmp_path: Path) -> None:
 
 
 def write_old(path: Path, *rows: dict[str, str], unfinished: str = "") -> None:
-    """A result file as it was before columns were added."""
+    """Write a result file that lacks the columns in ADDED."""
     names = [name for name in COLUMNS if name not in ADDED]
     lines = [",".join(names), *(",".join(row[name] for name in names) for row in rows)]
     path.write_text("\n".join(lines) + "\n" + unfinished)
@@ -299,7 +299,7 @@ def test_a_row_of_several_lines_is_not_torn(path: Path) -> None:
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_the_parser_and_the_strict_reader_agree(path: Path, complete: bool) -> None:
-    """Rows whose last column is empty take the strict reader; the result is the same."""
+    """The strict reader reads rows whose last column is empty. Its table equals the fast parser's table."""
     rows = [
         make_row(taken_at="now" if complete else "", block=block, grid="132", compute_capability="9.0")
         for block in ("32", "", "064")
@@ -326,7 +326,7 @@ def test_ragged_rows_are_named_wherever_they_stand(path: Path, ragged: str, plac
 
 
 def test_rows_that_were_appended_stay_when_others_are_dropped(path: Path) -> None:
-    """And rows that were known before are read unchanged."""
+    """Rows that were read before the file was rewritten stay readable."""
     write(path, *(make_row(source=str(i), host=f"node{i}") for i in range(4)))
     with closing(ResultWriter(path, resume=True)) as writer:
         known = list(writer.rows)

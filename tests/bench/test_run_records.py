@@ -1,4 +1,4 @@
-"""Beside the rows of a sweep stands what a stranger must know of each run."""
+"""Test the record of runs beside a result file: command, machine and software."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many samples are taken, and the warnings about them; with artificial clocks and devices."""
+"""Test how many samples are taken, and the warnings about them, with artificial clocks and devices."""
 
 import itertools
 import math
@@ -32,7 +32,7 @@ HOT = State(1980, "software thermal; power cap")
 
 @dataclass
 class Made:
-    """A machine with a sequence of states, which stays in the last one."""
+    """A machine with a sequence of states. It stays in its last state."""
 
     states: list[State] = field(default_factory=lambda: [COOL])
     others: int = 0
@@ -56,7 +56,7 @@ class Made:
 
 
 def taken(times: Iterable[float], method: Method, machine: Made | None = None) -> Samples:
-    """Samples that take these times, in ms."""
+    """Take samples of these times, in ms, until they are enough. Returns the samples."""
     source, device, samples = iter(times), machine or Made(), Samples()
     while not enough(method, samples.search_ms):
         milliseconds = next(source)

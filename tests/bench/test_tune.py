@@ -1,4 +1,4 @@
-"""Tuning: the configurations chosen and measured, when it stops, and that resuming repeats nothing."""
+"""Test which configurations a tuning measures, when it stops, and that resuming repeats nothing."""
 
 import contextlib
 import importlib.util
@@ -45,19 +45,19 @@ Row = dict[str, str]
 
 
 def virtual_warp(grids: tuple[int | None, ...] = (None, 8, 64), blocks: tuple[int, ...] = (32, 64)) -> Space:
-    """Grids, blocks and W_SZ 1 .. 32: by default 36 configurations."""
+    """Return a space of grids, blocks and W_SZ from 1 to 32. By default it has 36 configurations."""
     return Space.of(Axes([find("virtual_warp")], grids, blocks), GRAPH, {}, "cpu")
 
 
 def bowl(point: Point) -> float:
-    """Fastest, with 1 ms, at grid 8, block 64 and W_SZ 4; slower with every step away from there."""
+    """Return a time of 1 ms at grid 8, block 64 and W_SZ 4. Each step away from there takes 1 ms more."""
     (w_sz,) = (int(value) for _, value in point.knobs)
     grid, block = point.grid or 1024, point.block or 0
     return 1 + sum(abs(a.bit_length() - b.bit_length()) for a, b in ((grid, 8), (block, 64), (w_sz, 4)))
 
 
 class Bench:
-    """Replaces the worker, and keeps the rows it makes."""
+    """Answers the points of a tuning in place of a worker, and keeps the rows that it makes."""
 
     def __init__(self, time_of: Callable[[Point], float | None] = bowl) -> None:
         self.rows: list[Row] = []
@@ -79,7 +79,7 @@ class Bench:
         held: tuple[Row, ...] = (),
         deadline: float = math.inf,
     ) -> Took:
-        """Run a tuning with the rows ``held``, and make the missing ones."""
+        """Run a tuning. Points without a row in ``held`` get a new row. Returns the times found."""
         rows = {axes_of(row): row for row in held}
         asking, answer = tune(strategy, space, sources, points, deadline), None
         while True:

@@ -1,4 +1,4 @@
-"""Every timed run is verified, and no variant can affect the input of the next one."""
+"""Test that every timed run is verified, and that no variant can change the graph of the next variant."""
 
 import os
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ class Numbers(FrontierNumbers):
 
 
 RESETS = frozenset(range(1, 1 + REPEATS))
-"""Runs whose initialisation is timed by itself."""
+"""The runs of which only the initialisation is timed."""
 LAST = 2 * REPEATS
 
 
@@ -63,8 +63,7 @@ LAST = 2 * REPEATS
     "works", [{0}, {0, *RESETS, LAST}, {0, *range(2, 1 + LAST)} - {LAST - 1}, set(range(LAST))], ids=str
 )
 def test_a_search_that_does_not_search_every_time(device: Device, works: set[int]) -> None:
-    """The first one searches once and then does nothing; the second one only in the check and the last
-    repeat."""
+    """``works`` numbers the runs in which the search searches. It does nothing in all other runs."""
     search = Numbers(KernelSetup(DeviceGraph(device, GRAPH), None, 64, {}))
     search.works = frozenset(works)
     with pytest.raises(WrongResultError, match=f"levels differ; vertex 0 has {POISON}"):
@@ -79,7 +78,7 @@ def test_a_search_that_does(device: Device) -> None:
 
 
 class Once:
-    """Mixed into a search, lets it reset and search in its first run only."""
+    """Makes a variant reset and search in its first run only. It is the first base class of the variant."""
 
     runs = 0
 
@@ -131,7 +130,7 @@ def test_distances_that_are_found_once(device: Device) -> None:
 
 
 def test_next_hops_that_are_found_once(device: Device) -> None:
-    """The warm-up run is right, the timed run does nothing."""
+    """The warm-up run is right, and the timed run does nothing."""
     problem = AllPairs(MATRIX)
     with pytest.raises(WrongResultError, match="distances differ"):
         problem.paths(PairsOnce(KernelSetup(DeviceGraph(device, MATRIX), None, 64, {})))

@@ -1,4 +1,4 @@
-"""The worker process: the cost of losing it."""
+"""Test what a sweep loses when its worker process fails."""
 
 import errno
 import multiprocessing
@@ -67,7 +67,7 @@ def test_a_device_that_cannot_be_had_is_told_at_the_start() -> None:
 def test_a_worker_whose_parent_is_gone_ends_without_a_word(
     worker: Worker, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Between two samples it writes into a pipe that nobody reads any more."""
+    """The worker notices it when it writes into the pipe between two samples."""
     pipe, process = worker.start(), worker._process
     assert process is not None
     asked = messages.Measure([POINT, replace(POINT, source=1)], Method(1_000_000, 60))
@@ -187,7 +187,7 @@ def test_whatever_a_program_does_to_the_pipe_costs_its_own_row(
 
 
 def lives_in(process: psutil.Process, folder: Path) -> bool:
-    """Whether a process that was started in the folder has outlived its parent."""
+    """Return whether a process runs in this folder."""
     try:
         return process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

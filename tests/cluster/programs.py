@@ -1,4 +1,4 @@
-"""Starting the programs of a cluster in tests, and waiting for their end."""
+"""Start the programs of a cluster in tests, and wait for their end."""
 
 import contextlib
 import os
@@ -27,15 +27,17 @@ Start = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts programs in the test's folder; all of them and their children are killed at the end."""
+    """Return a function that starts programs in the test's folder. The programs are killed at the end."""
     with starting(tmp_path) as begin:
         yield begin
 
 
 @contextlib.contextmanager
 def starting(folder: Path) -> Iterator[Start]:
-    """A function that starts programs in this folder, with ``variables`` of their environment changed. All of
-    them and their children are killed at the end."""
+    """Return a context with a function that starts programs in this folder.
+
+    ``variables`` replace variables of a program's environment. The programs are killed at the end.
+    """
     started: list[subprocess.Popen[str]] = []
 
     def begin(*words: str, variables: Mapping[str, str] | None = None, **more: Any) -> subprocess.Popen[str]:
@@ -55,7 +57,7 @@ def starting(folder: Path) -> Iterator[Start]:
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """A process and its living descendants."""
+    """Return a process and its living descendants."""
     try:
         process = psutil.Process(pid)
         return [process, *process.children(recursive=True)]
@@ -64,7 +66,7 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def finished(process: subprocess.Popen[str], code: int) -> str:
-    """The output of a program that has ended with this exit code and left no process behind."""
+    """Wait until a program ends with this exit code, and no process is left. Returns its stderr."""
     before = family(process.pid)
     _, said = process.communicate(timeout=100)
     assert process.returncode == code, said

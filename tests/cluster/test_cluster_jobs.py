@@ -1,4 +1,4 @@
-"""Workers as jobs of a batch system, whose commands are replaced by scripts that start a job at once."""
+"""Test workers that are jobs of a batch system. Scripts replace its commands and start each job at once."""
 
 import os
 import subprocess
@@ -70,7 +70,7 @@ def sweep(folder: Path, *words: str, **environment: str) -> subprocess.Completed
 
 
 def script_of(queue: str, chosen: dict[str, Any]) -> list[str]:
-    """The lines of a job's script."""
+    """Return the lines of a job's script."""
     import dask_jobqueue
 
     make = getattr(dask_jobqueue, launch._CLASSES[queue]).job_cls
@@ -127,7 +127,7 @@ def test_settings_that_cannot_be_read(tmp_path: Path, text: str | None, says: st
 
 @pytest.fixture
 def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in PATH with the commands of all batch systems, which all fail."""
+    """Return a folder in PATH that has the commands of all batch systems. The commands fail."""
     names = {name for names in COMMANDS.values() for name in names}
     folder = programs(tmp_path, dict.fromkeys(names, "#!/bin/sh\necho 'no such queue: gpus' >&2; exit 1\n"))
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)

@@ -1,4 +1,4 @@
-"""Which workers share a sweep, and what becomes of those that can work no more."""
+"""Test which workers share a sweep, and what happens to workers that can no longer work."""
 
 import json
 import os
@@ -38,7 +38,7 @@ ONE = Introduction("a", "1", {"host": "h", "version": "1", "commit": "c"}, Devic
 
 
 def another(host: dict[str, str] | None = None, **device: str) -> Introduction:
-    """A second worker, on a GPU of its own, which is like the first one but for this."""
+    """Return a worker like ONE with its own GPU, except for the given properties of its host and device."""
     assert ONE.device
     described = replace(ONE.device, description=H200 | {"gpu_bus_id": "0000:b"} | device)
     return replace(ONE, name="b", host=ONE.host | (host or {}), device=described)
@@ -65,20 +65,23 @@ def test_what_keeps_workers_from_sharing_a_sweep(newcomer: Introduction, says: s
 
 @dataclass
 class Pair:
-    """A scheduler and two workers on this machine. The one called b dawdles, and has a folder of its own
-    with a cache and a catalogue, in which ``town`` is another graph than in that of the first."""
+    """A scheduler and two workers, ``a`` and ``b``, on this machine.
+
+    Worker ``b`` is slow in the variant ``dawdles``. It has its own cache. In its catalogue ``town`` is another
+    graph than in the catalogue of ``a``.
+    """
 
     address: str
     folder: Path
     names: dict[int, str]
-    """Of the workers by the process that was started."""
+    """The names of the workers, ``a`` and ``b``, by the ids of their processes."""
 
     def cluster(self, told: list[str], *, mixed_devices: bool = False) -> Cluster:
         place = Running(host_and_port(self.address))
         return Cluster(place, Equipment("cpu", 0), mixed_devices, told.append)
 
     def name(self, worker: str) -> str:
-        """``a`` or ``b``, of a worker whose name begins with its machine's and its process's."""
+        """Return ``a`` or ``b`` for the name that Dask has of a worker. It contains the id of its process."""
         return self.names[int(worker.split("-")[-2])]
 
 
@@ -114,7 +117,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Pair
 
 
 def sweep(cluster: Cluster, graph: str, variant: str, count: int) -> list[Measured]:
-    """The rows of one search from each of the first vertices, by all workers."""
+    """Search from each of the first ``count`` vertices on a cluster. Returns the outcomes."""
     loaded = bfsbench.load(graph)
     points = [Point(loaded.full_name, source, variant, "cpu", None, 32) for source in range(count)]
     found = list(cluster.run(points, {loaded.full_name: loaded}, Method(1, 60)))
@@ -124,14 +127,14 @@ def sweep(cluster: Cluster, graph: str, variant: str, count: int) -> list[Measur
 
 @contextmanager
 def assembled(pair: Pair, told: list[str]) -> Iterator[Cluster]:
-    """A cluster of the workers a and b."""
+    """Return a context with a cluster of the workers ``a`` and ``b``."""
     with closing(pair.cluster(told)) as cluster:
         assert len(cluster.start().present) == 2
         yield cluster
 
 
 def wait_for_workers(pair: Pair, count: int) -> None:
-    """Until there are so many at the scheduler."""
+    """Wait until the scheduler has ``count`` workers."""
     with distributed.Client(pair.address, set_as_default=False) as client:
         wait_until(lambda: len(client.nthreads()) == count, 60)
 
@@ -170,7 +173,7 @@ def test_a_sweep_ends_when_no_worker_is_left(pair: Pair, monkeypatch: pytest.Mon
 
 
 def test_a_worker_that_has_lost_its_device_is_left_out(pair: Pair) -> None:
-    """The process with the device is killed, and for another one there are no libraries."""
+    """The process with the device is killed. No other process can start, because its libraries are gone."""
     told: list[str] = []
     libraries, elsewhere = pair.folder / "cache" / "native", pair.folder / "elsewhere"
     (started,) = (pid for pid, name in pair.names.items() if name == "b")
@@ -193,7 +196,7 @@ def test_a_worker_that_has_lost_its_device_is_left_out(pair: Pair) -> None:
 
 
 def test_a_bug_on_a_worker_is_shown_as_it_is(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which cannot be had without planting one: here in what workers are asked to do."""
+    """The bug is planted in the function that workers run."""
 
     def divided(_task: tasks.Assignment) -> float:
         return 1 / 0

@@ -1,4 +1,4 @@
-"""The parts of a cluster that need no workers: addresses, shares, starts, and the lines while waiting."""
+"""Test the parts of a cluster that need no workers: addresses, shares, starts, and lines about waiting."""
 
 import os
 import subprocess
@@ -189,7 +189,7 @@ def test_emulators_and_host_programs_need_no_gpu() -> None:
 
 
 class Driver:
-    """Replaces libcuda."""
+    """Replaces the CUDA driver library."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -229,7 +229,7 @@ def test_what_is_to_be_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The monotonic clock, in one element."""
+    """Replace the monotonic clock. Returns a list with its time as the only element."""
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
@@ -284,7 +284,7 @@ def test_a_scheduler_without_workers_is_waited_for_with_a_line(start: Start) -> 
 
 
 def next_line(process: subprocess.Popen[str], beginning: str) -> str:
-    """The next line of a program's output that begins like this."""
+    """Return the next line of a program's stderr that begins with this text."""
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith(beginning):

@@ -42,7 +42,7 @@ __all__ = ["start"]
 
 @pytest.fixture
 def scheduler(start: Start) -> tuple[str, subprocess.Popen[str]]:
-    """A scheduler and two workers, each started by its documented command."""
+    """Start a scheduler and two workers by their documented commands. Returns its address and process."""
     port, process = dask_scheduler(start, "--host", "127.0.0.1")
     address = f"dask://127.0.0.1:{port}"
     start(*BFSBENCH, "worker", address, "--workers", "2")
@@ -67,7 +67,7 @@ def test_the_rows_are_those_of_one_process(start: Start, tmp_path: Path) -> None
 
 
 def facts(path: Path, columns: Sequence[str], names: Sequence[str]) -> list[tuple[object, ...]]:
-    """The columns that must not depend on where a row was made, in a fixed order."""
+    """Return the axes and the columns ``names`` of all rows in a file, sorted."""
     return sorted((axes_of(row), *(row[name] for name in names)) for row in read_rows(path, columns))
 
 
@@ -173,7 +173,7 @@ def test_a_lost_scheduler_ends_the_sweep_which_is_resumed(
 
 
 def unasked(said: str) -> list[str]:
-    """A program's output without lines about waiting, which appear only on a busy machine."""
+    """Return a program's output without lines about waiting, which appear only on a busy machine."""
     return [line for line in said.splitlines() if not line.startswith("waiting for ")]
 
 
@@ -251,12 +251,14 @@ def test_a_sweep_that_the_workers_cannot_do_ends_before_it_begins(start: Start, 
 
 SWEEP = [*MEASURE[3:], "path(n=2000)", "--variant", "cpu_queue", "--source", "0:30:+1", "--repeats", "100000"]
 LATE = 40.0
-"""Seconds to end. A point would take longer."""
+"""Seconds that an interrupted program may take to end. A point would take longer."""
 
 
 def interrupted(process: subprocess.Popen[str], after_s: float) -> str:
-    """Interrupt the processes of a program as a terminal does, some time after Python has started. Returns
-    what the program says."""
+    """Interrupt the processes of a program as a terminal does, ``after_s`` seconds after Python has started.
+
+    Returns the program's stderr.
+    """
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     time.sleep(after_s)
     os.killpg(process.pid, signal.SIGINT)
@@ -267,7 +269,7 @@ def interrupted(process: subprocess.Popen[str], after_s: float) -> str:
 
 
 STAGES = [0.05, 0.4, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0, 6.0, 9.0]
-"""Seconds: imports, start of the parts, their introduction, points."""
+"""Seconds until the interrupt: during imports, starts of processes, introductions, or points."""
 
 
 @pytest.mark.parametrize("after_s", STAGES)
@@ -281,7 +283,7 @@ def test_an_interrupt_at_any_stage_of_a_cluster_ends_it(start: Start, after_s: f
 @pytest.mark.parametrize("after_s", STAGES)
 @pytest.mark.exhaustive
 def test_an_interrupt_at_any_stage_of_a_worker_ends_it(start: Start, tmp_path: Path, after_s: float) -> None:
-    """Its scheduler has a sweep for it, whose points are long."""
+    """The worker's scheduler has a sweep of long points."""
     port, _ = dask_scheduler(start, "--host", "127.0.0.1")
     where = f"dask://127.0.0.1:{port}"
     start(*BFSBENCH, *SWEEP, "--cluster", where, "--out", "r.csv")

@@ -1,4 +1,4 @@
-"""Access to a cluster, with and without certificates."""
+"""Test who can reach a cluster with and without certificates."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ __all__ = ["start"]
 
 
 def listening(process: subprocess.Popen[str]) -> list[tuple[str, int]]:
-    """Addresses and ports on which a program and its children listen."""
+    """Return the addresses and ports on which a program and its children listen."""
     found: list[tuple[str, int]] = []
     for one in family(process.pid):
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -49,7 +49,7 @@ def listening(process: subprocess.Popen[str]) -> list[tuple[str, int]]:
 
 @pytest.fixture
 def local(start: Start, tmp_path: Path) -> Iterator[list[tuple[str, int]]]:
-    """Where the parts of a local cluster listen during a sweep."""
+    """Return the addresses and ports on which a local cluster listens during a sweep."""
     words = (
         "--variant cpu_queue,meddles --meddling cut_and_stopped --timeout 100 --cluster local:2 --out r.csv"
     )
@@ -71,7 +71,7 @@ def test_a_local_cluster_listens_on_loopback_alone_and_takes_no_stranger(
 
 
 async def reach(address: str, **shown: object) -> None:
-    """Become a client of a part of Dask. Raises OSError."""
+    """Connect to one of Dask's processes. Raises OSError."""
     async with asyncio.timeout(1):  # a page of Dask's answers in another language
         await connect(address, timeout=0.5, **shown)
 
@@ -127,7 +127,7 @@ def test_certificates_are_the_user_s_alone_and_never_overwritten(tmp_path: Path)
 
 
 def shake_hands(server: Certificates, client: Certificates) -> None:
-    """A handshake in memory, as strict as Python can be. Raises ssl.SSLError."""
+    """Perform a TLS handshake in memory, as strictly as Python can. Raises ssl.SSLError."""
     sides = []
     for purpose, shown in ((ssl.Purpose.CLIENT_AUTH, server), (ssl.Purpose.SERVER_AUTH, client)):
         context = ssl.create_default_context(purpose, cafile=str(shown.files[0]))
