@@ -209,15 +209,15 @@ def check_axes(axes: Axes, limits: Limits | None) -> None:
     check_knobs(axes.variants, axes.knobs)
     if limits is None:
         return
-    blocks = {block for variant in axes.variants for block in blocks_of(variant, axes)}
-    for block in sorted(blocks):
-        if block > limits.max_threads_per_block:
-            raise UsageError(f"block {block} is over the device's limit of {limits.max_threads_per_block}")
-    for grid in axes.grids:
-        if grid is not None and grid > limits.max_grid:
+    blocks = [block for variant in axes.variants for block in blocks_of(variant, axes)]
+    block = max(blocks, default=0)
+    if block > limits.max_threads_per_block:
+        raise UsageError(f"block {block} is over the device's limit of {limits.max_threads_per_block}")
+    for grid in filter(None, axes.grids):
+        if grid > limits.max_grid:
             raise UsageError(f"grid {grid} is over the device's limit of {limits.max_grid} blocks")
-        if grid is not None and grid * max(blocks) >= 2**31:
-            raise UsageError(f"grid {grid} x block {max(blocks)} is 2^31 threads or more")
+        if grid * block >= 2**31:
+            raise UsageError(f"grid {grid} x block {block} is 2^31 threads or more")
 
 
 def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[KnobValue]]) -> None:
@@ -304,11 +304,10 @@ def chosen_variants(names: Sequence[str], family: str | None = None) -> list[typ
     for variant in named:
         if family is not None and variant.family != family:
             raise UsageError(f"variant {variant.name} is of family {variant.family}, not {family}")
-    meant = family or (named[0].family if named else DEFAULT)
-    every = [one for one in all_variants().values() if one.family == meant and not one.missing()]
-    for variant in named:
         if reason := variant.missing():
             raise UsageError(reason)
+    meant = family or (named[0].family if named else DEFAULT)
+    every = [one for one in all_variants().values() if one.family == meant and not one.missing()]
     chosen = [v for name in names for v in (every if name == "all" else [find(name)])]
     return list(dict.fromkeys(chosen))
 

@@ -265,8 +265,8 @@ def start_jobs(jobs: Jobs, security: Security | None) -> tuple[Any, int]:
     """Submit jobs. Returns Dask's cluster of these jobs, and their number.
 
     Raises UsageError for options that dask-jobqueue or the batch system refuses, and if the commands of the
-    batch system are missing. Raises ToolchainError if dask-jobqueue is not
-    installed. Raises InputError for a malformed file of settings.
+    batch system are missing. Raises ToolchainError if dask-jobqueue is not installed. Raises InputError for a
+    malformed file of settings.
     """
     if importlib.util.find_spec("dask_jobqueue") is None:
         raise ToolchainError(f"--cluster {jobs.queue} needs dask-jobqueue: {INSTALL}")
@@ -316,48 +316,34 @@ def job_options(jobs: Jobs) -> dict[str, Any]:
     """
     import dask
 
-    def setting(name: str) -> Any:
+    def setting(name: str, otherwise: Any = None) -> Any:
         default = dask.config.get(f"jobqueue.{jobs.queue}.{name.replace('_', '-')}", None)
-        return given.get(name, default)
+        return given.get(name, default) or otherwise
 
     given = read_toml(jobs.settings) if jobs.settings else {}
     if "processes" in given:
         why = "processes cannot be chosen: a job is one worker; ask for more n_workers"
         raise InputError(f"{jobs.settings}: {why}")
-    cores, memory = setting("cores") or 1, setting("memory")
-    prologue = [
-        *(setting("job_script_prologue") or ()),
-        "export DASK_DISTRIBUTED__WORKER__DAEMON=False",  # a worker has a process of its own
-    ]
-    extra = [*(setting("worker_extra_args") or ()), "--memory-limit", "0"]
-    extra += ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
-    skipped = [*(setting("job_directives_skip") or ()), *(() if memory else _MEMORY_DIRECTIVES)]
-    size = {name: value for name, value in _job_size(jobs.queue, cores, memory).items() if not setting(name)}
+    cores, memory = setting("cores", 1), setting("memory")
+    sizes = {  # sites name the size differently in SGE: use resource_spec or job_extra_directives
+        "slurm": {"job_cpu": cores},
+        "lsf": {"ncpus": cores},
+        "pbs": {"resource_spec": f"select=1:ncpus={cores}" + (f":mem={memory}" if memory else "")},
+    }
+    size = {name: value for name, value in sizes.get(jobs.queue, {}).items() if not setting(name)}
     usual = {"n_workers": 1, "memory": memory or _UNLIMITED, **size}
-    scheduler = {"dashboard_address": "127.0.0.1:0"} | (setting("scheduler_options") or {})
+    page = f"{LOOPBACK}:0"
+    extra = ("--memory-limit", "0", "--no-dashboard", "--dashboard-address", page)
+    own_process = "export DASK_DISTRIBUTED__WORKER__DAEMON=False"
     ours = {
         "cores": 1,
         "processes": 1,
-        "worker_extra_args": extra,
-        "job_script_prologue": prologue,
-        "job_directives_skip": skipped,
-        "scheduler_options": scheduler,
+        "worker_extra_args": [*setting("worker_extra_args", ()), *extra],
+        "job_script_prologue": [*setting("job_script_prologue", ()), own_process],
+        "job_directives_skip": [*setting("job_directives_skip", ()), *(() if memory else _MEMORY_DIRECTIVES)],
+        "scheduler_options": {"dashboard_address": page} | setting("scheduler_options", {}),
     }
     return usual | given | ours
-
-
-def _job_size(queue: str, cores: int, memory: str | None) -> dict[str, Any]:
-    """Return the options that ask the batch system for ``cores`` cores per job.
-
-    The job's worker has one thread.
-    """
-    if queue == "slurm":
-        return {"job_cpu": cores}
-    if queue == "lsf":
-        return {"ncpus": cores}
-    if queue == "pbs":
-        return {"resource_spec": f"select=1:ncpus={cores}" + (f":mem={memory}" if memory else "")}
-    return {}  # sites name this differently in SGE: use resource_spec or job_extra_directives
 
 
 async def serve(address: str, workers: list[dict[str, Any]], security: Security | None, tell: Tell) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import numpy as np
+
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.rows.columns import PROVENANCE
 from bfsbench.rows.results import CEILINGS_SUFFIX, read_rows
@@ -64,13 +66,8 @@ class Ceilings:
             raise InputError(
                 f"the ceilings lack the probe '{probe}': measure them again with 'bfsbench probe'"
             )
-        below = [pair for pair in known if pair[0] <= working_set] or known[:1]
-        above = [pair for pair in known if pair[0] >= working_set] or known[-1:]
-        (small, first), (large, second) = below[-1], above[0]
-        if small == large:
-            return first
-        share = math.log(working_set / small) / math.log(large / small)
-        return first + share * (second - first)
+        sizes, figures = zip(*known, strict=True)
+        return float(np.interp(np.log(max(1, working_set)), np.log(np.maximum(1, sizes)), figures))
 
 
 def ceilings_beside(files: Iterable[Path]) -> Path:

@@ -67,7 +67,7 @@ def test_what_keeps_workers_from_sharing_a_sweep(newcomer: Introduction, says: s
 class Pair:
     """A scheduler and two workers, ``a`` and ``b``, on this machine.
 
-    Worker ``b`` is slow in the variant ``dawdles``. It has its own cache. In its catalogue ``town`` is another
+    Worker ``b`` is slow in the variant ``dawdles``. It has its own cache. Its catalogue has another ``town``
     graph than in the catalogue of ``a``.
     """
 
