@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -58,10 +59,8 @@ def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
 
     The module bfsbench.rows.columns names and explains the columns.
     """
-    flat: list[Path | str] = []
-    for item in paths:
-        flat.extend([item] if isinstance(item, Path | str) else item)
-    return results.read_results(flat)
+    lists = ([item] if isinstance(item, Path | str) else item for item in paths)
+    return results.read_results([*chain.from_iterable(lists)])
 
 
 def check(
@@ -90,11 +89,8 @@ def check(
 
     Raises UsageError for unknown names, knobs out of range, and variants without kernels.
     """
-    seeds, grid, block = (
-        positive("seeds", seeds),
-        positive_or_none("grid", grid),
-        positive_or_none("block", block),
-    )
+    seeds = positive("seeds", seeds)
+    grid, block = positive_or_none("grid", grid), positive_or_none("block", block)
     chosen = chosen_variants([variants] if isinstance(variants, str) else variants)
     given = {name: axis_language.expand(value) for name, value in _spelt(knobs, chosen).items()}
     some = grid is not None or block is not None

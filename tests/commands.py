@@ -1,4 +1,4 @@
-"""``bfsbench`` as a user calls it, without the start of a process where that is not what is tested."""
+"""Functions that call ``bfsbench`` as a user does. Most of them start no process, which takes longer."""
 
 import contextlib
 import os
@@ -14,12 +14,12 @@ Completed = subprocess.CompletedProcess[str]
 
 
 def invoke(*words: object) -> Result:
-    """Run a command in this process and in its folder, whatever the exit code."""
+    """Run a command in this process and in the current folder. Any exit code is accepted."""
     return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def refused(result: Result) -> str:
-    """The one error line of a request with mistakes, without the program's name."""
+    """Return the one error line of a refused request, without the program's name."""
     assert result.exit_code == 2 and result.stdout == ""
     (line,) = result.stderr.splitlines()
     return line.removeprefix("bfsbench: ")
@@ -36,8 +36,8 @@ def bfsbench(*words: str | Path, cwd: Path, check: int | None = 0) -> Completed:
     return Completed(command, result.exit_code, result.stdout, result.stderr)
 
 
-def bfsbench_with(variants: Path, *words: str | Path, cwd: Path, check: int | None = 0) -> Completed:
-    """The same in a process of its own, which has the variants of a folder, too."""
+def bfsbench_with(variants: Path | str, *words: str | Path, cwd: Path, check: int | None = 0) -> Completed:
+    """Run a command in a process of its own, with the variants of these folders, and check its exit code."""
     command = [sys.executable, "-m", "bfsbench", *map(str, words)]
     environment = os.environ | {"BFSBENCH_VARIANTS": str(variants)}
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)

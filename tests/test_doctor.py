@@ -1,4 +1,4 @@
-"""``bfsbench doctor`` on machines that lack one thing or another."""
+"""``bfsbench doctor`` on machines that lack a compiler, a driver, the CUDA toolkit or a Python package."""
 
 import ctypes
 import importlib.metadata
@@ -30,10 +30,11 @@ CORE = "cuda-core cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cud
 def forget_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let every test find the compiler of its own environment."""
     monkeypatch.delenv("CXX", raising=False)
-    for function in (toolchain.compiler, toolchain.compiler_version):
+    functions = (toolchain.compiler, toolchain.compiler_version, toolchain.nvrtc_version)
+    for function in functions:
         function.cache_clear()
     yield
-    for function in (toolchain.compiler, toolchain.compiler_version):
+    for function in functions:
         function.cache_clear()
 
 
@@ -85,16 +86,13 @@ def with_driver(monkeypatch: pytest.MonkeyPatch, library: SimpleNamespace | None
 
 
 def test_a_working_compiler() -> None:
-    check = doctor.cpp_compiler()
-    assert check == Check(
-        "C++ compiler", "ok", f"{' '.join(toolchain.compiler())}: {toolchain.compiler_version()}"
-    )
+    detail = f"{' '.join(toolchain.compiler())}: {toolchain.compiler_version()}"
+    assert doctor.cpp_compiler() == Check("C++ compiler", "ok", detail)
 
 
 def test_no_compiler(bare: Path) -> None:
-    assert doctor.cpp_compiler() == Check(
-        "C++ compiler", "missing", "no C++ compiler found", f"{PIP} ziglang"
-    )
+    fix = f"{PIP} ziglang"
+    assert doctor.cpp_compiler() == Check("C++ compiler", "missing", "no C++ compiler found", fix)
 
 
 def test_cxx_names_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,10 +117,8 @@ def test_a_compiler_that_cannot_be_prepared(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(toolchain, "prepare_compiler", fail)
     check = doctor.cpp_compiler()
-    assert (check.state, check.detail.partition("; ")[2]) == (
-        "broken",
-        "cannot compile a first file: error: no space left",
-    )
+    found = (check.state, check.detail.partition("; ")[2])
+    assert found == ("broken", "cannot compile a first file: error: no space left")
 
 
 def test_a_compiler_that_writes_nothing(bare: Path) -> None:
@@ -157,9 +153,8 @@ def test_a_driver_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_driver_with_two_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     version = tmp_path / "version"
-    version.write_text(
-        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\nGCC 15.3.0\n"
-    )
+    module = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build"
+    version.write_text(f"{module}\nGCC 15.3.0\n")
     monkeypatch.setattr(doctor, "DRIVER_VERSION", version)
     with_driver(monkeypatch, libcuda(gpus=("NVIDIA H200", "NVIDIA H100")))
     gpus = "NVIDIA H200 (compute capability 9.0), NVIDIA H100 (compute capability 9.0)"
@@ -278,10 +273,8 @@ def test_the_packages_are_those_of_the_project(monkeypatch: pytest.MonkeyPatch, 
         return ["click>=8.1", "types.x_y[z]>=2 ; python_version < '4'", "scipy>=1; extra == 'test'"]
 
     monkeypatch.setattr(importlib.metadata, "requires", requires)
-    wanted = (
-        ["click", "types.x_y"] if installed else [text.partition(">")[0] for text in PROJECT["dependencies"]]
-    )
-    assert doctor.needed_packages() == wanted
+    declared = [text.partition(">")[0] for text in PROJECT["dependencies"]]
+    assert doctor.needed_packages() == (["click", "types.x_y"] if installed else declared)
 
 
 def test_the_fixes_install_what_the_extras_do() -> None:
@@ -347,3 +340,59 @@ def test_the_doctor_of_this_machine_finds_its_compiler() -> None:
     result = invoke("doctor", "--format", "json")
     assert json.loads(result.stdout)["cpu"]["works"]
     assert result.exit_code == 0
+
+
+def with_core(
+    monkeypatch: pytest.MonkeyPatch, nvrtc: tuple[int, int] | None = (13, 5), headers: bool = True
+) -> None:
+    """Replaces NVIDIA's Python packages; without NVRTC's library if ``nvrtc`` is None."""
+
+    def version() -> tuple[int, int, int]:
+        if nvrtc is None:
+            raise RuntimeError("no libnvrtc.so")
+        return 0, *nvrtc
+
+    bindings = SimpleNamespace(nvrtc=SimpleNamespace(nvrtcVersion=version))
+    pathfinder = SimpleNamespace(find_nvidia_header_directory=lambda _name: "/somewhere" if headers else None)
+    for name, module in (("bindings", bindings), ("core", SimpleNamespace()), ("pathfinder", pathfinder)):
+        monkeypatch.setitem(sys.modules, f"cuda.{name}", module)
+    monkeypatch.setitem(sys.modules, "cuda", SimpleNamespace(bindings=bindings))
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: "13.5.0")
+    toolchain.nvrtc_version.cache_clear()
+
+
+@pytest.fixture
+def no_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without NVIDIA's Python packages, which a test may then replace."""
+    for name in ("cuda", "cuda.bindings", "cuda.core", "cuda.pathfinder"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+@pytest.mark.usefixtures("no_core")
+def test_a_machine_without_nvidias_packages() -> None:
+    fix = f"{PIP} {CORE}"
+    assert doctor.nvrtc() == Check("NVRTC", "missing", "no NVRTC found", fix)
+    assert doctor.cuda_core() == Check("cuda-core", "missing", "no module cuda.core", fix)
+
+
+@pytest.mark.usefixtures("no_core")
+def test_a_machine_that_needs_no_toolkit(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_core(monkeypatch)
+    with_driver(monkeypatch, libcuda())
+    assert doctor.nvrtc() == Check("NVRTC", "ok", "release 13.5")
+    assert doctor.cuda_core() == Check("cuda-core", "ok", "cuda-core 13.5.0, cuda-bindings 13.5.0")
+    with_core(monkeypatch, nvrtc=None)
+    assert doctor.nvrtc().state == "missing"
+    with_core(monkeypatch, headers=False)
+    detail = "headers of cudart and cccl"
+    assert doctor.cuda_core() == Check("cuda-core", "missing", detail, f"{PIP} {CORE}")
+
+
+@pytest.mark.usefixtures("no_core")
+def test_an_nvrtc_that_the_driver_is_too_old_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_core(monkeypatch, nvrtc=(14, 0))
+    with_driver(monkeypatch, libcuda())
+    detail = "NVRTC 14.0 makes code for newer drivers than this one, which is for CUDA 13.1"
+    old = " ".join(f"{name}-cu12" for name in CORE.split()[2:])
+    fix = f"{PIP} 'cuda-bindings==12.*' {old}"
+    assert doctor.nvrtc() == Check("NVRTC", "broken", detail, fix)

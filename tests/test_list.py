@@ -1,4 +1,4 @@
-"""``bfsbench list`` against the declarations it is made from."""
+"""``bfsbench list`` and ``show`` against the declarations that they show, and completions in the shell."""
 
 import csv
 import inspect
@@ -12,24 +12,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
+from click.shell_completion import ShellComplete
 
+from bfsbench.cli import main
 from bfsbench.graphs.catalogue import Catalogue
 from bfsbench.graphs.generators import GENERATORS
+from bfsbench.reports import TABLES
 from bfsbench.support.paths import PACKAGE
 from bfsbench.tools.listing import LISTS
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import KernelProgram, Variant
-from tests.commands import invoke
+from tests.commands import Completed, bfsbench_with, invoke, refused
 from tests.parameters import one_in
 
 
-def listed(*arguments: str) -> Result:
-    return invoke("list", *arguments)
-
-
 def rows(what: str) -> list[dict[str, Any]]:
-    read: list[dict[str, Any]] = json.loads(listed(what, "--format", "json").stdout)[what]["rows"]
+    read: list[dict[str, Any]] = json.loads(invoke("list", what, "--format", "json").stdout)[what]["rows"]
     return read
 
 
@@ -74,19 +72,15 @@ def test_every_figure_is_listed_with_its_variant_and_the_file_of_its_kernel() ->
     ]
 
 
-def shown(*arguments: str) -> Result:
-    return invoke("show", *arguments)
-
-
 @pytest.mark.parametrize("variant", all_variants().values(), ids=lambda variant: variant.name)
 def test_show_has_all_of_a_declaration(variant: type[Variant]) -> None:
-    text = shown(variant.name).stdout
+    text = invoke("show", variant.name).stdout
     assert max(map(len, text.splitlines())) <= 100 or str(PACKAGE) in text
     words = " ".join(text.split())
     assert " ".join((variant.__doc__ or "").split()) in words
     for fact in (*variant.aliases, "; ".join(variant.origin), variant.frontier, variant.parallel_unit):
         assert " ".join(fact.split()) in words
-    tables = json.loads(shown(variant.name, "--format", "json").stdout)
+    tables = json.loads(invoke("show", variant.name, "--format", "json").stdout)
     facts = {line["property"]: line["value"] for line in tables["variant"]["rows"]}
     (file,) = (Path(facts[key]) for key in ("kernels", "program") if key in facts)
     assert file.is_file()
@@ -104,17 +98,16 @@ def test_show_has_all_of_a_declaration(variant: type[Variant]) -> None:
 
 
 def test_show_takes_aliases_and_suggests_names() -> None:
-    assert shown("hong").stdout == shown("virtual_warp").stdout
-    result = shown("virtual_wrap")
-    assert result.exit_code == 2
-    assert result.stderr == "bfsbench: unknown variant 'virtual_wrap': did you mean virtual_warp?\n"
+    assert invoke("show", "hong").stdout == invoke("show", "virtual_warp").stdout
+    said = refused(invoke("show", "virtual_wrap"))
+    assert said == "unknown variant 'virtual_wrap': did you mean virtual_warp?"
 
 
 def test_aliases_stand_beside_names_for_people_only() -> None:
-    assert "frontier_numbers (push)" in listed("papers").stdout
-    assert "frontier_numbers (push)" in listed("papers", "--format", "markdown").stdout
+    assert "frontier_numbers (push)" in invoke("list", "papers").stdout
+    assert "frontier_numbers (push)" in invoke("list", "papers", "--format", "markdown").stdout
     for style in ("csv", "json"):
-        text = listed("papers", "--format", style).stdout
+        text = invoke("list", "papers", "--format", style).stdout
         assert "frontier_numbers" in text and "(push)" not in text
 
 
@@ -129,25 +122,23 @@ class Own(LevelKernelVariant):
 """
 
 
-def command(folders: Sequence[Path], *words: str) -> subprocess.CompletedProcess[str]:
-    """A command as a user with variants of their own starts it."""
-    environment = os.environ | {"BFSBENCH_VARIANTS": os.pathsep.join(map(str, folders))}
-    start = [sys.executable, "-m", "bfsbench", *words]
-    return subprocess.run(start, capture_output=True, text=True, env=environment, cwd=PACKAGE.parent)
+def command(folders: Sequence[Path], *words: str, check: int = 1) -> Completed:
+    """Run a command with the variants in these folders, and check its exit code."""
+    variants = os.pathsep.join(map(str, folders))
+    return bfsbench_with(variants, *words, cwd=PACKAGE.parent, check=check)
 
 
 def test_a_variant_needs_a_name_and_a_summary(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OWN.format(name="mine", alias="my_own"))
     (tmp_path / "mine.cu").write_text("// mine: nothing\n")
-    facts = command([tmp_path], "show", "mine", "--format", "json")
-    assert facts.returncode == 0, facts.stderr
+    facts = command([tmp_path], "show", "mine", "--format", "json", check=0)
     told = [row["property"] for row in json.loads(facts.stdout)["variant"]["rows"]]
     assert {"summary", "layout"} <= set(told), "the layout has a default"
     assert not {"from", "frontier", "parallel unit", "work", "space"} & set(told)
     without = OWN.format(name="mine", alias="my_own").replace('    summary = "x"\n', "")
     (tmp_path / "mine.py").write_text(without)
-    refused = command([tmp_path], "list")
-    assert refused.stderr == "bfsbench: variant mine (mine.py) does not declare 'summary'\n"
+    found = command([tmp_path], "list")
+    assert found.stderr == "bfsbench: variant mine (mine.py) does not declare 'summary'\n"
 
 
 @pytest.mark.parametrize(
@@ -165,14 +156,13 @@ def test_a_broken_module_is_one_line_and_the_others_are_listed(
     (tmp_path / "broken.py").write_text(text)
     (tmp_path / "mine.py").write_text(OWN.format(name="mine", alias="my_own"))
     found = command([tmp_path], "list", "variants", "--format", "json")
-    assert found.returncode == 1
     names = [line["name"] for line in json.loads(found.stdout)["variants"]["rows"]]
     assert names == sorted([*all_variants(), "mine"])
     comma = ", " if reason.startswith("line") else ": "
     line = f"bfsbench: cannot load variant module {tmp_path / 'broken.py'}{comma}{reason}\n"
     assert found.stderr == line
-    refused = command([tmp_path], "run", "--dataset", "soc-Epinions1", "--dry-run")
-    assert (refused.returncode, refused.stderr) == (2, line)
+    planned = command([tmp_path], "run", "--dataset", "soc-Epinions1", "--dry-run", check=2)
+    assert planned.stderr == line
 
 
 def test_a_module_called_like_another_is_refused(tmp_path: Path) -> None:
@@ -182,7 +172,6 @@ def test_a_module_called_like_another_is_refused(tmp_path: Path) -> None:
         (folder / "mine.py").write_text(OWN.format(name="mine", alias="my_own"))
     (first / "pull.py").write_text(OWN.format(name="my_pull", alias="mp"))
     found = command([first, second, first], "list")
-    assert found.returncode == 1
     assert found.stderr.splitlines() == [
         f"bfsbench: {first / 'pull.py'} is called like {PACKAGE / 'variants' / 'pull.py'}: rename it",
         f"bfsbench: {second / 'mine.py'} is called like {first / 'mine.py'}: rename it",
@@ -193,7 +182,6 @@ def test_a_module_called_like_another_is_refused(tmp_path: Path) -> None:
 def test_a_name_or_alias_that_is_taken_is_refused(tmp_path: Path, name: str, alias: str) -> None:
     (tmp_path / "mine.py").write_text(OWN.format(name=name, alias=alias))
     found = command([tmp_path], "list")
-    assert found.returncode == 1
     taken = alias if name == "mine" else name
     assert found.stderr == f"bfsbench: variant {name} (mine.py): another variant has the name '{taken}'\n"
 
@@ -262,8 +250,7 @@ def refusal(folder: Path, line: str, *words: str) -> str:
     """The one line of a command that finds a variant with this line at the end of its class."""
     head = "from bfsbench.variants.base import Knob\n"
     (folder / "mine.py").write_text(f"{head}{OWN.format(name='mine', alias='my_own')}    {line}\n")
-    found = command([folder], *(words or ("run", "--dataset", "soc-Epinions1", "--dry-run")))
-    assert found.returncode == 2
+    found = command([folder], *(words or ("run", "--dataset", "soc-Epinions1", "--dry-run")), check=2)
     assert found.stderr.count("\n") == 1
     return found.stderr
 
@@ -279,7 +266,6 @@ def test_a_knob_spelt_like_an_option_is_one_line(tmp_path: Path, name: str, prog
 
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     found = command([tmp_path / "gone"], "list")
-    assert found.returncode == 1
     assert found.stderr == f"bfsbench: BFSBENCH_VARIANTS names {tmp_path / 'gone'}, which is not a folder\n"
 
 
@@ -302,10 +288,8 @@ def test_list_and_fetch_tell_the_same_state() -> None:
 
 def test_the_users_own_datasets_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "own.toml"
-    own.write_text(
-        '[mine]\nfamily = "own"\ndescription = "d"\ndirected = true\n'
-        'generator = "path"\nparameters = {n = 5}\n'
-    )
+    facts = 'family = "own"\ndescription = "d"\ndirected = true\ngenerator = "path"\nparameters = {n = 5}\n'
+    own.write_text(f"[mine]\n{facts}")
     monkeypatch.setenv("BFSBENCH_DATASETS", str(own))
     assert "mine" in {line["name"] for line in rows("datasets")}
 
@@ -314,10 +298,7 @@ def test_a_broken_catalogue_is_one_line(tmp_path: Path, monkeypatch: pytest.Monk
     own = tmp_path / "own.toml"
     own.write_text("[mine]\nfamily = 3\n")
     monkeypatch.setenv("BFSBENCH_DATASETS", str(own))
-    result = listed("datasets")
-    assert result.exit_code == 2
-    (line,) = result.stderr.splitlines()
-    assert str(own) in line
+    assert str(own) in refused(invoke("list", "datasets"))
 
 
 def test_every_generator_parameter_is_listed() -> None:
@@ -330,7 +311,7 @@ def test_every_generator_parameter_is_listed() -> None:
 
 
 def test_without_a_name_variants_and_datasets_in_brief() -> None:
-    lines = listed().stdout.splitlines()
+    lines = invoke("list").stdout.splitlines()
     assert [lines[i - 1] for i, line in enumerate(lines) if line and not line.strip("=")] == [
         "Variants",
         "Datasets",
@@ -341,33 +322,56 @@ def test_without_a_name_variants_and_datasets_in_brief() -> None:
 
 @pytest.mark.parametrize("what", list(LISTS))
 def test_every_list_in_every_format(what: str) -> None:
-    text = listed(what).stdout
+    text = invoke("list", what).stdout
     assert max(map(len, text.splitlines())) <= 100
-    lines = list(csv.DictReader(io.StringIO(listed(what, "--format", "csv").stdout)))
+    lines = list(csv.DictReader(io.StringIO(invoke("list", what, "--format", "csv").stdout)))
     assert len(lines) == len(rows(what))
-    assert listed(what, "--format", "markdown").stdout.startswith(f"## {what.capitalize()}")
+    assert invoke("list", what, "--format", "markdown").stdout.startswith(f"## {what.capitalize()}")
 
 
 def test_csv_of_two_lists_is_refused() -> None:
-    result = listed("--format", "csv")
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "bfsbench: csv holds one table, not 2 (variants, datasets): add one of their names, or use json\n"
-    )
+    said = refused(invoke("list", "--format", "csv"))
+    assert said == "csv holds one table, not 2 (variants, datasets): add one of their names, or use json"
 
 
 def test_an_unknown_list_is_refused() -> None:
-    assert listed("graphs").exit_code == 2
+    assert invoke("list", "graphs").exit_code == 2
 
 
 def test_no_command_pays_for_libraries_it_does_not_use() -> None:
-    loaded = "{'pandas', 'numpy', 'tabulate'} & set(sys.modules)"
     imports = "import sys, bfsbench.cli.results, bfsbench.cli.variants, bfsbench.cli.machines"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{imports}; print({loaded} or 'none')"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=PACKAGE.parent,
-    )
-    assert done.stdout.strip() == "none"
+    code = f"{imports}; print({{'pandas', 'numpy', 'tabulate'}} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=PACKAGE.parent) == b"set()\n"
+
+
+def offered(*words: str) -> list[str]:
+    """Completions of the last word of a command line."""
+    *before, last = words
+    shell = ShellComplete(main, {}, "bfsbench", "_BFSBENCH_COMPLETE")
+    return [item.value for item in shell.get_completions(before, last)]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (("fetch", ""), Catalogue.load().names()),
+        (("fetch", "soc-epin"), ["soc-Epinions1"]),
+        (("fetch", "--family", "roa"), ["road"]),
+        (("report", "--table", ""), list(TABLES)),
+        (("report", "--table", "best,fail"), ["best,failures"]),
+        (("report", "--table", "best,b"), []),
+        (("report", "--variant", ""), list(all_variants())),
+        (("report", "--variant", "pull,virt"), ["pull,virtual_warp"]),
+        (("report", "--graph", "pull,soc-epin"), ["pull,soc-Epinions1"]),
+        (("report", "--backend", "c"), ["cuda", "cuda-core", "cpu"]),
+    ],
+)
+def test_names_are_completed(words: tuple[str, ...], names: list[str]) -> None:
+    assert offered(*words) == names
+
+
+def test_a_broken_catalogue_offers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own.toml").write_text("[broken")
+    monkeypatch.setenv("BFSBENCH_DATASETS", str(tmp_path / "own.toml"))
+    assert offered("fetch", "soc") == []
+    assert offered("fetch", "--family", "r") == []

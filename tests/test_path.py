@@ -55,10 +55,7 @@ def test_without_a_path_there_is_one_line_and_exit_code_1(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (
-            ("--source", "10", "--target", "8"),
-            "vertex 8 is not in g.txt:directed, whose ids lie within 7 .. 3000",
-        ),
+        (("--source", "10", "--target", "8"), "8 is not in g.txt:directed, whose ids lie within 7 .. 3000"),
         (("--source", "3001", "--target", "10"), "vertex 3001 is not in g.txt:directed"),
         (("--source", "-1", "--target", "10"), "vertex -1 is not in g.txt:directed"),
         (("--source", "10", "--target", "x"), "'x' is not a valid integer"),

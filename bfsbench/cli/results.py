@@ -215,15 +215,14 @@ def _newest() -> Path:
     if not any(folder.glob("*.csv")):
         raise UsageError("no result file in results/: name one, or make one with 'bfsbench run'")
     found = sorted(result_files(folder), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    return next(filter(_holds_rows, found), found[0])
-
-
-def _holds_rows(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return len(list(islice(file, 2))) == 2
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    for path in found:
+        try:
+            with path.open("rb") as file:
+                if len(list(islice(file, 2))) == 2:
+                    return path
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    return found[0]
 
 
 def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:

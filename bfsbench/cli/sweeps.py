@@ -194,11 +194,9 @@ def findings(log: str) -> Iterable[str]:
             (" ", "COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK SUMMARY", "Target application")
         ):
             continue
-        where = next(
-            (at[1] for text in lines[place : place + 2] if (at := re.search(r" in (\S+:\d+)", text))), ""
-        )
+        where = re.search(r" in (\S+:\d+)", "\n".join(lines[place : place + 2]))
         what = line.partition(" at ")[0]
-        yield f"{what} ({where})" if where else what
+        yield f"{what} ({where[1]})" if where else what
 
 
 @click.command(cls=KnobCommand)
