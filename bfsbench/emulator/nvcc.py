@@ -31,11 +31,12 @@ from bfsbench.support.paths import cache_dir
 from bfsbench.support.toolchain import compiler
 
 _FOLDERS = "thrust thrust/iterator thrust/random thrust/mr cuda/std cuda cub cub/block cub/warp"
+"""The folders of NVIDIA's C++ headers that programs include."""
 _HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
-_OWN = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
-"""Macros that are hidden from NVIDIA's headers, which would otherwise take the compiler for nvcc."""
-_OPTIONS = (
+_NVCC_MACROS = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
+"""Macros of nvcc. They are hidden from NVIDIA's headers, because the compiler is not nvcc."""
+_CCCL_OPTIONS = (
     "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
     *(f"-DCCCL_DISABLE_{name}_SUPPORT" for name in ("FP16", "BF16", "NVFP8", "NVFP6", "NVFP4")),
 )
@@ -54,7 +55,7 @@ def cccl_options() -> tuple[str, ...]:
         for folder in _FOLDERS.split():
             _wrap(headers / folder, wrappers / folder)
         (wrappers / "made").touch()
-    return ("-isystem", str(wrappers), "-isystem", str(headers), *_OPTIONS)
+    return ("-isystem", str(wrappers), "-isystem", str(headers), *_CCCL_OPTIONS)
 
 
 def _installed() -> Path | None:
@@ -78,10 +79,10 @@ def _wrap(headers: Path, wrappers: Path) -> None:
         lines = ["#pragma once"]
         if header.name == "device_vector.h":  # thrust takes its memory from the host's heap
             lines += ["#ifdef EMU_WATCH", f"#error {_UNSEEN}", "#endif"]
-        for name in _OWN:
+        for name in _NVCC_MACROS:
             lines += [f'#pragma push_macro("{name}")', f"#undef {name}"]
         lines += [f'#include "{name}"' for name in ("emu/thrust_begin.h", header, "emu/thrust_end.h")]
-        lines += [f'#pragma pop_macro("{name}")' for name in _OWN]
+        lines += [f'#pragma pop_macro("{name}")' for name in _NVCC_MACROS]
         (wrappers / header.name).write_text("\n".join(lines) + "\n")
 
 

@@ -13,8 +13,7 @@ from bfsbench.variants import find
 from tests.benchmarks.emulator_costs import costs
 from tests.emulator.conftest import KERNELS, fails, kernel_of, zeros
 
-COUNTED = KERNELS / "counted.cu"
-_SOURCE = COUNTED.read_text().splitlines()
+_SOURCE = (KERNELS / "counted.cu").read_text().splitlines()
 SUMMED = ("executions", "lanes", "sectors")
 
 
@@ -280,9 +279,8 @@ def test_stacks_of_their_own_give_equal_counts() -> None:
     for portable in (False, True):
         with Emulator(counted=True, portable_fibers=portable) as device:
             x, y = (device.upload(np.ones(64, np.int32)) for _ in range(2))
-            module = device.module(COUNTED, {})
             for name in ("banks", "divergent", "deep_stacks"):
-                module.kernel(name).bind(x, y, block=64)(4)
+                kernel_of(device, f"counted:{name}").bind(x, y, block=64)(4)
             device.synchronize()
             counts.append(device.counts())
     assert counts[0] == counts[1]

@@ -12,7 +12,7 @@ from bfsbench.emulator.library import BLOCK, without_idle_blocks
 from bfsbench.emulator.translate import translate
 from bfsbench.kernels.source import SourceText, split_at
 from bfsbench.support.errors import LaunchError, ToolchainError
-from tests.emulator.conftest import KERNELS, write
+from tests.emulator.conftest import KERNELS, run_kernel, write
 
 
 def result_of(source: Path, defines: Mapping[str, int] | None = None, **options: bool) -> int:
@@ -266,25 +266,8 @@ def test_only_builds_that_count_divide_loops(tmp_path: Path) -> None:
     assert DIVIDED[0] in translate(write(tmp_path, KERNEL.replace("LOOP", DIVIDED[0]))).text
 
 
-LOOP = """\
-\t.type\tkernel, @function
-kernel:
-\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # first
-\tje\t.L3
-\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # forward
-.L2:
-\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # target
-\tcall\t*__tsan_read4@GOTPCREL(%rip)
-\tje\t.L4
-\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # branch
-.L4:
-\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # source
-\tjne\t.L2
-.L3:
-\tcall\t*__sanitizer_cov_trace_pc@GOTPCREL(%rip) # last
-\tret
-\t.size\tkernel, .-kernel
-"""
+LOOP = (KERNELS / "loop.s").read_text(encoding="utf-8")
+"""Assembly of a kernel with a loop. Its calls at basic blocks have remarks."""
 
 
 def kept(assembly: str) -> list[str]:
@@ -337,9 +320,8 @@ def counts_of_loops() -> list[tuple[Count, ...]]:
     found = []
     with Emulator(counted=True) as device:
         x, y = (device.upload(np.arange(64, dtype=np.int32)) for _ in range(2))
-        module = device.module(KERNELS / "counted.cu", {})
         for name in ("divergent", "unrolled", "deep_stacks"):
-            module.kernel(name).bind(x, y, block=64)(2)
+            run_kernel(device, f"counted:{name}", x, y, block=64, blocks=2)
             device.synchronize()
             found.append(tuple(device.counts()[0]))
     return found
