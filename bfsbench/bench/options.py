@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -90,12 +91,14 @@ class Option:
         return float(value)
 
 
-def _declared(default: Any, *words: Any, **facts: Any) -> Any:
-    return dataclasses.field(default=default, metadata={"option": Option(*words, **facts)})
+def _declared(default: Any, help: str, **facts: Any) -> Any:
+    return dataclasses.field(default=default, metadata={"option": Option(help, **facts)})
 
 
+_of_samples = partial(_declared, section="How many samples")
+_of_device = partial(_declared, section="On what")
+_of_rows = partial(_declared, section="Rows")
 _COUNT = {"least": 1, "most": 10**9}
-_SAMPLES, _DEVICE, _ROWS = "How many samples", "On what", "Rows"
 
 
 @dataclass(frozen=True)
@@ -107,48 +110,42 @@ class Method:
 
     repeats: int = _declared(5, "Timed runs per point.", **_COUNT)
     timeout: float = _declared(60.0, "Seconds per point, including compilation.", metavar="S", above=0)
-    backend: str = _declared(
+    backend: str = _of_device(
         BACKENDS[0],
         "Where kernels run; 'cpu' emulates a GPU, and its times do not predict a GPU's.",
-        _DEVICE,
         choices=BACKENDS,
     )
-    schedule_seed: int = _declared(
-        0, "Seed of the order in which threads and blocks run on the CPU.", _DEVICE, least=0
+    schedule_seed: int = _of_device(
+        0, "Seed of the order in which threads and blocks run on the CPU.", least=0
     )
     warmup: int = _declared(1, "Untimed runs before the timed runs.", metavar="N", **_COUNT)
-    max_noise: float | None = _declared(
+    max_noise: float | None = _of_samples(
         None,
         "Continue beyond {repeats} until the median's 95 % confidence interval is at most ±PERCENT.",
-        _SAMPLES,
         metavar="PERCENT",
         above=0,
     )
-    min_time: float = _declared(
+    min_time: float = _of_samples(
         0.0,
         "Continue beyond {repeats} until the samples of a point add up to this time.",
-        _SAMPLES,
         metavar="S",
         least=0,
     )
-    until_decided: bool = _declared(
+    until_decided: bool = _of_samples(
         False,
         "Let the points of a graph take turns until the fastest point from each source is known with 95 % "
         "confidence, or until {max_samples}.",
-        _SAMPLES,
     )
-    min_samples: int | None = _declared(
+    min_samples: int | None = _of_samples(
         None,
         "With {max_noise}, {min_time} or {until_decided}: at least N samples, {repeats} by default.",
-        _SAMPLES,
         metavar="N",
         **_COUNT,
     )
-    max_samples: int | None = _declared(
+    max_samples: int | None = _of_samples(
         None,
         f"With {{max_noise}}, {{min_time}} or {{until_decided}}: at most N samples, by default {MOST}, and "
         f"{MOST_TO_DECIDE} with {{until_decided}}.",
-        _SAMPLES,
         metavar="N",
         **_COUNT,
     )
@@ -165,28 +162,24 @@ class Method:
         "Search once more, and write the cost and the variant's counters of each level to FILE.levels.csv.",
     )
     parents: bool = _declared(False, "Also find the breadth-first tree, or next hops, and check it.")
-    cluster: str | None = _declared(
+    cluster: str | None = _of_device(
         None,
         "Spread the points over workers, one per GPU: local[:N], dask://HOST:PORT, slurm[:FILE], pbs[:FILE], "
         "sge[:FILE] or lsf[:FILE]. FILE describes the jobs.",
-        _DEVICE,
         metavar="WHERE",
     )
-    mixed_devices: bool = _declared(False, "Accept workers with different GPUs or CPUs.", _DEVICE)
-    tls: str | None = _declared(
+    mixed_devices: bool = _of_device(False, "Accept workers with different GPUs or CPUs.")
+    tls: str | None = _of_device(
         None,
         "Folder of the cluster's certificates, see 'bfsbench certificates'.",
-        _DEVICE,
         metavar="FOLDER",
         folder=True,
     )
-    insecure: bool = _declared(
-        False,
-        "Accept a {cluster} beyond this machine without {tls}. Others can then run code as you.",
-        _DEVICE,
+    insecure: bool = _of_device(
+        False, "Accept a {cluster} beyond this machine without {tls}. Others can then run code as you."
     )
-    resume: bool = _declared(False, "Continue {out}: measure only points without a row.", _ROWS)
-    retry_failed: bool = _declared(False, "With {resume}: measure failed points again.", _ROWS)
+    resume: bool = _of_rows(False, "Continue {out}: measure only points without a row.")
+    retry_failed: bool = _of_rows(False, "With {resume}: measure failed points again.")
 
     def __post_init__(self) -> None:
         for name, option in OPTIONS.items():
