@@ -143,13 +143,11 @@ def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> It
             together[point] = [float(one.row["search_ms"]) for one in taken]
     for together in times.values():
         wanting = [point for point, samples in together.items() if not enough(method, samples)]
-        if method.until_decided and (wanting or not _decided([*together.values()], method)):
-            wanting = [*together]
+        if method.until_decided:
+            exhausted = any(len(samples) >= method.most for samples in together.values())
+            if wanting or not (exhausted or is_settled([*together.values()])):
+                wanting = [*together]
         yield from wanting
-
-
-def _decided(times: Sequence[Sequence[float]], method: Method) -> bool:
-    return is_settled(times) or any(len(samples) >= method.most for samples in times)
 
 
 def source_rule(method: str) -> str:
