@@ -81,9 +81,8 @@ _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 9
 _LONG_SHARE, _LONG_MS = 0.25, 2.0
 """Limit to how much longer the untimed part of the long search may be: ``_LONG_SHARE`` of the host's time of
 this search, plus ``_LONG_MS``."""
-_Pair = tuple[tuple[float, float], tuple[float, float]]
-"""The times in ms of a short search and of a long search. Each has the time by the program's clock and the
-time by the host's clock."""
+_Times = list[tuple[float, float]]
+"""Times of repeated searches in ms: the untimed part of each search, and its time by the host's clock."""
 
 
 class _EntryClock:
@@ -385,24 +384,27 @@ def untimed_ms(variant: type[EntryVariant]) -> float:
         program.prepare()
         for search in (short, long):  # the first search of a program may load its kernels
             _times(program, search)
-        pairs: list[_Pair] = []
-        while len(pairs) < _FEWEST_ROUNDS or (_contradicts(pairs) and len(pairs) < _MOST_ROUNDS):
-            pairs.append((_times(program, short), _times(program, long)))
+        shorts: _Times = []
+        longs: _Times = []
+        while len(longs) < _FEWEST_ROUNDS or (_contradict(shorts, longs) and len(longs) < _MOST_ROUNDS):
+            shorts.append(_times(program, short))
+            longs.append(_times(program, long))
     except (DeviceError, WrongResultError):
         return math.inf
-    if _contradicts(pairs):
-        (said, wall), between = pairs[-1][1], min(_untimed(pairs, 0))
+    if _contradict(shorts, longs):
+        (untimed, wall), between = longs[-1], min(shorts)[0]
+        said = wall - untimed
         raise WrongResultError(
             f"its clock contradicts the host's: it says that a search of {_GRAPH} took {said:g} ms; "
             f"the host's clock saw {wall:.3f} ms, of which {between:.3f} ms go without a search"
         )
-    untimed = max(statistics.median(_untimed(pairs, place)) for place in (0, 1))
+    untimed = max(statistics.median(untimed for untimed, _ in times) for times in (shorts, longs))
     return untimed / (graph.num_vertices + graph.num_edges)
 
 
 def _times(program: EntryVariant, search: Problem) -> tuple[float, float]:
-    """Run one search and check its answer. Returns its time in ms by the program's clock and by the host's
-    clock. Raises DeviceError or WrongResultError if the search fails."""
+    """Run one search and check its answer. Returns its untimed part and its time by the host's clock, in ms.
+    Raises DeviceError or WrongResultError if the search fails."""
     run = search.run(program)
     run.poison()
     run.solve()
@@ -410,19 +412,14 @@ def _times(program: EntryVariant, search: Problem) -> tuple[float, float]:
     said_ms, wall_ms = program.reply
     if said_ms is None:
         raise WrongResultError("it printed no time")
-    return said_ms, wall_ms
+    return wall_ms - said_ms, wall_ms
 
 
-def _untimed(pairs: list[_Pair], place: int) -> list[float]:
-    """Returns the untimed parts in ms of the short searches (``place`` 0) or of the long searches (1)."""
-    return [pair[place][1] - pair[place][0] for pair in pairs]
-
-
-def _contradicts(pairs: list[_Pair]) -> bool:
+def _contradict(shorts: _Times, longs: _Times) -> bool:
     """Returns whether the least untimed part of the long searches is too long. A program that waits for a
     core has a longer untimed part, so the minimum shows what the program itself leaves out."""
-    wall = min(long[1] for _, long in pairs)
-    return min(_untimed(pairs, 1)) - min(_untimed(pairs, 0)) > _LONG_SHARE * wall + _LONG_MS
+    wall = min(wall for _, wall in longs)
+    return min(longs)[0] - min(shorts)[0] > _LONG_SHARE * wall + _LONG_MS
 
 
 def _no_device(entry: Entry) -> str:

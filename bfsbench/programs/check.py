@@ -72,17 +72,8 @@ class GuardedArrays:
         """For each array by name: a function that sums its words, and the sum when ``add`` was called."""
 
     def add(self, name: str, array: Buffer) -> None:
-        """Begin to guard an array by recording the sum of its words. Call this before any variant gets the
-        array."""
-        summing = self._summing(array)
-        self._sums[name] = summing, summing()
-
-    def changed(self) -> list[str]:
-        """Wait for the device. Returns the names of the arrays that have changed."""
-        return [name for name, (summing, first) in self._sums.items() if summing() != first]
-
-    def _summing(self, array: Buffer) -> Callable[[], int]:
-        """Returns a function that sums the 32-bit words of an array on the device."""
+        """Begin to guard an array by recording the sum of its 32-bit words. Call this before any variant gets
+        the array."""
         import numpy as np
 
         words = array.size * array.dtype.itemsize // 4
@@ -97,4 +88,8 @@ class GuardedArrays:
             launch(blocks)
             return int(found.download()[0])
 
-        return summing
+        self._sums[name] = summing, summing()
+
+    def changed(self) -> list[str]:
+        """Wait for the device. Returns the names of the arrays that have changed."""
+        return [name for name, (summing, first) in self._sums.items() if summing() != first]
