@@ -33,10 +33,10 @@ INSTALL_COMPILER = toolchain.pip_install("ziglang")
 CHANGE_COMPILER = f'{INSTALL_COMPILER} && export CXX="{sys.executable} -m ziglang c++"'
 INSTALL_DRIVER = "sudo ubuntu-drivers install (elsewhere: https://www.nvidia.com/drivers)"
 SHOW_DEVICES = "unset CUDA_VISIBLE_DEVICES; nvidia-smi (in a container: start it with --gpus all)"
-INSTALL_NVCC = toolchain.pip_install(*toolchain.NVCC_PACKAGES)
-REINSTALL_NVCC = toolchain.pip_install("--force-reinstall", *toolchain.NVCC_PACKAGES)
-INSTALL_CORE = toolchain.pip_install(*toolchain.CORE_PACKAGES)
-REINSTALL_CORE = toolchain.pip_install("--force-reinstall", *toolchain.CORE_PACKAGES)
+INSTALL_NVCC = toolchain.pip_install(toolchain.NVCC_PACKAGES)
+REINSTALL_NVCC = toolchain.pip_install("--force-reinstall", toolchain.NVCC_PACKAGES)
+INSTALL_CORE = toolchain.pip_install(toolchain.CORE_PACKAGES)
+REINSTALL_CORE = toolchain.pip_install("--force-reinstall", toolchain.CORE_PACKAGES)
 INSTALL_PYCUDA = toolchain.pip_install("pycuda")
 REINSTALL_PYCUDA = toolchain.pip_install("--force-reinstall --no-cache-dir --no-deps pycuda")
 WITHOUT_CURAND = "echo CUDA_ENABLE_CURAND = False >> ~/.aksetup-defaults.py"
@@ -284,7 +284,7 @@ def nvrtc() -> Check:
     except OSError:  # without a driver there is nothing to compare with
         return Check(name, "ok", f"release {version}")
     if reason := toolchain.too_new(version, release):
-        fix = toolchain.pip_install(*toolchain.CORE_PACKAGES_12)
+        fix = toolchain.pip_install(toolchain.CORE_PACKAGES_12)
         return Check(name, "broken", reason.partition(":")[0], fix)
     return Check(name, "ok", f"release {version}")
 
@@ -294,7 +294,7 @@ def cuda_core() -> Check:
     name = "cuda-core"
     try:
         importlib.import_module("cuda.core")
-        packages = toolchain.CORE_PACKAGES[:2]
+        packages = ("cuda-core", "cuda-bindings")
         versions = [f"{package} {importlib.metadata.version(package)}" for package in packages]
         pathfinder = importlib.import_module("cuda.pathfinder")
     except importlib.metadata.PackageNotFoundError as error:

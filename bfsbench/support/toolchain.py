@@ -43,24 +43,17 @@ def pip_install(*packages: str) -> str:
 
 
 NVCC_PACKAGES = (
-    "nvidia-cuda-nvcc",
-    "nvidia-cuda-runtime",
-    "nvidia-nvvm",
-    "nvidia-cuda-crt",
-    "nvidia-cuda-cccl",
-    "nvidia-cuda-profiler-api",
+    "nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-crt nvidia-cuda-cccl "
+    "nvidia-cuda-profiler-api"
 )
 """NVIDIA's compiler from PyPI, with the headers that PyCUDA is built with."""
 CORE_PACKAGES = (
-    "cuda-core",
-    "cuda-bindings",
-    "nvidia-cuda-nvrtc",
-    "nvidia-cuda-runtime",
-    "nvidia-cuda-cccl",
-    "nvidia-nvjitlink",
+    "cuda-core cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-nvjitlink"
 )
 """Packages that the backend ``cuda-core`` needs, besides NVIDIA's driver."""
-CORE_PACKAGES_12 = ("'cuda-bindings==12.*'", *(f"{name}-cu12" for name in CORE_PACKAGES if "nvidia" in name))
+CORE_PACKAGES_12 = "'cuda-bindings==12.*' " + " ".join(
+    f"{name}-cu12" for name in CORE_PACKAGES.split() if "nvidia" in name
+)
 """Packages that the backend ``cuda-core`` needs with a driver for CUDA 12, besides ``cuda-core`` itself."""
 DRIVER_LIBRARY = "libcuda.so.1"
 """The file name of NVIDIA's driver library."""
@@ -275,7 +268,7 @@ def find_nvcc() -> Path:
     for root in roots:
         if (root / "bin" / "nvcc").exists():
             return root / "bin" / "nvcc"
-    raise ToolchainError(f"no nvcc found: install the CUDA toolkit, or run '{pip_install(*NVCC_PACKAGES)}'")
+    raise ToolchainError(f"no nvcc found: install the CUDA toolkit, or run '{pip_install(NVCC_PACKAGES)}'")
 
 
 @cache
@@ -295,7 +288,7 @@ def nvrtc_version() -> str:
 
         status, major, minor = nvrtc.nvrtcVersion()
     except (ImportError, RuntimeError) as error:  # RuntimeError: there is no such library
-        raise ToolchainError(f"no NVRTC found: run '{pip_install(*CORE_PACKAGES)}'") from error
+        raise ToolchainError(f"no NVRTC found: run '{pip_install(CORE_PACKAGES)}'") from error
     if status:
         raise ToolchainError(f"NVRTC cannot be used: {status}")
     return f"{major}.{minor}"
@@ -311,7 +304,7 @@ def too_new(nvrtc: str, driver: int) -> str:
     if int(nvrtc.partition(".")[0]) <= major:
         return ""
     given = f"{major}.{driver % 1000 // 10}"
-    fix = f"take a newer driver, or run {pip_install(*CORE_PACKAGES_12)}"
+    fix = f"take a newer driver, or run {pip_install(CORE_PACKAGES_12)}"
     return f"NVRTC {nvrtc} makes code for newer drivers than this one, which is for CUDA {given}: {fix}"
 
 
