@@ -1,7 +1,7 @@
-"""A graph in the form that an entry's process reads: a folder of arrays. They are copies, so programs can
-write to them.
+"""Writes a graph into a folder for the processes of entries, and reads their answers.
 
-``arrays.txt`` has one line for each number or array:
+The folder has a file for each array of the graph. The files are copies, so programs cannot change the cached
+graph through them. The file ``arrays.txt`` has one line for each number or array:
 
     num_vertices 75888
     num_edges 811480
@@ -15,10 +15,12 @@ The line of an array has its file in the folder, its type, its length, and the b
 begin. Elements are little-endian. For a symmetrised graph, ``column_offsets`` and ``row_indices`` name the
 files of ``row_offsets`` and ``column_indices``.
 
-Programs with their own readers get the graph in another format. It is written once per graph, and not timed.
+Programs with their own readers get the graph in one of three other formats. The file is written once per
+graph, and writing it is not timed.
 
-- ``mtx`` is Matrix Market, pattern, general: one line per arc, with vertices from 1.
-- ``el`` has one line per arc, with vertices from 0.
+- ``mtx`` is Matrix Market with the header words ``pattern`` and ``general``. It has one line per arc, and
+  vertices count from 1.
+- ``el`` has one line per arc, and vertices count from 0.
 - ``sg`` is the serialised graph of GAP. One byte says whether the graph is directed. The numbers of arcs and
   vertices follow, in 64 bits each, then the offsets in 64 bits and the neighbours in 32 bits. For a directed
   graph, offsets and neighbours of the transposed graph follow.
@@ -83,8 +85,8 @@ ARRAYS = ("row_offsets", "column_indices", "column_offsets", "row_indices")
 
 
 class GraphFolder:
-    """The folder of one graph, for all entries that this process runs. It is removed when it is no longer
-    used."""
+    """The folder of one graph, which all entries that this process runs share. The folder is removed when
+    this object is deleted."""
 
     def __init__(self, graph: Graph) -> None:
         runs = cache_dir() / "entries" / "runs"
@@ -132,7 +134,8 @@ class GraphFolder:
 
 
 class Answer:
-    """The file with the output of an entry. It is overwritten before each search, and checked after it."""
+    """The file into which an entry writes its answers. bfsbench overwrites it before each search, and checks
+    it after each search."""
 
     def __init__(self, path: Path, num_vertices: int) -> None:
         self.path = path
@@ -169,7 +172,7 @@ class Answer:
 
 
 def _has(file: Path, digest: str) -> bool:
-    """Returns whether a file can be read and has a digest."""
+    """Returns whether a file can be read and has the given digest."""
     try:
         return storage.digest(file) == digest
     except OSError:

@@ -57,9 +57,9 @@ _ERRORS_KEPT = 1 << 16
 _LONGEST_ERROR = 1000
 _UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _TIME = "^([+-]?[0-9][0-9.eE+-]*)$"
-"""The line with the time, unless an entry declares another regular expression."""
+"""Regular expression of the line with the time, unless an entry declares another one."""
 _RUNNING: set[int] = set()
-"""Ids of the entries' processes that this process runs."""
+"""Numbers of the processes of entries that this process has started and not ended."""
 
 
 class EntryCrashError(DeviceError):
@@ -214,8 +214,8 @@ class Process:
         return left_by(self._process.pid, self._mark, _RUNNING)
 
     def pause(self) -> None:
-        """Stop the process group until ``resume`` is called. Otherwise it could still change its answer, and
-        threads of some programs spin while they wait for a source."""
+        """Stop the process group until ``resume`` is called. A running program could still change its answer,
+        and threads of some programs spin while they wait for a source."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
@@ -331,11 +331,10 @@ class Running:
     process: Process | None = None
     preparation_ms: float = 0.0
     held_bytes: int | None = None
-    """GPU memory that the process holds after its preparation, plus what later searches added. None if it is
-    unknown."""
+    """GPU memory that the process took in its preparation and in all searches. None if it is unknown."""
     before_bytes: int | None = None
-    """GPU memory in use before the preparation, and then before each search: other programs may take more in
-    between."""
+    """GPU memory in use before the preparation. Each search updates it at its beginning, because other
+    programs may take memory between searches."""
     peak_bytes: int = 0
     """The highest observed memory use of the entry's processes on the host, in bytes."""
     first_ms: dict[int, tuple[float, int]] = field(default_factory=dict)

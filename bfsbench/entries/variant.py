@@ -58,12 +58,11 @@ _CONTRADICTION_MS = 100.0
 """A program is rejected if its median difference exceeds the allowed difference by this time. Waiting for a
 core cannot explain it."""
 _FASTER = 4
-"""A repeated search repeats an old answer if it is faster by this factor than the first searches."""
+"""A repeated search is too fast if the first search from each source takes this factor longer per arc."""
 _COMPARABLE = 10
-"""A search is compared with a first search only if the latter traverses at least this part of the arcs: one
-in ``_COMPARABLE``."""
+"""A search is compared only with first searches that traverse at least a tenth as many arcs."""
 _COMPARED_MS = 20.0
-"""A search is compared with first searches only if each would take at least this time in ms."""
+"""A search is compared only if each first search would take at least this time in ms for as many arcs."""
 _SHORTEST_MS = 1e-6
 _CORE_BYTES_PER_MS = 8e8
 """More than one core can read from its nearest cache: 128 bytes a cycle at 6 GHz."""
@@ -71,7 +70,7 @@ _GPU_BYTES_PER_MS = 1e11
 """More than all multiprocessors of a GPU can read from their nearest caches."""
 
 _SEARCHES_TO_JUDGE = 3
-"""Fewest searches before a program is rejected for its times."""
+"""A program is rejected for its times after at least this number of searches."""
 
 _GRAPH = "lattice(rows=4096,columns=128,keep=0.7)"
 """The graph has 524,288 vertices, of which some are isolated. It has 5,000 levels, and each level costs a GPU
@@ -120,7 +119,7 @@ class EntryVariant(ForeignProgram):
     def __init__(self, graph: Graph, knobs: Mapping[str, object]) -> None:
         super().__init__(graph, {})
         self.took_ms = 0.0
-        """The time of the last search that counts."""
+        """The time of the last search in ms, as rows record it."""
         self.reply = Reply(None, 0.0)
         """The times of the last search by the program's clock and by the host's clock."""
         self._filling_ms = 0.0
@@ -154,8 +153,8 @@ class EntryVariant(ForeignProgram):
         return _EntryClock(self)
 
     def prepare(self) -> None:
-        """Start the program, which prepares the graph. Raises LaunchError if the program cannot be started,
-        and EntryCrashError if it fails."""
+        """Start the program, which prepares the graph, unless it still runs for an earlier variant. Raises
+        LaunchError if the program cannot be started, and EntryCrashError if it fails."""
         if reason := self.missing():
             raise LaunchError(reason)
         self._running = running(self.graph, self.entry)
