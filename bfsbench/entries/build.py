@@ -146,10 +146,8 @@ def c_compiler() -> str:
 
 
 def _version(command: str) -> str:
-    words = [word for word in shlex.split(command) if word not in ("-x", "c")]
-    done = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.strip()]
-    return (lines[-1] if "nvcc" in command else lines[0]) if lines else "unknown"
+    lines = toolchain.version_lines(*(word for word in shlex.split(command) if word not in ("-x", "c")))
+    return lines[-1] if "nvcc" in command else lines[0]
 
 
 def _run(command: str, work: Path, name: str) -> None:

@@ -240,8 +240,7 @@ def nvcc() -> Check:
     if complaint:
         fix = REINSTALL_NVCC if shutil.which("g++") else "sudo apt install g++"
         return Check(name, "broken", f"{program}: a test kernel fails: {complaint}", fix)
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    release = re.search(r"release ([\d.]+)", done.stdout)
+    release = re.search(r"release ([\d.]+)", " ".join(toolchain.version_lines(str(program))))
     return Check(name, "ok", f"{program}, release {release[1] if release else 'unknown'}")
 
 

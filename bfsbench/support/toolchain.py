@@ -86,9 +86,15 @@ def compiler() -> tuple[str, ...]:
 
 @cache
 def compiler_version() -> str:
-    """Returns the first line of the C++ compiler's ``--version``."""
-    done = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False)
-    return next(iter((done.stdout or done.stderr).splitlines()), "unknown")
+    """Returns the first line of the C++ compiler's ``--version``. Raises ToolchainError if there is none."""
+    return version_lines(*compiler())[0]
+
+
+def version_lines(*command: str) -> list[str]:
+    """Returns the lines that a compiler prints for ``--version``, without blank lines. If it prints nothing,
+    the only line is ``unknown``."""
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    return [line for line in (done.stdout or done.stderr).splitlines() if line.strip()] or ["unknown"]
 
 
 def prepare_compiler() -> None:
@@ -275,8 +281,7 @@ def find_nvcc() -> Path:
 def nvcc_version() -> str:
     """Returns the last line of nvcc's ``--version``, which names its build. Raises ToolchainError without
     nvcc."""
-    done = subprocess.run([str(find_nvcc()), "--version"], capture_output=True, text=True, check=False)
-    return next((line for line in reversed(done.stdout.splitlines()) if line), "unknown")
+    return version_lines(str(find_nvcc()))[-1]
 
 
 @cache
