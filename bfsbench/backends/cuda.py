@@ -410,9 +410,8 @@ class CudaKernel:
         self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
     ) -> Launch:
         function = self._configured(block, shared)
-        arguments = tuple(self.signature.arrange(positional, named, scalars))
-        open_ones = scalars if isinstance(scalars, int) else len(scalars)
-        return function.bind(block, shared, packed(arguments, open_ones), open_ones, arguments)
+        arguments, num_scalars = self.signature.arrange(positional, named, scalars)
+        return function.bind(block, shared, packed(arguments, num_scalars), num_scalars, arguments)
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
         function, limits = self._configured(block, shared), self.device.limits

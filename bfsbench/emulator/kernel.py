@@ -72,17 +72,16 @@ class Kernel:
         name, or the first ones by position. Raises LaunchError unless they fit the kernel's parameters.
         """
         self._require_launchable(block, shared)
-        arguments = tuple(self.signature.arrange(positional, named, scalars))
-        scalars = scalars if isinstance(scalars, int) else len(scalars)
+        arguments, num_scalars = self.signature.arrange(positional, named, scalars)
         values = [self._c_value(i, argument) for i, argument in enumerate(arguments)]
-        values += [ctypes.c_int() for _ in range(scalars)]
+        values += [ctypes.c_int() for _ in range(num_scalars)]
         expected, given = self.parameter_sizes(), [ctypes.sizeof(value) for value in values]
         if len(given) != len(expected):
             raise LaunchError(f"kernel '{self.name}' has {len(expected)} parameters, {len(given)} were bound")
         for i, (wanted, got) in enumerate(zip(expected, given, strict=True)):
             if wanted != got:
                 raise LaunchError(f"kernel '{self.name}': parameter {i + 1} takes {wanted} bytes, not {got}")
-        return Launch(self, arguments, values, block, shared, scalars)
+        return Launch(self, arguments, values, block, shared, num_scalars)
 
     def _require_launchable(self, block: int, shared: int) -> None:
         if not 1 <= block <= _INT_MAX or not 0 <= shared <= _INT_MAX:

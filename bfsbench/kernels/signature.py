@@ -169,9 +169,9 @@ class Signature:
 
     def arrange(
         self, positional: Sequence[Argument], named: Mapping[str, Argument], scalars: Scalars
-    ) -> list[Argument]:
-        """Returns arguments for all parameters but the last ``scalars`` parameters, in the order of the
-        declaration.
+    ) -> tuple[tuple[Argument, ...], int]:
+        """Returns the arguments for all parameters but the last ``scalars`` parameters, in the order of the
+        declaration. Returns also the number of these last parameters.
 
         An int becomes a scalar of the parameter's type. Raises a LaunchError that names the parameter if an
         argument does not fit.
@@ -189,7 +189,7 @@ class Signature:
             if name not in names:
                 raise LaunchError(f"{self} has no parameter '{name}', which the host gives")
         arguments = [*positional, *(named[name] for name in names)]
-        return [self._checked(one, value) for one, value in zip(wanted, arguments, strict=True)]
+        return tuple(self._checked(one, value) for one, value in zip(wanted, arguments, strict=True)), count
 
     def _checked_scalars(self, scalars: Scalars) -> int:
         count = scalars if isinstance(scalars, int) else len(scalars)
