@@ -9,9 +9,9 @@ own call only in these cases:
 - Its call is the last one before a backward jump, or before a loop is left (``PART``).
 - Its call is the last one before the end of a function that another watched function calls.
 
-Without the other calls, the runtime still sees the same jumps with the same ends. A function keeps all of its
-calls if it calls another watched function or jumps to a computed address. It also keeps them if the last call
-before a backward jump, or the first call after it, depends on the path.
+Without the other calls, the runtime still sees every backward jump with its two ends. A function keeps all of
+its calls if it calls another watched function or jumps to a computed address. It also keeps them if the last
+call before a backward jump, or the first call after the jump, depends on the path.
 """
 
 import ctypes

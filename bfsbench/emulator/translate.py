@@ -3,8 +3,8 @@
 - ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a call that queues a child launch.
 - ``__shared__ int s[256];`` and ``extern __shared__ int s[];`` become references into the memory of the
   running block.
-- ``asm("ld.acquire.gpu.u32 %0, [%1];" ...)`` becomes calls with the same effect (ptx.py).
-- A local ``#include "x.cuh"`` is replaced by the translated file.
+- ``asm("ld.acquire.gpu.u32 %0, [%1];" ...)`` becomes calls that have the effect of the instructions (ptx.py).
+- A local ``#include "x.cuh"`` becomes the text of the translated header.
 - In counting builds, loops are divided as nvcc unrolls them.
 
 ``#line`` directives keep the file and number of each line, so that compilers name the ``.cu`` source. Kernels
@@ -13,14 +13,14 @@ supported either.
 
 Unrolling changes the steps of a warp whose lanes run a loop different numbers of times. With unrolling by
 four, each lane first runs the iterations that remain after division by four. Then all lanes run four
-iterations at a time. Here such a loop becomes two loops, and the first runs the remaining iterations. A body
-that only computes is unrolled further: its iterations run by sixteen, then by eight, four and one. This
-follows the machine code that nvcc 13.0 makes of this project's kernels. It unrolls innermost loops that count
-up by one to a bound that is known at the start, and that end in no other way.
+iterations at a time. The translation divides the loop into two loops, of which the first runs the remaining
+iterations. If the body only computes, the iterations run by sixteen, then by eight, four and one. This
+follows the machine code that nvcc 13.0 makes of this project's kernels. nvcc unrolls innermost loops that
+count up by one to a bound that is known at the start, and that end in no other way.
 
-Lanes leave a loop at different times when a function returns a constant from it. The function is inlined. So
-each lane at once goes on to the code that uses the constant, and meets the other lanes after that. Here such
-lanes call ``emu::part``.
+Lanes leave a loop at different times if a function returns a constant from it. nvcc inlines the function. So
+each lane goes on at once to the code that uses the constant, and meets the other lanes after that code. The
+translation lets a lane that leaves a loop in this way call ``emu::part``.
 """
 
 import re

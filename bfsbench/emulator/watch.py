@@ -309,8 +309,8 @@ def access(native: NativeRecord, first: int, elements: Mapping[int, int], line: 
 
 
 MOST_POLLS = 20_000_000
-"""Most steps in a row in which a launch only repeats reads of the same places. After that, the launch counts
-as endless: no thread will change these places."""
+"""Most steps in a row in which a launch only repeats earlier reads. After these steps the launch counts as
+endless, because no thread will change the memory that it reads."""
 KINDS = ("load", "store", "atomic", "barrier")
 STEPS = ("steps", "far", "near", "shared_steps", "atomics", "barriers")
 """The kinds of steps that are counted for the longest warp. PhaseCount describes them."""

@@ -5,8 +5,10 @@ The input is the output of the preprocessor, so macros are expanded and headers 
 stay unchanged. In all other code:
 
 - ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a configuration and a call of the kernel.
-- A kernel's body first asks whether the kernel is to be launched (include/emu/program.h).
-- Shared variables and inline PTX are rewritten as in kernel files. In counting builds, so are loops.
+- A kernel's body begins with a statement that launches the kernel if a launch is configured
+  (include/emu/program.h).
+- Shared variables and inline PTX are rewritten as in kernel files. In counting builds, loops are rewritten
+  too.
 """
 
 import re
@@ -149,7 +151,7 @@ def _built_in(source: Preprocessed) -> Iterator[Edit]:
 
 def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> Iterator[Edit]:
     """Yields edits that add the first statement of a kernel, and that name its unnamed parameters. The
-    statement asks whether the kernel is to be launched."""
+    statement launches the kernel if a launch is configured."""
     names, types = [], []
     opening = source.code.rfind(kernel.parameters + ")", 0, kernel.body.start)
     position = opening

@@ -1,7 +1,8 @@
 """Reads a kernel's parameters from its declaration, and checks that arguments fit them.
 
-A contract lists what else a host and a kernel file both declare: structs, types of integers, constants. The
-file is compiled with assertions made from the contract. It does not compile if a declaration differs.
+A contract lists the structs, the types of integers and the constants that a kernel file and the host code
+declare. The file is compiled with assertions made from the contract. It does not compile if a declaration
+differs.
 """
 
 import ctypes
@@ -88,7 +89,8 @@ def _struct_assertions(owner: str, name: str, struct: type[Struct]) -> Iterator[
         yield _assertion(f"__builtin_offsetof({name}, {member}) == {place}", f"{where} is at byte {place}")
     yield "#endif"
     yield _size(name, ctypes.sizeof(struct), f"{owner}: struct {name}")
-    bindings = ", ".join(f"member_{i}" for i in range(len(members)))  # an error names both numbers of members
+    # If the numbers of members differ, the compiler's error about this binding names the two numbers.
+    bindings = ", ".join(f"member_{i}" for i in range(len(members)))
     function = f"static inline __device__ void contract_of_{name}({name} &all)"
     yield f"{function} {{ [[maybe_unused]] auto &[{bindings}] = all; }}"
 

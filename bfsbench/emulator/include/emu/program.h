@@ -1,7 +1,7 @@
 // Launches in programs with host code. As in nvcc, a launch calls the kernel like a function.
-// `kernel<<<shape>>>(arguments)` configures the launch and calls the kernel. The kernel's body first asks
-// true if it should be launched. So C++ converts arguments, deduces template arguments and follows pointers
-// to kernels.
+// `kernel<<<shape>>>(arguments)` configures a launch and calls the kernel. The first statement of the kernel's
+// body launches the kernel if a launch is configured, and returns. So C++ converts arguments, deduces template
+// arguments and follows pointers to kernels.
 #pragma once
 
 #include "kernel.h"
@@ -9,7 +9,7 @@
 
 namespace emu {
 
-// A launch being configured. It lives until the end of the launching expression.
+// A configured launch. It lives until the end of the launching expression.
 struct Configured {
     LaunchShape shape;
     Configured* before;
