@@ -386,8 +386,8 @@ class Emulator:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 
     def _read(self, what: str, kind: Any) -> list[Any]:
-        """Returns a list of the runtime, such as its ``findings``. The runtime owns the elements, whose ctypes
-        type is ``kind``."""
+        """Returns a list of the runtime, such as its ``findings``. The runtime owns the elements, whose type
+        is the ctypes type ``kind``."""
         self.refuse_if_closed()
         first = ctypes.POINTER(kind)()
         number = getattr(self.runtime, f"emu_{what}")(self.machine, ctypes.byref(first))
