@@ -177,8 +177,9 @@ def graph_checksum(
 ) -> str:
     """Returns the SHA-256 of the bytes of row_offsets, column_indices and any weights, each little-endian."""
     digest = hashlib.sha256()
-    for array in (row_offsets, column_indices) if weights is None else (row_offsets, column_indices, weights):
-        digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
+    for array in (row_offsets, column_indices, weights):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
     return digest.hexdigest()
 
 

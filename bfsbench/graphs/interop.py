@@ -240,12 +240,11 @@ def networkx_columns(graph: Links, label: str, reader: str = "") -> Columns:
     edges = list(graph.edges(data="weight", default=1))
     nodes = _numbers_or_names(list(graph.nodes()))
     places = dict(zip(graph.nodes(), nodes.tolist(), strict=True))
-    sources, targets = (
-        np.array([places[edge[end]] for edge in edges], nodes.dtype if len(nodes) else np.int64)
-        for end in (0, 1)
-    )
+    ends = np.array([(places[u], places[v]) for u, v, _ in edges], nodes.dtype).reshape(-1, 2)
+    weights = [weight for _, _, weight in edges]
+    numbers = all(isinstance(weight, int | float | np.number) for weight in weights)
     return Columns(
-        *(label, sources, targets, _weight_column([edge[2] for edge in edges])),
+        *(label, ends[:, 0], ends[:, 1], np.array(weights, None if numbers and weights else object)),
         orientation="directed" if graph.is_directed() else "each_once",
         vertices=nodes,
         reader=reader,
@@ -274,11 +273,6 @@ def _numbers_or_names(nodes: Sequence[Hashable]) -> Column:
     return np.array(texts, object)
 
 
-def _weight_column(weights: list[object]) -> Column:
-    numbers = all(isinstance(weight, int | float | np.number) for weight in weights)
-    return np.array(weights) if numbers and weights else np.array(weights, object)
-
-
 def plain(series: pd.Series) -> Column:
     """Returns the values of a pandas series as a NumPy array. Values that are not numbers become objects."""
     kind = getattr(series.dtype, "kind", "O")
@@ -286,6 +280,7 @@ def plain(series: pd.Series) -> Column:
 
 
 def described(thing: object) -> str:
+    """Returns the type of an object in words, for messages."""
     if isinstance(thing, np.ndarray):
         return f"an array of {thing.dtype} and shape {thing.shape}"
     if isinstance(thing, Path):

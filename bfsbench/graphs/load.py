@@ -343,6 +343,7 @@ def _with_direction(request: GraphName, direction: Direction | None, directed: b
 
 UNKNOWN = "other"
 """The kind of a graph that is neither in the catalogue nor generated."""
+_catalogue = cache(Catalogue.load)
 
 
 @cache
@@ -358,11 +359,6 @@ def kind_of_graph(name: str) -> str:
     except UsageError:
         return UNKNOWN
     return GENERATORS[generator].kind if generator in GENERATORS else UNKNOWN
-
-
-@cache
-def _catalogue() -> Catalogue:
-    return Catalogue.load()
 
 
 State = Literal["missing", "partial", "fetched", "bundled", "converted", "generated"]

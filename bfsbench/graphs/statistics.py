@@ -18,8 +18,10 @@ class _Arcs(ctypes.Structure):
 
     _fields_ = (
         ("num_vertices", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("row_offsets", "column_indices")),
-        *((name, ctypes.c_void_p) for name in ("column_offsets", "row_indices")),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("row_offsets", "column_indices", "column_offsets", "row_indices")
+        ),
     )
     num_vertices: int
 

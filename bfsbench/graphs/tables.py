@@ -41,7 +41,7 @@ _ENDS = (
 _WEIGHTS = ("weight", "weights", "w", "length", "distance", "dist", "cost")
 _TIMES_THE_TEXT = 21
 """Ratio of the memory that reading a table takes to the size of the table's text, measured on a million edges
-of names. It includes the text."""
+of names. The memory includes the text."""
 _LARGEST = str(2**63 - 1)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
 
@@ -163,7 +163,7 @@ def _checked_lines(blocks: Iterable[Block], label: str, first_line: int, dialect
     number, taken = first_line, 0
     for block in blocks:
         whole = (taken + len(block.text)) / max(block.share, 1 / 8)
-        require_bytes(int(_TIMES_THE_TEXT * (whole - taken)), f"{label}: names of vertices")
+        require_bytes(int(_TIMES_THE_TEXT * whole - taken), f"{label}: names of vertices")
         taken += len(block.text)
         kept = []
         for line in block.text.split(b"\n")[:-1]:
