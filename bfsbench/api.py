@@ -30,7 +30,7 @@ from bfsbench.bench.plan import (
 )
 from bfsbench.bench.session import Session
 from bfsbench.bench.sweep import SweepProgress, SweepRequest, sweep as carry_out
-from bfsbench.bench.tune_kernel import Reference, Value, tune_kernel
+from bfsbench.bench.tune_kernel import tune as tune
 from bfsbench.cluster.address import runner_maker
 from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.convert import build_graph
@@ -102,62 +102,6 @@ def check(
         for variant in chosen
     ]
     return checks.table(found)
-
-
-def tune(
-    source: Path | str,
-    arguments: Mapping[str, Value],
-    reference: Reference,
-    work: int,
-    *,
-    kernel: str | None = None,
-    grid: Values = "auto",
-    block: Values = "32:1024:x2",
-    points: int | None = None,
-    repeats: int = 5,
-    backend: str = "auto",
-    seed: int = 0,
-    tolerance: float = 1e-5,
-    **macros: Values,
-) -> pd.DataFrame:
-    """Find the fastest grid, block and macros of a kernel of your own, and check the result of every run. ::
-
-        saxpy = {"n": n, "a": 2.0, "x": x, "y": y}
-        rows = bfsbench.tune("saxpy.cu", saxpy, lambda n, a, x, y: {"y": a * x + y}, work=n, UNROLL=[1, 2])
-
-    The kernel is declared ``extern "C"``. ``arguments`` are its arguments by the names of its parameters:
-    NumPy arrays for pointers, and numbers. ``reference`` takes these arguments by name. It returns the
-    expected array of each output, by the output's name. ``work`` is the number of items that the threads
-    share: with grid ``"auto"`` each item gets a thread. ``macros`` are values of macros of the source file.
-
-    Without ``points`` every configuration is measured. With ``points``, one axis at a time is varied first,
-    and then random configurations. Floating-point outputs may differ by the relative ``tolerance``. The
-    kernel runs in this process, so a kernel that never ends must be interrupted.
-
-    Returns one row per configuration in the order measured. The columns are ``grid``, ``block``, the macros,
-    ``status`` (ok, wrong or failed), ``reason``, ``fastest_ms`` and ``median_ms``. On the CPU the two times
-    are ``emulated_fastest_ms`` and ``emulated_median_ms``, because they say nothing about a GPU.
-
-    Raises UsageError for a file without the kernel, and for arguments that its parameters lack.
-    """
-    blocks = [value for value in axis_language.blocks(block) if value is not None]
-    if not blocks:
-        raise UsageError("block must be a number of threads: no rule chooses it for this kernel")
-    return tune_kernel(
-        Path(source),
-        arguments,
-        reference,
-        positive("work", work),
-        kernel=kernel,
-        grids=axis_language.grids(grid),
-        blocks=blocks,
-        macros={name: axis_language.expand(values) for name, values in macros.items()},
-        points=positive_or_none("points", points),
-        repeats=positive("repeats", repeats),
-        backend=backend,
-        seed=seed,
-        tolerance=tolerance,
-    )
 
 
 def generate(generator: str, *, symmetrise: bool = False, **parameters: int | float | str) -> Graph:

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends import open_device
-from bfsbench.bench.tune import BLOCKS, Axis, Space, Strategy, exhaustive, restarted
+from bfsbench.bench import axes
+from bfsbench.bench.axes import Values
+from bfsbench.bench.tune import Axis, Space, Strategy, exhaustive, restarted
 from bfsbench.kernels.signature import declared_parameters
-from bfsbench.programs import KnobValue
 from bfsbench.programs.variant import DeviceClock
-from bfsbench.support.errors import BfsbenchError, UsageError, WrongResultError
+from bfsbench.support.errors import BfsbenchError, UsageError, WrongResultError, positive, positive_or_none
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,28 +33,35 @@ Reference = Callable[..., Mapping[str, npt.ArrayLike]]
 _FLOATS = {"float": np.float32, "double": np.float64}
 
 
-def tune_kernel(
-    source: Path,
+def tune(
+    source: Path | str,
     arguments: Mapping[str, Value],
     reference: Reference,
     work: int,
     *,
     kernel: str | None = None,
-    grids: Sequence[int | None] = (None,),
-    blocks: Sequence[int] = BLOCKS,
-    macros: Mapping[str, Sequence[KnobValue]] | None = None,
+    grid: Values = "auto",
+    block: Values = "32:1024:x2",
     points: int | None = None,
     repeats: int = 5,
     backend: str = "auto",
     seed: int = 0,
     tolerance: float = 1e-5,
+    **macros: Values,
 ) -> pd.DataFrame:
-    """Measure a kernel in many configurations, and check the result of every run.
+    """Find the fastest grid, block and macros of a kernel of your own, and check the result of every run. ::
 
-    ``work`` is the number of items that the threads share. A grid of None launches one thread per item. Each
-    run gets fresh copies of the arrays in ``arguments``. The outputs that ``reference`` names must equal its
-    arrays, floating-point outputs within the relative ``tolerance``. Without ``points`` every configuration
-    is measured. With it, one axis at a time is varied first, and then random configurations.
+        saxpy = {"n": n, "a": 2.0, "x": x, "y": y}
+        rows = bfsbench.tune("saxpy.cu", saxpy, lambda n, a, x, y: {"y": a * x + y}, work=n, UNROLL=[1, 2])
+
+    The kernel is declared ``extern "C"``. ``arguments`` are its arguments by the names of its parameters:
+    NumPy arrays for pointers, and numbers. ``reference`` takes these arguments by name. It returns the
+    expected array of each output, by the output's name. ``work`` is the number of items that the threads
+    share: with grid ``"auto"`` each item gets a thread. ``macros`` are values of macros of the source file.
+
+    Without ``points`` every configuration is measured. With ``points``, one axis at a time is varied first,
+    and then random configurations. Floating-point outputs may differ by the relative ``tolerance``. The
+    kernel runs in this process, so a kernel that never ends must be interrupted.
 
     Returns one row per configuration in the order measured. The columns are ``grid``, ``block``, the macros,
     ``status`` (ok, wrong or failed), ``reason``, ``fastest_ms`` and ``median_ms``. On the CPU the two times
@@ -63,11 +71,17 @@ def tune_kernel(
     """
     import pandas as pd
 
+    blocks = [value for value in axes.blocks(block) if value is not None]
+    if not blocks:
+        raise UsageError("block must be a number of threads: no rule chooses it for this kernel")
+    work, repeats = positive("work", work), positive("repeats", repeats)
+    points, source = positive_or_none("points", points), Path(source)
     trial = _Trial(source, _kernel_of(source, kernel), arguments, work, repeats, tolerance)
     expected = trial.expected(reference)
-    choices = {"grid": grids, "block": blocks, **(macros or {})}
-    axes = tuple(Axis.of(name, values, next(iter(values))) for name, values in choices.items())
-    space = Space("", source.stem, backend, axes)
+    choices: dict[str, Sequence[Any]] = {"grid": axes.grids(grid), "block": blocks}
+    choices |= {name: axes.expand(values) for name, values in macros.items()}
+    varied = tuple(Axis.of(name, values, next(iter(values))) for name, values in choices.items())
+    space = Space("", source.stem, backend, varied)
     strategy: Strategy = exhaustive(space) if points is None else restarted(space, seed)
     rows: list[dict[str, Any]] = []
     with closing(open_device(backend)) as device:

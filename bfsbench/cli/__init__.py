@@ -38,7 +38,6 @@ _COMMANDS = {
 """The module of each command, and its short help. The module defines the command ``NAME_command``."""
 COMMANDS = {name: text for name, (_, text) in _COMMANDS.items()}
 """The short help of each command by its name."""
-INTERRUPTED = 130
 _UNREACHABLE = (errno.ENAMETOOLONG, errno.EACCES)
 """Errors that every attempt to open a file named by the user can end with.
 
@@ -100,7 +99,7 @@ class LazyGroup(click.Group):
         except MemoryError:
             _end("out of memory: choose a smaller graph or fewer points at once, or a larger machine", 1)
         except (click.Abort, KeyboardInterrupt):
-            _end("interrupted", INTERRUPTED)
+            _end("interrupted", 130)
         except OSError as error:
             if error.filename is not None and error.errno in _UNREACHABLE:
                 _end(f"{str(error.filename)[:80]}: {error.strerror}", UsageError.exit_code)

@@ -73,9 +73,13 @@ def fetch_command(
     """
     catalogue = Catalogue.load()
     requests = [resolve(name) for name in names if name not in catalogue]
-    needed = [request.dataset.name for request in requests if request.dataset and request.needs_file]
-    known = [name for name in names if name in catalogue]
-    datasets = _choose(catalogue, (*known, *needed), everything, family)
+    chosen = [catalogue.get(name) for name in names if name in catalogue]
+    chosen += [request.dataset for request in requests if request.dataset and request.needs_file]
+    if family is not None:
+        chosen += catalogue.of_kind(family)
+    if everything:
+        chosen += [dataset for dataset in catalogue if not dataset.generated]
+    datasets = list({dataset.name: dataset for dataset in chosen}.values())
     if show:
         _list(datasets or list(catalogue))
         return
@@ -116,17 +120,6 @@ def _prepared(request: GraphName, display: FetchDisplay) -> bool:
     ready = f"ready; {graph.num_vertices:,} vertices, {graph.num_edges:,} arcs"
     display.finish(request.full_name, ready, failed=False)
     return True
-
-
-def _choose(
-    catalogue: Catalogue, names: tuple[str, ...], everything: bool, family: str | None
-) -> list[Dataset]:
-    chosen = [catalogue.get(name) for name in names]
-    if family is not None:
-        chosen += catalogue.of_kind(family)
-    if everything:
-        chosen += [dataset for dataset in catalogue if not dataset.generated]
-    return list({dataset.name: dataset for dataset in chosen}.values())
 
 
 def _list(datasets: list[Dataset]) -> None:

@@ -240,7 +240,6 @@ def measuring_option(name: str, text: str = "") -> Declaration:
     return click.option(
         as_option(name),
         default=DEFAULTS[name],
-        show_default=True,
         type=takes,
         is_flag=kind is bool,
         metavar=option.metavar,
@@ -260,17 +259,12 @@ def measuring_options(*without: str) -> Declaration:
 
 def names_option(option: str, variable: str, known: str, text: str) -> Declaration:
     """Return an option that takes a list of names, which the completer of the kind ``known`` completes."""
-    return click.option(
-        option,
-        variable,
-        multiple=True,
-        callback=lambda _context, _option, values: [
-            name for value in values for name in value.split(",") if name
-        ],
-        metavar="NAMES",
-        shell_complete=completer(known),
-        help=text,
-    )
+
+    def split(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> list[str]:
+        return [name for value in values for name in value.split(",") if name]
+
+    facts: dict[str, Any] = {"callback": split, "shell_complete": completer(known)}
+    return click.option(option, variable, multiple=True, metavar="NAMES", help=text, **facts)
 
 
 def format_option(formats: Sequence[str] = FORMATS) -> Declaration:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections import Counter
@@ -138,22 +137,6 @@ class SweepDisplay(Display, SweepProgress):
             pace += f" ({', '.join(f'{n / minutes:.0f}' for _, n in sorted(self._by_worker.items()))})"
         left = (self._total - self._count) * minutes / self._count
         return pace + (f", {left:.0f} min left" if left >= 1 else f", {60 * left:.0f} s left" if left else "")
-
-
-class JsonLines(SweepProgress):
-    """Prints each event of a sweep as one line of JSON on standard output."""
-
-    def begin(self, device: DeviceInfo | None, total: int) -> None:
-        self._print("begin", points=total, backend=device.backend if device else "host")
-
-    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
-        self._print("batch", points=size, held=len(held))
-
-    def done(self, measured: Measured) -> None:
-        self._print("point", worker=measured.worker, **measured.row)
-
-    def _print(self, event: str, **facts: str | int) -> None:
-        click.echo(json.dumps({"event": event, **facts}))
 
 
 class FetchDisplay(Display):

@@ -1,5 +1,6 @@
 """Define the commands ``run`` and ``tune``, and what all commands that sweep share."""
 
+import json
 import re
 import shlex
 import shutil
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
@@ -18,8 +19,10 @@ import click
 
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Crossing, Several, Work, check_knobs, chosen_variants
+from bfsbench.bench.runner import Measured
 from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest, preview, sweep
 from bfsbench.bench.tune import METHODS, Configuration, Tuning, best
+from bfsbench.bench.worker import DeviceInfo
 from bfsbench.cli.options import (
     FILE,
     POSITIVE,
@@ -44,6 +47,22 @@ from bfsbench.rows.point import KnobValue, Point, row_name
 from bfsbench.rows.results import OTHER_SUFFIXES, table
 from bfsbench.support.errors import ToolchainError, UsageError, plural
 from bfsbench.variants import all_families, family_of, find, find_family, with_aliases
+
+
+class JsonLines(SweepProgress):
+    """Prints each event of a sweep as one line of JSON on standard output."""
+
+    def begin(self, device: DeviceInfo | None, total: int) -> None:
+        self._print("begin", points=total, backend=device.backend if device else "host")
+
+    def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
+        self._print("batch", points=size, held=len(held))
+
+    def done(self, measured: Measured) -> None:
+        self._print("point", worker=measured.worker, **measured.row)
+
+    def _print(self, event: str, **facts: str | int) -> None:
+        click.echo(json.dumps({"event": event, **facts}))
 
 
 def out_option(command: str) -> Declaration:
@@ -148,18 +167,16 @@ def sanitize(tool: str, words: Sequence[str]) -> bool:
     """
     program = shutil.which("compute-sanitizer")
     if program is None:
-        raise ToolchainError(
-            "no compute-sanitizer found: it comes with the CUDA toolkit; put its bin on the PATH"
-        )
+        lacks = "no compute-sanitizer found: it comes with the CUDA toolkit; put its bin on the PATH"
+        raise ToolchainError(lacks)
     own = [word for word in words if word.partition("=")[0] in _OF_ROWS]
     if own:
         raise UsageError(f"--sanitizer keeps no rows: leave out {', '.join(own)}")
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "--tool", tool, "--target-processes", "all", "--log-file", f"{folder}/%p.log"]
         sweep = [sys.executable, "-m", "bfsbench", *_without_sanitizer(words)]
-        done = subprocess.run(
-            [*command, *sweep, "--repeats", "1", "--out", f"{folder}/rows.csv"], check=False
-        )
+        once = ["--repeats", "1", "--out", f"{folder}/rows.csv"]
+        done = subprocess.run([*command, *sweep, *once], check=False)
         logs = [path.read_text(errors="replace") for path in sorted(Path(folder).glob("*.log"))]
     if done.returncode not in (0, 1) or not logs:
         raise UsageError(f"the sweep under compute-sanitizer ended with exit code {done.returncode}")
@@ -251,6 +268,9 @@ def run_command(
     then 1. LIST is comma-separated, and FIRST:LAST:xF and FIRST:LAST:+S are ranges. Knobs of variants have
     options of their own.
     """
+    if quiet and as_json:
+        raise UsageError("--quiet and --json exclude each other")
+    progress = JsonLines() if as_json else SweepProgress() if quiet else None
     chosen = chosen_variants(names(variants, "--variant"), family)
     problem = family_of(chosen)
     choice = sources.choice(problem)
@@ -265,20 +285,8 @@ def run_command(
         points = preview(asked)
         print_plan(points, measuring.repeats)
         print_memory(work.graphs, points)
-    elif not carry_out_points(asked, _progress(quiet, as_json)):
+    elif not carry_out_points(asked, progress):
         raise SystemExit(1)
-
-
-def _progress(quiet: bool, as_json: bool) -> SweepProgress | None:
-    """Return the progress display that ``--quiet`` or ``--json`` selects, or None for the default display.
-
-    Raises UsageError if the two options are combined.
-    """
-    from bfsbench.cli.progress import JsonLines
-
-    if quiet and as_json:
-        raise UsageError("--quiet and --json exclude each other")
-    return JsonLines() if as_json else SweepProgress() if quiet else None
 
 
 @click.command(cls=KnobCommand)
@@ -352,12 +360,9 @@ def _say_what_was_found(tuning: Tuning, path: Path | None) -> bool:
     """Print the best configuration of a tuning. Returns whether any configuration could be timed."""
     (variant,) = tuning.variants
     failed = sum(value is None for value in tuning.took.values())
-    tried = (
-        f"{variant.name} on {tuning.graph.locator}: {len(tuning.took)} of {tuning.space.size} configurations"
-    )
-    click.echo(
-        f"{tried}{f', {failed} of them failed' if failed else ''}; see 'bfsbench report {path}'", err=True
-    )
+    tried = f"{len(tuning.took)} of {tuning.space.size} configurations"
+    tried += f", {failed} of them failed" if failed else ""
+    click.echo(f"{variant.name} on {tuning.graph.locator}: {tried}; see 'bfsbench report {path}'", err=True)
     fastest = best(tuning.took)
     if fastest is None:
         click.echo("bfsbench: no configuration could be timed", err=True)
