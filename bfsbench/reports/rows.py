@@ -364,7 +364,8 @@ def comparable(
     counting = counting_sources(rows)
     found = configurations(rows.merge(counting), family, also=also, baseline=baseline)
     wanted = counting.groupby(list(GRAPH), as_index=False).size()
-    return found[found["sources"] == found[[*GRAPH]].merge(wanted, how="left")["size"]]
+    sizes = found[[*GRAPH]].merge(wanted, how="left")["size"]
+    return found[found["sources"].to_numpy() == sizes.to_numpy()]
 
 
 def counting_sources(rows: pd.DataFrame) -> pd.DataFrame:

@@ -119,6 +119,19 @@ def test_sources_that_most_searches_lack_do_not_count(tmp_path: Path) -> None:
     assert {name: line["times_best"] for name, line in found.items()} == {"luo": 1.0, "pull": 2.0}
 
 
+def test_configurations_from_fewer_sources_do_not_count(tmp_path: Path) -> None:
+    rows = [
+        row(1.0, block=64),
+        *(
+            row(ms, source=source, variant=name)
+            for name, ms in (("pull", 2.0), ("luo", 3.0))
+            for source in (0, 1)
+        ),
+    ]
+    found = ranked(only(tables(frame(tmp_path, rows), ["ranking"])))
+    assert {name: line["times_best"] for name, line in found.items()} == {"pull": 1.0, "luo": 1.5}
+
+
 def test_the_worst_case_is_named(three: Table) -> None:
     found = ranked(three)
     assert (found["pull"]["worst_times_best"], found["pull"]["worst_graph"]) == (
