@@ -33,7 +33,14 @@ from bfsbench.experiments.outcome import read_outcome
 from bfsbench.graphs.load import kind_of_graph
 from bfsbench.reports.comparison.points import Compared, Comparison, compare, read_side
 from bfsbench.reports.predictions import baseline, trust
-from bfsbench.reports.provenance import footnotes_of
+from bfsbench.reports.provenance import (
+    facts_of,
+    files_of,
+    footnotes_of,
+    line_of,
+    other_rows,
+    outdated,
+)
 from bfsbench.reports.ranking import ALL, rankings
 from bfsbench.reports.rows import (
     SETTING,
@@ -45,7 +52,6 @@ from bfsbench.reports.rows import (
     fastest,
     select,
 )
-from bfsbench.reports.taken import facts_of, files_of, line_of, other_rows, outdated
 from bfsbench.rows.code import DIGITS, code_hash
 from bfsbench.rows.point import knob_values
 from bfsbench.rows.provenance import read_runs

@@ -18,12 +18,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bfsbench.reports.best import best_times
-from bfsbench.reports.heatmap import NAME, heat_maps
+from bfsbench.reports.best import HEAT_MAP, best_times, heat_maps
 from bfsbench.reports.history import histories
 from bfsbench.reports.levels import level_tables
-from bfsbench.reports.listed import failed_points, graph_counts
-from bfsbench.reports.provenance import origins, warnings, with_footnotes
+from bfsbench.reports.provenance import failed_points, graph_counts, origins, warnings, with_footnotes
 from bfsbench.reports.ranking import matrices, rankings
 from bfsbench.reports.rows import EMULATED, as_read, select
 from bfsbench.reports.table import Table
@@ -79,7 +77,9 @@ def tables(
         del makers["ranking"]
     makers["heatmap"] = partial(heat_maps, brief=True)
     made = with_footnotes((table for make in makers.values() for table in make(rows)), rows)
-    return [table for table in made if not (table.name.startswith(NAME) and table.name.endswith(EMULATED))]
+    return [
+        table for table in made if not (table.name.startswith(HEAT_MAP) and table.name.endswith(EMULATED))
+    ]
 
 
 def summary(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:

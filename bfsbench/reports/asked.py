@@ -8,6 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from bfsbench.reports import TABLES, Table, select, tables as make_tables
+from bfsbench.reports.levels import read_levels
+from bfsbench.reports.rows import as_read
+from bfsbench.reports.table import SUFFIXES, format_of, render
+from bfsbench.rows.results import read_results
 from bfsbench.support.errors import InputError, UsageError
 from bfsbench.support.storage import output
 
@@ -15,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bfsbench.reports.comparison.points import Comparison, Side
-    from bfsbench.reports.table import Table
 
 
 def report(
@@ -43,9 +47,6 @@ def report(
     Raises UsageError for unknown names, and for files that cannot be written. Raises InputError for files
     that cannot be read, and if there are no rows.
     """
-    from bfsbench.reports import TABLES, select, tables as make_tables
-    from bfsbench.reports.rows import as_read
-
     names = [tables] if isinstance(tables, str) else tables
     for name in names or ():
         if name not in TABLES:
@@ -90,9 +91,6 @@ def _read(rows: pd.DataFrame | Path | str | Sequence[Path | str]) -> tuple[pd.Da
     profiles."""
     import pandas as pd
 
-    from bfsbench.reports.levels import read_levels
-    from bfsbench.rows.results import read_results
-
     if isinstance(rows, pd.DataFrame):
         return rows, None
     files = [rows] if isinstance(rows, str | Path) else list(rows)
@@ -103,7 +101,6 @@ def _write(
     path: Path, rows: pd.DataFrame, levels: pd.DataFrame | None, kinds: Sequence[str], made: list[Table]
 ) -> None:
     from bfsbench.reports.plots import FORMATS as PICTURES
-    from bfsbench.reports.table import SUFFIXES, format_of, render
 
     suffix = path.suffix.lower().removeprefix(".")
     if suffix in PICTURES:
@@ -148,10 +145,15 @@ def compare(
     raised if devices, graphs or methods differ, unless ``allow_different`` is true. Raises InputError for
     files that cannot be read.
     """
-    from bfsbench.reports.comparison.points import compare as compare_sides
+    from bfsbench.reports.comparison import points
 
-    sides = _selected(*_sides(a, b, commits), graphs, variants, backends)
-    found = compare_sides(*sides, threshold / 100)
+    if commits is None and b is None:
+        raise UsageError("name two files to compare, or with --commits OLD NEW one that holds rows of both")
+    if commits is not None and b is not None:
+        raise UsageError("--commits compares rows of one file: leave out B")
+    first = _side(a, "A")
+    sides = points.of_commits(first, *commits) if commits else (first, _side(b, "B"))
+    found = points.compare(*_selected(*sides, graphs, variants, backends), threshold / 100)
     if not found.points:
         emulated = " (rows of emulated kernels are never compared)" if found.num_emulated else ""
         raise UsageError(f"no point is both in {found.a.name} and in {found.b.name}{emulated}")
@@ -159,16 +161,6 @@ def compare(
         listed = "; ".join(found.differences)
         raise UsageError(f"not comparable: {listed}; --allow-different compares them anyway")
     return found
-
-
-def _sides(a: Operand, b: Operand | None, commits: tuple[str, str] | None) -> tuple[Side, Side]:
-    from bfsbench.reports.comparison.points import of_commits
-
-    if commits is None and b is None:
-        raise UsageError("name two files to compare, or with --commits OLD NEW one that holds rows of both")
-    if commits is not None and b is not None:
-        raise UsageError("--commits compares rows of one file: leave out B")
-    return of_commits(_side(a, "A"), *commits) if commits else (_side(a, "A"), _side(b, "B"))
 
 
 def _side(operand: Operand | None, name: str) -> Side:
@@ -188,12 +180,10 @@ def _selected(
     has."""
     import pandas as pd
 
-    from bfsbench.reports import select
-
     rows = [*a.rows, *b.rows]
     if not rows:
         raise UsageError(f"neither {a.name} nor {b.name} has any rows")
-    kept = set(select(pd.DataFrame(rows), graphs, variants, backends).index)
-    first = [row for place, row in enumerate(a.rows) if place in kept]
-    second = [row for place, row in enumerate(b.rows, start=len(a.rows)) if place in kept]
+    kept = select(pd.DataFrame(rows), graphs, variants, backends).index
+    first = [rows[place] for place in kept if place < len(a.rows)]
+    second = [rows[place] for place in kept if place >= len(a.rows)]
     return replace(a, rows=first), replace(b, rows=second)

@@ -1,15 +1,18 @@
-"""Makes tables of the best time of every variant on every graph, with the configuration that gave it."""
+"""Makes tables of the best times.
+
+One table has the best time of every variant on every graph, with the configuration that gave it. The other
+table has the times over grid and block for every variant and graph, as in Springer's Fig. 8.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bfsbench.reports.measured import TimedRows
-from bfsbench.reports.recorded import Recorded, recorded
 from bfsbench.reports.rows import (
-    EMULATED,
     SETTING,
     SHAPE,
     SPEED_UP,
@@ -17,11 +20,14 @@ from bfsbench.reports.rows import (
     TYPICAL,
     Kind,
     comparable,
+    configurations,
     fastest,
     kinds,
 )
-from bfsbench.reports.table import Table
-from bfsbench.variants import all_variants
+from bfsbench.reports.table import HEAT_LEGEND, Cell, Table
+from bfsbench.rows.results import read_results
+from bfsbench.support import paths
+from bfsbench.variants import all_variants, with_aliases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,31 +67,38 @@ def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief:
     """
     tables = []
     for kind in kinds(rows):
-        known = recorded(kind)
+        known, note_on_recorded = recorded(kind)
         frame = _best(kind, levels, known)
         title = f"Best time per variant and graph{kind.heading}"
         drawings = _drawings(frame, kind, brief)
-        legend = _meanings(drawings, kind, known)
+        legend = _meanings(drawings, kind, note_on_recorded)
         notes = () if brief else _notes(frame, kind)
         tables.append(Table.of(f"best{kind.suffix}", title, frame, notes, drawings, legend=legend))
     return tables
 
 
-def _best(kind: Kind, levels: pd.DataFrame | None, known: Recorded) -> pd.DataFrame:
+def _best(kind: Kind, levels: pd.DataFrame | None, known: Mapping[Hashable, float]) -> pd.DataFrame:
     """Returns the fastest configuration of each variant, sorted by graph and time.
 
-    ``known`` are times that the searches took on the project's GPU.
+    ``known`` are times that the searches took on the project's GPU, by graph checksum and variant.
     """
+    import pandas as pd
+
     frame = fastest(kind.configurations(), SETTING).sort_values([*_GRAPH, "search_ms"])
     frame = frame.merge(_times_best(kind), how="left", on=[*SETTING])
-    frame = frame.assign(**_counts(frame, kind.rows))
+    ok = kind.rows["status"] == "ok"
+    searches = kind.rows.assign(points=ok, failed=~ok).groupby([*_GRAPH, "variant", "backend"])
+    frame = frame.merge(searches[[*COUNTS]].sum().reset_index())
     figures = [name for figure in kind.family.figures for name in figure.table_columns]
     totals = [column.name for column in kind.family.profile if column.total]
     steps = TimedRows.of(kind, levels).levels if totals else None
     if steps is not None and len(steps):
         frame = frame.merge(_totals(steps, totals), how="left", on=[*_POINT])
-    if not all(map(math.isnan, known.of(frame))):
-        frame[RECORDED] = known.of(frame)
+    searched = zip(frame["graph_checksum"], frame["variant"], strict=True)
+    times = pd.Series([known.get(search, math.nan) for search in searched], dtype="float64")
+    times = times.mask(frame["backend"] == "host")
+    if times.notna().any():
+        frame[RECORDED] = times
     more = [name for name in (*totals, RECORDED) if name in frame]
     columns = [*SETTING, *SHAPE, "sources", *_TIMES, *figures, "speedup", "times_best", *COUNTS, *more]
     return frame[columns]
@@ -99,17 +112,12 @@ def _times_best(kind: Kind) -> pd.DataFrame:
     """
     whole = fastest(comparable(kind.rows, kind.family), SETTING)
     least = whole.groupby(_GRAPH)["search_ms"].transform("min")
-    meant = math.nan if _is_emulated(kind) else whole["search_ms"] / least.where(least > 0)
+    meant = math.nan if kind.emulated else whole["search_ms"] / least.where(least > 0)
     return whole.assign(times_best=meant)[[*SETTING, "times_best"]]
 
 
 _POINT = ("graph", "variant", "backend", *SHAPE)
 """Columns that identify the level profile of a configuration."""
-
-
-def _is_emulated(kind: Kind) -> bool:
-    """Returns whether the times are of emulated kernels, which say nothing about speed."""
-    return kind.suffix.endswith(EMULATED)
 
 
 def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
@@ -124,15 +132,6 @@ def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     return found.astype({name: "Int64" for name in names if (found[name].dropna() % 1 == 0).all()})
 
 
-def _counts(frame: pd.DataFrame, rows: pd.DataFrame) -> dict[str, list[int]]:
-    """Returns how many points of each variant on each graph have a time, and how many have none."""
-    by = [*_GRAPH, "variant", "backend"]
-    keys = list(zip(*(frame[name] for name in by), strict=True))
-    ok = rows["status"] == "ok"
-    sizes = [rows[some].groupby(by).size() for some in (ok, ~ok)]
-    return {name: [int(size.get(key, 0)) for key in keys] for name, size in zip(COUNTS, sizes, strict=True)}
-
-
 def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
     if frame.empty:
         yield "No point has a time."
@@ -141,12 +140,12 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
         yield f"x sequential: speed-up over {kind.family.baseline} on the same machine, {SPEED_UP}."
     if any(frame["sources"] > 1):
         yield _note_on_sources(kind.family)
-    if any(frame["prepare_ms"].notna()) and not _is_emulated(kind):
+    if any(frame["prepare_ms"].notna()) and not kind.emulated:
         yield _NOTE_ON_PREPARATION
     yield from kind.family.advice(kind.rows)
 
 
-def _meanings(drawings: Iterable[Table], kind: Kind, known: Recorded) -> Iterator[str]:
+def _meanings(drawings: Iterable[Table], kind: Kind, note_on_recorded: str) -> Iterator[str]:
     """Yields explanations of the columns that the drawings have."""
     drawn = {column for table in drawings for column in table.columns}
     yield from (f"{text}." for column, text in _MEANINGS.items() if column in drawn)
@@ -156,7 +155,7 @@ def _meanings(drawings: Iterable[Table], kind: Kind, known: Recorded) -> Iterato
         if column.name in drawn:
             yield f"{column.total}: {column.meaning}."
     if RECORDED in drawn:
-        yield known.note
+        yield note_on_recorded
 
 
 def _note_on_sources(family: Family) -> str:
@@ -174,23 +173,22 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
     """Returns the columns of times and figures that text shows. There are fewer of them over several
     sources."""
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
-    if _is_emulated(kind):
+    if kind.emulated:
         return ["points", "failed", *totals]
     shown = [figure for figure in kind.family.figures if figure.shown]
     if brief:
         return ["search_ms", *(figure.name for figure in shown[:1]), "times_best", "failed", *totals]
-    last = ["speedup", "times_best", "failed", *totals]
-    if num_sources < 2:
-        return [*_TIMES, *(figure.name for figure in shown), *last]
-    times = list(_TIMES)
-    medians = [f"{figure.name}_median" for figure in shown if figure.quartiles]
-    return [*times, *(figure.name for figure in shown if figure.quartiles), *medians, *last]
+    figures = [figure.name for figure in shown]
+    if num_sources > 1:
+        spread = [figure.name for figure in shown if figure.quartiles]
+        figures = [*spread, *(f"{name}_median" for name in spread)]
+    return [*_TIMES, *figures, "speedup", "times_best", "failed", *totals]
 
 
 def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
     """Returns one table per graph, with variants sorted by time. Columns without information are left out."""
     frame = frame.assign(knobs=_told_knobs(frame))
-    if _is_emulated(kind) and RECORDED in frame:
+    if kind.emulated and RECORDED in frame:
         frame = frame.sort_values([*_GRAPH, RECORDED], kind="stable")
     short = brief and len(frame) > _LONG
     made = []
@@ -206,7 +204,7 @@ def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
         known = [name for name in figures if name in group and _says_something(group[name])]
         if group["sources"].nunique() > 1:
             known.insert(0, "sources")
-        shape = [] if _is_emulated(kind) else list(SHAPE if any(group["knobs"]) else SHAPE[:2])
+        shape = [] if kind.emulated else list(SHAPE if any(group["knobs"]) else SHAPE[:2])
         made.append(Table.of("", title, group[["variant", *where, *shape, *known]]))
     return made
 
@@ -225,3 +223,120 @@ def _told_knobs(frame: pd.DataFrame) -> list[str]:
         " ".join(setting for setting in knobs.split() if setting not in usual.get(variant, ()))
         for variant, knobs in zip(frame["variant"], frame["knobs"], strict=True)
     ]
+
+
+FILE = paths.BUNDLED / "h200.csv"
+"""Times that searches took on the project's GPU, for readers who have no GPU of that model."""
+
+
+def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
+    """Returns the times in ms that the kernels in these rows took on the project's GPU, by graph checksum and
+    variant, and a note on the origin of the times.
+
+    For each graph and variant it is the best time. Only graphs that were searched there from equal sources
+    have times. If the rows themselves come from a GPU of that model, there are none.
+    """
+    rows = _rows()
+    if (kind.rows["gpu"] == rows["gpu"].iloc[0]).any():
+        return {}, ""
+    wanted, there = (some.groupby("graph_checksum")["source"].agg(set) for some in (kind.rows, rows))
+    same = [checksum for checksum, sources in wanted.items() if sources == there.get(checksum)]
+    rows = rows[rows["graph_checksum"].isin(same)]
+    if rows.empty:
+        return {}, ""
+    times = configurations(rows, kind.family).groupby(["graph_checksum", "variant"])["search_ms"].min()
+    first = rows.iloc[0]
+    note = (
+        f"{first['gpu']} ms: not measured here, but on ours on {first['taken_at'][:10]}, by these kernels "
+        f"as of commit {first['commit'][:12]}, at the best of blocks of 64, 256 and the variant's own: "
+        f"{STATISTIC}."
+    )
+    return times.to_dict(), note
+
+
+@cache
+def _rows() -> pd.DataFrame:
+    return read_results([FILE])
+
+
+HEAT_MAP = "heatmap"
+"""The beginning of the names of tables with heat maps."""
+_LAUNCH = ("grid", "block")
+_COLUMNS = ("knobs", "sources", "search_ms", "times_best")
+_NOTE_ON_MAP = f"Search ms by grid (down) and block (across), each with its best knobs: {STATISTIC}."
+_IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws all."
+
+
+def heat_maps(rows: pd.DataFrame, *, brief: bool = False) -> list[Table]:
+    """Returns a table of measured times and a table of emulated times, with one row per grid and block. Text
+    shows them as matrices.
+
+    With ``brief``, text shows only the fastest variant of each graph.
+    """
+    tables = []
+    for kind in kinds(rows[rows["block"].notna()]):
+        cells = fastest(kind.configurations(), [*SETTING, *_LAUNCH])
+        least = cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("min")
+        cells = cells.assign(times_best=cells["search_ms"] / least)
+        cells = cells.assign(order=cells["grid"].map(grid_order)).sort_values([*SETTING, "order", "block"])
+        drawings = list(_maps(_leading(cells) if brief else cells, kind))
+        figures = [figure.name for figure in kind.family.figures if figure.shown]
+        frame = cells[[*SETTING, *_LAUNCH, *_COLUMNS, *figures]]
+        notes = _notes_on_map(cells, len(drawings), brief)
+        tables.append(
+            Table.of(f"{HEAT_MAP}{kind.suffix}", f"Grid x block{kind.heading}", frame, notes, drawings)
+        )
+    return tables
+
+
+def _notes_on_map(cells: pd.DataFrame, num_drawn: int, brief: bool) -> Iterator[str]:
+    if cells.empty:
+        yield "No kernel has a time."
+    elif not num_drawn:
+        yield "No search has times of several grids or blocks, which a map needs."
+    else:
+        yield _NOTE_ON_MAP
+        if brief and cells["variant"].nunique() > 1:
+            yield _IN_BRIEF
+        yield HEAT_LEGEND
+
+
+def _leading(cells: pd.DataFrame) -> pd.DataFrame:
+    """Returns the cells of the fastest variant on each graph, among the variants with several cells."""
+    several = cells[cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("size") > 1]
+    best = several.sort_values("search_ms", kind="stable").drop_duplicates(["graph", "graph_checksum"])
+    return cells.merge(best[list(SETTING)], on=list(SETTING))
+
+
+def grid_order(grid: str) -> float:
+    """Returns a key that sorts grids by size. The grid ``auto`` comes first."""
+    return 0 if grid == "auto" else float(grid) if grid.isdecimal() else math.inf
+
+
+def _maps(cells: pd.DataFrame, kind: Kind) -> Iterator[Table]:
+    rows = kind.rows
+    without_time = rows[(rows["status"] != "ok") & rows["block"].notna()]
+    failed = dict(iter(without_time.groupby(["graph", "variant", "backend"])))
+    for (graph, checksum, variant, backend, *machine), group in cells.groupby(list(SETTING), sort=False):
+        if len(group) == 1:
+            continue
+        where = ", ".join(str(name) for name in machine if name)
+        searching = kind.searched(str(graph), str(checksum))
+        title = f"{with_aliases(str(variant))} on {graph}, {searching}; {where}"
+        yield _matrix(title, group, failed.get((graph, variant, backend), without_time[:0]))
+
+
+def _matrix(title: str, group: pd.DataFrame, failed: pd.DataFrame) -> Table:
+    """Returns a table with grids as rows and blocks as columns.
+
+    A cell holds the time, ``fail`` where no run succeeded, or nothing where nothing was tried.
+    """
+    cells: dict[tuple[str, float], Cell] = dict.fromkeys(
+        zip(failed["grid"], failed["block"], strict=True), "fail"
+    )
+    cells.update(zip(zip(group["grid"], group["block"], strict=True), group["search_ms"], strict=True))
+    grids = sorted({grid for grid, _ in cells}, key=grid_order)
+    blocks = sorted({block for _, block in cells})
+    columns = ("grid \\ block", *(f"{block:g}" for block in blocks))
+    lines = [(grid, *(cells.get((grid, block)) for block in blocks)) for grid in grids]
+    return Table("", title, columns, lines, heat=True)

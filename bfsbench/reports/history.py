@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from bfsbench.reports.comparison import FASTER, SLOWER, UNDECIDED
 from bfsbench.reports.rows import (
-    EMULATED,
     GRAPH,
     SHAPE,
     STATISTIC,
@@ -88,7 +87,7 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
 def histories(rows: pd.DataFrame) -> list[Table]:
     """Returns the tables of times over commits: one of warm times and one of cold times for each family of
     variants that has rows. Emulated kernels are left out."""
-    return [_history(kind) for kind in kinds(by_commit(rows)) if not kind.suffix.endswith(EMULATED)]
+    return [_history(kind) for kind in kinds(by_commit(rows)) if not kind.emulated]
 
 
 def _history(kind: Kind) -> Table:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bfsbench.reports.measured import TimedRows, search_names
-from bfsbench.reports.rows import EMULATED, kinds
+from bfsbench.reports.rows import kinds
 from bfsbench.reports.table import Table
 from bfsbench.rows.columns import AXES, PROFILE_COLUMNS
 from bfsbench.rows.results import LEVELS_SUFFIX, result_files
@@ -53,17 +53,15 @@ def level_tables(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list
         if found is None or found.empty:
             made.append(Table(name, title, (), [], (_NOTHING,)))
             continue
-        timed = not kind.suffix.endswith(EMULATED)
-        note = f"{_NOTE}; us: its time." if timed else f"{_NOTE}."
+        note = f"{_NOTE}." if kind.emulated else f"{_NOTE}; us: its time."
         frame = found[[*AXES, "gpu", *_FACTS]]
-        made.append(Table.of(name, title, frame, (), _drawings(measured, timed), legend=[note]))
+        made.append(Table.of(name, title, frame, (), _drawings(found, measured), legend=[note]))
     return made
 
 
-def _drawings(measured: TimedRows, timed: bool) -> Iterator[Table]:
-    assert measured.levels is not None
-    facts = {"edges_inspected": "arcs", **({"time_us": "us"} if timed else {})}
-    for (graph, source), some in measured.levels.groupby(["title", "source"], sort=False):
+def _drawings(levels: pd.DataFrame, measured: TimedRows) -> Iterator[Table]:
+    facts = {"edges_inspected": "arcs", **({} if measured.emulated else {"time_us": "us"})}
+    for (graph, source), some in levels.groupby(["title", "source"], sort=False):
         frame = some.groupby("level", as_index=False).agg(frontier=("frontier_size", "max"))
         for name, search in some.groupby(search_names(some), sort=False):
             called = " ".join(str(name).split())

@@ -22,6 +22,8 @@ from bfsbench.reports.rows import (
     fastest,
     in_words,
     names_of_sources,
+    sources_of,
+    with_device,
 )
 from bfsbench.rows.columns import AXES
 from bfsbench.rows.point import knob_values
@@ -51,8 +53,6 @@ class TimedRows:
     rows: pd.DataFrame
     levels: pd.DataFrame | None
     family: Family
-    quantity: str
-    """The axis label of ``search_ms``, with its unit."""
     suffix: str
     """Suffix of the names of pictures, which tells cold, emulated and other families' rows apart."""
     heading: str
@@ -66,8 +66,12 @@ class TimedRows:
             keys = [*AXES, "gpu"]
             named = rows[[*keys, "title", "label"]].drop_duplicates()
             levels = levels.drop_duplicates([*keys, "level"], keep="last").merge(named, on=keys)
-        quantity = f"time of {kind.family.one} (ms):\n{STATISTIC}"
-        return cls(rows, levels, kind.family, quantity, kind.suffix, kind.heading)
+        return cls(rows, levels, kind.family, kind.suffix, kind.heading)
+
+    @property
+    def quantity(self) -> str:
+        """The axis label of ``search_ms``, with its unit."""
+        return f"time of {self.family.one} (ms):\n{STATISTIC}"
 
     @cached_property
     def graphs(self) -> list[str]:
@@ -77,8 +81,7 @@ class TimedRows:
     @property
     def devices(self) -> list[str]:
         """The GPUs and CPUs that the rows were taken on."""
-        devices = self.rows["gpu"].where(self.rows["gpu"] != "", self.rows["host_cpu"])
-        return [str(device) for device in dict.fromkeys(devices) if device]
+        return [str(device) for device in with_device(self.rows)["device"].unique() if device]
 
     @cached_property
     def labels(self) -> list[str]:
@@ -94,11 +97,6 @@ class TimedRows:
     def emulated(self) -> bool:
         """True if the rows are of kernels that the CPU emulated."""
         return self.suffix.endswith(EMULATED)
-
-    @property
-    def baseline(self) -> str:
-        """The default baseline of speed-ups, a host program."""
-        return self.family.baseline
 
     def best(self, by: Sequence[str] = ("title", "label")) -> pd.DataFrame:
         """Returns the best configuration of every series on every graph, or for each combination of values of
@@ -138,13 +136,11 @@ class TimedRows:
         return names_of_sources(self.rows, "title")
 
     @cached_property
-    def _sources(self) -> dict[str, list[int]]:
+    def _sources(self) -> dict[Hashable, list[int]]:
         """The sources from which each graph's searches are compared, by titles of graphs; see
         ``rows.comparable``."""
         titles = self.rows[[*GRAPH, "title"]].drop_duplicates()
-        searched = counting_sources(self.rows).merge(titles)[["title", "source"]].dropna()
-        groups = searched.groupby("title")["source"]
-        return {str(title): sorted(map(int, sources)) for title, sources in groups}
+        return sources_of(counting_sources(self.rows).merge(titles), "title")
 
 
 def ranking(best: pd.DataFrame) -> list[str]:
@@ -179,12 +175,12 @@ def _labels(rows: pd.DataFrame) -> pd.Series[str]:
     Hosts with equal CPUs count as one device.
     """
     series = rows["series"] if "series" in rows else rows["variant"]
-    device = rows["gpu"].where(rows["gpu"] != "", rows["host_cpu"])
-    used = rows[["backend"]].assign(device=device).drop_duplicates()
+    rows = with_device(rows)
+    used = rows[["backend", "device"]].drop_duplicates()
     several = rows["backend"].isin(used["backend"][used["backend"].duplicated()])
     if not several.any():
         return series
-    return series.where(~several, series + " [" + device + "]")
+    return series.where(~several, series + " [" + rows["device"] + "]")
 
 
 def told_apart(measured: TimedRows) -> Iterator[tuple[str, list[str], TimedRows]]:

@@ -1,18 +1,19 @@
-"""Says where and when rows were taken, warns about comparing them, and explains the times of other authors'
-programs.
+"""Makes tables of the graphs that were searched, of the points without a time, and of the origins of rows.
 
-The explanations say whose clock measured these times, what the clock covers, and what else the program took.
+The table of origins says where and when rows were taken. The module also makes notes for tables. They warn
+about comparing rows, and say which code the rows measured. They also explain the times of other authors'
+programs: whose clock measured them, what the clock covers, and what else the program took.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bfsbench.reports.rows import compact
 from bfsbench.reports.table import Cell, Table, header
-from bfsbench.support.errors import printable
+from bfsbench.support.errors import InputError, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,78 +23,60 @@ _CLOCKS = {
     "theirs": "its own clock",
     "ours": "the host's clock",
 }
-_FACTS = ("variant", "program", "clock", "covers", "prepare_ms", "compile_ms", "host_mib", "device_mib")
 
 
 def with_footnotes(tables: Iterable[Table], rows: pd.DataFrame) -> list[Table]:
-    """Returns the tables, with a note added for each program of other authors (entry) that a table shows.
+    """Returns the tables, with a note added for each program of other authors (entry) that a table names in a
+    cell or above a column.
 
     ``rows`` are the rows that the tables were made from.
     """
-    entries = _entries(rows)
-    return [replace(table, notes=(*table.notes, *_of(table, entries))) for table in tables]
+    footnotes = _footnotes(rows)
+    noted = []
+    for table in tables:
+        named = {cell for row in table.rows for cell in row if isinstance(cell, str)} | {*table.columns}
+        shown = (note for variant, note in footnotes.items() if variant in named)
+        noted.append(replace(table, notes=(*table.notes, *shown)))
+    return noted
 
 
 def footnotes_of(rows: pd.DataFrame) -> list[str]:
-    """Returns one line for each entry (another author's program) that has a time in ``rows``."""
-    return footnotes(_entries(rows).drop_duplicates().to_dict("records"))  # type: ignore[arg-type]
+    """Returns one line for each entry (another author's program) that has a time in ``rows``. Numbers in
+    ``rows`` may be text."""
+    return [*_footnotes(rows).values()]
 
 
-def footnotes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Returns one line for each entry (another author's program) in rows that have a time. Numbers in the
-    rows may be text."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if row["program"]:
-            found.setdefault(row["variant"], []).append(row)
-    return [_footnote(variant, of_entry) for variant, of_entry in sorted(found.items())]
-
-
-def _entries(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of entries (other authors' programs) that have a time, with the columns that notes are
-    made of."""
+def _footnotes(rows: pd.DataFrame) -> dict[str, str]:
+    """Returns the lines of ``footnotes_of`` by the names of the entries."""
     if "program" not in rows:
-        return rows.iloc[:0]
-    named = rows["program"].notna() & (rows["program"] != "")
-    return rows.loc[named & (rows["status"] == "ok"), list(_FACTS)]
+        return {}
+    entries = rows[(rows["program"].fillna("") != "") & (rows["status"] == "ok")]
+    return {str(variant): _footnote(str(variant), some) for variant, some in entries.groupby("variant")}
 
 
-def _of(table: Table, entries: pd.DataFrame) -> list[str]:
-    """Returns the notes on the entries (other authors' programs) that a table names in a cell or above a
-    column."""
-    if entries.empty:
-        return []
-    named = {cell for row in table.rows for cell in row if isinstance(cell, str)} | {*table.columns}
-    shown = entries[entries["variant"].isin(named)]
-    return footnotes(shown.drop_duplicates().to_dict("records"))  # type: ignore[arg-type]
+def _footnote(variant: str, rows: pd.DataFrame) -> str:
+    import pandas as pd
 
-
-def _footnote(variant: str, rows: list[Mapping[str, Any]]) -> str:
-    programs = ", ".join(sorted({row["program"] for row in rows}))
-    clocks = " or ".join(sorted({_CLOCKS.get(row["clock"], row["clock"]) for row in rows}))
-    covered = " or ".join(sorted({_covered(row["covers"]) for row in rows}))
-    prepared = _span(_defined(rows, "prepare_ms"), "ms", only_most=False)
-    memory = [
-        f"up to {span} {where}"
-        for name, where in (("host_mib", "on the host"), ("device_mib", "on the GPU"))
-        if (span := _span(_defined(rows, name), "MiB", only_most=True))
-    ]
+    programs = ", ".join(sorted(set(rows["program"])))
+    clocks = " or ".join(sorted({_CLOCKS.get(clock, clock) for clock in rows["clock"]}))
+    covered = " or ".join(sorted(map(_covered, set(rows["covers"]))))
+    columns = ["prepare_ms", "compile_ms", "host_mib", "device_mib"]
+    numbers = rows[columns].apply(pd.to_numeric, errors="coerce")
+    prepared_ms = numbers["prepare_ms"].where(numbers["compile_ms"].notna())  # else it is another time
+    span = " to ".join(dict.fromkeys(map(_rounded, (prepared_ms.min(), prepared_ms.max()))))
+    places = {"on the host": numbers["host_mib"].max(), "on the GPU": numbers["device_mib"].max()}
+    memory = [f"up to {_rounded(mib)} MiB {where}" for where, mib in places.items() if mib >= 0]  # not NaN
     facts = [
         f"{variant} is a program of others: {programs}",
         f"Its times are measured by {clocks}, and include {covered}",
-        f"Preparation took {prepared}" if prepared else "Its preparation was not measured",
+        f"Preparation took {span} ms" if prepared_ms.notna().any() else "Its preparation was not measured",
         *([f"It took {' and '.join(memory)}"] if memory else []),
     ]
     return f"{'. '.join(facts)}."
 
 
-def _defined(rows: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
-    """Returns the values of a column.
-
-    Values of ``prepare_ms`` are left out where ``compile_ms`` is empty, because ``prepare_ms`` then meant
-    another time.
-    """
-    return [row[name] for row in rows if name != "prepare_ms" or [*_numbers([row["compile_ms"]])]]
+def _rounded(number: float) -> str:
+    return f"{number:,.3g}" if number < 100 else f"{number:,.0f}"
 
 
 def _covered(covers: str) -> str:
@@ -101,28 +84,6 @@ def _covered(covers: str) -> str:
     parts = dict(part.split("=", 1) for part in covers.split() if "=" in part)
     yes, no = ([name for name, said in parts.items() if said == wanted] for wanted in ("yes", "no"))
     return " and ".join(yes or ["the search alone"]) + (f", but not {' or '.join(no)}" if no else "")
-
-
-def _span(values: Iterable[object], unit: str, *, only_most: bool) -> str:
-    """Returns the range of the numbers as text, such as ``2 to 5 ms``. With ``only_most``, the text has only
-    the largest.
-
-    The text is empty if there are no numbers.
-    """
-    numbers = sorted(_numbers(values))
-    if not numbers:
-        return ""
-    least, most = (
-        f"{number:,.3g}" if number < 100 else f"{number:,.0f}" for number in (numbers[0], numbers[-1])
-    )
-    return f"{most} {unit}" if only_most or least == most else f"{least} to {most} {unit}"
-
-
-def _numbers(values: Iterable[object]) -> Iterator[float]:
-    for value in values:
-        text = str(value)
-        if text not in ("", "nan", "None"):
-            yield float(text)
 
 
 _ORIGIN = (
@@ -220,3 +181,168 @@ def origin_numbers(rows: pd.DataFrame) -> pd.Series[int]:
     origins."""
     found = compact(rows[list(_ORIGIN)], _ORIGIN).groupby(list(_ORIGIN), sort=False, observed=True)
     return found.ngroup() + 1
+
+
+_SHORT = 12
+"""Number of characters of a checksum that are shown."""
+
+
+def graph_counts(rows: pd.DataFrame) -> list[Table]:
+    """Returns a table of every graph's vertices, arcs, average degree and checksum.
+
+    If two files use one name for different graphs, there are two rows.
+    """
+    known = rows[rows["num_vertices"].notna()]
+    frame = known.drop_duplicates(["graph", "graph_checksum"]).sort_values(["graph", "graph_checksum"])
+    shown = frame[["graph"]].assign(
+        num_vertices=frame["num_vertices"].astype("int64"),
+        arcs=frame["num_edges"].astype("int64"),
+        average_degree=frame["num_edges"] / frame["num_vertices"],
+        checksum=frame["graph_checksum"].str[:_SHORT],
+    )
+    notes = ["Arcs as stored: an undirected edge counts twice."]
+    ambiguous = sorted(set(frame["graph"][frame["graph"].duplicated()]))
+    notes += [f"Warning: {name} stands for different graphs; their checksums differ." for name in ambiguous]
+    return [Table.of("datasets", "Datasets", shown, notes)]
+
+
+def failed_points(rows: pd.DataFrame) -> list[Table]:
+    """Returns a table of the failed points, counted by graph, variant, backend, status and reason. The
+    commonest come first."""
+    failed = rows[rows["status"] != "ok"]
+    by = ["status", "graph", "variant", "backend", "reason"]
+    groups = failed.groupby(by, as_index=False).size().rename(columns={"size": "points"})
+    groups = groups.sort_values(["points", *by], ascending=[False, *(True for _ in by)])
+    told = f"{len(failed)} of {len(rows)} points have no time."
+    notes = [told if len(failed) else f"All {len(rows)} points have a time."]
+    frame = groups[["points", "status", "graph", "variant", "backend", "reason"]]
+    return [Table.of("failures", "Failures", frame, notes)]
+
+
+FACTS = ("variant", "backend", "knobs", "graph", "source", "code", "commit", "taken_at", "file")
+_SEARCH = ["variant", "backend", "knobs"]
+_PLACE = ["variant", "backend", "graph"]
+_MOST_NAMED = 4
+_COMMIT, _DAY = 7, len("2026-11-21")
+
+
+def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
+    """Returns the result files that the rows of one table come from."""
+    return [*dict.fromkeys(file for frame in frames if "file" in frame for file in frame["file"].unique())]
+
+
+def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The columns FACTS of the rows that stand in one table, each row once."""
+    import pandas as pd
+
+    known = [frame[[*FACTS]] for frame in frames if set(FACTS) <= set(frame)]
+    return pd.concat(known).drop_duplicates() if known else pd.DataFrame(columns=[*FACTS])
+
+
+def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
+    """Returns a sentence if tables ``above`` show searches of this table on its graphs from other rows, and
+    so with other numbers. The sentence names the files of these rows and their numbers of sources. Otherwise
+    returns ""."""
+    found: dict[str, set[int]] = {}
+    counts: set[int] = set()
+    rows_here = _rows_of_places(here)
+    for table in above:
+        rows_there = _rows_of_places(table)
+        for place in rows_here.keys() & rows_there.keys():
+            if rows_here[place] != rows_there[place]:
+                counts.add(len({source for _, source in rows_here[place]}))
+                for file in {file for file, _ in rows_there[place]}:
+                    sources = {source for name, source in rows_there[place] if name == file}
+                    found.setdefault(file, set()).add(len(sources))
+    if not found:
+        return ""
+    files = ", ".join(f"`{file.split('/')[-1]}` ({_sources(found[file])})" for file in sorted(found))
+    return f" Tables above use different rows of these searches: {files}. This table has {_sources(counts)}."
+
+
+def _sources(counts: Iterable[int]) -> str:
+    ordered = sorted(counts)
+    return f"{' or '.join(map(str, ordered))} {'source' if ordered == [1] else 'sources'}"
+
+
+def _rows_of_places(rows: pd.DataFrame) -> dict[Hashable, set[tuple[str, float]]]:
+    """The file and source of each row, by the search and the graph."""
+    groups = rows.groupby(_PLACE)[["file", "source"]]
+    return {place: {*some.itertuples(index=False, name=None)} for place, some in groups}
+
+
+def outdated(rows: pd.DataFrame, current: Callable[[str, str, str], set[str]]) -> str:
+    """Says which searches have other code now than when these rows were taken.
+
+    ``current`` gives for a variant, backend and knobs the hashes that the present code may have; none if that
+    is unknown. Rows without a hash are older than hashes.
+    """
+    older, known = set[str](), set[str]()
+    measured = rows[[*_SEARCH, "code"]].drop_duplicates()
+    for variant, backend, knobs, code in measured.itertuples(index=False, name=None):
+        if now := current(variant, backend, knobs):
+            known.add(variant)
+            if code not in now:
+                older.add(variant)
+    if not older:
+        return ""
+    which = "all searches" if older == known else _named([f"`{name}`" for name in sorted(older)])
+    return f" Other code since: {which}."
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} searches"
+
+
+def line_of(
+    frames: Sequence[pd.DataFrame], reason: str | None, commands: Mapping[str, str] | None = None
+) -> str:
+    """Returns a line with the files, commits and days of the rows of one table. It is empty without rows.
+
+    ``commands`` gives the command that wrote each file, where it is known. ``reason`` says why rows of one
+    search may have measured different code. The line then names these searches. Raises InputError if there
+    are some and ``reason`` is None.
+    """
+    rows = facts_of(frames)
+    if rows.empty:
+        return ""
+    rows = rows.assign(commit=rows["commit"].str[:_COMMIT], day=rows["taken_at"].str[:_DAY])
+    mixed = _mixed(rows)
+    if mixed and reason is None:
+        raise InputError(
+            f"a table compares rows of different code: {'; '.join(mixed)}; "
+            'if this is meant, say {{ mixed("why") }} above the table'
+        )
+    by = {file: f", by {command}" for file, command in (commands or {}).items()}
+    files = []
+    for file in dict.fromkeys(map(str, rows["file"])):
+        some = rows[rows["file"] == file]
+        origin = f"commit {_joined(some['commit'])}, {_joined(some['day'])}{by.get(file, '')}"
+        files.append(f"`{file.split('/')[-1]}` ({origin})")
+    taken = "; ".join(files)
+    why = f" {reason} Of different code: {', '.join(mixed)}." if mixed else ""
+    return f"Rows: {taken}.{why}"
+
+
+def _mixed(rows: pd.DataFrame) -> list[str]:
+    """Finds searches whose rows measured different code although their knob values are equal. Returns texts
+    that name these searches.
+
+    For rows without a hash of their code, the commit is compared instead.
+    """
+    said = rows.assign(code=rows["code"].where(rows["code"] != "", rows["commit"]))
+    found: dict[str, dict[str, None]] = {}
+    for (variant, *_), some in said.groupby(_SEARCH, sort=False, dropna=False):
+        if some["code"].nunique() > 1:
+            parts = [f"{commit} on {_graphs(of)}" for commit, of in some.groupby("commit", sort=False)]
+            found.setdefault(", ".join(parts), {})[f"`{variant}`"] = None
+    return [f"{_named([*names])} ({parts})" for parts, names in found.items()]
+
+
+def _graphs(rows: pd.DataFrame) -> str:
+    graphs = [name.split(":")[0] for name in dict.fromkeys(rows["graph"])]
+    return graphs[0] if len(graphs) == 1 else f"{len(graphs)} graphs"
+
+
+def _joined(values: Iterable[str]) -> str:
+    return " and ".join(sorted({value or "unknown" for value in values}))

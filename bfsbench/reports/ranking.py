@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bfsbench.reports.rows import (
-    EMULATED,
     GRAPH,
     STATISTIC,
     TYPICAL,
@@ -30,15 +29,8 @@ ALL = "all"
 """The value in the column ``family`` that stands for all graphs."""
 
 _COLUMNS = (
-    "graphs",
-    "failed_graphs",
-    "times_best",
-    "times_first",
-    "median_times_first",
-    "best_percent",
-    "worst_times_best",
-    "worst_graph",
-    "prepare_ms",
+    *("graphs", "failed_graphs", "times_best", "times_first", "median_times_first"),
+    *("best_percent", "worst_times_best", "worst_graph", "prepare_ms"),
 )
 _NOTE = (
     f"A time is {STATISTIC}, of equally many repeats of all searches of a graph. "
@@ -92,17 +84,16 @@ def rankings(rows: pd.DataFrame) -> list[Table]:
     ratio. ``failed_graphs`` counts the graphs that it was run on without all times. Emulated kernels are not
     ranked.
     """
-    measured = [kind for kind in kinds(rows) if not kind.suffix.endswith(EMULATED)]
+    measured = [kind for kind in kinds(rows) if not kind.emulated]
     if not measured:
         return [Table("ranking", "Ranking", (), [], ("Times of emulated kernels are not ranked.",))]
     return [_ranking(kind) for kind in measured]
 
 
 def _ranking(kind: Kind) -> Table:
-    found = ratios(kind)
+    found, tried = ratios(kind), _tried(kind)
     if found.empty:
         return Table(f"ranking{kind.suffix}", f"Ranking{kind.heading}", (), [], (_why_empty(kind),))
-    tried = _tried(kind)
     frame = _ranked(found, tried)
     total = len(found[list(GRAPH)].drop_duplicates())
     names = short_names(found["graph"])
@@ -118,7 +109,7 @@ def matrices(rows: pd.DataFrame) -> list[Table]:
     A cell is the search's time divided by the best time of the graph. The last column is the geometric mean
     over the graphs of the search.
     """
-    return [_matrix(kind) for kind in kinds(rows) if not kind.suffix.endswith(EMULATED)]
+    return [_matrix(kind) for kind in kinds(rows) if not kind.emulated]
 
 
 def _matrix(kind: Kind) -> Table:
@@ -154,11 +145,10 @@ def _ranked(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     tried = tried.merge(found[[*GRAPH, "family"]].drop_duplicates())
-    overall = _summary(found, tried)
-    first = found.merge(overall.iloc[:1][list(SEARCH)])
-    parts = [overall.merge(_against(first, found), how="left").assign(family=ALL)]
-    for name, some in found.groupby("family"):
-        summary = _summary(some, tried[tried["family"] == name])
+    first = found.merge(_summary(found, tried).iloc[:1][list(SEARCH)])
+    parts = []
+    for name, some in ((ALL, found), *found.groupby("family")):
+        summary = _summary(some, tried if name == ALL else tried[tried["family"] == name])
         parts.append(summary.merge(_against(first, some), how="left").assign(family=name))
     return pd.concat(parts, ignore_index=True)[["family", *SEARCH, *_COLUMNS]]
 
@@ -197,12 +187,11 @@ def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     both = found.merge(first[[*GRAPH, "search_ms", "median_ms"]], on=list(GRAPH), suffixes=("", "_first"))
     both = both[(both["search_ms"] > 0) & (both["search_ms_first"] > 0)]
     both = both.assign(
-        log=np.log(both["search_ms"] / both["search_ms_first"]),
-        typical=np.log(both["median_ms"] / both["median_ms_first"]),
+        times_first=np.log(both["search_ms"] / both["search_ms_first"]),
+        median_times_first=np.log(both["median_ms"] / both["median_ms_first"]),
     )
-    means = both.groupby(list(SEARCH), as_index=False).agg(log=("log", "mean"), typical=("typical", "mean"))
-    means = means.assign(times_first=np.exp(means["log"]), median_times_first=np.exp(means["typical"]))
-    return means.drop(columns=["log", "typical"])
+    means = both.groupby(list(SEARCH))[["times_first", "median_times_first"]].mean()
+    return np.exp(means).reset_index()
 
 
 def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str]:
@@ -233,16 +222,13 @@ def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator
     shown = [name for name in _COLUMNS if overall[name].notna().any()]
     lacking = overall["graphs"] < total
     first = f"x {overall['variant'].iloc[0]}"
-    headings = {**{"times_first": first, "median_times_first": f"{first} typical"}, "failed_graphs": "failed"}
-    told_by_all = ("graphs", "failed_graphs")
-    in_full = [name for name in shown if name not in told_by_all]
-    for title, some, columns in (
-        ("All graphs", overall[~lacking], in_full),
-        ("Fewer graphs", overall[lacking], shown),
-    ):
-        table = some[["variant", *where, *columns]]
-        if len(some):
-            yield Table.of("", title, table.rename(columns=headings))
+    headings = {"times_first": first, "median_times_first": f"{first} typical", "failed_graphs": "failed"}
+    overall = overall[["variant", *where, *shown]].rename(columns=headings)
+    if not lacking.all():
+        whole = overall[~lacking].drop(columns=["graphs", "failed"], errors="ignore")
+        yield Table.of("", "All graphs", whole)
+    if lacking.any():
+        yield Table.of("", "Fewer graphs", overall[lacking])
 
 
 def _by_family(frame: pd.DataFrame, found: pd.DataFrame) -> Iterator[Table]:

@@ -253,21 +253,10 @@ def _notes(rows: pd.DataFrame, frame: pd.DataFrame) -> Iterator[str]:
 
 
 def _drawings(frame: pd.DataFrame) -> Iterator[Table]:
-    import pandas as pd
-
-    for (graph, source), group in frame.groupby(["graph", "source"], sort=False):
-        shown = pd.DataFrame(
-            {
-                "variant": group["variant"],
-                "search_ms": group["search_ms"],
-                "levels": group["levels"],
-                "medges": group["edges"] / 1e6,
-                "edges_from": group["edges_from"],
-                "gedges_s": group["gedges_s"],
-                "gb_s": group["gb_s"],
-                **{f"{name}_ms": group[f"{name}_ms"] for name in BOUNDS},
-                "bound": group["bound"],
-                "share_percent": group["share"] * 100,
-            }
-        )
-        yield Table.of("", f"{graph}, source {source}", shown)
+    shown = frame.assign(medges=frame["edges"] / 1e6, share_percent=frame["share"] * 100)
+    columns = [
+        *("variant", "search_ms", "levels", "medges", "edges_from", "gedges_s", "gb_s"),
+        *(*(f"{name}_ms" for name in BOUNDS), "bound", "share_percent"),
+    ]
+    for (graph, source), group in shown.groupby(["graph", "source"], sort=False):
+        yield Table.of("", f"{graph}, source {source}", group[columns])

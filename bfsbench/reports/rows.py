@@ -58,6 +58,11 @@ class Kind:
     heading: str
     rows: pd.DataFrame
 
+    @property
+    def emulated(self) -> bool:
+        """True if the rows are of kernels that the CPU emulated."""
+        return self.suffix.endswith(EMULATED)
+
     def configurations(self) -> pd.DataFrame:
         """Returns one row per configuration, combined over sources, as the function of this module makes
         it."""
@@ -66,7 +71,7 @@ class Kind:
     @cached_property
     def sources(self) -> dict[Hashable, list[int]]:
         """The source vertices of each graph, by its name and checksum. See ``sources_of``."""
-        return sources_of(self.rows)
+        return sources_of(self.rows, [*GRAPH])
 
     def searched(self, graph: str, checksum: str) -> str:
         """Returns the sources from which a graph was searched, in words."""
@@ -90,14 +95,13 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
         family, some = find_family(name), _where(rows["family"] == name, rows)
         suffix, of = ("", "") if name == DEFAULT else (f"_{name}", f" ({family.title})")
         emulated, cold = some["backend"] == "cpu", some["method"].str.contains(r"\bcold\b")
-        if some.empty or not (emulated | cold).all():
-            yield Kind(family, suffix, of, _where(~emulated & ~cold, some))
-        if (cold & ~emulated).any():
-            heading = "caches flushed before every run"
-            yield Kind(family, f"{suffix}{COLD}", f"{of} ({heading})", some[cold & ~emulated])
-        if emulated.any():
-            heading = "emulated on the CPU: shows that it works, never how fast it is"
-            yield Kind(family, f"{suffix}{EMULATED}", f"{of} ({heading})", some[emulated])
+        for chosen, mark, heading in (
+            (~emulated & ~cold, "", ""),
+            (cold & ~emulated, COLD, " (caches flushed before every run)"),
+            (emulated, EMULATED, " (emulated on the CPU: shows that it works, never how fast it is)"),
+        ):
+            if chosen.any() or (some.empty and not mark):
+                yield Kind(family, suffix + mark, of + heading, _where(chosen, some))
 
 
 def as_read(rows: pd.DataFrame) -> pd.DataFrame:
@@ -151,35 +155,22 @@ def select(
     all graphs whose names begin with it. A variant may be named by an alias. Raises UsageError for a name
     that no row has.
     """
-    have = set(rows["graph"])
-    wanted = [_graphs_called(name, have) for name in graphs]
-    if wanted:
-        rows = rows[rows["graph"].isin(set().union(*wanted))]
-    for column, names in (("variant", variants), ("backend", backends)):
+    for column, names in (("graph", graphs), ("variant", variants), ("backend", backends)):
         known = set(rows[column])
-        chosen = {_called(column, name, known) for name in names}
+        chosen = set[str]().union(*(_called(column, name, known) for name in names))
         if chosen:
             rows = rows[rows[column].isin(chosen)]
     return rows
 
 
-def _graphs_called(name: str, known: set[str]) -> set[str]:
-    found = {graph for graph in known if graph == name or graph.startswith(f"{name}:")}
-    if not found:
-        raise UsageError(f"no rows of graph '{name}': there are {_listed(known)}")
-    return found
-
-
-def _called(column: str, name: str, known: set[str]) -> str:
-    if name not in known and column == "variant":
+def _called(column: str, name: str, known: set[str]) -> set[str]:
+    """Returns the values of a column that a user's ``name`` means, among ``known`` values."""
+    if column == "variant" and name not in known:
         name = find(name).name
-    if name not in known:
-        raise UsageError(f"no rows of {column} '{name}': there are {_listed(known)}")
-    return name
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
+    found = {one for one in known if one == name or (column == "graph" and one.startswith(f"{name}:"))}
+    if not found:
+        raise UsageError(f"no rows of {column} '{name}': there are {', '.join(sorted(known))}")
+    return found
 
 
 def succeeded(rows: pd.DataFrame) -> pd.DataFrame:
@@ -277,15 +268,13 @@ def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    if "search_ms_samples" not in rows:
-        return rows
-    samples = rows["search_ms_samples"].astype(object).fillna("").astype(str)
-    samples = samples[(rows["status"] == "ok") & (samples != "")]
-    counts = _repeats(rows)[samples.index]
+    counts = _repeats(rows)[rows["status"] == "ok"]
+    counts = counts[counts > 0]
     least = counts.groupby([rows["graph"], rows["graph_checksum"]]).transform("min")
-    cut = samples[counts > least]
-    if cut.empty:
+    more = counts.index[counts > least]
+    if more.empty:
         return rows
+    cut = rows.loc[more, "search_ms_samples"]
     kept = [text.split(";")[: least[place]] for text, place in zip(cut, cut.index, strict=True)]
     times = [sorted(map(float, texts)) for texts in kept]
     changed = pd.DataFrame(
@@ -364,8 +353,8 @@ def comparable(
     counting = counting_sources(rows)
     found = configurations(rows.merge(counting), family, also=also, baseline=baseline)
     wanted = counting.groupby(list(GRAPH), as_index=False).size()
-    sizes = found[[*GRAPH]].merge(wanted, how="left")["size"]
-    return found[found["sources"].to_numpy() == sizes.to_numpy()]
+    sizes = found[[*GRAPH]].merge(wanted, how="left").set_axis(found.index)["size"]
+    return found[found["sources"] == sizes]
 
 
 def counting_sources(rows: pd.DataFrame) -> pd.DataFrame:
@@ -396,14 +385,13 @@ def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, 
     return (searches - 1) * len(sources), len(sources)
 
 
-def sources_of(rows: pd.DataFrame) -> dict[Hashable, list[int]]:
-    """Returns the source vertices of each graph, by its name and checksum.
+def sources_of(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, list[int]]:
+    """Returns the source vertices for each value of the columns ``by``, such as GRAPH.
 
     The list is empty for a family without sources.
     """
-    searched = rows[[*GRAPH, "source"]].drop_duplicates()
-    groups = searched.groupby(list(GRAPH))["source"]
-    return {key: sorted(map(int, sources.dropna().unique())) for key, sources in groups}
+    groups = rows[[*([by] if isinstance(by, str) else by), "source"]].drop_duplicates().groupby(by)["source"]
+    return {key: sorted(map(int, sources.dropna())) for key, sources in groups}
 
 
 def short_names(graphs: Iterable[str]) -> dict[str, str]:

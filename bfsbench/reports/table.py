@@ -23,7 +23,7 @@ import click
 
 from bfsbench.reports.rows import SPEED_UP, STATISTIC, TYPICAL
 from bfsbench.support.errors import UsageError, no_formula, printable
-from bfsbench.variants import look
+from bfsbench.variants import look, with_aliases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,16 +61,18 @@ class Table:
         frame: pd.DataFrame,
         notes: Iterable[str] = (),
         drawings: Iterable[Table] | None = None,
-        heat: bool = False,
         legend: Iterable[str] = (),
     ) -> Table:
         """Returns a table with the columns and rows of a data frame. NaN and infinity become None."""
         finite = frame.replace([math.inf, -math.inf], math.nan).astype(object)
-        cells = finite.where(finite.notna(), None)
-        rows = list(cells.itertuples(index=False, name=None))
+        rows = [*finite.where(finite.notna(), None).itertuples(index=False, name=None)]
         drawn = None if drawings is None else tuple(drawings)
-        columns = tuple(map(str, frame.columns))
-        return cls(name, title, columns, rows, tuple(notes), drawn, tuple(legend), heat)
+        return cls(name, title, tuple(map(str, frame.columns)), rows, tuple(notes), drawn, tuple(legend))
+
+    @property
+    def drawn(self) -> tuple[Table, ...]:
+        """The tables for people: the drawings, or this table without its title and notes."""
+        return (replace(self, title="", notes=(), legend=()),) if self.drawings is None else self.drawings
 
     def columns_of(self, *columns: str) -> Table:
         """Returns a table with these columns of this table and without a title, for ``drawings``."""
@@ -112,12 +114,15 @@ def filled(text: str, width: int = WIDTH) -> str:
 def in_columns(
     lines: Sequence[Sequence[str]], sides: Sequence[str], width: int = WIDTH, *, wrap: bool = True
 ) -> str:
-    """Returns lines of cells as text in columns that are two spaces apart. The first line holds the headings.
+    """Returns lines of cells as text in columns that are two spaces apart. The first line holds the headings,
+    which have a rule below them.
 
     ``sides`` is ``left`` or ``right`` for each column. If the text is wider than ``width``, the longest cells
     are wrapped at spaces, then after commas and colons. ``wrap`` set to False prevents this. If the text is
     still too wide, the last columns follow below, beside a copy of the first column.
     """
+    from tabulate import tabulate
+
     widths = _widths(lines)
     if wrap:
         for split in (str.split, _BREAK.split):
@@ -128,19 +133,14 @@ def in_columns(
             [_wrapped(cell, room, split) for cell, room in zip(line, widths, strict=True)] for line in lines
         ]
         widths = _widths(lines)
-    return "\n\n".join(_ruled(lines, sides, widths, places) for places in _parts(widths, width))
-
-
-def _ruled(
-    lines: Sequence[Sequence[str]], sides: Sequence[str], widths: Sequence[int], places: Sequence[int]
-) -> str:
-    """Returns some of the columns as text, under a line of headings with a rule below."""
-    from tabulate import tabulate
-
-    head, *body = [[line[place] for place in places] for line in lines]
-    rule = ["-" * widths[place] for place in places]
-    aligned = [sides[place] for place in places]
-    return tabulate([head, rule, *body], tablefmt="plain", disable_numparse=True, colalign=aligned)
+    head, *body = lines
+    ruled = [head, ["-" * room for room in widths], *body]
+    parts = []
+    for places in _parts(widths, width):
+        cells = [[line[place] for place in places] for line in ruled]
+        aligned = [sides[place] for place in places]
+        parts.append(tabulate(cells, tablefmt="plain", disable_numparse=True, colalign=aligned))
+    return "\n\n".join(parts)
 
 
 def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
@@ -257,7 +257,15 @@ def render(
             raise UsageError(f"csv holds one table, not {len(tables)} ({names}): add {narrow}, or use json")
         return _csv(tables[0])
     if style == "json":
-        return json.dumps({table.name: _json(table) for table in tables}, indent=2, allow_nan=False) + "\n"
+        found = {
+            table.name: {
+                "title": table.title,
+                "notes": table.notes,
+                "rows": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
+            }
+            for table in tables
+        }
+        return json.dumps(found, indent=2, allow_nan=False) + "\n"
     if style == "markdown":
         return "\n".join(_markdown(table) for table in tables)
     if style == "latex":
@@ -302,23 +310,19 @@ def _csv(table: Table) -> str:
     return text.getvalue()
 
 
-def _json(table: Table) -> dict[str, object]:
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    return {"title": table.title, "notes": list(table.notes), "rows": rows}
-
-
-def _markdown(table: Table, depth: int = 2) -> str:
+def _markdown(table: Table) -> str:
     from tabulate import tabulate
 
-    parts = [f"{'#' * depth} {table.title}\n"] if table.title else []
+    parts = [f"## {table.title}\n"]
     parts += [f"{_escaped(note)}\n" for note in (*table.notes, *table.legend)]
-    if table.drawings is not None:
-        parts += [_markdown(drawing, depth + 1) for drawing in table.drawings]
-    elif table.rows:
-        cells = [[_escaped(cell) for cell in line] for line in _cells(table)]
-        headers = [_escaped(header(column)) for column in table.columns]
-        grid = tabulate(cells, headers, tablefmt="pipe", disable_numparse=True, colalign=_alignment(table))
-        parts.append(grid + "\n")
+    for drawn in table.drawn:
+        parts += [f"### {drawn.title}\n"] if drawn.title else []
+        parts += [f"{_escaped(note)}\n" for note in drawn.notes]
+        if drawn.rows:
+            cells = [[_escaped(cell) for cell in line] for line in _cells(drawn)]
+            heads = [_escaped(header(column)) for column in drawn.columns]
+            grid = tabulate(cells, heads, tablefmt="pipe", disable_numparse=True, colalign=_alignment(drawn))
+            parts.append(grid + "\n")
     return "\n".join(parts)
 
 
@@ -330,8 +334,8 @@ _LATEX_HEAD = "% In the preamble: \\usepackage{booktabs}\n"
 
 
 def _latex(table: Table) -> Iterable[str]:
-    """Yields the LaTeX text of a table: the notes as comments, and then floating tables. There is one of them
-    for each table in ``drawings``, into which a wide table is split.
+    """Yields the LaTeX text of a table: the notes as comments, and then one floating table for each table in
+    ``drawn``.
 
     Captions repeat the notes that name a statistic, because comments are not printed.
     """
@@ -340,14 +344,14 @@ def _latex(table: Table) -> Iterable[str]:
     notes = [note for note in (*table.notes, *table.legend) if note != HEAT_LEGEND]
     printed = [note for note in notes if any(one in note for one in (STATISTIC, TYPICAL, SPEED_UP))]
     yield "".join(f"% {_for_latex(line)}\n" for line in (table.title, *notes))
-    for drawn in (table,) if table.drawings is None else table.drawings:
+    for drawn in table.drawn:
         if not drawn.rows:
             continue
         cells, head = _cells(replace(drawn, heat=False)), [header(column) for column in drawn.columns]
         grid = tabulate(
             cells, head, tablefmt="latex_booktabs", disable_numparse=True, colalign=_alignment(drawn)
         )
-        title = ": ".join(dict.fromkeys(filter(None, (table.title, drawn.title))))
+        title = ": ".join(filter(None, (table.title, drawn.title)))
         title = " ".join([f"{title}.", *printed]) if printed else title
         yield "\n".join(
             ["\\begin{table}", "\\centering", f"\\caption{{{_for_latex(title)}}}", grid, "\\end{table}\n"]
@@ -367,8 +371,7 @@ def _text(table: Table, colour: bool, width: int) -> str:
         *_lines(table.notes, width),
         *_lines(table.legend, width),
     ]
-    itself = replace(table, title="", notes=(), legend=())
-    for drawn in (itself,) if table.drawings is None else table.drawings:
+    for drawn in table.drawn:
         body = [*_lines(drawn.notes, width), *([_columns(drawn, colour, width) + "\n"] if drawn.rows else [])]
         parts += ["\n", *([f"{filled(drawn.title, width)}\n"] if drawn.title else []), *body] if body else []
     return "".join(parts)
@@ -399,22 +402,19 @@ def _cells(table: Table, colour: bool = False) -> list[list[str]]:
     All fractions in a column, or in a whole heat map, have equally many digits.
     """
     if not table.heat:
-        named = zip(table.columns, zip(*table.rows, strict=True), strict=bool(table.rows))
-        columns = [[_cell(cell, _digits(column)) for cell in _called(name, column)] for name, column in named]
-        return [list(line) for line in zip(*columns, strict=True)]
+        digits = [_digits(column) for column in zip(*table.rows, strict=True)]
+        lines = [[*map(_cell, row, digits)] for row in table.rows]
+        if "variant" in table.columns:
+            place = table.columns.index("variant")
+            for line in lines:
+                line[place] = with_aliases(line[place])
+        return lines
     times = [cell for row in table.rows for cell in row[1:]]
     digits = _digits(times)
     best = min((cell for cell in times if isinstance(cell, float)), default=0.0)
     return [
         [_cell(row[0], 0), *(_shaded(cell, digits, best, colour) for cell in row[1:])] for row in table.rows
     ]
-
-
-def _called(name: str, column: Sequence[Cell]) -> Sequence[Cell]:
-    """Returns the cells of a column. Names of variants get their aliases; other columns are unchanged."""
-    from bfsbench.variants import with_aliases
-
-    return [with_aliases(str(cell)) for cell in column] if name == "variant" else column
 
 
 def _digits(cells: Iterable[Cell]) -> int:

@@ -11,7 +11,7 @@ from bfsbench.entries.find import SHIPPED, declarations_in, entry_variants
 from bfsbench.entries.variant import variant_of
 from bfsbench.graphs.load import load
 from bfsbench.reports import tables
-from bfsbench.reports.provenance import footnotes
+from bfsbench.reports.provenance import footnotes_of
 from bfsbench.support.errors import InputError
 from tests.entries.toy_entries import HEAD, entry_in, timed, write_entry
 from tests.report.result_rows import frame, row
@@ -120,7 +120,7 @@ def test_notes_on_entries_stand_below_tables_that_name_them(tmp_path: Path) -> N
         for source, ms in ((0, 3.25), (1, 1500.0))
     ]
     made = frame(tmp_path, [*mine, row(variant="push", source=0)])
-    (note,) = footnotes(made[made["variant"] == "mine"].to_dict("records"))
+    (note,) = footnotes_of(made[made["variant"] == "mine"])
     assert note == (
         "mine is a program of others: mine commit 0123456789ab (MIT). Its times are measured by its own "
         "clock, and include the search alone, but not initialisation or transfers or conversion. Its "

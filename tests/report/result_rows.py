@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from bfsbench.reports import Table
+from bfsbench.reports import Table, tables
 from bfsbench.rows.results import SCHEMA_VERSION, ResultWriter, read_results
 
 EDGES_TRAVERSED = 1000
@@ -73,6 +73,11 @@ def drawings(table: Table) -> tuple[Table, ...]:
     """The tables that people read in its place."""
     assert table.drawings is not None
     return table.drawings
+
+
+def table_of(name: str, folder: Path, rows: Iterable[Mapping[str, Any]]) -> Table:
+    """The one table of this name that a report of these rows has."""
+    return only(tables(frame(folder, rows), [name]))
 
 
 def only(made: list[Table]) -> Table:

@@ -6,7 +6,7 @@ from level_rows import level, profiled
 from result_rows import drawings, emulated_row, only, records, row
 
 from bfsbench.reports import Table, summary, tables
-from bfsbench.reports.html.drawings import searched
+from bfsbench.reports.html import profiles as profiles_of_page
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.measured import TimedRows
 from bfsbench.reports.plots.profile import profiles
@@ -51,7 +51,7 @@ def test_sources_go_by_their_names(tmp_path: Path) -> None:
         "source ann (0)",
         "source bob (1)",
     ]
-    assert [one.source for one in searched(measured)] == ["ann (0)", "bob (1)"]
+    assert [one["source"] for one in profiles_of_page(measured)] == ["ann (0)", "bob (1)"]
 
 
 def test_rows_without_profiles_say_how_to_get_some(tmp_path: Path) -> None:

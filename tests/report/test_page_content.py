@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.reports.html.content import content
+from bfsbench.reports.best import FILE
+from bfsbench.reports.html import content
 from bfsbench.reports.levels import read_levels
-from bfsbench.reports.recorded import FILE
 from bfsbench.reports.rows import SPEED_UP, STATISTIC, TYPICAL
 from bfsbench.rows.results import read_results
 from tests.report.level_rows import level, profiled
@@ -18,7 +18,7 @@ def test_the_fastest_points_of_each_search_stay(tmp_path: Path, monkeypatch: pyt
     times = [5.0, 3.0, 4.0, 1.0]
     rows = [row(time, variant=name, source=i) for name in ("pull", "luo") for i, time in enumerate(times)]
     path = write(tmp_path / "rows.csv", [*rows, failed_row(variant="luo", source=9)])
-    monkeypatch.setattr(sys.modules["bfsbench.reports.html.content"], "_MOST_POINTS", 5)
+    monkeypatch.setattr(sys.modules["bfsbench.reports.html"], "_MOST_POINTS", 5)
     (points,) = (
         table for table in content(read_results([path]), None)["tables"] if table["name"] == "points"
     )
@@ -36,7 +36,7 @@ def test_profiles_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pyt
     rows = [row(1.0, source=source) for source in range(3)]
     levels = [level(number, source=source) for source in range(3) for number in range(4)]
     path = profiled(tmp_path, rows, levels)
-    monkeypatch.setattr("bfsbench.reports.html.drawings._MOST_LEVELS", 9)
+    monkeypatch.setattr("bfsbench.reports.html._MOST_LEVELS", 9)
     made = content(read_results([path]), read_levels([path]))
     assert len(made["profiles"]) == 2
     assert made["warnings"] == [

@@ -27,8 +27,7 @@ def read_profiled(folder: Path, rows: list[dict[str, Any]], levels: list[Mapping
 
 def panel(*drawing: Any, **options: Any) -> Axes:
     """The one panel of the one picture that is drawn."""
-    (picture,) = draw(*drawing, **options)
-    (axes,) = picture.figure.axes
+    axes = panel(*drawing, **options)
     return axes
 
 
@@ -410,16 +409,14 @@ def test_a_legend_of_long_names_is_no_wider_than_its_picture(tmp_path: Path) -> 
 def test_speed_ups_have_no_number_of_a_search_that_lacks_a_source(tmp_path: Path) -> None:
     rows = [made(4.0, source=source) for source in range(3) for made in (row, host_row)]
     rows += [row(1.0, variant="luo"), failed_row(variant="luo", source=2)]
-    (picture,) = draw("speedup", frame(tmp_path, rows))
-    (axes,) = picture.figure.axes
+    axes = panel("speedup", frame(tmp_path, rows))
     assert [label.get_text() for label in axes.get_yticklabels()] == ["pull"]
 
 
 def test_a_title_counts_the_sources_whose_times_are_drawn(tmp_path: Path) -> None:
     rows = [row(float(1 + source), source=source) for source in range(8)]
     rows += [row(10.0, variant="luo", source=source) for source in range(6)]
-    (picture,) = draw("bars", frame(tmp_path, rows))
-    (axes,) = picture.figure.axes
+    axes = panel("bars", frame(tmp_path, rows))
     assert axes.get_title().endswith("6 sources") and widths(axes)["luo"] == pytest.approx(10 / 3.5)
 
 
@@ -427,7 +424,6 @@ def test_bars_have_no_number_of_a_search_that_lacks_a_source(tmp_path: Path) -> 
     rows = [row(2.0, source=source) for source in range(3)]
     rows += [row(1.0, variant="luo", source=source) for source in range(2)]
     rows += [failed_row(variant="luo", source=2)]
-    (picture,) = draw("bars", frame(tmp_path, rows))
-    (axes,) = picture.figure.axes
+    axes = panel("bars", frame(tmp_path, rows))
     assert widths(axes) == {"pull": 1.0}
     assert "median over sources of the fastest repeat" in axes.get_xlabel()

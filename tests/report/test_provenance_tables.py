@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from result_rows import drawings, emulated_row, failed_row, frame, host_row, only, records, row
+from result_rows import drawings, emulated_row, failed_row, frame, host_row, only, records, row, table_of
 
 from bfsbench.reports import TABLES, select, tables, warnings
 from bfsbench.support.errors import UsageError
@@ -12,7 +12,7 @@ from bfsbench.support.errors import UsageError
 
 def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
     rows = [row(), failed_row(block=512), failed_row(block=1024), failed_row("timeout", "no end after 60 s")]
-    table = only(tables(frame(tmp_path, rows), ["failures"]))
+    table = table_of("failures", tmp_path, rows)
     assert [(line["points"], line["status"], line["reason"]) for line in records(table)] == [
         (2, "cannot launch", "too many threads"),
         (1, "timeout", "no end after 60 s"),
@@ -108,7 +108,7 @@ def test_nodes_that_are_alike_share_a_sweep(tmp_path: Path) -> None:
     rows = [
         row(ms, source=i, block=b, **(one if i else two)) for b, ms in ((64, 3.0), (128, 2.0)) for i in (0, 1)
     ]
-    (best,) = records(only(tables(frame(tmp_path, rows), ["best"])))
+    (best,) = records(table_of("best", tmp_path, rows))
     assert (best["block"], best["sources"], best["search_ms"]) == (128, 2, 2.0)
 
 
@@ -131,7 +131,7 @@ def test_emulated_rows_raise_no_warnings(tmp_path: Path) -> None:
 
 def test_a_grid_that_is_no_number_does_no_harm(tmp_path: Path) -> None:
     rows = [row(grid="many"), row(grid=9), row(grid="auto"), failed_row(grid="", block="")]
-    (matrix,) = drawings(only(tables(frame(tmp_path, rows), ["heatmap"])))
+    (matrix,) = drawings(table_of("heatmap", tmp_path, rows))
     assert [line[0] for line in matrix.rows] == ["auto", "9", "many"]
 
 
@@ -160,5 +160,5 @@ def test_filters_name_what_there_is(tmp_path: Path) -> None:
 
 
 def test_a_table_becomes_a_frame(tmp_path: Path) -> None:
-    table = only(tables(frame(tmp_path, [row(2.0), row(3.0, variant="simple")]), ["best"]))
+    table = table_of("best", tmp_path, [row(2.0), row(3.0, variant="simple")])
     assert table.frame()["search_ms"].tolist() == [2.0, 3.0]

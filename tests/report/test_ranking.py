@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 import pytest
-from result_rows import drawings, emulated_row, failed_row, frame, host_row, only, records, row
+from result_rows import drawings, emulated_row, failed_row, frame, host_row, only, records, row, table_of
 
 from bfsbench.graphs.catalogue import Catalogue
 from bfsbench.graphs.generators import GENERATORS
@@ -36,7 +36,7 @@ def three(tmp_path: Path) -> Table:
         *on(KRONECKER, pull=1.0, luo=4.0),
         failed_row(graph=KRONECKER, graph_checksum=KRONECKER, variant="merrill"),
     ]
-    return only(tables(frame(tmp_path, rows), ["ranking"]))
+    return table_of("ranking", tmp_path, rows)
 
 
 def test_means_are_geometric_and_over_the_graphs_that_count(three: Table) -> None:
@@ -78,7 +78,7 @@ def test_searches_that_lack_graphs_stand_apart(three: Table, tmp_path: Path) -> 
     assert (line["variant"], line["graphs"], line["failed"]) == ("merrill", 2, 1)
     assert line["x luo"] == pytest.approx(math.sqrt(2))
     pairs = [*on("a", luo=1.0, pull=2.0), *on("b", luo=1.0, push=2.0), *on("c", pull=1.0, push=3.0)]
-    table = only(tables(frame(tmp_path / "pairs", pairs), ["ranking"]))
+    table = table_of("ranking", tmp_path / "pairs", pairs)
     assert [drawn.title for drawn in drawings(table)] == ["Fewer graphs"]
     assert any("without times on some graphs" in note for note in table.notes)
     none_has_a_family = [
@@ -87,19 +87,19 @@ def test_searches_that_lack_graphs_stand_apart(three: Table, tmp_path: Path) -> 
         *on(KRONECKER, luo=1.0, pull=2.0),
         *on("kronecker(scale=8):symmetrised", push=1.0, merrill=2.0),
     ]
-    table = only(tables(frame(tmp_path / "families", none_has_a_family), ["ranking"]))
+    table = table_of("ranking", tmp_path / "families", none_has_a_family)
     assert [drawn.title for drawn in drawings(table)] == ["Fewer graphs"]
     assert ranked(table)["push"]["times_first"] is None  # no graph in common with luo
 
 
 def test_a_search_that_is_alone_on_a_graph_is_not_the_best_there(tmp_path: Path) -> None:
     rows = [*on("a", luo=1.0, pull=2.0), *on("alone", pull=9.0)]
-    found = ranked(only(tables(frame(tmp_path, rows), ["ranking"])))
+    found = ranked(table_of("ranking", tmp_path, rows))
     assert {name: (line["graphs"], line["times_best"]) for name, line in found.items()} == {
         "luo": (1, 1.0),
         "pull": (1, 2.0),
     }
-    alone = only(tables(frame(tmp_path / "alone", [row(1.0)]), ["ranking"]))
+    alone = table_of("ranking", tmp_path / "alone", [row(1.0)])
     assert alone.notes == ("No graph has times of two searches, so there is nothing to rank.",)
 
 
@@ -115,7 +115,7 @@ def test_sources_that_most_searches_lack_do_not_count(tmp_path: Path) -> None:
         row(0.1, source=7, variant="push"),
         row(0.1, source=8, variant="push"),
     ]
-    found = ranked(only(tables(frame(tmp_path, rows), ["ranking"])))
+    found = ranked(table_of("ranking", tmp_path, rows))
     assert {name: line["times_best"] for name, line in found.items()} == {"luo": 1.0, "pull": 2.0}
 
 
@@ -128,7 +128,7 @@ def test_configurations_from_fewer_sources_do_not_count(tmp_path: Path) -> None:
             for source in (0, 1)
         ),
     ]
-    found = ranked(only(tables(frame(tmp_path, rows), ["ranking"])))
+    found = ranked(table_of("ranking", tmp_path, rows))
     assert {name: line["times_best"] for name, line in found.items()} == {"pull": 1.0, "luo": 1.5}
 
 
@@ -159,7 +159,7 @@ def test_families_of_graphs_stand_side_by_side(three: Table) -> None:
 
 def test_preparation_stands_beside_the_ratios(tmp_path: Path) -> None:
     rows = [row(2.0), row(1.0, variant="reorder", prepare_ms=12.5, compile_ms=900)]
-    table = only(tables(frame(tmp_path, rows), ["ranking"]))
+    table = table_of("ranking", tmp_path, rows)
     assert {name: line["prepare_ms"] for name, line in ranked(table).items()} == {
         "reorder": 12.5,
         "pull": None,
@@ -175,14 +175,14 @@ def test_a_search_from_fewer_sources_does_not_count(tmp_path: Path) -> None:
         for source in (0, 1)
     ]
     failed = failed_row(source=1, variant="luo")
-    table = only(tables(frame(tmp_path, [*pairs, row(1.0, variant="luo"), failed]), ["ranking"]))
+    table = table_of("ranking", tmp_path, [*pairs, row(1.0, variant="luo"), failed])
     assert [*ranked(table)] == ["pull", "push"]
     assert "Run, but without a time that compares: luo." in table.notes
 
 
 def test_devices_are_told_apart_and_hosts_are_not(tmp_path: Path) -> None:
     rows = [row(2.0), row(1.0, gpu="NVIDIA A100"), row(4.0, host_cpu="Epyc")]
-    table = only(tables(frame(tmp_path, rows), ["ranking"]))
+    table = table_of("ranking", tmp_path, rows)
     assert {line["device"]: line["times_best"] for line in records(table) if line["family"] == "all"} == {
         "NVIDIA A100": 1,
         "NVIDIA H200": 2,
@@ -195,15 +195,15 @@ def test_cold_times_are_ranked_apart_and_emulated_ones_never(tmp_path: Path) -> 
     warm, cold = tables(frame(tmp_path, rows), ["ranking"])
     assert (warm.name, cold.name) == ("ranking", "ranking_cold")
     assert {line["backend"] for line in records(warm)} == {"cuda", "host"}
-    alone = only(tables(frame(tmp_path / "more", [emulated_row()]), ["ranking"]))
+    alone = table_of("ranking", tmp_path / "more", [emulated_row()])
     assert alone.notes == ("Times of emulated kernels are not ranked.",)
-    failed = only(tables(frame(tmp_path / "failed", [failed_row()]), ["ranking"]))
+    failed = table_of("ranking", tmp_path / "failed", [failed_row()])
     assert failed.notes == ("No point has a time.",)
 
 
 def test_a_time_of_zero_ranks_nothing(tmp_path: Path) -> None:
     rows = [row(0.0), row(1.0, variant="luo")]
-    for line in ranked(only(tables(frame(tmp_path, rows), ["ranking"]))).values():
+    for line in ranked(table_of("ranking", tmp_path, rows)).values():
         assert (line["times_best"], line["worst_times_best"], line["times_first"]) == (None, None, None)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from result_rows import drawings, emulated_row, frame, host_row, only, records, row
 
 from bfsbench.reports import Table, summary, tables
-from bfsbench.reports.recorded import FILE
+from bfsbench.reports.best import FILE
 
 MEASURED = Path(__file__).parents[2] / "results" / "h200" / "small.csv"
 

@@ -15,6 +15,7 @@ from result_rows import (
     only,
     records,
     row,
+    table_of,
 )
 
 from bfsbench.reports import summary, tables
@@ -22,16 +23,13 @@ from bfsbench.reports.rows import kinds
 
 
 def test_best_picks_the_fastest_configuration(tmp_path: Path) -> None:
-    rows = frame(
-        tmp_path,
-        [
-            row(3.0, grid="auto", block=64, knobs="W_SZ=4"),
-            row(2.0, grid=128, block=512, knobs="W_SZ=8"),
-            row(2.5, grid="auto", block=64, knobs="W_SZ=8"),
-            failed_row(block=1024, knobs="W_SZ=8"),
-        ],
-    )
-    (best,) = records(only(tables(rows, ["best"])))
+    rows = [
+        row(3.0, grid="auto", block=64, knobs="W_SZ=4"),
+        row(2.0, grid=128, block=512, knobs="W_SZ=8"),
+        row(2.5, grid="auto", block=64, knobs="W_SZ=8"),
+        failed_row(block=1024, knobs="W_SZ=8"),
+    ]
+    (best,) = records(table_of("best", tmp_path, rows))
     assert (best["grid"], best["block"], best["knobs"]) == ("128", 512, "W_SZ=8")
     assert best["search_ms"] == 2.0
     assert best["median_ms"] == pytest.approx(2.2)
@@ -69,22 +67,19 @@ def test_times_of_emulated_kernels_stand_apart(tmp_path: Path) -> None:
 
 
 def test_rows_of_one_kind_make_one_table(tmp_path: Path) -> None:
-    assert only(tables(frame(tmp_path, [emulated_row()]), ["best"])).name == "best_emulated"
-    assert only(tables(frame(tmp_path / "more", [row()]), ["best"])).name == "best"
+    assert table_of("best", tmp_path, [emulated_row()]).name == "best_emulated"
+    assert table_of("best", tmp_path / "more", [row()]).name == "best"
 
 
 def test_speedup_is_over_the_best_sequential_row_of_that_graph_and_source(tmp_path: Path) -> None:
-    rows = frame(
-        tmp_path,
-        [
-            row(2.0),
-            host_row(10.0),
-            host_row(8.0),
-            host_row(1.0, source=7),
-            host_row(4.0, variant="cpu_parallel"),
-        ],
-    )
-    found = {line["variant"]: line["speedup"] for line in records(only(tables(rows, ["best"])))}
+    rows = [
+        row(2.0),
+        host_row(10.0),
+        host_row(8.0),
+        host_row(1.0, source=7),
+        host_row(4.0, variant="cpu_parallel"),
+    ]
+    found = {line["variant"]: line["speedup"] for line in records(table_of("best", tmp_path, rows))}
     assert found["pull"] == pytest.approx(4.0)
     assert found["cpu_parallel"] == pytest.approx(2.0)
     assert found["cpu_queue"] == pytest.approx(1.0)
@@ -92,14 +87,14 @@ def test_speedup_is_over_the_best_sequential_row_of_that_graph_and_source(tmp_pa
 
 @pytest.mark.parametrize("changes", [{"host": "node2"}, {"host_cpu": "EPYC"}, {"graph_checksum": "other"}])
 def test_no_speedup_across_machines_or_graphs(tmp_path: Path, changes: dict[str, str]) -> None:
-    rows = frame(tmp_path, [row(2.0), host_row(8.0, **changes)])
-    found = {line["variant"]: line["speedup"] for line in records(only(tables(rows, ["best"])))}
+    rows = [row(2.0), host_row(8.0, **changes)]
+    found = {line["variant"]: line["speedup"] for line in records(table_of("best", tmp_path, rows))}
     assert found["pull"] is None
 
 
 def test_two_devices_are_not_mixed_into_one_best(tmp_path: Path) -> None:
-    rows = frame(tmp_path, [row(2.0), row(1.0, gpu="NVIDIA A100", host="node2")])
-    table = only(tables(rows, ["best"]))
+    rows = [row(2.0), row(1.0, gpu="NVIDIA A100", host="node2")]
+    table = table_of("best", tmp_path, rows)
     assert {line["device"]: line["search_ms"] for line in records(table)} == {
         "NVIDIA H200": 2,
         "NVIDIA A100": 1,
@@ -111,9 +106,7 @@ def test_several_sources_are_put_together(tmp_path: Path) -> None:
     times = {"64": [1.0, 2.0, 9.0, 4.0], "128": [3.5, 3.0, 3.2, 3.1]}
     rows = [row(ms, source=i, block=block) for block, values in times.items() for i, ms in enumerate(values)]
     rows += [host_row(12.0, source=i) for i in range(4)]
-    pull = next(
-        line for line in records(only(tables(frame(tmp_path, rows), ["best"]))) if line["variant"] == "pull"
-    )
+    pull = next(line for line in records(table_of("best", tmp_path, rows)) if line["variant"] == "pull")
     assert pull["block"] == 64  # median 3.0 against 3.15
     assert pull["sources"] == 4
     assert pull["search_ms"] == statistics.median(times["64"])
@@ -128,7 +121,7 @@ def test_the_median_stands_beside_a_mean_that_one_short_search_rules(tmp_path: P
     rows = [row(1.0, source=i) for i in range(9)]
     rows.append(row(1.0, source=9, reached=1, num_vertices=1000, edges_traversed=1, mteps=0.001))
     rows = [{**values, "num_vertices": 1000} for values in rows]
-    table = only(tables(frame(tmp_path, rows), ["best"]))
+    table = table_of("best", tmp_path, rows)
     (best,) = records(table)
     assert best["mteps"] < 0.01 < 1.0 == best["mteps_median"]
     assert table.notes[-1] == (
@@ -140,26 +133,26 @@ def test_the_median_stands_beside_a_mean_that_one_short_search_rules(tmp_path: P
 
 
 def test_one_short_search_is_told(tmp_path: Path) -> None:
-    table = only(tables(frame(tmp_path, [row(reached=1, num_vertices=101), host_row()]), ["best"]))
+    table = table_of("best", tmp_path, [row(reached=1, num_vertices=101), host_row()])
     assert table.notes[-1] == "Warning: grid:directed: the source reached less than 1 % of the vertices."
 
 
 def test_the_graph500_rate_is_kept_apart(tmp_path: Path) -> None:
     rows = [row(1.0, mteps=8, mteps_graph500=4), row(1.0, mteps=2, mteps_graph500=1, source=1)]
-    (best,) = records(only(tables(frame(tmp_path, rows), ["best"])))
+    (best,) = records(table_of("best", tmp_path, rows))
     assert (best["mteps"], best["mteps_graph500"]) == (pytest.approx(3.2), pytest.approx(1.6))
 
 
 def test_a_configuration_that_failed_from_a_source_does_not_win_by_the_others(tmp_path: Path) -> None:
     rows = [row(5.0, source=i, block=64) for i in range(3)]
     rows += [row(1.0, source=0, block=128), failed_row(source=1, block=128), failed_row(source=2, block=128)]
-    (best,) = records(only(tables(frame(tmp_path, rows), ["best"])))
+    (best,) = records(table_of("best", tmp_path, rows))
     assert best["block"] == 64
 
 
 def test_a_point_measured_twice_counts_once(tmp_path: Path) -> None:
     rows = [row(4.0), row(2.0), row(10.0, source=1)]
-    (best,) = records(only(tables(frame(tmp_path, rows), ["best"])))
+    (best,) = records(table_of("best", tmp_path, rows))
     assert (best["sources"], best["search_ms"]) == (2, 6.0)
 
 
@@ -176,7 +169,7 @@ def test_rows_of_code_that_is_no_more_do_not_count(tmp_path: Path) -> None:
 
 
 def test_a_time_of_zero_has_no_rate(tmp_path: Path) -> None:
-    (best,) = records(only(tables(frame(tmp_path, [row(0.0)]), ["best"])))
+    (best,) = records(table_of("best", tmp_path, [row(0.0)]))
     assert (best["search_ms"], best["mteps"], best["spread"]) == (0.0, None, None)
 
 
@@ -208,7 +201,7 @@ def test_heat_map_has_a_cell_for_every_shape_with_its_best_knobs(tmp_path: Path)
         failed_row(grid=20, block=1024),
         host_row(1.0),
     ]
-    table = only(tables(frame(tmp_path, rows), ["heatmap"]))
+    table = table_of("heatmap", tmp_path, rows)
     cells = {(line["grid"], line["block"]): line for line in records(table)}
     assert set(cells) == {("auto", 64), ("20", 128), ("100", 64)}
     assert cells["auto", 64]["knobs"] == "W_SZ=4"
@@ -219,7 +212,7 @@ def test_heat_map_has_a_cell_for_every_shape_with_its_best_knobs(tmp_path: Path)
 
 
 def test_a_map_of_one_cell_is_not_drawn(tmp_path: Path) -> None:
-    assert drawings(only(tables(frame(tmp_path, [row()]), ["heatmap"]))) == ()
+    assert drawings(table_of("heatmap", tmp_path, [row()])) == ()
 
 
 def test_in_brief_the_fastest_search_of_each_graph_is_drawn(tmp_path: Path) -> None:
@@ -238,14 +231,14 @@ def test_in_brief_the_fastest_search_of_each_graph_is_drawn(tmp_path: Path) -> N
 
 def test_preprocessing_is_told_where_there_was_some(tmp_path: Path) -> None:
     rows = [row(2.0), row(1.0, variant="reorder", prepare_ms=12.5, compile_ms=900)]
-    table = only(tables(frame(tmp_path, rows), ["best"]))
+    table = table_of("best", tmp_path, rows)
     assert any("prepare ms" in note for note in table.notes)
     (drawn,) = drawings(table)
     assert {line["variant"]: line["prepare_ms"] for line in records(drawn)} == {"reorder": 12.5, "pull": None}
 
 
 def test_without_preprocessing_nothing_is_told_of_it(tmp_path: Path) -> None:
-    table = only(tables(frame(tmp_path, [row(2.0, prepare_ms=12.5)]), ["best"]))
+    table = table_of("best", tmp_path, [row(2.0, prepare_ms=12.5)])
     assert not any("prepare ms" in note for note in table.notes)
     assert "prepare_ms" not in drawings(table)[0].columns
 
@@ -256,7 +249,7 @@ def test_knobs_are_told_unless_they_have_their_default(tmp_path: Path) -> None:
         row(2.0, variant="direction_optimized", knobs="ALPHA=14 BETA=9"),
         row(3.0, variant="forgotten", knobs="SIZE=7"),
     ]
-    table = only(tables(frame(tmp_path, rows), ["best"]))
+    table = table_of("best", tmp_path, rows)
     assert [line["knobs"] for line in records(table)] == ["W_SZ=16", "ALPHA=14 BETA=9", "SIZE=7"]
     assert [line["knobs"] for line in records(drawings(table)[0])] == ["", "BETA=9", "SIZE=7"]
     assert "Knobs are shown where they differ from their variant's default." in table.legend
@@ -264,11 +257,11 @@ def test_knobs_are_told_unless_they_have_their_default(tmp_path: Path) -> None:
 
 
 def test_only_what_is_shown_is_explained(tmp_path: Path) -> None:
-    one = only(tables(frame(tmp_path, [row(2.0), row(3.0, variant="luo")]), ["best"]))
+    one = table_of("best", tmp_path, [row(2.0), row(3.0, variant="luo")])
     assert "median ms: the median over sources of the median repeat." in one.legend
     assert not any("Knobs" in line for line in one.legend)
     two = [row(2.0, source=source) for source in (0, 1)]
-    several = only(tables(frame(tmp_path / "several", two), ["best"]))
+    several = table_of("best", tmp_path / "several", two)
     assert "median_ms" in drawings(several)[0].columns, "the fastest and the median repeat stand side by side"
     assert any("median ms" in line for line in several.legend)
 
@@ -304,7 +297,7 @@ def test_after_a_large_sweep_the_best_few_of_each_graph_are_shown(tmp_path: Path
 
 def test_sources_are_counted_where_some_failed(tmp_path: Path) -> None:
     rows = [row(1.0), row(9.0, source=1), row(2.0, variant="luo")]
-    table = only(tables(frame(tmp_path, rows), ["best"]))
+    table = table_of("best", tmp_path, rows)
     assert [line["sources"] for line in records(drawings(table)[0])] == [1, 2]
     found = {line["variant"]: line["times_best"] for line in records(table)}
     assert found == {"pull": 1.0, "luo": 2.0}, "from the source of both"
@@ -318,6 +311,6 @@ def test_a_setting_that_lacks_a_source_of_its_search_has_no_cell(tmp_path: Path)
 
 
 def test_host_programs_have_no_heat_map(tmp_path: Path) -> None:
-    table = only(tables(frame(tmp_path, [host_row()]), ["heatmap"]))
+    table = table_of("heatmap", tmp_path, [host_row()])
     assert (table.name, table.rows, table.notes) == ("heatmap", [], ("No kernel has a time.",))
-    assert only(tables(frame(tmp_path / "more", [host_row(), emulated_row()]), ["heatmap"])).rows
+    assert table_of("heatmap", tmp_path / "more", [host_row(), emulated_row()]).rows

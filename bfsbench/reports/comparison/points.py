@@ -12,8 +12,9 @@ import math
 import re
 import statistics
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -93,11 +94,11 @@ def _checked(name: str, rows: list[Row]) -> list[Row]:
                 float(text or 0)
             except ValueError:
                 raise InputError(f"{name}: column {column} is not numeric: '{text}'") from None
-    for text in {row["knobs"] for row in rows}:
-        try:
+    try:
+        for text in {row["knobs"] for row in rows}:
             knob_values(text)
-        except InputError as error:
-            raise InputError(f"{name}: {error}") from None
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
     return rows
 
 
@@ -266,7 +267,10 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
     common = [axes for axes in rows_a if axes in rows_b]
     rows = [(rows_a[axes], rows_b[axes]) for axes in common]
     pairs = [_pair(axes, a, b, *both) for axes, both in zip(common, rows, strict=True)]
-    noise = _noise(pairs)
+    noise = {
+        name: run_to_run_noise(_evidence(pairs, name), MOST_NOISE_ON_HOST if name == "host" else MOST_NOISE)
+        for name in dict.fromkeys(pair.backend for pair in pairs)
+    }
     p_values = [p_value(pair.evidence, noise[pair.backend], threshold) for pair in pairs if pair.evidence]
     enough = enough_evidence(p_values)
     return Comparison(
@@ -293,24 +297,17 @@ def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
     points: dict[tuple[str, ...], list[Row]] = {}
     for row in side.rows:
         if row["backend"] != EMULATED:
-            points.setdefault(_point_of(row), []).append(row)
+            axes = axes_of({**row, "knobs": all_knobs(row["variant"], row["knobs"])})
+            points.setdefault(axes, []).append(row)
     return {axes: _of_latest_code(rows) for axes, rows in points.items()}
-
-
-def _point_of(row: Row) -> tuple[str, ...]:
-    """Returns the values of AXES that identify a row's point.
-
-    A variant may have more knobs now than when the row was taken. Its new knobs then have their defaults.
-    """
-    knobs = all_knobs(row["variant"], row["knobs"])
-    return tuple(knobs if name == "knobs" else value for name, value in zip(AXES, axes_of(row), strict=True))
 
 
 @cache
 def all_knobs(variant: str, text: str) -> str:
     """Returns the text of the column ``knobs``, with default values for missing knobs.
 
-    The text of an unknown variant is returned unchanged.
+    A variant may have more knobs now than when the row was taken. The text of an unknown variant is returned
+    unchanged.
     """
     declared = all_variants().get(variant)
     given = knob_values(text)
@@ -325,8 +322,8 @@ def _of_latest_code(rows: list[Row]) -> list[Row]:
 
     Rows of older files have no hash of their code. They are kept.
     """
-    latest = max((row for row in rows if row["code"]), key=lambda row: row["taken_at"], default=None)
-    return rows if latest is None else [row for row in rows if row["code"] in ("", latest["code"])]
+    latest = max((row for row in rows if row["code"]), key=lambda row: row["taken_at"], default={"code": ""})
+    return [row for row in rows if row["code"] in ("", latest["code"])]
 
 
 def _is_same_code(first: list[Row], second: list[Row]) -> bool:
@@ -357,13 +354,6 @@ def _scatter(runs: Sequence[Sequence[float]]) -> float:
     """Returns the squared deviations of one side's runs from their mean; see ``Evidence.scatter``."""
     medians = [math.log(statistics.median(samples)) for samples in runs]
     return len(medians) * statistics.pvariance(medians)
-
-
-def _noise(pairs: Sequence[_Pair]) -> dict[str, float]:
-    """Returns the run-to-run noise of each backend."""
-    most = {"host": MOST_NOISE_ON_HOST}
-    backends = dict.fromkeys(pair.backend for pair in pairs)
-    return {name: run_to_run_noise(_evidence(pairs, name), most.get(name, MOST_NOISE)) for name in backends}
 
 
 def _evidence(pairs: Sequence[_Pair], backend: str) -> list[Evidence]:
@@ -412,25 +402,19 @@ def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
 def _samples(side: Side, rows: Iterable[Row]) -> list[list[float]]:
     """Returns the timed repeats of each run of a point, in ms. Raises InputError if a sample is not a
     time."""
-    found: list[list[float]] = []
-    for row in rows:
-        if row["status"] != "ok":
-            continue
-        found.append([])
-        for text in row["search_ms_samples"].split(";"):
-            sample = _number(text)
-            if not 0 < sample < math.inf:
-                point = " ".join(filter(None, axes_of(row)))
-                raise InputError(f"{side.name}: '{text}' is no time in ms, in the samples of {point}")
-            found[-1].append(sample)
-    return found
+    return [
+        [_sample(side, row, text) for text in row["search_ms_samples"].split(";")]
+        for row in rows
+        if row["status"] == "ok"
+    ]
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+def _sample(side: Side, row: Row, text: str) -> float:
+    with suppress(ValueError):
+        if 0 < float(text) < math.inf:
+            return float(text)
+    point = " ".join(filter(None, axes_of(row)))
+    raise InputError(f"{side.name}: '{text}' is no time in ms, in the samples of {point}")
 
 
 def _method(row: Row) -> dict[str, str]:
@@ -445,8 +429,8 @@ def _method(row: Row) -> dict[str, str]:
 def _circumstances(row: Row) -> dict[str, str]:
     """Returns the properties of a row that may differ on purpose, and that may explain a difference of
     times."""
-    names = ("driver", "cuda", "host_cpu", "python", "throttle")
-    return {name: row[name] for name in names if name not in _method(row)}
+    host_cpu = () if row["backend"] == "host" else ("host_cpu",)  # of host programs, it is in _method
+    return {name: row[name] for name in ("driver", "cuda", *host_cpu, "python", "throttle")}
 
 
 def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> list[str]:
@@ -454,20 +438,18 @@ def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> 
 
     A line says at how many points the property differs, and lists its values.
     """
-    counts: Counter[str] = Counter()
-    values: dict[str, set[str]] = {}
+    differing = defaultdict[str, list[set[str]]](list)
     for pair in pairs:
-        found: dict[str, set[str]] = {}
+        found = defaultdict[str, set[str]](set)
         for row in itertools.chain(*pair):
             for name, value in facts(row).items():
-                found.setdefault(name, set()).add(value)
-        for name, different in found.items():
-            if len(different) > 1:
-                counts[name] += 1
-                values.setdefault(name, set()).update(different)
+                found[name].add(value)
+        for name, values in found.items():
+            if len(values) > 1:
+                differing[name].append(values)
     return [
-        f"{name} differs at {count} of {len(pairs)} points ({_listed(name, values[name])})"
-        for name, count in counts.items()
+        f"{name} differs at {len(sets)} of {len(pairs)} points ({_listed(name, set().union(*sets))})"
+        for name, sets in differing.items()
     ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bfsbench.reports.comparison.evidence import CONFIDENCE, FALSE_RATE, MOST_RUNS
+from bfsbench.reports.comparison.evidence import CONFIDENCE, FALSE_RATE, MOST_RUNS, LogRatio
 from bfsbench.reports.comparison.points import (
     FASTER,
     GAINED,
@@ -23,9 +23,8 @@ from bfsbench.reports.comparison.points import (
     VERDICTS,
     Compared,
     Comparison,
-    Side,
 )
-from bfsbench.reports.provenance import footnotes
+from bfsbench.reports.provenance import footnotes_of
 from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.columns import AXES
 from bfsbench.rows.counters import read_counters
@@ -103,9 +102,10 @@ def summary(found: Comparison) -> Table:
     for point in found.points:
         groups.setdefault((point.axes[_GRAPH], point.axes[_VARIANT]), []).append(point)
     rows: list[tuple[Cell, ...]] = []
-    for (graph, variant), points in sorted(groups.items()):
-        counts = [sum(point.verdict == verdict for point in points) for verdict in VERDICTS]
-        rows.append((graph, variant, len(points), *counts, geometric_mean(points)))
+    for place, points in sorted(groups.items()):
+        counts = Counter(point.verdict for point in points)
+        numbers = (counts[verdict] for verdict in VERDICTS)
+        rows.append((*place, len(points), *numbers, geometric_mean(points)))
     columns = ("graph", "variant", "points", *VERDICTS, "ratio")
     table = Table("summary", "B against A", columns, rows, tuple(_notes(found)))
     present = [verdict for verdict in VERDICTS if found.count(verdict)]
@@ -124,7 +124,10 @@ def geometric_mean(points: Sequence[Compared]) -> float | None:
 def _notes(found: Comparison) -> Iterator[str]:
     told = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if found.count(verdict))
     for name, side in (("A", found.a), ("B", found.b)):
-        yield f"{name}: {side.name}, {_origin(side)}."
+        commits = sorted({row["commit"] or "unknown" for row in side.rows})
+        days = sorted({row["taken_at"][:_DATE] for row in side.rows})
+        span = " to ".join(dict.fromkeys((days[0], days[-1])))
+        yield f"{name}: {side.name}, commit {', '.join(commits)}, {span}."
     yield f"{plural(len(found.points), 'point')} in both: {told}."
     mean = geometric_mean(found.points)
     if mean is not None:
@@ -148,7 +151,7 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield f"Both sides measured the same code at {found.num_same_code} of {len(found.points)} points."
     if found.num_emulated:
         yield f"No times to compare: {plural(found.num_emulated, 'row')} of emulated kernels (backend cpu)."
-    yield from footnotes(row for row in (*found.a.rows, *found.b.rows) if row["status"] == "ok")
+    yield from footnotes_of(pd.DataFrame([*found.a.rows, *found.b.rows]))
     yield from (f"Warning: {line}." for line in (*found.differences, *found.warnings))
 
 
@@ -190,29 +193,19 @@ def _advice(found: Comparison) -> Iterator[str]:
         )
 
 
-def _origin(side: Side) -> str:
-    """Returns the commits and the days at which the rows of a side were taken."""
-    commits = sorted({row["commit"] or "unknown" for row in side.rows})
-    days = sorted({row["taken_at"][:_DATE] for row in side.rows})
-    return f"commit {', '.join(commits)}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
-
-
 def points(found: Comparison) -> Table:
     """Returns a table with one line for each point that both sides have, with the largest changes first."""
-    needed = ("repeats_needed", "runs_needed")
-    columns = ("verdict", *AXES, "a_ms", "b_ms", "ratio", "ratio_low", "ratio_high", *needed)
-    ordered = sorted(found.points, key=lambda point: (VERDICTS.index(point.verdict), -_distance(point)))
-    rows: list[tuple[Cell, ...]] = [
-        (
-            point.verdict,
-            *point.axes,
-            point.a_ms,
-            point.b_ms,
-            *_ratios(point),
-            *(getattr(point, name) for name in needed),
-        )
-        for point in ordered
-    ]
+    columns = (
+        *("verdict", *AXES, "a_ms", "b_ms", "ratio", "ratio_low", "ratio_high"),
+        *("repeats_needed", "runs_needed"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for point in sorted(found.points, key=_order):
+        ratio = point.ratio or LogRatio(math.nan, math.nan, math.nan)
+        ratios = (ratio.middle, ratio.low, ratio.high)
+        factors = [math.exp(log) if math.isfinite(log) else None for log in ratios]
+        needed = (point.repeats_needed, point.runs_needed)
+        rows.append((point.verdict, *point.axes, point.a_ms, point.b_ms, *factors, *needed))
     changed = [verdict for verdict in (SLOWER, LOST, FASTER, GAINED) if found.count(verdict)]
     notes = (
         f"ms: the fastest repeat of either side; ratio: B's repeats to A's, in the middle and as an interval "
@@ -223,20 +216,9 @@ def points(found: Comparison) -> Table:
     return replace(table, drawings=tuple(_drawing(table, verdict) for verdict in changed))
 
 
-def _distance(point: Compared) -> float:
-    return abs(point.ratio.middle) if point.ratio else 0.0
-
-
-def _ratios(point: Compared) -> tuple[Cell, Cell, Cell]:
-    if point.ratio is None:
-        return None, None, None
-    low, high = point.ratio.low, point.ratio.high
-    bounded = math.isfinite(low)
-    return (
-        math.exp(point.ratio.middle),
-        math.exp(low) if bounded else None,
-        math.exp(high) if bounded else None,
-    )
+def _order(point: Compared) -> tuple[int, float]:
+    """Returns a key that sorts points by their verdict, and then by the size of the change."""
+    return VERDICTS.index(point.verdict), -abs(point.ratio.middle) if point.ratio else 0.0
 
 
 def _drawing(table: Table, verdict: str) -> Table:
@@ -255,10 +237,9 @@ def _drawing(table: Table, verdict: str) -> Table:
 def unmatched(found: Comparison) -> Table:
     """Returns a table of the points that only one side has. As text it shows their number by variant and
     graph."""
-    rows: list[tuple[Cell, ...]] = [
-        (side, *axes) for side, only in (("A", found.only_a), ("B", found.only_b)) for axes in only
-    ]
-    counts = Counter((str(side), *(str(axes[place]) for place in (_GRAPH, _VARIANT))) for side, *axes in rows)
+    sides = (("A", found.only_a), ("B", found.only_b))
+    rows: list[tuple[Cell, ...]] = [(side, *axes) for side, only in sides for axes in only]
+    counts = Counter((side, axes[_GRAPH], axes[_VARIANT]) for side, only in sides for axes in only)
     counted: list[tuple[Cell, ...]] = [(*key, count) for key, count in sorted(counts.items())]
     drawing = Table("", "", ("only_in", "graph", "variant", "points"), counted)
     notes = () if rows else ("All points are on both sides.",)

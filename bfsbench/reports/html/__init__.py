@@ -1,24 +1,468 @@
 """Makes a report as one self-contained HTML page, which any browser opens from disk.
 
 The page holds its styles, scripts and data. Its scripts draw a matrix, bars, heat maps, level profiles and
-tables from JSON, which :mod:`bfsbench.reports.html.content` describes. A content security policy in the
-page's head forbids loading anything.
+tables from JSON. A content security policy in the page's head forbids loading anything.
+
+The function ``content`` computes the JSON. ``kinds`` holds graphs, searches and best times, for the page's
+matrix and bars. Each of its elements holds rows whose times are comparable. ``maps`` holds times by grid and
+block, one map per series and graph. ``profiles`` holds the columns of level profiles, one profile per search.
+``tables`` holds each table's name, title, notes, columns and rows. A column has a key, a label, and two
+flags: whether it holds numbers, and whether they are whole.
+
+Times are in ms, except that times of levels are in microseconds.
 """
 
 from __future__ import annotations
 
 import html
+import itertools
 import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.resources import files
+from statistics import geometric_mean
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bfsbench import __version__
-from bfsbench.reports.html.content import content
+from bfsbench.reports import TABLES, warnings
+from bfsbench.reports.best import COUNTS, RECORDED, best_times, grid_order
+from bfsbench.reports.measured import TimedRows, ratios, search_names
+from bfsbench.reports.plots.profile import of_fastest_launch
+from bfsbench.reports.provenance import footnotes_of, origin_numbers, with_footnotes
+from bfsbench.reports.rows import (
+    EMULATED,
+    STATISTIC,
+    TYPICAL,
+    compact,
+    kinds,
+    of_one_setting,
+    short_names,
+)
+from bfsbench.reports.table import Cell, Table, header
 from bfsbench.rows.provenance import now
+from bfsbench.variants import all_families, with_aliases
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_WORDS = {
+    "search_ms": "time (ms)",
+    "search_ms_median": "median time (ms)",
+    "search_ms_max": "slowest time (ms)",
+    "search_ms_samples": "all times (ms)",
+    "median_ms": "median time (ms)",
+    "prepare_ms": "preparation (ms)",
+    "wall_ms": "time on the host's clock (ms)",
+    "reset_ms": "reset (ms)",
+    "spread": "slowest / fastest",
+    "speedup": "times as fast as one CPU core",
+    "times_best": "times the best of the graph",
+    "num_vertices": "vertices",
+    "num_edges": "arcs",
+    "grid": "grid (blocks)",
+    "block": "block (threads)",
+    "mteps": "million arcs a second",
+    "mteps_q1": "million arcs a second, first quartile",
+    "mteps_median": "million arcs a second, median",
+    "mteps_q3": "million arcs a second, third quartile",
+    "mteps_graph500": "million arcs a second, as Graph500 counts",
+    "gops": "billion operations a second",
+    "backend": "runs on",
+    "taken_at": "taken at",
+    "edges_traversed": "arcs traversed",
+    "edges_inspected": "arcs inspected",
+    "graph_checksum": "checksum of the graph",
+    "energy_j": "energy (J)",
+    "power_w": "power (W)",
+}
+
+
+def heading(column: str) -> str:
+    """Returns a column's name in words, with its unit."""
+    return _WORDS.get(column) or header(column)
+
+
+_POINT = (
+    *("graph", "variant", "source", "source_id", "status"),
+    *("search_ms", "search_ms_median", "search_ms_max", "search_ms_samples"),
+)
+_SHAPE = ("grid", "block", "knobs", "backend", "reason", "wall_ms", "reset_ms")
+_ORIGIN = ("origin", "taken_at", "file")
+_TIMES = ("search_ms", "search_ms_median", "search_ms_max", "search_ms_samples", "wall_ms", "reset_ms")
+"""Columns of times. The page leaves them and the rates empty for emulated kernels, whose times do not show
+how fast a kernel is."""
+_COUNTS = ("source", "block", "origin")
+"""Columns of whole numbers besides the columns of families. They are read as floating-point numbers where
+some are missing."""
+_MOST_POINTS = 20_000
+"""Most rows in the table of points: about 8 MB, which a browser still sorts at once."""
+
+
+def points(rows: pd.DataFrame) -> Table:
+    """Returns a table of all rows.
+
+    If there are more than ``_MOST_POINTS`` rows, the table holds only the fastest rows of each search on each
+    graph.
+    """
+    shown = _leading(rows.assign(origin=origin_numbers(rows)))
+    frame = shown[_columns(shown)].replace("", None)
+    rates = {figure.name for family in all_families().values() for figure in family.figures}
+    times = [name for name in frame if name in _TIMES or name in rates]
+    frame[times] = frame[times].mask(shown["backend"] == "cpu")
+    frame = _whole(frame.dropna(axis="columns", how="all"))
+    every = (
+        "Every row of the result files"
+        if len(shown) == len(rows)
+        else f"{len(shown):,} of {len(rows):,} rows of the result files, of each search on each graph the "
+        "fastest (other tables are made of all rows; --graph, --variant and --backend choose others)"
+    )
+    time = "A time is that of the fastest repeat from one source."
+    origin = "'origin' is a row of Provenance: device, driver, versions and commit."
+    title = "All points" if len(shown) == len(rows) else "Fastest points"
+    return Table.of("points", title, frame, [f"{every}, with all samples. {time} {origin}"])
+
+
+def _columns(rows: pd.DataFrame) -> list[str]:
+    """Returns the columns of the table of points, in order: the families' figures stand beside the times."""
+    families = all_families().values()
+    figures = [figure.name for family in families for figure in family.figures if figure.shown]
+    facts = [column.name for family in families for column in family.columns if column.name not in figures]
+    wanted = [*_POINT, *figures, *_SHAPE, *facts, *_ORIGIN]
+    return [name for name in wanted if name in rows]
+
+
+def _leading(rows: pd.DataFrame) -> pd.DataFrame:
+    """Returns at most ``_MOST_POINTS`` rows, in their order.
+
+    Each search on each graph keeps its fastest rows. All searches keep about equally many rows.
+    """
+    if len(rows) <= _MOST_POINTS:
+        return rows
+    of_search = ["graph", "graph_checksum", "variant", "backend", "status"]
+    groups = compact(rows[[*of_search, "search_ms"]], of_search).groupby(of_search, observed=True)
+    place = groups["search_ms"].rank(method="first", na_option="bottom")
+    return rows.loc[place.sort_values(kind="stable").index[:_MOST_POINTS].sort_values()]
+
+
+def _whole(frame: pd.DataFrame) -> pd.DataFrame:
+    columns = (column for family in all_families().values() for column in family.columns)
+    counts = [*_COUNTS, *(column.name for column in columns if column.kind == "count")]
+    present = [name for name in counts if name in frame]
+    return frame.astype(dict.fromkeys(present, "Int64"))
+
+
+SearchCell = dict[str, Any] | str | None
+"""One cell of the matrix: the best time of a search on a graph with its configuration, or a text that says
+why there is none. None means that the search was not run on the graph."""
+
+FAILED = "failed"
+"""The cell of a search that was run on the graph and has no time."""
+OTHER_SOURCES = "other sources"
+"""The cell of a search without a time from some source from which other searches have times."""
+
+
+def searches(measured: TimedRows) -> dict[str, Any]:
+    """Returns the graphs and searches of the page's matrix.
+
+    The searches with times on most graphs come first. Among equals, the search with the smaller ``mean``
+    comes first.
+
+    A graph is ``compared`` if several searches have times from all its sources. The following values of a
+    search refer to these graphs. ``mean`` is the geometric mean of the ratios of its time to the best time of
+    the graph. ``typical`` is the geometric mean of the ratios of medians of repeats. ``best`` is the number
+    of graphs on which the search is the fastest. ``worst`` is the largest ratio. ``prepared`` is the median
+    preprocessing time in ms.
+
+    ``against_first`` is the geometric mean of the ratios of the search's times to the times of the first
+    search. ``notes`` say what the clocks of other programs cover.
+    """
+    timed = measured.compared()
+    best = of_one_setting(timed)
+    several = best.groupby("title")["label"].transform("nunique") > 1
+    best = best[several & ratios(best).notna()]
+    typical = best["median_ms"] / best.groupby("title")["median_ms"].transform("min")
+    compared = best.assign(ratio=ratios(best), typical=typical)
+    cells = _cells(measured, compared, timed)
+    present = set(compared["title"])
+    short = short_names(title for title in measured.graphs if title in present)
+    graphs = [
+        {
+            "title": title,
+            "short": short.get(title, title),
+            "searched": measured.searched(title),
+            "compared": title in present,
+        }
+        for title in measured.graphs
+    ]
+    made = [_search(label, measured, compared[compared["label"] == label]) for label in measured.labels]
+    for search in made:
+        search["cells"] = [cells.get((graph, search["label"])) for graph in measured.graphs]
+    made.sort(key=lambda search: (-search["graphs"], search["mean"] or math.inf))
+    for search in made:
+        search["against_first"] = _against(made[0]["cells"], search["cells"])
+    return {
+        "key": measured.suffix,
+        "heading": measured.heading.strip(" ()"),
+        "emulated": measured.emulated,
+        "statistic": STATISTIC,
+        "typical": TYPICAL,
+        "notes": footnotes_of(measured.rows),
+        "graphs": graphs,
+        "searches": made,
+    }
+
+
+def _against(first: Sequence[SearchCell], cells: Sequence[SearchCell]) -> float | None:
+    """Returns the geometric mean of the ratios of one search's times to the times of the first search.
+
+    Graphs where one of the two searches is not compared are left out. Returns None if no graph remains.
+    """
+    found = [
+        mine["ratio"] / its["ratio"]
+        for its, mine in zip(first, cells, strict=True)
+        if isinstance(its, dict) and isinstance(mine, dict) and its["ratio"] and mine["ratio"]
+    ]
+    return geometric_mean(found) if found else None
+
+
+def _search(label: str, measured: TimedRows, compared: pd.DataFrame) -> dict[str, Any]:
+    rows = measured.rows[measured.rows["label"] == label]
+    found = compared["ratio"]
+    variant = str(rows["variant"].iloc[0])
+    return {
+        "label": label,
+        "name": label.replace(variant, with_aliases(variant), 1),
+        "host": bool((rows["backend"] == "host").all()),
+        "graphs": len(compared),
+        "mean": geometric_mean(found) if len(found) else None,
+        "typical": geometric_mean(compared["typical"]) if len(found) else None,
+        "best": int((found == 1).sum()),
+        "worst": float(found.max()) if len(found) else None,
+        "prepared": _finite(compared["prepare_ms"].median()),
+    }
+
+
+def _cells(
+    measured: TimedRows, compared: pd.DataFrame, timed: pd.DataFrame
+) -> dict[tuple[str, str], SearchCell]:
+    """Returns a matrix cell for each graph and search that was run.
+
+    A cell holds the best configuration, or a text that says why there is none. ``timed`` has the best
+    configurations, and ``compared`` has those that are compared. In other cells ``ratio`` is None.
+    """
+    import pandas as pd
+
+    places = ["title", "label"]
+    cells: dict[tuple[str, str], SearchCell] = {}
+    for frame, text in ((measured.rows, FAILED), (measured.best(), OTHER_SOURCES)):
+        tried = frame[places].drop_duplicates()
+        cells |= dict.fromkeys(zip(tried["title"], tried["label"], strict=True), text)
+    frame = pd.concat([compared, timed.assign(ratio=math.nan)]).drop_duplicates(places)
+    for row in frame.astype({"block": "float64"}).to_dict("records"):
+        cells[row["title"], row["label"]] = {
+            "ms": float(row["search_ms"]),
+            "median": float(row["median_ms"]),
+            "ratio": _finite(row["ratio"]),
+            "sources": int(row["sources"]),
+            "variant": with_aliases(row["variant"]),
+            "block": None if math.isnan(row["block"]) else int(row["block"]),
+            **{name: row[name] for name in ("graph", "backend", "device", "grid", "knobs")},
+        }
+    return cells
+
+
+def _finite(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+_SHOWN = ("best", "datasets", "failures", "provenance")
+"""Tables in the order of the page. The page replaces the ranking by the matrix, and the tables of heat maps
+by pictures."""
+_TIMES_content = ("search_ms", "times_best", "median_ms", "spread", "prepare_ms")
+_CHOICE = ("speedup", "grid", "block", "knobs", "sources")
+_WHERE = ("backend", "device")
+
+
+def content(rows: pd.DataFrame, levels: pd.DataFrame | None) -> dict[str, Any]:
+    """Returns the data that the page shows. The module's docstring describes the keys."""
+    parts = [TimedRows.of(kind, levels) for kind in kinds(rows)]
+    shown, left_out = first_of([found for part in parts for found in profiles(part)])
+    return {
+        "warnings": [*warnings(rows), *left_out],
+        "kinds": [searches(part) for part in parts],
+        "maps": [found for part in parts if not part.emulated for found in heat_maps(part)],
+        "profiles": shown,
+        "tables": [_table(table) for table in (*_tables(rows, levels), points(rows))],
+    }
+
+
+def _tables(rows: pd.DataFrame, levels: pd.DataFrame | None) -> Iterator[Table]:
+    makers = {**TABLES, "best": partial(best_times, levels=levels)}
+    for name in _SHOWN:
+        for table in with_footnotes(makers[name](rows), rows):
+            if name == "best":
+                columns = _best_columns(table)
+                notes = (*_meanings(table, columns), *table.notes)
+                table = replace(table, columns=columns, rows=table.columns_of(*columns).rows, notes=notes)
+            elif name == "provenance":
+                numbered = [(number, *row) for number, row in enumerate(table.rows, 1)]
+                table = replace(table, columns=("origin", *table.columns), rows=numbered)
+            yield table
+
+
+def _meanings(table: Table, columns: Sequence[str]) -> Iterator[str]:
+    """Yields the lines of the legend that explain a column in ``columns``."""
+    headings = tuple(f"{header(column)}: " for column in columns)
+    yield from (line for line in table.legend if line.startswith(headings))
+
+
+def _best_columns(table: Table) -> tuple[str, ...]:
+    """Returns the columns of a table of best times that have values.
+
+    Checksums of graphs are left out, because another table has them. For emulated kernels there are counts
+    and the times recorded on the project's GPU, but no other times.
+    """
+    families = all_families().values()
+    figures = [figure for family in families for figure in family.figures]
+    first = [figure.name for figure in figures if figure.shown]
+    more = [name for figure in figures for name in figure.table_columns if name not in first]
+    totals = [column.name for family in families for column in family.profile if column.total]
+    timed = ("graph", "variant", *_TIMES_content, *first, *_CHOICE, *more, *totals, RECORDED, *_WHERE)
+    counted = ("graph", "variant", *COUNTS, *totals, RECORDED, *_WHERE)
+    wanted = counted if table.name.endswith(EMULATED) else timed
+    known = [name for name in wanted if name in table.columns]
+    cells = {name: [row[table.columns.index(name)] for row in table.rows] for name in known}
+    return tuple(name for name in known if any(cell not in (None, "") for cell in cells[name]))
+
+
+def _table(table: Table) -> dict[str, Any]:
+    cells = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
+    columns = [
+        {
+            "key": key,
+            "label": heading(key),
+            "number": any(isinstance(cell, int | float) for cell in column),
+            "whole": not any(isinstance(cell, float) for cell in column),
+        }
+        for key, column in zip(table.columns, cells, strict=True)
+    ]
+    return {
+        "name": table.name,
+        "title": table.title,
+        "notes": [_in_words(note, table) for note in table.notes],
+        "columns": columns,
+        "rows": _named(table),
+    }
+
+
+def _in_words(note: str, table: Table) -> str:
+    """Replaces a column's short heading at the start of a note by the page's heading of that column.
+
+    Returns any other note unchanged.
+    """
+    for column in table.columns:
+        if note.startswith(f"{header(column)}: "):
+            return note.replace(header(column), heading(column), 1)
+    return note
+
+
+def _named(table: Table) -> list[tuple[Cell, ...]]:
+    """Returns the table's rows, with the aliases of each variant after its name."""
+    if "variant" not in table.columns:
+        return table.rows
+    place = table.columns.index("variant")
+    return [(*row[:place], with_aliases(str(row[place])), *row[place + 1 :]) for row in table.rows]
+
+
+_MOST_LEVELS = 50_000
+"""Most levels that all profiles of a page have together: about 3 MB."""
+
+
+def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:
+    """Yields the heat maps of series that were timed at two or more grids and two or more blocks.
+
+    A cell holds a time with its knob values, or ``failed`` where no run succeeded. It is None where nothing
+    was tried.
+    """
+    best = measured.best(("title", "label", "grid", "block"))
+    tried = measured.rows[["title", "label", "variant", "graph", "backend", "grid", "block"]]
+    tried = tried[(tried["backend"] != "host") & tried["block"].notna()]
+    for (graph, label), found in tried.groupby(["title", "label"], sort=False):
+        timed = best[(best["title"] == graph) & (best["label"] == label)]
+        if timed["grid"].nunique() < 2 or timed["block"].nunique() < 2:
+            continue
+        cells: dict[tuple[str, float], Any] = dict.fromkeys(
+            zip(found["grid"], found["block"], strict=True), "failed"
+        )
+        for row in timed.to_dict("records"):
+            shown = {"ms": float(row["search_ms"]), "knobs": row["knobs"], "sources": int(row["sources"])}
+            cells[row["grid"], row["block"]] = shown
+        grids = sorted({grid for grid, _ in cells}, key=grid_order)
+        blocks = sorted({int(block) for _, block in cells})
+        yield {
+            "graph": graph,
+            "series": f"{label}{measured.heading}",
+            "variant": with_aliases(found["variant"].iloc[0]),
+            "name": found["graph"].iloc[0],
+            "searched": measured.searched(str(graph)),
+            "statistic": STATISTIC,
+            "grids": grids,
+            "blocks": blocks,
+            "cells": [[cells.get((grid, block)) for block in blocks] for grid in grids],
+        }
+
+
+def profiles(measured: TimedRows) -> Iterator[dict[str, Any]]:
+    """Yields the columns of each search's level profile, and where the profile was taken.
+
+    ``fastest`` is true if the search has the best grid and block among the searches with equal knob values.
+    """
+    levels = measured.levels
+    if levels is None or levels.empty:
+        return
+    launch = ["title", "source", "label", "knobs", "grid", "block"]
+    fastest = of_fastest_launch(levels)[launch].drop_duplicates().assign(fastest=True)
+    levels = levels.merge(fastest, on=launch, how="left")
+    heading = " (emulated)" if measured.emulated else measured.heading
+    counts = ("level", "frontier_size", "edges_inspected")
+    for (graph, number), found in levels.groupby(["title", "source"], sort=False):
+        for name, search in found.groupby(search_names(found), sort=False):
+            search = search.sort_values("level")
+            first = search.iloc[0]
+            where = first["gpu"] or "emulated"
+            yield {
+                "graph": str(graph),
+                "source": measured.source(str(graph), number),
+                "search": f"{name}{heading}",
+                "fastest": bool(search["fastest"].notna().any()),
+                "origin": f"{where}, commit {first['commit']}, {first['taken_at']}, {first['file']}",
+                "kernel": search["kernel"].tolist(),
+                **{name: _known(search[name].astype("Int64")) for name in counts},
+                "time_us": _known(search["time_us"].mask(search["backend"] == "cpu")),
+            }
+
+
+def first_of(searches: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Returns the first level profiles that have at most ``_MOST_LEVELS`` levels together.
+
+    The second result is a list with a line that says how many profiles are shown. It is empty if all are.
+    """
+    sizes = itertools.accumulate(len(search["kernel"]) for search in searches)
+    shown = [search for search, size in zip(searches, sizes, strict=True) if size <= _MOST_LEVELS]
+    if len(shown) == len(searches):
+        return shown, []
+    told = f"{len(shown):,} of {len(searches):,} level profiles are on this page, the first of the files"
+    return shown, [f"{told}; --graph, --variant and --backend choose others"]
+
+
+def _known(values: pd.Series[Any]) -> list[Any]:
+    """Returns the values as a list, with None for each missing value."""
+    known = values.astype(object)
+    return known.where(known.notna(), None).tolist()
+
 
 SCRIPTS = (
     *("elements.js", "rows.js", "tables.js", "matrix.js", "bars.js", "heatmaps.js"),

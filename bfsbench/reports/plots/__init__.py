@@ -22,12 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from bfsbench.reports.history import by_commit
 from bfsbench.reports.measured import NothingToDrawError, TimedRows
-from bfsbench.reports.plots.bars import ablation, bars, speed_ups
+from bfsbench.reports.plots.bars import ablation, bars, speed_ups, spreads
 from bfsbench.reports.plots.curve import curves
-from bfsbench.reports.plots.duplicates import duplicates
-from bfsbench.reports.plots.heatmap import heat_maps
 from bfsbench.reports.plots.history import histories
-from bfsbench.reports.plots.knobs import knob_sweeps
 from bfsbench.reports.plots.picture import (
     FORMATS,
     STYLE,
@@ -38,9 +35,9 @@ from bfsbench.reports.plots.picture import (
     save,
     saved,
 )
-from bfsbench.reports.plots.profile import profiles
+from bfsbench.reports.plots.profile import duplicates, profiles
 from bfsbench.reports.plots.roofline import rooflines
-from bfsbench.reports.plots.spread import spreads
+from bfsbench.reports.plots.settings import heat_maps, knob_sweeps
 from bfsbench.reports.rows import kinds
 from bfsbench.support.errors import UsageError
 

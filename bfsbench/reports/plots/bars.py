@@ -1,27 +1,30 @@
-"""Draws bars: the best times of variants, their speed-ups, and what each part of a search contributes.
+"""Draws pictures with one line per search and one panel per graph.
 
-The best times follow Springer's Fig. 7: one panel per graph, with times relative to the best. The bars of
-contributions follow BFS-4K's Fig. 14.
+They show the best times, speed-ups, the contribution of each part of a search, and the spread of the samples.
+The best times follow Springer's Fig. 7, with times relative to the best. The contributions follow BFS-4K's
+Fig. 14.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bfsbench.reports.measured import NothingToDrawError, TimedRows, ranking, ratios, told_apart
 from bfsbench.reports.plots.picture import (
     COLOURS,
     HOST_COLOUR,
+    MARGIN,
     MARKERS,
     NUMBER_SHARE,
     Picture,
     bar_axis,
-    file_name,
+    end_of,
     legend_below,
     legend_of_all,
-    lined_pages,
-    lined_panels,
+    lined_pictures,
     note,
     number,
     plain_log,
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-STATISTIC_INCHES = 0.2
+_STATISTIC_INCHES = 0.2
 """Height in inches of a line that names a statistic below an axis."""
 _OTHERS = 0.55
 """Opacity of the bars."""
@@ -48,32 +51,30 @@ def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     All panels of a picture share one axis, which is logarithmic where ratios are large. They also list the
     searches in one order: by the geometric mean of their ratios. Failed searches come last.
     """
+    import pandas as pd
+
     best = measured.compared()
     if best.empty:
         raise NothingToDrawError("bars need points with a time: all of these failed")
     best = best.assign(ratio=ratios(best).fillna(1))
     best = best.assign(typical=(best["ratio"] * best["median_ms"] / best["search_ms"]).fillna(best["ratio"]))
-    order = ranking(best)
-    heading = (title or "Best time of each search") + measured.heading
-    for page, graphs in lined_pages(measured.among(best), len(measured.labels)):
-        chosen = best[best["title"].isin(graphs)]
-        tried = measured.rows[measured.rows["title"].isin(graphs)]
-        shown = [label for label in [*order, *measured.labels] if label in set(tried["label"])]
-        shown = list(dict.fromkeys(shown))
-        titles = [measured.above(graph) for graph in graphs]
-        figure, axes = lined_panels(heading, titles, shown, below=4 * STATISTIC_INCHES)
-        for axis, graph in zip(axes, graphs, strict=True):
-            here = set(tried["label"][tried["title"] == graph])
-            _panel(axis, chosen[chosen["title"] == graph], shown, here, chosen["typical"].max())
-            axis.set_xlabel(f"times the best of the graph\n({STATISTIC};\nmark: {TYPICAL})")
-        legend = _legend(set(chosen["backend"]), emulated=measured.emulated)
-        figure.legend(handles=legend, loc="outside lower center", ncols=4 if len(graphs) > 1 else 2)
-        yield Picture(file_name(f"bars{measured.suffix}", page), heading, figure)
+    labels = list(dict.fromkeys([*ranking(best), *measured.labels]))
+    place = ["title", "label"]
+    tried = measured.rows.loc[measured.rows["title"].isin(best["title"]), place]
+    bars_and_gaps = pd.concat([best, tried]).drop_duplicates(place)  # NaN where a search failed
+    title, below = title or "Best time of each search", 4 * _STATISTIC_INCHES
+    pictures = lined_pictures("bars", title, measured, bars_and_gaps, labels, _panel, below=below)
+    for picture, rows in pictures:
+        legend = _legend(set(rows["backend"].dropna()), emulated=measured.emulated)
+        columns = 4 if len(picture.figure.axes) > 1 else 2
+        picture.figure.legend(handles=legend, loc="outside lower center", ncols=columns)
+        yield picture
 
 
-def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str], longest: float) -> None:
-    bar_axis(axis, 1, longest)
+def _panel(axis: Axes, rows: pd.DataFrame, shown: Sequence[str], together: pd.DataFrame) -> None:
+    bar_axis(axis, 1, together["typical"].max())
     axis.set_xlim(left=1)
+    best = rows[rows["ratio"].notna()]
     places = [shown.index(label) for label in best["label"]]
     columns = (best[name] for name in ("ratio", "typical", "search_ms", "backend"))
     for place, ratio, typical, time, backend in zip(places, *columns, strict=True):
@@ -81,9 +82,11 @@ def _panel(axis: Axes, best: pd.DataFrame, shown: list[str], tried: set[str], lo
         axis.barh(place, ratio - 1, left=1, color=colour, alpha=_OTHERS, height=0.75)
         axis.plot([typical], [place], "|", color="black", markersize=7)
         note(axis, f"{number(time)} ms", typical, place, weight="bold" if ratio == 1 else "normal")
+    tried = set(rows["label"])
     for place in set(range(len(shown))).difference(places):
         note(axis, "failed" if shown[place] in tried else "not run", 1, place)
     axis.grid(visible=False, axis="y")
+    axis.set_xlabel(f"times the best of the graph\n({STATISTIC};\nmark: {TYPICAL})")
 
 
 def _legend(backends: set[str], *, emulated: bool) -> list[Artist]:
@@ -111,48 +114,41 @@ def speed_ups(measured: TimedRows, *, title: str = "", baselines: Sequence[str] 
     ``cpu_parallel``. All panels of a picture share one axis. A series right of the line at 1 is faster than
     the baseline.
     """
-    baselines = baselines or (measured.baseline, PARALLEL)
-    found = {name: measured.compared(name).dropna(subset=["speedup"]) for name in baselines}
-    found = {name: best[best["variant"] != name] for name, best in found.items()}
-    compared = {name: best for name, best in found.items() if len(best)}
-    if not compared:
+    import pandas as pd
+
+    baselines = baselines or (measured.family.baseline, PARALLEL)
+    over = [measured.compared(name).dropna(subset=["speedup"]).assign(over=name) for name in baselines]
+    best = pd.concat(over)
+    best = best[best["variant"] != best["over"]]
+    if best.empty:
         names = " or ".join(baselines)
         raise NothingToDrawError(f"speed-ups need rows of {names} beside others, from one machine")
-    heading = (title or "Speed-up over CPU programs") + measured.heading
-    order = ranking(measured.compared())
-    graphs = list(dict.fromkeys(graph for best in compared.values() for graph in measured.among(best)))
-    for page, portion in lined_pages(graphs, len(order)):
-        parts = {name: best[best["title"].isin(portion)] for name, best in compared.items()}
-        ratios = [1.0, *(ratio for part in parts.values() for ratio in part["speedup"])]
-        shown = [label for label in order if any(label in set(part["label"]) for part in parts.values())]
-        titles = [measured.above(graph) for graph in portion]
-        figure, axes = lined_panels(heading, titles, shown, below=STATISTIC_INCHES)
-        for axis, graph in zip(axes, portion, strict=True):
-            here = {name: part[part["title"] == graph] for name, part in parts.items()}
-            _speed_up_panel(axis, here, shown, (min(ratios), max(ratios)))
-        if len(parts) > 1:
-            legend_of_all(figure)
-        yield Picture(file_name(f"speedup{measured.suffix}", page), heading, figure)
+    known = [name for name in baselines if name in set(best["over"])]
+    order, draw = ranking(measured.compared()), partial(_speed_up_panel, known)
+    title, below = title or "Speed-up over CPU programs", _STATISTIC_INCHES
+    for picture, _ in lined_pictures("speedup", title, measured, best, order, draw, below=below):
+        if len(known) > 1:
+            legend_of_all(picture.figure)
+        yield picture
 
 
 def _speed_up_panel(
-    axis: Axes, parts: dict[str, pd.DataFrame], shown: list[str], limits: tuple[float, float]
+    baselines: Sequence[str], axis: Axes, rows: pd.DataFrame, shown: Sequence[str], together: pd.DataFrame
 ) -> None:
     """Draws one graph's speed-ups as points. Each point has its number if there is only one baseline."""
-    for index, (name, part) in enumerate(parts.items()):
+    for name, colour, marker in zip(baselines, COLOURS, MARKERS, strict=False):
+        part = rows[rows["over"] == name]
         places = [shown.index(label) for label in part["label"]]
-        axis.scatter(
-            part["speedup"], places, s=30, c=COLOURS[index], marker=MARKERS[index], label=f"over {name}"
-        )
-        if len(parts) == 1:
+        axis.scatter(part["speedup"], places, s=30, c=colour, marker=marker, label=f"over {name}")
+        if len(baselines) == 1:
             for place, value in zip(places, part["speedup"], strict=True):
                 note(axis, number(value), value, place, offset=6)
     axis.axvline(1, color="#555555", linewidth=1)
-    low, high = limits
+    low, high = limits = min(1.0, together["speedup"].min()), max(1.0, together["speedup"].max())
     plain_log(axis, "x", limits)
-    room = (high / low) ** NUMBER_SHARE if len(parts) == 1 else 1.2
+    room = (high / low) ** NUMBER_SHARE if len(baselines) == 1 else 1.2
     axis.set_xlim(low / 1.2, high * room)
-    over = f" over {next(iter(parts))}" if len(parts) == 1 else ""
+    over = f" over {baselines[0]}" if len(baselines) == 1 else ""
     axis.set_xlabel(f"speed-up{over} (times as fast):\n{SPEED_UP}")
 
 
@@ -172,55 +168,40 @@ def ablation(
     Without a column ``series`` in the rows, there is one picture per variant that was timed with several knob
     settings. Each setting then has a bar.
     """
-    baseline = baseline or measured.baseline
-    heading = (title or "Ablation") + measured.heading
+    baseline = baseline or measured.family.baseline
     if "series" in measured.rows:
         names = [name for name in measured.labels if name not in (baseline, *references)]
-        yield from _pictures(measured, heading, "", names, baseline, references)
-        return
-    drawn = False
-    for variant, names, settings in told_apart(measured):
-        drawn = True
-        yield from _pictures(settings, f"{heading}: {variant}", variant, names, baseline, references)
-    if not drawn:
+        parts = [("", names, measured)]
+    else:
+        parts = list(told_apart(measured))
+    if not parts:
         raise NothingToDrawError(
             "an ablation needs a variant timed with several settings of its knobs on a graph"
         )
-
-
-def _pictures(
-    measured: TimedRows,
-    heading: str,
-    variant: str,
-    names: Sequence[str],
-    baseline: str,
-    references: Sequence[str],
-) -> Iterator[Picture]:
-    """Yields the ablation pictures of the series ``names``, with one bar per series."""
-    known = measured.compared(baseline).dropna(subset=["speedup"])
-    best, lines = known[known["label"].isin(names)], known[known["label"].isin(references)]
-    lines = lines.sort_values("label", key=lambda labels: labels.map(list(references).index))
-    if best.empty:
-        raise NothingToDrawError(f"an ablation needs rows of {baseline} from the machine of the others")
-    below = _REFERENCE_INCHES * len(references) + STATISTIC_INCHES
-    for page, graphs in lined_pages(measured.among(best), len(names)):
-        chosen = best[best["title"].isin(graphs)]
-        shown = [label for label in names if label in set(chosen["label"])]
-        told = lines[lines["title"].isin(graphs)]
-        speedups = [1.0, *chosen["speedup"], *told["speedup"]]
-        titles = [measured.above(graph) for graph in graphs]
-        figure, axes = lined_panels(heading, titles, shown, below=below)
-        for axis, graph in zip(axes, graphs, strict=True):
-            here, beside = chosen[chosen["title"] == graph], told[told["title"] == graph]
-            _ablation_panel(axis, here, shown, beside, (min(speedups), max(speedups)))
-            axis.set_xlabel(f"speed-up over {baseline} (times as fast):\n{SPEED_UP}")
-        yield Picture(file_name(f"ablation{measured.suffix}", variant, page), heading, figure)
+    title, below = title or "Ablation", _REFERENCE_INCHES * len(references) + _STATISTIC_INCHES
+    for variant, names, settings in parts:
+        known = settings.compared(baseline).dropna(subset=["speedup"])
+        best, lines = known[known["label"].isin(names)], known[known["label"].isin(references)]
+        if best.empty:
+            raise NothingToDrawError(f"an ablation needs rows of {baseline} from the machine of the others")
+        lines = lines.sort_values("label", key=lambda labels: labels.map(list(references).index))
+        draw = partial(_ablation_panel, baseline, lines)
+        pictures = lined_pictures("ablation", title, settings, best, names, draw, below=below, part=variant)
+        yield from (picture for picture, _ in pictures)
 
 
 def _ablation_panel(
-    axis: Axes, best: pd.DataFrame, shown: list[str], references: pd.DataFrame, limits: tuple[float, float]
+    baseline: str,
+    references: pd.DataFrame,
+    axis: Axes,
+    best: pd.DataFrame,
+    shown: Sequence[str],
+    together: pd.DataFrame,
 ) -> None:
-    bar_axis(axis, *limits)
+    """Draws one graph's bars, with a line across them for each of the graph's rows in ``references``."""
+    lines = references[references["title"].isin(together["title"])]
+    speedups = [1.0, *together["speedup"], *lines["speedup"]]
+    bar_axis(axis, min(speedups), max(speedups))
     start = 1 if axis.get_xscale() == "log" else 0
     places = [shown.index(label) for label in best["label"]]
     axis.barh(places, best["speedup"] - start, left=start, color=COLOURS[0], height=0.7)
@@ -228,10 +209,47 @@ def _ablation_panel(
         note(axis, number(value), max(value, start), place)
     for place in set(range(len(shown))).difference(places):
         note(axis, "not run", start, place)
-    for index, (label, value) in enumerate(zip(references["label"], references["speedup"], strict=True)):
+    here = lines[lines["title"].isin(best["title"])]
+    for index, (label, value) in enumerate(zip(here["label"], here["speedup"], strict=True)):
         dashes = _DASHES[index % len(_DASHES)]
         axis.axvline(value, color=COLOURS[4], linestyle=dashes, label=f"{label} ({number(value)})")
-    if len(references):
+    if len(here):
         legend_below(axis)
     axis.axvline(1, color="#555555", linewidth=1, zorder=0.5)
     axis.grid(visible=False, axis="y")
+    axis.set_xlabel(f"speed-up over {baseline} (times as fast):\n{SPEED_UP}")
+
+
+_LEAST_PERCENT = 1.0
+"""Length of the shortest axis, in per cent, for samples that hardly differ."""
+
+
+def spreads(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
+    """Yields pictures with one line per search, from the fastest to the slowest sample of its best
+    configuration.
+
+    A dot marks the median sample. All values are in per cent above the fastest sample. Over several sources
+    they are medians. All panels of a picture share one axis. A line that is far longer than the other lines
+    is cut off, with a note.
+    """
+    best = measured.compared()
+    best = best[best["spread"] < math.inf]  # infinite if a sample is 0
+    if best.empty:
+        raise NothingToDrawError("the spread needs points with a time: all of these failed")
+    title, below = title or "Spread of the samples", _STATISTIC_INCHES
+    for picture, _ in lined_pictures("spread", title, measured, best, ranking(best), _spread, below=below):
+        legend_of_all(picture.figure)
+        yield picture
+
+
+def _spread(axis: Axes, best: pd.DataFrame, shown: Sequence[str], together: pd.DataFrame) -> None:
+    end = max(_LEAST_PERCENT, end_of((together["spread"] - 1) * 100))
+    places = [shown.index(label) for label in best["label"]]
+    slowest, median = ((best[name] - 1) * 100 for name in ("spread", "typical"))
+    axis.hlines(places, 0, slowest, color=COLOURS[5], linewidth=4, label="fastest to slowest sample")
+    axis.scatter(median, places, s=18, c=COLOURS[6], zorder=3, label="median sample")
+    for place, value in zip(places, slowest, strict=True):
+        if value > end:
+            note(axis, f"{number(value)} (cut off) \N{RIGHTWARDS ARROW}", end * MARGIN, place, "right")
+    axis.set_xlim(0, end * MARGIN)
+    axis.set_xlabel("above the fastest sample (%):\nthe median over sources")

@@ -11,7 +11,7 @@ import math
 import re
 import signal
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -25,10 +25,13 @@ from bfsbench.support.errors import UsageError
 from bfsbench.support.storage import output
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+
+    from bfsbench.reports.measured import TimedRows
 
 FORMATS = ("png", "svg", "pdf")
 DOTS_PER_INCH = 150
@@ -100,22 +103,15 @@ class Picture:
     def encoded(self, style: str) -> bytes:
         """Returns the figure as the bytes of a file in one of FORMATS. Equal rows give equal bytes."""
         from matplotlib import style as styles
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.backends.backend_pdf import FigureCanvasPdf
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.backend_bases import get_registered_canvas_class
 
         data = io.BytesIO()
         dpi, shown_on = self.figure.dpi, self.figure.canvas
         self.figure.set_dpi(DOTS_PER_INCH)
-        canvases = {"png": FigureCanvasAgg, "svg": FigureCanvasSVG, "pdf": FigureCanvasPdf}
-        canvas: Any = canvases[style](self.figure)
+        canvas = get_registered_canvas_class(style)(self.figure)
+        undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(style, {})
         with styles.context(STYLE):  # Figure.savefig would draw everything twice
-            if style == "svg":
-                canvas.print_svg(data, metadata={"Date": None, "Title": self.title})
-            elif style == "pdf":
-                canvas.print_pdf(data, metadata={"CreationDate": None, "Title": self.title})
-            else:
-                canvas.print_png(data, metadata={"Title": self.title})
+            getattr(canvas, f"print_{style}")(data, metadata={**undated, "Title": self.title})
         self.figure.set_dpi(dpi)
         self.figure.set_canvas(shown_on)
         return data.getvalue()
@@ -180,31 +176,44 @@ def panels(
     return figure, axes[:count]
 
 
-def lined_panels(
-    title: str, titles: Sequence[str], labels: Sequence[str], below: float = 0.0
-) -> tuple[Figure, list[Axes]]:
-    """Returns a figure with one panel per title, and the list of its panels.
+def lined_pictures(
+    name: str,
+    title: str,
+    measured: TimedRows,
+    rows: pd.DataFrame,
+    labels: Sequence[str],
+    draw: Callable[[Axes, pd.DataFrame, Sequence[str], pd.DataFrame], None],
+    *,
+    graphs: Sequence[str] = (),
+    below: float = 0.0,
+    part: str = "",
+) -> Iterator[tuple[Picture, pd.DataFrame]]:
+    """Yields pictures that fit a screen, each with the rows that it shows. A picture has one panel per graph,
+    with one line per label from top to bottom.
 
-    Each panel has one line for each of ``labels``, for a bar. The first label is at the top. ``below`` is
-    extra room under each panel, in inches.
+    ``rows`` have the columns ``title`` (of the graph) and ``label``. ``labels`` are in the order of the
+    lines. Labels without rows are left out. ``graphs`` are the titles in ``rows``, by default in the order of
+    ``measured``.
+
+    ``draw`` draws one panel. Its arguments are the panel, the rows of its graph, the labels of the lines, and
+    the rows of all panels of the picture, which share one axis. ``below`` is extra room under each panel, in
+    inches. ``part`` names what the pictures show among all pictures of their kind.
     """
-    above = max(title.count("\n") for title in titles)
-    size = (3.6, _LINE_INCHES * len(labels) + _TITLE_INCHES * above + 1.0 + below)
-    figure, axes = panels(title, len(titles), across=_ACROSS, size=size, labels=labels, sharey=True)
-    for axis, text in zip(axes, titles, strict=True):
-        axis.set_title(text)
-    axes[0].set_yticks(range(len(labels)), labels)  # the panels share this axis
-    axes[0].set_ylim(len(labels) - 0.5, -0.5)
-    return figure, axes
-
-
-def lined_pages(graphs: Sequence[str], lines: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """Splits graphs into pages that fit a screen, for panels with ``lines`` lines.
-
-    Yields the suffix of each page's name, and the graphs on the page.
-    """
-    rows = int(_PAGE_INCHES / (_LINE_INCHES * lines + 1.2))
-    return pages(graphs, _ACROSS * max(1, rows))
+    heading = title + measured.heading + (f": {part}" if part else "")
+    most = _ACROSS * max(1, int(_PAGE_INCHES / (_LINE_INCHES * len(labels) + 1.2)))
+    for page, titles in pages(graphs or measured.among(rows), most):
+        chosen = rows[rows["title"].isin(titles)]
+        present = set(chosen["label"])
+        shown = [label for label in labels if label in present]
+        above = max(measured.above(graph).count("\n") for graph in titles)
+        size = (3.6, _LINE_INCHES * len(shown) + _TITLE_INCHES * above + 1.0 + below)
+        figure, axes = panels(heading, len(titles), across=_ACROSS, size=size, labels=shown, sharey=True)
+        axes[0].set_yticks(range(len(shown)), shown)  # the panels share this axis
+        axes[0].set_ylim(len(shown) - 0.5, -0.5)
+        for axis, graph in zip(axes, titles, strict=True):
+            axis.set_title(measured.above(graph))
+            draw(axis, chosen[chosen["title"] == graph], shown, chosen)
+        yield Picture(file_name(f"{name}{measured.suffix}", part, page), heading, figure), chosen
 
 
 def look(place: int) -> tuple[str, str]:
@@ -334,13 +343,6 @@ def level_axis(axes: Axes) -> None:
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("level")
-
-
-def log_or_zero(axes: Axes) -> None:
-    """Makes the vertical axis logarithmic, with a place for 0. Its values are counts."""
-    axes.set_yscale("symlog", linthresh=1)
-    plain(axes.yaxis)
-    axes.set_ylim(bottom=-0.1)
 
 
 def plain_log(axes: Axes, which: Literal["x", "y"], limits: Sequence[float] = ()) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.measured import NothingToDrawError, TimedRows
-from bfsbench.reports.plots.picture import COLOURS, Picture, file_name, lined_pages, lined_panels
+from bfsbench.reports.plots.picture import COLOURS, Picture, lined_pictures
 from bfsbench.reports.roofline import BOUNDS, COUNTED, held_against
 from bfsbench.support.errors import InputError
 
@@ -38,16 +38,13 @@ def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None
     frame = _shares(measured, ceilings)
     if frame.empty:
         raise NothingToDrawError("a roofline needs kernels that were timed on a GPU and edges that are known")
-    heading = (title or "Share of the device's ceiling") + measured.heading
-    order = frame.groupby("variant")["share"].mean().sort_values(ascending=False)
-    for page, graphs in lined_pages(list(dict.fromkeys(frame["graph"])), len(order)):
-        chosen = frame[frame["graph"].isin(graphs)]
-        shown = [str(variant) for variant in order.index if variant in set(chosen["variant"])]
-        figure, axes = lined_panels(heading, [measured.above(graph) for graph in graphs], shown)
-        for axis, graph in zip(axes, graphs, strict=True):
-            _panel(axis, chosen[chosen["graph"] == graph], shown)
-        figure.legend(handles=_legend(chosen), loc="outside lower center", ncols=4)
-        yield Picture(file_name("roofline", page), heading, figure)
+    frame = frame.assign(title=frame["graph"], label=frame["variant"])
+    means = frame.groupby("label")["share"].mean().sort_values(ascending=False)
+    graphs, labels = list(dict.fromkeys(frame["title"])), [str(label) for label in means.index]
+    title = title or "Share of the device's ceiling"
+    for picture, shown in lined_pictures("roofline", title, measured, frame, labels, _panel, graphs=graphs):
+        picture.figure.legend(handles=_legend(shown), loc="outside lower center", ncols=4)
+        yield picture
 
 
 def _shares(measured: TimedRows, ceilings: Ceilings | None) -> pd.DataFrame:
@@ -67,13 +64,13 @@ def _shares(measured: TimedRows, ceilings: Ceilings | None) -> pd.DataFrame:
         raise NothingToDrawError(str(error)) from error
 
 
-def _panel(axis: Axes, frame: pd.DataFrame, shown: list[str]) -> None:
+def _panel(axis: Axes, frame: pd.DataFrame, shown: Sequence[str], _: pd.DataFrame) -> None:
     """Draws one graph's bars. Over several sources, the search with the median share is shown."""
-    for variant, group in frame.groupby("variant"):
+    for label, group in frame.groupby("label"):
         search = group.sort_values("share").iloc[(len(group) - 1) // 2]
         colour = COLOURS[BOUNDS.index(search["bound"])]
         hatch = None if search["edges_from"] == COUNTED else _HATCH
-        place, percent = shown.index(str(variant)), float(search["share"]) * 100
+        place, percent = shown.index(str(label)), float(search["share"]) * 100
         bar = axis.barh(
             place, percent, color=colour, hatch=hatch, edgecolor="white", linewidth=0, height=0.75
         )

@@ -1,15 +1,29 @@
-"""Draws times over grid and block, with one picture per graph and one panel per variant, as in Springer's
-Fig. 8."""
+"""Draws times by the settings of a search: heat maps over grid and block, and lines over the values of knobs.
+
+Heat maps have one picture per graph and one panel per variant, as in Springer's Fig. 8. The pictures of knobs
+have one picture per variant, one panel per knob, and one line per graph.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from bfsbench.reports.heatmap import grid_order
-from bfsbench.reports.measured import NothingToDrawError, TimedRows, wrapped
-from bfsbench.reports.plots.picture import FAILED_HATCH, Picture, file_name, number, pages, panels
-from bfsbench.reports.rows import STATISTIC
+from bfsbench.reports.best import grid_order
+from bfsbench.reports.measured import NothingToDrawError, TimedRows, value_order, values_of_knobs, wrapped
+from bfsbench.reports.plots.picture import (
+    FAILED_HATCH,
+    Picture,
+    file_name,
+    legend_of_all,
+    look,
+    number,
+    pages,
+    panels,
+    time_axis,
+)
+from bfsbench.reports.rows import STATISTIC, fastest
+from bfsbench.rows.point import knob_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +31,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-_PANELS = 6
+_MAPS = 6
+"""Most heat maps per picture."""
 _ACROSS = 3
+"""Number of panels side by side."""
 _DARKEST, _LEAST_DARKEST = 10.0, 1.25
 """The colours end at the worst ratio to the best time, but never above the first and never below the second
 of these numbers."""
@@ -45,7 +61,7 @@ def heat_maps(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     heading = (title or "Search time (ms) over grid and block") + measured.heading
     for graph in measured.graphs:
         shown = [label for label in measured.labels if sizes.get((graph, label), 0) > 1]
-        for page, labels in pages(shown, _PANELS):
+        for page, labels in pages(shown, _MAPS):
             about = (graph, measured.searched(graph))
             chosen = cells[(cells["title"] == graph) & cells["label"].isin(labels)]
             tried = kernels[(kernels["title"] == graph) & kernels["label"].isin(labels)]
@@ -115,3 +131,86 @@ def _map(
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)
     return image
+
+
+_KNOBS = 9
+"""Most panels per picture of knobs."""
+_Sweep = tuple[str, str, "pd.DataFrame"]
+"""The label of a series, a knob, and the configurations on the graphs where the knob has several values. A
+column ``value`` holds the knob's values."""
+
+
+def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = ()) -> Iterator[Picture]:
+    """Yields pictures of the best time of each variant on each graph, for each value of a knob.
+
+    The best time is taken over all values of the other knobs, the grid and the block. Only graphs that were
+    searched with several values are shown. ``knobs`` names the knobs to draw, by default all. The grid or the
+    block counts as a knob if only one of the two varied. All series of one variant share a picture, and all
+    panels of a picture share a time axis.
+    """
+    times = measured.configurations
+    sweeps: dict[str, list[_Sweep]] = {}
+    for label in measured.labels:
+        for knob, part in _varied(times[times["label"] == label]):
+            if not knobs or knob in knobs:
+                sweeps.setdefault(str(part["variant"].iloc[0]), []).append((label, knob, part))
+    if not sweeps:
+        raise NothingToDrawError("knob sweeps need a variant timed with several values of a knob on a graph")
+    for variant, of_variant in sweeps.items():
+        labels = {label for label, _, _ in of_variant}
+        name = variant if len(labels) > 1 else of_variant[0][0]
+        heading = f"{title or 'Knobs'}: {name}{measured.heading}"
+        for page, shown in pages(of_variant, _KNOBS):
+            figure, axes = panels(heading, len(shown), across=_ACROSS, size=(3.8, 3.0), sharey=True)
+            axes[0].set_ylabel(measured.quantity)
+            for axis, (label, knob, part) in zip(axes, shown, strict=True):
+                _panel(axis, knob, part, measured)
+                if len(labels) > 1 and label != knob:
+                    axis.set_title(label)
+            drawn = [ms for _, _, part in shown for ms in part["search_ms"]]
+            time_axis(axes[0], min(drawn), max(drawn))
+            legend_of_all(figure)
+            yield Picture(file_name(f"knobs{measured.suffix}", name, page), heading, figure)
+
+
+def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yields each knob that has several values on some graph, with the configurations on these graphs. Their
+    column ``value`` holds the knob's values.
+
+    The grid and the block count as knobs if only one of them varied.
+    """
+    settings = times["knobs"].map(knob_values)
+    given_values = {
+        knob: settings.map(lambda found, knob=knob: found.get(knob)) for knob in values_of_knobs(settings)
+    }
+    for knob, values in [*_launches(times), *given_values.items()]:
+        given = times.assign(value=values)
+        several = given.groupby("title")["value"].transform("nunique") > 1
+        if several.any():
+            yield knob, given[several].dropna(subset=["value"])
+
+
+def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
+    """Yields the grids on graphs where the block did not vary, and the blocks on graphs where the grid did
+    not."""
+    kernels = times[times["backend"] != "host"]
+    several = kernels.groupby("title")[["grid", "block"]].transform("nunique") > 1
+    shown = {"grid": kernels["grid"], "block": kernels["block"].map("{:g}".format)}
+    yield "grid (blocks)", shown["grid"][several["grid"] & ~several["block"]]
+    yield "block (threads)", shown["block"][several["block"] & ~several["grid"]]
+
+
+def _panel(axis: Axes, knob: str, times: pd.DataFrame, measured: TimedRows) -> None:
+    """Draws one panel. The values stand at equal distances, because most of them are powers of two or
+    words."""
+    values = sorted(set(times["value"]), key=value_order)
+    best = fastest(times, ("title", "value"))
+    for index, graph in enumerate(measured.graphs):
+        line = best[best["title"] == graph]
+        line = line.assign(place=line["value"].map(values.index)).sort_values("place")
+        colour, marker = look(index)
+        if len(line):
+            axis.plot(line["place"], line["search_ms"], color=colour, marker=marker, ms=5, label=graph)
+    axis.set_xticks(range(len(values)), values)
+    axis.set_xlim(-0.3, len(values) - 0.7)
+    axis.set_xlabel(knob)
