@@ -191,7 +191,7 @@ def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
         median_times_first=np.log(both["median_ms"] / both["median_ms_first"]),
     )
     means = both.groupby(list(SEARCH))[["times_first", "median_times_first"]].mean()
-    return np.exp(means).reset_index()
+    return means.apply(np.exp).reset_index()
 
 
 def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str]:

@@ -402,8 +402,8 @@ def _cells(table: Table, colour: bool = False) -> list[list[str]]:
     All fractions in a column, or in a whole heat map, have equally many digits.
     """
     if not table.heat:
-        digits = [_digits(column) for column in zip(*table.rows, strict=True)]
-        lines = [[*map(_cell, row, digits)] for row in table.rows]
+        of_columns = [_digits(column) for column in zip(*table.rows, strict=True)]
+        lines = [[*map(_cell, row, of_columns)] for row in table.rows]
         if "variant" in table.columns:
             place = table.columns.index("variant")
             for line in lines:

@@ -27,7 +27,8 @@ def read_profiled(folder: Path, rows: list[dict[str, Any]], levels: list[Mapping
 
 def panel(*drawing: Any, **options: Any) -> Axes:
     """The one panel of the one picture that is drawn."""
-    axes = panel(*drawing, **options)
+    (picture,) = draw(*drawing, **options)
+    (axes,) = picture.figure.axes
     return axes
 
 

@@ -300,7 +300,7 @@ def content(rows: pd.DataFrame, levels: pd.DataFrame | None) -> dict[str, Any]:
 
 
 def _tables(rows: pd.DataFrame, levels: pd.DataFrame | None) -> Iterator[Table]:
-    makers = {**TABLES, "best": partial(best_times, levels=levels)}
+    makers = TABLES | {"best": partial(best_times, levels=levels)}
     for name in _SHOWN:
         for table in with_footnotes(makers[name](rows), rows):
             if name == "best":

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 from bfsbench.reports.history import by_commit
 from bfsbench.reports.measured import NothingToDrawError, TimedRows
 from bfsbench.reports.plots.bars import ablation, bars, speed_ups, spreads
-from bfsbench.reports.plots.curve import curves
-from bfsbench.reports.plots.history import histories
+from bfsbench.reports.plots.curve import curves, histories
 from bfsbench.reports.plots.picture import (
     FORMATS,
     STYLE,
