@@ -116,8 +116,8 @@ def origins(rows: pd.DataFrame) -> list[Table]:
 
 
 def _upright(table: Table, start: int) -> Table:
-    """Returns a table with facts as rows and some of the origins as columns. It omits a fact that none of
-    them has."""
+    """Returns a table with facts as rows and some of the origins as columns. It omits facts that none of the
+    shown origins has."""
     origins = table.rows[start : start + _ORIGINS_ACROSS]
     facts: list[tuple[Cell, ...]] = []
     for column, values in zip(table.columns, zip(*origins, strict=True), strict=True):
@@ -219,10 +219,11 @@ def failed_points(rows: pd.DataFrame) -> list[Table]:
     return [Table.of("failures", "Failures", frame, notes)]
 
 
-FACTS = ("variant", "backend", "knobs", "graph", "source", "code", "commit", "taken_at", "file")
+_FACTS = ("variant", "backend", "knobs", "graph", "source", "code", "commit", "taken_at", "file")
 _SEARCH = ["variant", "backend", "knobs"]
 _PLACE = ["variant", "backend", "graph"]
 _MOST_NAMED = 4
+"""Most searches that a note names. If there are more, it says how many."""
 _COMMIT, _DAY = 7, len("2026-11-21")
 
 
@@ -232,11 +233,11 @@ def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
 
 
 def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The columns FACTS of the rows that stand in one table, each row once."""
+    """Returns the columns _FACTS of the rows that stand in one table. Equal rows are returned once."""
     import pandas as pd
 
-    known = [frame[[*FACTS]] for frame in frames if set(FACTS) <= set(frame)]
-    return pd.concat(known).drop_duplicates() if known else pd.DataFrame(columns=[*FACTS])
+    known = [frame[[*_FACTS]] for frame in frames if set(_FACTS) <= set(frame)]
+    return pd.concat(known).drop_duplicates() if known else pd.DataFrame(columns=[*_FACTS])
 
 
 def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
@@ -266,7 +267,7 @@ def _sources(counts: Iterable[int]) -> str:
 
 
 def _rows_of_places(rows: pd.DataFrame) -> dict[Hashable, set[tuple[str, float]]]:
-    """The file and source of each row, by the search and the graph."""
+    """Returns the file and the source of each row, by the row's variant, backend and graph."""
     groups = rows.groupby(_PLACE)[["file", "source"]]
     return {place: {*some.itertuples(index=False, name=None)} for place, some in groups}
 

@@ -386,9 +386,9 @@ def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, 
 
 
 def sources_of(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, list[int]]:
-    """Returns the source vertices for each value of the columns ``by``, such as GRAPH.
+    """Returns the source vertices of the rows, for each value of the column or columns ``by``.
 
-    The list is empty for a family without sources.
+    A list is empty for a family without sources.
     """
     groups = rows[[*([by] if isinstance(by, str) else by), "source"]].drop_duplicates().groupby(by)["source"]
     return {key: sorted(map(int, sources.dropna())) for key, sources in groups}

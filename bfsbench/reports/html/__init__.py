@@ -251,7 +251,8 @@ def _cells(
     """Returns a matrix cell for each graph and search that was run.
 
     A cell holds the best configuration, or a text that says why there is none. ``timed`` has the best
-    configurations, and ``compared`` has those that are compared. In other cells ``ratio`` is None.
+    configuration of each cell. ``compared`` has the configurations that are compared, with their ratios.
+    ``ratio`` is None in all other cells.
     """
     import pandas as pd
 
