@@ -22,7 +22,7 @@ def test_failures_are_counted_by_reason(tmp_path: Path) -> None:
 
 def test_only_failures_leave_the_tables_of_times_empty(tmp_path: Path) -> None:
     made = {table.name: table for table in tables(frame(tmp_path, [failed_row(), failed_row(block=1)]))}
-    assert list(made) == [name for name in TABLES if name not in ("ranking", "matrix", "levels")]
+    assert list(made) == [name for name in TABLES if name not in ("ranking", "matrix", "levels", "history")]
     assert made["best"].rows == made["heatmap"].rows == []
     assert made["best"].notes == ("No point has a time.",)
     assert len(made["datasets"].rows) == 1
