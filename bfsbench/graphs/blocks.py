@@ -48,7 +48,7 @@ class Layout:
     edge_values: int = 0
     """Number of values after the two ids of an edge's line."""
     surplus: str = ""
-    """Text to append to the message about a number too many."""
+    """Text that ends the message about a line with too many values."""
     adjacency: bool = False
     """True if line i lists the neighbours of vertex i, instead of one edge per line."""
     row_values: int = 0
@@ -58,7 +58,7 @@ class Layout:
     weighted: bool = False
     """True if the first number after an edge or a neighbour is read as its weight."""
     max_rows: int = NO_LIMIT
-    """Most lines that may list a neighbour."""
+    """The largest number of lines that may list neighbours."""
 
     @property
     def dtype(self) -> type[np.int32] | type[np.int64]:

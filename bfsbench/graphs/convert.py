@@ -81,7 +81,7 @@ def _native_convert() -> ctypes.CDLL:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What a conversion does with an edge list: mirror edges, drop self loops, drop duplicates."""
+    """The steps of a conversion: mirror edges, drop self loops, drop duplicates."""
 
     mirror: bool
     """True if each edge is stored both ways."""

@@ -384,8 +384,7 @@ def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> 
 
 
 def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
-    """Returns how an edge list is written if pandas must read it, or None if the native parser can read
-    it."""
+    """Returns the syntax of an edge list that pandas must read, or None if the native parser can read it."""
     dialect = header.dialect
     if dialect is None or dialect.plain or (dialect.named and ids not in (None, "names")):
         return None  # the native parser reports the line without a number
@@ -460,6 +459,7 @@ def _layout(label: str, header: Header, recipe: Recipe, wide: bool) -> Layout:
 
 
 def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
+    """Check the numbers that a header announces. Raises InputError if one is wrong or there are no edges."""
     found = len(parsed.sources)
     if not found:
         raise InputError(f"{label}: the file holds no edges")
@@ -478,6 +478,8 @@ def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
 
 
 def _parsed_edges(label: str, header: Header, parsed: Parsed, ids: IdPolicy, recipe: Recipe) -> EdgeList:
+    """Returns the parsed edges as an edge list. ``ids`` says whether ids are kept or compacted. Raises
+    NotEnoughMemoryError."""
     sources, targets = parsed.sources, parsed.targets
     shift = header.layout.first_id
     orientation = recipe.orientation or header.orientation

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class VertexNames(Sequence[str]):
     """The name of every vertex, sorted by code points, so that bisection finds a name.
 
-    ``offsets`` is int64[V+1]. ``text`` is uint8, with the names in UTF-8 one after the other. Either may be a
-    mapped file.
+    ``offsets`` is int64[V+1]. ``text`` is uint8, with the names in UTF-8 one after the other. Each array may
+    be a mapped file.
     """
 
     offsets: npt.NDArray[np.int64]

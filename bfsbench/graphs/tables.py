@@ -48,7 +48,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Dialect:
-    """How an edge list is written: its separator, its columns, and whether vertices are numbers or words."""
+    """The syntax of an edge list: its separator, its columns, and whether vertices are numbers or words."""
 
     separator: str
     """A tab, comma or semicolon that separates words besides blanks. Empty if only blanks separate them."""
@@ -71,7 +71,7 @@ class Dialect:
 
 
 def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
-    """Returns how an edge list is written, judged by its first two lines that are not comments.
+    """Returns the syntax of an edge list, found from its first two lines that are not comments.
 
     ``words`` says that vertices are words. The first line then counts as headings only if it names known
     columns.
@@ -142,6 +142,8 @@ def read_table(blocks: Iterable[Block], label: str, first_line: int, dialect: Di
 
 
 def _column(series: pd.Series[str], dialect: Dialect, label: str) -> Column:
+    """Returns the ends of edges as int64 ids, or as text if vertices are words. Raises InputError for a word
+    that is not an id."""
     words = series.str.strip(" \t")
     if dialect.named:
         return words.to_numpy(object)
