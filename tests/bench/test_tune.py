@@ -1,6 +1,5 @@
 """Test which configurations a tuning measures, when it stops, and that resuming repeats nothing."""
 
-import contextlib
 import importlib.util
 import itertools
 import math
@@ -11,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +56,17 @@ def bowl(point: Point) -> float:
     return 1 + sum(abs(a.bit_length() - b.bit_length()) for a, b in ((grid, 8), (block, 64), (w_sz, 4)))
 
 
+def answered(batches: Any, row_of: Callable[[Point], Row]) -> Any:
+    """Answer each batch of points by its rows. Returns the result of the generator ``batches``."""
+    rows = None
+    while True:
+        try:
+            batch = batches.send(rows)
+        except StopIteration as stop:
+            return stop.value
+        rows = [row_of(point) for point in batch]
+
+
 class Bench:
     """Answers the points of a tuning in place of a worker, and keeps the rows that it makes."""
 
@@ -81,13 +92,8 @@ class Bench:
     ) -> Took:
         """Run a tuning. Points without a row in ``held`` get a new row. Returns the times found."""
         rows = {axes_of(row): row for row in held}
-        asking, answer = tune(strategy, space, sources, points, deadline), None
-        while True:
-            try:
-                (point,) = asking.send(answer)
-            except StopIteration as stop:
-                return stop.value
-            answer = [rows.get(tuple(point.axes().values())) or self.make_row(point)]
+        tuning = tune(strategy, space, sources, points, deadline)
+        return answered(tuning, lambda point: rows.get(axes_of(point.axes())) or self.make_row(point))
 
 
 def tuned(space: Space, strategy: Strategy, points: float = math.inf) -> list[Row]:
@@ -129,10 +135,7 @@ def test_settings_are_compared_from_one_source_and_the_fastest_measured_from_all
     axes = Axes([find("virtual_warp")], [None], [64])
     work = Tuning(named, axes, SourceChoice((2, 3, 4), 0, 0), "restarts", points=4, compared_from=1)
     bench, questions = Bench(), work.ask(Setting({named.locator: load("path(n=9)")}, "cpu", LIMITS))
-    batch = next(questions.batches)
-    with contextlib.suppress(StopIteration):
-        while True:
-            batch = questions.batches.send([bench.make_row(point) for point in batch])
+    answered(questions.batches, bench.make_row)
     assert [row["source"] for row in bench.rows] == ["2", "2", "2", "2", "3", "4"]
     fastest = min(bench.rows[:4], key=lambda row: float(row["search_ms"]))
     assert {row["knobs"] for row in bench.rows[4:]} == {fastest["knobs"]}
@@ -147,14 +150,7 @@ def test_no_point_begins_after_the_deadline() -> None:
         yield points
 
     for deadline in (time.monotonic() + 1e3, time.monotonic()):
-        limited = until(batches(), deadline)
-        batch = next(limited, None)
-        while batch is not None:
-            asked += batch
-            try:
-                batch = limited.send([point.axes() for point in batch])
-            except StopIteration:
-                batch = None
+        answered(until(batches(), deadline), lambda point: asked.append(point) or point.axes())
     assert asked == points
 
 
