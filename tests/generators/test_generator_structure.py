@@ -243,8 +243,7 @@ def test_luo_grids_are_connected_and_of_degree_six(n: int, form: str) -> None:
     assert degrees(edges).max() <= 6
     assert components(edges) == 1
     centre = recommended_source("luo_grid", {"n": n, "form": form})
-    assert centre is not None
-    assert 0 <= centre < n
+    assert centre is not None and 0 <= centre < n
     assert n < 125 or degrees(edges)[centre] == 6
 
 
@@ -304,8 +303,7 @@ def test_mazes_leave_blocked_cells_alone() -> None:
     edges = generate("maze", **parameters)
     is_open = open_cells(rows=40, columns=30, blocked=0.3, seed=3)
     assert close_to_share(int(is_open.sum()), 1200, 0.7)
-    assert is_open[0, 0]
-    assert is_open[-1, -1]
+    assert is_open[0, 0] and is_open[-1, -1]
     expected = [
         (row * 30 + column, below * 30 + right)
         for row, column in zip(*is_open.nonzero(), strict=True)
