@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import numpy as np
-
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.rows.columns import PROVENANCE
 from bfsbench.rows.results import CEILINGS_SUFFIX, read_rows
@@ -61,6 +59,8 @@ class Ceilings:
         Between two measured sizes, the figure is interpolated by the logarithm of the size. Outside of the
         measured sizes, the nearest figure is returned. Raises InputError if the probe was not run.
         """
+        import numpy as np
+
         known = sorted(self.figures.get(probe, {}).items())
         if not known:
             raise InputError(
