@@ -15,7 +15,6 @@ from bfsbench.cli.options import FOLDER, PATH, format_option, measuring_option, 
 from bfsbench.cluster.address import FORMS, Running, host_and_port, is_loopback, parse
 from bfsbench.cluster.certificates import make, security_in
 from bfsbench.reports.table import WIDTH, Table
-from bfsbench.rows.ceilings import check_output, write_ceilings
 from bfsbench.support.doctor import Section, examine, usable_backends
 from bfsbench.support.errors import UsageError
 from bfsbench.support.storage import output
@@ -108,6 +107,7 @@ def probe_command(out: Path, backend: str, style: str) -> None:
     Every probe is checked and then run 7 times, and the best run counts. 'bfsbench roofline' compares
     searches with the ceilings.
     """
+    from bfsbench.rows.ceilings import check_output, write_ceilings
     from bfsbench.tools.probe import PROBES, run_probe
 
     check_output(out)

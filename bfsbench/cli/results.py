@@ -29,7 +29,6 @@ from bfsbench.reports.levels import read_levels
 from bfsbench.reports.plots import FORMATS as PICTURES, PLOTS, NothingToDrawError, Picture, draw, saved
 from bfsbench.reports.roofline import roofline
 from bfsbench.reports.table import FORMATS
-from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
 from bfsbench.rows.counters import is_counters_file
 from bfsbench.rows.results import read_results, result_files
 from bfsbench.support.errors import BfsbenchError, InputError, UsageError
@@ -337,6 +336,8 @@ def roofline_command(
     counted if there are level profiles beside the files ('bfsbench run --profile'), and otherwise modelled
     from the rows. Each line says which. 'bfsbench report --plot roofline' draws the shares.
     """
+    from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
+
     with opened(out) as file:
         beside = (file for path in files for file in result_files(path))
         measured = read_ceilings(ceilings or ceilings_beside(beside))
