@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completer("datasets"))
-@click.option("--all", "everything", is_flag=True, help="Every graph that is not generated.")
+@click.option("--all", "everything", is_flag=True, help="Fetch every graph that is not generated.")
 @click.option(
     "--family",
     metavar="FAMILY",
     shell_complete=completer("families"),
-    help="Every graph of a family, such as road or social.",
+    help="Fetch every graph of a family, such as road or social.",
 )
 @click.option(
     "--from",
@@ -144,14 +144,14 @@ def _list(datasets: list[Dataset]) -> None:
     metavar="NAME",
     help="A name, a file or a generator, as for 'run'.",
 )
-@click.option("--source", required=True, metavar="ID", help="Where the path begins.")
-@click.option("--target", required=True, metavar="ID", help="Where the path ends.")
+@click.option("--source", required=True, metavar="ID", help="Vertex at which the path begins.")
+@click.option("--target", required=True, metavar="ID", help="Vertex at which the path ends.")
 @click.option(
     "--variant",
     shell_complete=completer("variants"),
     default="cpu_queue",
     metavar="NAME",
-    help="The search, or variant of all-pairs shortest paths, that finds the path.",
+    help="Variant that finds the path: a search, or all-pairs shortest paths.",
 )
 @measuring_option("backend", "Where the variant's kernels run.")
 def path_command(dataset: str, source: str, target: str, variant: str, backend: str) -> None:

@@ -161,10 +161,11 @@ def check_command(
     Unless knobs are given, every second run of the package's own kernels uses knob values that reach code
     which the defaults do not reach. A finding names these values.
 
-    A race is benign if a comment says so: '// benign race: why'. It stands on the line of the plain store, or
-    on the line above. If the other accesses are atomic stores, it stands at the plain load. '// benign
-    unwritten: why' declares a read of memory that was never written. A comment whose line ran without the
-    declared fault is listed, too. The exit code is 1 if anything else was found.
+    A race is benign if a comment says so: '// benign race: why'. The comment stands on the line of the plain
+    store, or on the line above. If all stores are atomic, the comment stands at the plain load. The comment
+    '// benign unwritten: why' declares a read of memory that was never written. A comment whose line ran
+    without the declared fault is listed, too. The exit code is 1 if anything was found that no comment
+    declares.
     """
     if program := _program(what, options, arguments, **{"--json": as_json, "--stop-at-first": stop}):
         clean = _check_program(program, seeds, stop, as_json, benign)
@@ -320,13 +321,16 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
 @launch_options("Most blocks per launch.", "Threads per block.", default="auto")
 @preset_option("Values of knobs that have no option of their own here")
 @click.option(
-    "--level", type=click.IntRange(0), metavar="N", help="List only this level; by default all levels."
+    "--level",
+    type=click.IntRange(0),
+    metavar="N",
+    help="List the costs of this level; by default of all levels.",
 )
 @click.option(
     "--seed",
     default=0,
     type=click.IntRange(min=0),
-    help="The order in which threads and blocks run. Equal seeds give equal counters.",
+    help="Seed of the order in which threads and blocks run. Equal seeds give equal counters.",
 )
 @click.option(
     "--ceilings",
@@ -357,11 +361,11 @@ def explain_command(
 ) -> None:
     """Count what the memory accesses of searches would cost a GPU, and list the source with these costs.
 
-    In this model the lanes of each warp run in lockstep. Counters are kept for each level, kernel and source
-    line. They show divergence, by executions of a warp and the lanes that take part. They show coalescing, by
-    requests and sectors of global memory. They also count bank conflicts, atomics that meet on one word, and
-    barriers. Several variants, blocks or knob values stand side by side. 'bfsbench compare' compares the
-    files that --out writes.
+    The costs follow a model in which the lanes of each warp run in lockstep. Counters are kept for each
+    level, kernel and source line. Executions of a warp, and the lanes that take part, show divergence.
+    Requests and sectors of global memory show coalescing. Other counters are bank conflicts, atomics that
+    meet on one word, and barriers. Several variants, blocks or knob values stand side by side. 'bfsbench
+    compare' compares the files that --out writes.
 
     The counters and the ceilings of a GPU give a predicted time. It is not a measurement: half of the
     predictions for an H200 are wrong by more than a factor of 1.4. A FOLDER holds variants of your own.

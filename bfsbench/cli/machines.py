@@ -102,7 +102,8 @@ def _text(section: Section) -> str:
 @measuring_option("backend", "'cpu' only shows that the kernels work; its figures are not ceilings.")
 @format_option()
 def probe_command(out: Path, backend: str, style: str) -> None:
-    """Measure the device's ceilings: memory, atomics, additions with minima, barriers, launches.
+    """Measure the device's ceilings: what it achieves at most in memory accesses, atomics, additions with
+    minima, barriers and launches.
 
     Every probe is checked and then run 7 times, and the best run counts. 'bfsbench roofline' compares
     searches with the ceilings.

@@ -45,7 +45,7 @@ _OPTIONS = ("names", "scale", "variant", "backend", "schedule_seed", "out")
     "--variant",
     metavar="LIST",
     shell_complete=completer("variants"),
-    help="Measure only these searches. For graph500: the search, by default adaptive, to which knobs apply.",
+    help="Measure only these searches. For graph500: the search, by default adaptive. Knobs apply to it.",
 )
 @click.option(
     "--tune",
@@ -97,8 +97,8 @@ def reproduce_command(
     """Run experiments: NAMEs of the papers' tables and figures, or FILEs of your own.
 
     Each experiment makes a result file, which 'bfsbench report' reads as well, and its tables and pictures.
-    They show the measured times, the paper's times with the machine they were taken on, and whether the
-    paper's claims hold here. Points that fail become rows that say why, and the exit code is then 1.
+    The tables show the measured times, the paper's times and the paper's machine, and whether the paper's
+    claims hold here. Points that fail become rows that say why, and the exit code is then 1.
 
     'graph500 --scale S' is the Graph500 benchmark, by its rules: 64 sources, one search from each, parents
     inside the time, every tree checked. Its report is written as graph500-S-NAME.txt.

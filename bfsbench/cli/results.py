@@ -245,7 +245,7 @@ def _read(files: Sequence[Path], unused: Sequence[str] = ()) -> pd.DataFrame:
     type=Number(min=0),
     default=5.0,
     metavar="PERCENT",
-    help="Differences up to this are 'same'.",
+    help="A difference of at most this size counts as 'same'.",
 )
 @click.option(
     "--allow-different",
@@ -270,11 +270,12 @@ def compare_command(
 ) -> None:
     """Compare the times of B with the times of A, point by point.
 
-    A and B are result files, folders of result files, or FILE@REVISION: the file as git has it at that
-    revision. A point is slower or faster if the 95 % confidence interval of the ratio of its times lies
-    beyond --threshold. It is the same if the interval lies within, and undecided otherwise. If A and B
-    measured the same code, no point counts as slower or faster, because only the machine differs. Two files
-    of counters ('bfsbench explain --out') are compared by kernel: more, less or the same.
+    A point is one combination of graph, source, variant, backend, grid, block and knob values. A and B are
+    result files, folders of result files, or FILE@REVISION: the file as git has it at that revision. A point
+    is slower or faster if the 95 % confidence interval of the ratio of its times lies beyond --threshold. The
+    point is the same if the interval lies within --threshold, and else undecided. If A and B measured the
+    same code, no point counts as slower or faster, because only the machine differs. Two files of counters
+    ('bfsbench explain --out') are compared by kernel: more, less or the same.
 
     \b
     Exit code: 0  no point is slower, no counter has grown
@@ -332,7 +333,7 @@ def roofline_command(
 
     The table has one row for the fastest search of each variant, graph and source. It shows edges read and
     bytes moved per second, and the least time that latency, random access and bandwidth allow. It also shows
-    which of the three bounds the search, and the share of the least time in the measured time. Edges are
+    which of these three limits the search, and the share of the least time in the measured time. Edges are
     counted if there are level profiles beside the files ('bfsbench run --profile'), and otherwise modelled
     from the rows. Each line says which. 'bfsbench report --plot roofline' draws the shares.
     """

@@ -50,7 +50,7 @@ from bfsbench.variants import all_families, family_of, find, find_family, with_a
 
 
 class JsonLines(SweepProgress):
-    """Prints each event of a sweep as one line of JSON on standard output."""
+    """A progress display that prints each event of a sweep as one line of JSON on standard output."""
 
     def begin(self, device: DeviceInfo | None, total: int) -> None:
         self._print("begin", points=total, backend=device.backend if device else "host")
@@ -135,8 +135,9 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 
 
 def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
-    """Print how much memory opening each graph takes, and the memory of searches that declare a formula for
-    it.
+    """Print the memory that opening each graph takes.
+
+    Also print the memory of searches whose variants declare a formula for it.
     """
     click.echo("\npeak of memory, to open each graph:")
     for line in memory_lines(graphs):
@@ -153,17 +154,17 @@ def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _OF_ROWS = ("--out", "--repeats", "--resume", "--retry-failed")
-"""Options that have no effect if no rows are kept."""
+"""Options about rows, which compute-sanitizer's sweep does not keep."""
 _MARK = "========= "
 _MOST_SHOWN = 20
 
 
 def sanitize(tool: str, words: Sequence[str]) -> bool:
-    """Run ``bfsbench WORDS`` under a tool of compute-sanitizer, and print the findings. Returns whether there
-    are none.
+    """Run ``bfsbench WORDS`` under a tool of compute-sanitizer, and print the findings.
 
-    Each point runs with one repeat, and no result file is kept. Raises ToolchainError if compute-sanitizer is
-    not installed. Raises UsageError for options that exclude it, and if the sweep itself cannot run.
+    Returns True if there are none. Each point runs with one repeat, and no result file is kept. Raises
+    ToolchainError if compute-sanitizer is not installed. Raises UsageError for options about rows, and if the
+    sweep itself cannot run.
     """
     program = shutil.which("compute-sanitizer")
     if program is None:
@@ -218,8 +219,8 @@ def findings(log: str) -> Iterable[str]:
 
 @click.command(cls=KnobCommand)
 @datasets_option(
-    "Names, files or generators such as 'kronecker(scale=12)', with options after a colon, "
-    "such as :symmetrised (see docs/graphs.md in the repository)."
+    "Graphs: names, files or generators such as 'kronecker(scale=12)'. Options follow a colon, as in "
+    "pmpp:symmetrised (see docs/graphs.md in the repository)."
 )
 @click.option(
     "--family",
@@ -228,7 +229,7 @@ def findings(log: str) -> Iterable[str]:
 )
 @variants_option("Names or aliases, or 'all' of the family (see 'bfsbench list variants').", default=("all",))
 @launch_options(
-    "Most blocks per launch; 'auto' is the work divided by the block.",
+    "Most blocks per launch; 'auto' is the work divided by the threads per block.",
     "Threads per block; 'auto' is the variant's default, mostly 256.",
     default="auto",
 )
@@ -262,11 +263,11 @@ def run_command(
 ) -> None:
     """Measure every combination of graph, source, variant, grid, block and knob values.
 
-    A point is run once and checked against the sequential search. All-pairs shortest paths, which have no
-    source, are checked against SciPy. Then the point is timed --repeats times. Each point becomes a row of
-    the result file as soon as it is measured. Points that fail become rows that say why, and the exit code is
-    then 1. LIST is comma-separated, and FIRST:LAST:xF and FIRST:LAST:+S are ranges. Knobs of variants have
-    options of their own.
+    Each combination is called a point. A point is run once, and its answer is checked: searches against a
+    sequential search, and all-pairs shortest paths, which have no source, against SciPy. Then the point is
+    timed --repeats times. Each point becomes a row of the result file as soon as it is measured. Points that
+    fail become rows that say why, and the exit code is then 1. A LIST is separated by commas, and may contain
+    the ranges FIRST:LAST:xFACTOR and FIRST:LAST:+STEP. Knobs of variants have options of their own.
     """
     if quiet and as_json:
         raise UsageError("--quiet and --json exclude each other")
@@ -290,7 +291,7 @@ def run_command(
 
 
 @click.command(cls=KnobCommand)
-@datasets_option("Names, files or generators, as for 'bfsbench run'. Each variant is tuned on each graph.")
+@datasets_option("Graphs, named as for 'bfsbench run'. Each variant is tuned on each graph.")
 @variants_option("Names or aliases, or 'all'.", required=True)
 @launch_options(
     "Grids to choose from; by default auto and 1, 2, 4 .. 32 blocks per multiprocessor.",
@@ -316,8 +317,9 @@ def run_command(
     "--method",
     default=METHODS[0],
     type=click.Choice(METHODS),
-    help="optuna: one axis at a time, then Optuna's Bayesian optimisation. axes: one axis at a time, until a "
-    "round changes nothing. restarts: axes from random configurations. exhaustive: every configuration.",
+    help="optuna varies one axis at a time, then uses Optuna's Bayesian optimisation. axes varies one axis "
+    "at a time, until a round changes nothing. restarts repeats this from random configurations. exhaustive "
+    "measures every configuration. An axis is the grid, the block or one knob.",
 )
 def tune_command(
     datasets: tuple[str, ...],

@@ -31,7 +31,7 @@ def list_command(context: click.Context, what: str | None, style: str) -> None:
 
 
 def _show_lists(context: click.Context, lists: Sequence[Table], style: str) -> None:
-    """Print lists, and what could not be loaded. End the command, with exit code 1 if there is any."""
+    """Print lists, and end the command. The exit code is 1 if a variant could not be loaded."""
     click.echo(rendered(lists, style, narrow="one of their names"), nl=False)
     for problem in look().problems:
         click.echo(f"bfsbench: {problem}", err=True)
@@ -81,7 +81,7 @@ def list_entries(context: click.Context, style: str) -> None:
 
 @entry_command.command("new")
 @click.argument("name")
-@click.option("--kind", type=click.Choice(KINDS), required=True, help="The kind of call.")
+@click.option("--kind", type=click.Choice(KINDS), required=True, help="How the entry is called.")
 @click.option(
     "--device",
     type=click.Choice(["cpu", "gpu"]),
@@ -98,7 +98,8 @@ def list_entries(context: click.Context, style: str) -> None:
 def new_entry(name: str, kind: str, device: str, parent: Path | None) -> None:
     """Write a working entry NAME, as a start for your own.
 
-    'command' is a separate program, 'library' a C function in a shared library, 'python' a Python function.
+    The kind 'command' is a separate program. 'library' is a C function in a shared library, and 'python' is a
+    Python function.
     """
     if name in look().variants:
         raise UsageError(f"there is a variant {name}: choose another name")
@@ -118,7 +119,7 @@ def new_entry(name: str, kind: str, device: str, parent: Path | None) -> None:
     "--source",
     type=PATH,
     metavar="DIR",
-    help="A clone of its repository on this machine, instead of the declared address.",
+    help="Take the source from this clone of its repository instead of the declared address.",
 )
 def build_entry(name: str, source: Path | None) -> None:
     """Get the source of an entry at its commit, apply the declared changes, build it, and record the build.
@@ -177,7 +178,7 @@ def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
 def _found(name: str) -> type[EntryVariant]:
     """Return the entry of this name, or the only entry in a folder. Raises UsageError.
 
-    An entry in a folder is made known to worker processes by BFSBENCH_VARIANTS.
+    The environment variable BFSBENCH_VARIANTS tells worker processes about an entry in a folder.
     """
     if name in all_variants() or not Path(name).is_dir():
         return find_entry(name, all_variants())
