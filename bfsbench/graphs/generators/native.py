@@ -33,9 +33,16 @@ def chance(probability: float) -> ctypes.c_uint64:
     return ctypes.c_uint64(int(probability * 2**63))
 
 
+def _call(function: str, *arguments: Any, native: str = "generate") -> int:
+    """Call ``generate_<function>`` of a native library. Python integers are passed as int64. Returns the
+    function's status, if it has one."""
+    converted = [ctypes.c_int64(a) if isinstance(a, int) else a for a in arguments]
+    return int(getattr(library(native), f"generate_{function}")(*converted))
+
+
 def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generate") -> tuple[Ids, Ids]:
-    """Call ``generate_<function>(*arguments, seed, ...)`` of a native library. Returns sources and targets,
-    int32[E]. Python integers in ``arguments`` are passed as int64. Raises NotEnoughMemoryError."""
+    """Draw edges by ``generate_<function>(*arguments, seed, ...)`` of a native library. Returns sources and
+    targets, int32[E]. Raises NotEnoughMemoryError."""
     arrays: list[Ids] = []
     wanted = 0
 
@@ -50,10 +57,8 @@ def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generat
         edges.contents.sources, edges.contents.targets = (array.ctypes.data for array in arrays)
         return 0
 
-    converted = [ctypes.c_int64(a) if isinstance(a, int) else a for a in arguments]
-    call = getattr(library(native), f"generate_{function}")
-    status = call(*converted, ctypes.c_uint64(seed), ctypes.c_int(threads()), _ALLOCATE(allocate))
-    if status == OUT_OF_MEMORY:
+    stream = (ctypes.c_uint64(seed), ctypes.c_int(threads()))
+    if _call(function, *arguments, *stream, _ALLOCATE(allocate), native=native) == OUT_OF_MEMORY:
         size = f" for {wanted:,} edges" if wanted else ""
         raise NotEnoughMemoryError(f"not enough memory{size}: ask for a smaller graph")
     return arrays[0], arrays[1]
@@ -62,16 +67,13 @@ def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generat
 def draw_weights(edges: int, largest: int, *, seed: int) -> npt.NDArray[np.int32]:
     """Returns random weights, int32[edges], drawn uniformly from 1 .. ``largest``."""
     weights = np.empty(edges, dtype=np.int32)
-    library("generate").generate_weights(
-        *(ctypes.c_int64(edges), ctypes.c_int64(largest), ctypes.c_uint64(seed)),
-        *(ctypes.c_int(threads()), ctypes.c_void_p(weights.ctypes.data)),
-    )
+    pointer = ctypes.c_void_p(weights.ctypes.data)
+    _call("weights", edges, largest, ctypes.c_uint64(seed), ctypes.c_int(threads()), pointer)
     return weights
 
 
 def draw_cells(cells: int, blocked: float, *, seed: int) -> npt.NDArray[np.bool_]:
     """Returns bool[cells], True where a cell is open. Each cell is blocked with probability ``blocked``."""
     mask = np.empty(cells, dtype=np.uint8)
-    pointer = ctypes.c_void_p(mask.ctypes.data)
-    library("generate").generate_cells(ctypes.c_int64(cells), chance(blocked), ctypes.c_uint64(seed), pointer)
+    _call("cells", cells, chance(blocked), ctypes.c_uint64(seed), ctypes.c_void_p(mask.ctypes.data))
     return mask.view(np.bool_)
