@@ -132,9 +132,7 @@ class Method:
         least=0,
     )
     until_decided: bool = _of_samples(
-        False,
-        "Let the points of a graph take turns until the fastest point from each source is known with 95 % "
-        "confidence, or until {max_samples}.",
+        False, "The points of a graph take turns until the fastest per source is known with 95 % confidence."
     )
     min_samples: int | None = _of_samples(
         None,
@@ -170,10 +168,7 @@ class Method:
     )
     mixed_devices: bool = _of_device(False, "Accept workers with different GPUs or CPUs.")
     tls: str | None = _of_device(
-        None,
-        "Folder of the cluster's certificates, see 'bfsbench certificates'.",
-        metavar="FOLDER",
-        folder=True,
+        None, "Folder that 'bfsbench certificates' made.", metavar="FOLDER", folder=True
     )
     insecure: bool = _of_device(
         False, "Accept a {cluster} beyond this machine without {tls}. Others can then run code as you."
