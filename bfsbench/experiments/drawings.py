@@ -90,9 +90,9 @@ class Plot(Chart, frozen=True, kw_only=True, tag=""):
         return {name: getattr(self, name) for name in names if name not in _COMMON}
 
     def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
-        if outcome.rows.empty:
-            return
         rows, levels = outcome.drawn(self)
+        if rows.empty:
+            return
         try:
             yield from draw(self.kind(), rows, levels, title=title, **self.options())
         except NothingToDrawError:

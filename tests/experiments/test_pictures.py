@@ -77,6 +77,10 @@ def test_no_rows_no_picture(tmp_path: Path, kind: str) -> None:
     assert list(pictures(drawn(tmp_path, f'kind = "{kind}"', measured=False))) == []
 
 
+def test_no_rows_of_the_drawn_series_no_picture(tmp_path: Path) -> None:
+    assert list(pictures(drawn(tmp_path, 'kind = "curve"\nx = "given"\nseries = ["luo"]'))) == []
+
+
 def test_drawings_of_one_kind_do_not_overwrite_each_other(tmp_path: Path) -> None:
     twice = 'kind = "bars"\n\n[[drawings]]\nkind = "bars"\nseries = ["pull"]\ntitle = "other"'
     paths = write_pictures(drawn(tmp_path, twice), tmp_path)
