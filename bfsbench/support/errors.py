@@ -132,12 +132,14 @@ class NoPathError(BfsbenchError):
     """No path leads from one vertex to another."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+def unknown_name(kind: str, name: str, known: Iterable[str], listed_by: str = "") -> UsageError:
     """Returns an error for an unknown name that suggests similar names. Upper and lower case count as equal.
-    Without similar names, the error names the command ``bfsbench list`` with the plural of ``kind``."""
+    Without similar names, the error names the command ``listed_by``, by default ``bfsbench list`` with the
+    plural of ``kind``."""
     spelt = {candidate.lower(): candidate for candidate in known}
     near = [spelt[key] for key in difflib.get_close_matches(name.lower(), sorted(spelt), n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"see 'bfsbench list {kind}s'"
+    listed_by = listed_by or f"bfsbench list {kind}s"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"see '{listed_by}'"
     return UsageError(f"unknown {kind} '{name}': {hint}")
 
 

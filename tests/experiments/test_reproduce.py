@@ -139,6 +139,8 @@ def test_an_output_that_cannot_be_written_is_told(mine: Path, tmp_path: Path) ->
 def test_an_unknown_name_or_graph_is_told(mine: Path, tmp_path: Path) -> None:
     done = tiny("springer-fig77", cwd=tmp_path, check=2)
     assert "unknown experiment 'springer-fig77': did you mean springer-fig7" in done.stderr
+    done = tiny("x" * 20, cwd=tmp_path, check=2)
+    assert f"unknown experiment '{'x' * 20}': see 'bfsbench reproduce --list'" in done.stderr
     done = tiny(str(mine), "--graph", "street", cwd=tmp_path, check=2)
     assert "experiment mine has no graph 'street': streets, soc-Slashdot0811" in done.stderr
     assert "name an experiment" in reproduce(cwd=tmp_path, check=2).stderr

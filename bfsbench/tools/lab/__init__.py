@@ -4,12 +4,11 @@ Each exercise is an entry of ``exercises.toml`` and a kernel in ``kernels``. A s
 changes it, and has ``bfsbench check`` grade it.
 """
 
-import difflib
 import shutil
 from pathlib import Path
 from typing import Literal
 
-from bfsbench.support.errors import UsageError
+from bfsbench.support.errors import UsageError, unknown_name
 from bfsbench.support.toml_files import TomlTable, converted, read_toml
 
 HERE = Path(__file__).parent
@@ -57,9 +56,7 @@ def find(name: str) -> Exercise:
     """Returns the exercise with this name. Raises UsageError, with similar names, if there is none."""
     known = exercises()
     if name not in known:
-        near = difflib.get_close_matches(name.lower(), known, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "see 'bfsbench lab'"
-        raise UsageError(f"unknown exercise '{name}': {hint}")
+        raise unknown_name("exercise", name, known, "bfsbench lab")
     return known[name]
 
 
