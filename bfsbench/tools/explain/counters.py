@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator import Count, Hardware, PhaseCount
@@ -19,9 +20,6 @@ from bfsbench.rows.point import Point
 from bfsbench.support.errors import UsageError
 from bfsbench.support.paths import CUDA_SRC
 from bfsbench.variants import find, find_family
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MULTIPROCESSORS = 132
 """Number of multiprocessors of the GPU that the project's rows were measured on."""
@@ -43,7 +41,11 @@ def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
         program = variant(setup)
         gathered = _Gathered(device)
         if isinstance(program, KernelVariant):
-            gathered.follow(program)
+            program.mark = lambda level, _kernel: gathered.take(level)
+            if program.layers:  # such kernels run several levels in a launch, and record them
+                records = device.empty(program.num_vertices + 2, LevelRecord)
+                device.note_phases_in(records)
+                program.records = records
         program.prepare()
         device.counts()  # drop the counts of the preparation
         run = find_family(variant.family).problem(graph, point.source).run(program)
@@ -59,7 +61,7 @@ def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
 
 
 def of_program(title: str, counts: Iterable[Count], launches: Sequence[PhaseCount]) -> ProgramCounters:
-    """Returns the counters of a program from its counts and launches.
+    """Returns the counters of a program from its counts and launches. Each launch counts as a level.
 
     The host is assumed to wait after each launch.
     """
@@ -89,7 +91,7 @@ class _Device(CpuDevice):
 
 
 class _Gathered:
-    """Counts that are assigned to the levels of a search."""
+    """The counts of a device's kernels, by the level of the search."""
 
     def __init__(self, device: CpuDevice) -> None:
         self._device = device
@@ -97,18 +99,6 @@ class _Gathered:
         self.level = -1
         self.counts: list[tuple[int, Count]] = []
         self.launches: list[tuple[int, int, PhaseCount]] = []
-
-    def follow(self, program: KernelVariant) -> None:
-        """Follows the levels of a search, in its host loop and in kernels that run several levels in a
-        launch."""
-        program.mark = self._mark
-        if program.layers:
-            records = self._device.empty(program.num_vertices + 2, LevelRecord)
-            self._device.note_phases_in(records)
-            program.records = records
-
-    def _mark(self, level: int, _kernel: str) -> None:
-        self.take(level)
 
     def take(self, level: int) -> None:
         """Assigns the counts since the last call to ``level``, except counts for which a kernel recorded
@@ -122,8 +112,6 @@ class _Gathered:
 
 
 def _by_line(counts: Iterable[tuple[int, Count]]) -> tuple[pd.DataFrame, dict[str, Path]]:
-    import pandas as pd
-
     sources: dict[str, Path] = {}
     rows = []
     for level, of in counts:
@@ -139,8 +127,6 @@ def _by_line(counts: Iterable[tuple[int, Count]]) -> tuple[pd.DataFrame, dict[st
 
 
 def _launches(launches: Iterable[tuple[int, int, PhaseCount]]) -> pd.DataFrame:
-    import pandas as pd
-
     columns = ["level", "launch", "kernel", "blocks", "threads", "shared", *STEPS]
     rows = [
         (level, launch, of.kernel, of.blocks, of.threads, of.shared, *(getattr(of, name) for name in STEPS))

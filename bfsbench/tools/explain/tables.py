@@ -23,25 +23,22 @@ model leaves out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import click
+import pandas as pd
 
 from bfsbench.reports.html import embedded
 from bfsbench.reports.table import Table, header
-from bfsbench.rows.counters import COUNTERS, Counted, Counters, ProgramCounters
+from bfsbench.rows.ceilings import Ceilings
+from bfsbench.rows.counters import Counted, Counters, ProgramCounters
 from bfsbench.support.errors import InputError
 from bfsbench.support.storage import output
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bfsbench.rows.ceilings import Ceilings
 
 L2_PARTS = 96
 """Number of parts of an H200's L2 cache, as its driver says. Each part does an equal share of random atomic
@@ -81,23 +78,19 @@ def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
     num_launches = counted.launches["launch"].nunique()
     launch_us = ceilings.at("launch")
     launches_us = num_launches * launch_us + counted.waits * (ceilings.at("launch_and_read") - launch_us)
-    latency_us = _latency_us(counted.launches, ceilings)
-    throughput_us = _throughput_us(counted.lines, ceilings)
     rate = ceilings.at("random_atomics") / L2_PARTS
-    contention_us = counted.lines.groupby(_LEVEL)["hottest"].max() / rate / 1e3
-    levels = (
-        latency_us.to_frame("latency").join(throughput_us.to_frame("throughput"), how="outer").fillna(0.0)
-    )
-    levels = levels.join(contention_us.to_frame("contention"), how="outer").fillna(0.0)
-    return Prediction(
-        (launches_us + float(levels.max(axis=1).sum())) / 1e3,
-        launches_us / 1e3,
-        *(float(levels[name].sum()) / 1e3 for name in ("latency", "throughput", "contention")),
-    )
+    parts = {
+        "latency": _latency_us(counted.launches, ceilings),
+        "throughput": _throughput_us(counted.lines, ceilings),
+        "contention": counted.lines.groupby(_LEVEL)["hottest"].max() / rate / 1e3,
+    }
+    levels = pd.concat(parts, axis=1).fillna(0.0)
+    search_us = launches_us + float(levels.max(axis=1).sum())
+    return Prediction(search_us / 1e3, launches_us / 1e3, *(levels.sum() / 1e3).tolist())
 
 
 def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
-    """Returns the latency in microseconds by level and kernel."""
+    """Returns the time that the longest warps wait, in microseconds, by level and kernel."""
     far, near = (ceilings.at("dependent_loads", size) / 1e3 for size in (_IN_L2, _IN_L1))
     steps = launches["near"] + launches["shared_steps"] + launches["barriers"]
     us = far * (launches["far"] + launches["atomics"]) + near * steps
@@ -108,10 +101,10 @@ def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
 
 
 def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
+    """Returns the time that memory needs for all sectors, in microseconds, by level and kernel."""
     on_global = lines[lines["memory"] == "global"]
-    touched = (
-        int(on_global.groupby(_LEVEL)["distinct_sectors"].sum().max()) * _SECTOR if len(on_global) else 0
-    )
+    most = on_global.groupby(_LEVEL)["distinct_sectors"].sum().max()
+    touched = int(most) * _SECTOR if len(on_global) else 0
     atomic = on_global["kind"] == "atomic"
     far = on_global["far_sectors"].where(~atomic, 0) / ceilings.at("random_reads", touched)
     near = (on_global["sectors"] - on_global["far_sectors"]).where(~atomic, 0)
@@ -127,16 +120,13 @@ WARM, HOT = 0.05, 0.2
 """Shares of a search's cost above which a line is coloured yellow, and red."""
 
 
-@dataclass(frozen=True)
-class LineCost:
-    """The cost of one source line."""
+class LineCost(NamedTuple):
+    """The cost of one source line, summed over all executions."""
 
     executions: int
-    lanes: float
-    """The mean number of lanes that take part in an execution."""
+    lanes: int
+    """Lanes that take part in the executions."""
     sectors: int
-    sectors_a_request: float
-    distinct_kib: float
     conflicts: int
     collisions: int
     share: float
@@ -145,25 +135,14 @@ class LineCost:
 
 
 @dataclass(frozen=True)
-class ListedLine:
-    """A line of a source file. ``cost`` is None if nothing was counted there."""
-
-    number: int
-    text: str
-    cost: LineCost | None
-
-
-@dataclass(frozen=True)
 class Listing:
-    """The parts of one file that have counters. Lines between two parts are left out."""
+    """The lines of one source file that have counters, and the lines around them."""
 
     file: str
-    parts: tuple[tuple[ListedLine, ...], ...]
-
-    @property
-    def costs(self) -> dict[int, LineCost]:
-        """Costs by line number, for the lines that have any."""
-        return {line.number: line.cost for part in self.parts for line in part if line.cost}
+    costs: dict[int, LineCost]
+    """Costs by line number, for the lines that have any."""
+    lines: list[tuple[int, str]]
+    """The numbers and the texts of the lines to show. Stretches without counters are left out."""
 
     @property
     def share(self) -> float:
@@ -176,54 +155,34 @@ def listings(counted: Counted, level: int | None = None) -> list[Listing]:
 
     Raises InputError if a source file cannot be read.
     """
-    costs = _costs(by_line(counted, level))
-    found = [
-        Listing(file, tuple(_parts(_text(counted.sources[file]), lines))) for file, lines in costs.items()
-    ]
+    lines = counted.lines
+    if level is not None:
+        lines = lines[lines["level"] == level]
+    summed = [*LineCost._fields[:-1], "passes", "bytes"]
+    frame = lines.groupby(["file", "line"], as_index=False)[summed].sum()
+    weights = frame["sectors"] + frame["passes"] + frame["executions"] * (frame["bytes"] == 0)
+    frame["share"] = weights / max(1, weights.sum())
+    costs: dict[str, dict[int, LineCost]] = {}
+    for file, number, *cost in frame[["file", "line", *LineCost._fields]].itertuples(index=False, name=None):
+        costs.setdefault(file, {})[number] = LineCost(*cost)
+    found = [Listing(file, of, _shown_lines(counted.sources[file], of)) for file, of in costs.items()]
     return sorted(found, key=lambda listing: (-listing.share, listing.file))
 
 
-def _costs(frame: pd.DataFrame) -> dict[str, dict[int, LineCost]]:
-    weights = frame["sectors"] + frame["passes"] + frame["executions"] * (frame["bytes"] == 0)
-    total = max(1, int(weights.sum()))
-    costs: dict[str, dict[int, LineCost]] = {}
-    for row, weight in zip(frame.to_dict("records"), weights, strict=True):
-        executions = max(1, int(row["executions"]))
-        costs.setdefault(row["file"], {})[int(row["line"])] = LineCost(
-            executions=int(row["executions"]),
-            lanes=row["lanes"] / executions,
-            sectors=int(row["sectors"]),
-            sectors_a_request=row["sectors"] / executions,
-            distinct_kib=row["distinct_sectors"] / 32,
-            conflicts=int(row["conflicts"]),
-            collisions=int(row["collisions"]),
-            share=float(weight) / total,
-        )
-    return costs
+def _shown_lines(path: Path, numbers: Iterable[int]) -> list[tuple[int, str]]:
+    """Returns the numbers and the texts of these lines of a file and of the lines around them.
 
-
-def _text(path: Path) -> list[str]:
-    if not path.exists():
-        return []
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _parts(text: list[str], costs: Mapping[int, LineCost]) -> Iterator[tuple[ListedLine, ...]]:
-    shown = sorted(
-        {n for at in costs for n in range(at - CONTEXT, at + CONTEXT + 1) if 1 <= n <= len(text)} | set(costs)
-    )
-    part: list[ListedLine] = []
-    for number in shown:
-        if part and number != part[-1].number + 1:
-            yield tuple(part)
-            part = []
-        line = text[number - 1] if 0 < number <= len(text) else ""
-        part.append(ListedLine(number, line.expandtabs(4), costs.get(number)))
-    if part:
-        yield tuple(part)
+    The texts are empty if the file does not exist. Raises InputError if the file cannot be read.
+    """
+    text: list[str] = []
+    if path.exists():
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror}") from error
+    around = {n for at in numbers for n in range(at - CONTEXT, at + CONTEXT + 1) if 1 <= n <= len(text)}
+    shown = sorted(around.union(numbers))
+    return [(n, text[n - 1].expandtabs(4) if 0 < n <= len(text) else "") for n in shown]
 
 
 LEVEL_COLUMNS = (
@@ -241,16 +200,7 @@ def by_level(counted: Counted) -> pd.DataFrame:
     accesses to global memory, including atomic operations. ``longest_warp`` is the number of steps of the
     warp that made the most.
     """
-    lines = counted.lines
-    keys = ["level", "kernel"]
-    frame = lines.groupby(keys)[["executions", "lanes", "conflicts", "collisions", "sectors"]].sum()
-    on_global = lines[lines["memory"] == "global"]
-    frame["requests"] = on_global.groupby(keys)["executions"].sum()
-    frame["distinct_kib"] = on_global.groupby(keys)["distinct_sectors"].sum() / 32
-    frame["atomics"] = lines[lines["kind"] == "atomic"].groupby(keys)["lanes"].sum()
-    frame["barriers"] = lines[lines["kind"] == "barrier"].groupby(keys)["executions"].sum()
-    frame["longest_warp"] = counted.launches.groupby(keys)["steps"].sum()
-    frame = frame.fillna(0)
+    frame = _sums(counted)
     frame["lanes"] = frame["lanes"] / frame["executions"]
     frame["sectors_a_request"] = (frame["sectors"] / frame["requests"]).fillna(0.0)
     whole = [name for name in LEVEL_COLUMNS if name not in ("lanes", "sectors_a_request", "distinct_kib")]
@@ -258,12 +208,20 @@ def by_level(counted: Counted) -> pd.DataFrame:
     return frame[list(LEVEL_COLUMNS)].reset_index()
 
 
-def by_line(counted: Counted, level: int | None = None) -> pd.DataFrame:
-    """Returns a row for each ``file`` and ``line``, with the sums of COUNTERS over one level, or over all."""
+def _sums(counted: Counted) -> pd.DataFrame:
+    """Returns the sums of the counters of each level and kernel."""
     lines = counted.lines
-    if level is not None:
-        lines = lines[lines["level"] == level]
-    return lines.groupby(["file", "line"], as_index=False)[list(COUNTERS)].sum()
+    on_global = lines["memory"] == "global"
+    parts = lines.assign(
+        requests=lines["executions"].where(on_global, 0),
+        distinct_kib=lines["distinct_sectors"].where(on_global, 0) / 32,
+        atomics=lines["lanes"].where(lines["kind"] == "atomic", 0),
+        barriers=lines["executions"].where(lines["kind"] == "barrier", 0),
+    )
+    summed = ["executions", "lanes", "sectors", "conflicts", "collisions"]
+    frame = parts.groupby(_LEVEL)[[*summed, "requests", "distinct_kib", "atomics", "barriers"]].sum()
+    frame["longest_warp"] = counted.launches.groupby(_LEVEL)["steps"].sum()
+    return frame.fillna(0)
 
 
 def level_table(counted: Counters | ProgramCounters) -> Table:
@@ -292,8 +250,6 @@ TRUST = (
 
 def prediction_table(counted: Sequence[Counters], ceilings: Ceilings) -> Table:
     """Returns a table of predicted times in ms, with a row for each search."""
-    import pandas as pd
-
     found = [(of.title, predict(of, ceilings)) for of in counted]
     rows = [{"search": title, **asdict(made), "bound": made.bound} for title, made in found]
     frame = pd.DataFrame(rows).rename(columns={"search_ms": "predicted_ms"})
@@ -308,27 +264,22 @@ def prediction_table(counted: Sequence[Counters], ceilings: Ceilings) -> Table:
 
 def side_by_side(counted: Sequence[Counters]) -> Table:
     """Returns a table of the total counters of several searches, with one column per search."""
-    import pandas as pd
-
     rows = []
     for of in counted:
-        lines = of.lines
-        on_global = lines[lines["memory"] == "global"]
-        executions = lines["executions"].sum()
-        requests = on_global["executions"].sum()
+        total = _sums(of).sum()
         rows.append(
             {
-                "levels": float(lines["level"].nunique()),
+                "levels": float(of.lines["level"].nunique()),
                 "launches": float(of.launches["launch"].nunique()),
-                "executions by a warp": float(executions),
-                "lanes in an execution": lines["lanes"].sum() / max(1, executions),
-                "requests to global memory": float(requests),
-                "sectors": float(on_global["sectors"].sum()),
-                "sectors a request": on_global["sectors"].sum() / max(1, requests),
-                "bank conflicts": float(lines["conflicts"].sum()),
-                "atomics": float(lines.loc[lines["kind"] == "atomic", "lanes"].sum()),
-                "lanes that met on a word": float(lines["collisions"].sum()),
-                "barriers": float(lines.loc[lines["kind"] == "barrier", "executions"].sum()),
+                "executions by a warp": total["executions"],
+                "lanes in an execution": total["lanes"] / max(1, total["executions"]),
+                "requests to global memory": total["requests"],
+                "sectors": total["sectors"],
+                "sectors a request": total["sectors"] / max(1, total["requests"]),
+                "bank conflicts": total["conflicts"],
+                "atomics": total["atomics"],
+                "lanes that met on a word": total["collisions"],
+                "barriers": total["barriers"],
                 "steps of the longest warps": float(of.launches["steps"].sum()),
             }
         )
@@ -339,54 +290,42 @@ def side_by_side(counted: Sequence[Counters]) -> Table:
     return Table.of("totals", "Side by side", texts.rename_axis("counter").reset_index(), notes)
 
 
-_ALL = "all"
-
-
 def write_page(path: Path, counted: Sequence[Counters], device: Ceilings) -> None:
     """Writes an HTML page with the listings of searches on one graph. Raises UsageError if it cannot be
     written."""
-    point = counted[0].point
-    axes = point.axes()
+    axes = counted[0].point.axes()
     source = f", source {axes['source']}" if axes["source"] else ""
-    levels = sorted({int(level) for of in counted for level in of.lines["level"]})
-    searches = [_search(of) | {"predicted": _predicted(of, device)} for of in counted]
+    levels = sorted({level for of in counted for level in _levels(of)})
+    searches = [_search(of, device) for of in counted]
     data = {"what": f"{axes['graph']}{source}", "levels": levels, "searches": searches}
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
     with output(path) as file:
         file.write(template.replace("__DATA__", embedded(data)))
 
 
-def _predicted(counted: Counters, device: Ceilings) -> str:
-    found = predict(counted, device)
-    return f"Predicted, not measured: {found.search_ms:.3g} ms on one {device.gpu}, bound by {found.bound}"
+def _levels(counted: Counters) -> list[int]:
+    return sorted({int(level) for level in counted.lines["level"]})
 
 
-def _search(counted: Counters) -> dict[str, object]:
-    frame = by_level(counted)
+def _search(counted: Counters, device: Ceilings) -> dict[str, object]:
+    """Returns the data of one search for ``page.html``."""
+    frame, found = by_level(counted), predict(counted, device)
     every = listings(counted)
-    costs = {_ALL: {listing.file: _page_costs(listing.costs) for listing in every}}
-    for level in sorted({int(level) for level in counted.lines["level"]}):
-        costs[str(level)] = {of.file: _page_costs(of.costs) for of in listings(counted, level)}
+    by_choice = {"all": every} | {str(level): listings(counted, level) for level in _levels(counted)}
+    ms = f"{found.search_ms:.3g} ms on one {device.gpu}"
     return {
         "title": counted.title,
         "levelColumns": [header(name) for name in frame.columns],
         "levels": frame.to_numpy(dtype=object).tolist(),
-        "files": [
-            {"name": of.file, "lines": [(line.number, line.text) for part in of.parts for line in part]}
-            for of in every
-        ],
-        "costs": costs,
-    }
-
-
-def _page_costs(costs: dict[int, LineCost]) -> dict[str, tuple[float, ...]]:
-    """Returns the costs of each line for ``page.html``, by the line's number as text."""
-    return {
-        str(number): (
-            *(cost.executions, round(cost.lanes * cost.executions)),
-            *(cost.sectors, cost.conflicts, cost.collisions, round(cost.share, 5)),
-        )
-        for number, cost in costs.items()
+        "files": [{"name": of.file, "lines": of.lines} for of in every],
+        "costs": {
+            choice: {
+                of.file: {str(at): (*cost[:-1], round(cost.share, 5)) for at, cost in of.costs.items()}
+                for of in some
+            }
+            for choice, some in by_choice.items()
+        },
+        "predicted": f"Predicted, not measured: {ms}, bound by {found.bound}",
     }
 
 
@@ -400,17 +339,34 @@ LEGEND = (
 _LEAST_SOURCE = 40
 
 
+_NUMBERS_WIDTH = sum(_WIDTHS) + len(_WIDTHS) + 6
+"""Number of columns of a listing in front of the source."""
+
+
 def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[str]:
     """Yields the lines of a search's listing, at most ``width`` columns wide, with terminal colours."""
+    heads = " ".join(f"{head:>{size}}" for head, size in zip(_HEADS, _WIDTHS, strict=True))
     for listing in listings(counted, level):
-        yield from _file(listing, width)
+        yield ""
+        yield f"{heads}  {listing.file}"
+        last = listing.lines[0][0] - 1
+        for number, text in listing.lines:
+            if number != last + 1:
+                yield " " * (_NUMBERS_WIDTH - 6) + "  ..."
+            last = number
+            cost = listing.costs.get(number)
+            numbers = _numbers(cost) if cost else " " * (_NUMBERS_WIDTH - 7)
+            line = f"{numbers} {number:>5} {text}"[:width].rstrip()
+            share = cost.share if cost else 0.0
+            colour = "red" if share >= HOT else "yellow" if share >= WARM else None
+            yield click.style(line, fg=colour) if cost else click.style(line, dim=True)
 
 
 def beside(counted: Sequence[Counters], level: int | None, width: int) -> Iterator[str]:
     """Yields the lines of several searches' listings: side by side if each gets a readable width, else one
     after the other."""
     each = (width - 3 * (len(counted) - 1)) // len(counted)
-    if each < _numbers_width() + _LEAST_SOURCE:
+    if each < _NUMBERS_WIDTH + _LEAST_SOURCE:
         for of in counted:
             yield ""
             yield click.style(of.title, bold=True)
@@ -421,30 +377,14 @@ def beside(counted: Sequence[Counters], level: int | None, width: int) -> Iterat
         yield " | ".join(cell + " " * (each - len(click.unstyle(cell))) for cell in row).rstrip()
 
 
-def _numbers_width() -> int:
-    return sum(_WIDTHS) + len(_WIDTHS) + 6
-
-
-def _file(listing: Listing, width: int) -> Iterator[str]:
-    heads = " ".join(f"{head:>{size}}" for head, size in zip(_HEADS, _WIDTHS, strict=True))
-    yield ""
-    yield f"{heads}  {listing.file}"
-    for place, part in enumerate(listing.parts):
-        if place:
-            yield " " * (_numbers_width() - 6) + "  ..."
-        for line in part:
-            numbers = _numbers(line.cost) if line.cost else " " * (sum(_WIDTHS) + len(_WIDTHS) - 1)
-            text = f"{numbers} {line.number:>5} {line.text}"[:width].rstrip()
-            yield _coloured(text, line.cost)
-
-
 def _numbers(cost: LineCost) -> str:
+    executions = max(1, cost.executions)
     cells = (
         f"{cost.share:.0%}",
         _short(cost.executions),
-        f"{cost.lanes:.1f}",
+        f"{cost.lanes / executions:.1f}",
         _short(cost.sectors),
-        f"{cost.sectors_a_request:.1f}" if cost.sectors else "",
+        f"{cost.sectors / executions:.1f}" if cost.sectors else "",
         _short(cost.conflicts) if cost.conflicts else "",
         _short(cost.collisions) if cost.collisions else "",
     )
@@ -459,9 +399,3 @@ def _short(number: int) -> str:
         if number >= 10 * factor:
             return f"{number / factor:.1f}{unit}"
     return str(number)
-
-
-def _coloured(text: str, cost: LineCost | None) -> str:
-    if cost is None:
-        return click.style(text, dim=True)
-    return click.style(text, fg="red" if cost.share >= HOT else "yellow" if cost.share >= WARM else None)
