@@ -8,6 +8,7 @@ before that count.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -67,7 +68,7 @@ class Report:
     variant: str
     runs: int = 0
     findings: dict[tuple[str, frozenset[Line | None]], Found] = field(default_factory=dict)
-    failures: dict[str, int] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
     """The number of runs that ended with each message."""
     unmet: set[Line] = field(default_factory=set)
     """Comments that declare a benign fault which no run showed. Only comments beside lines that have run are
@@ -252,13 +253,12 @@ def _run(
         own = [line for line in device.lines_run() if Path(line.file).name != SOURCE.name]
         declarations = (line.comment(mark) for line in own for mark in DECLARATIONS.values())
         report.unmet.update(line for line in declarations if line)
-        findings = list(_distinct(device.findings()))
-        if message and not (is_fault and any(finding.fault in ENDING for finding in findings)):
-            report.failures[message] = report.failures.get(message, 0) + 1
-        for finding in findings:
-            key = (finding.fault, frozenset(finding.lines))
-            found = report.findings.get(key)
-            found = found or Found(finding, 0, options)
+        # the schedule decides which of two lines comes first, so the key has no order
+        findings = {(one.fault, frozenset(one.lines)): one for one in device.findings()}
+        if message and not (is_fault and any(one.fault in ENDING for one in findings.values())):
+            report.failures[message] += 1
+        for key, finding in findings.items():
+            found = report.findings.get(key) or Found(finding, 0, options)
             report.findings[key] = replace(found, runs=found.runs + 1)
 
 
@@ -266,10 +266,3 @@ def _source(graph: Graph, seed: int) -> int:
     """Returns a vertex that at least one arc leaves, if there is one."""
     starts = np.flatnonzero(np.diff(graph.row_offsets))
     return int(starts[seed * 7919 % starts.size]) if starts.size else seed * 7919 % graph.num_vertices
-
-
-def _distinct(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Yields one finding for each pair of lines, because the schedule decides which of the two lines comes
-    first."""
-    seen = {(finding.fault, frozenset(finding.lines)): finding for finding in findings}
-    yield from seen.values()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,32 +15,32 @@ from bfsbench.support.paths import CUDA_SRC, PACKAGE
 from bfsbench.variants import look
 
 if TYPE_CHECKING:
-    from bfsbench.graphs.generators import Parameter
     from bfsbench.variants.base import Variant
+
+
+def _table(name: str, title: str, records: list[dict[str, Cell]], notes: tuple[str, ...] = ()) -> Table:
+    """Returns a table with one row for each record. The columns are the keys of the records."""
+    return Table(name, title, tuple(records[0]), [tuple(record.values()) for record in records], notes)
 
 
 def variants() -> Table:
     """Returns a table of every variant with its declaration."""
-    columns = (
-        *("name", "aliases", "family", "summary", "origin"),
-        *("layout", "frontier", "parallel_unit", "work", "knobs"),
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            variant.name,
-            ", ".join(variant.aliases),
-            variant.family,
-            variant.summary,
-            "; ".join(variant.origin),
-            ", ".join(variant.layout),
-            variant.frontier,
-            variant.parallel_unit,
-            variant.work,
-            ", ".join(knob.name for knob in variant.knobs),
-        )
+    records: list[dict[str, Cell]] = [
+        {
+            "name": variant.name,
+            "aliases": ", ".join(variant.aliases),
+            "family": variant.family,
+            "summary": variant.summary,
+            "origin": "; ".join(variant.origin),
+            "layout": ", ".join(variant.layout),
+            "frontier": variant.frontier,
+            "parallel_unit": variant.parallel_unit,
+            "work": variant.work,
+            "knobs": ", ".join(knob.name for knob in variant.knobs),
+        }
         for variant in look().variants.values()
     ]
-    table = Table("variants", "Variants", columns, rows)
+    table = _table("variants", "Variants", records)
     origins = table.columns_of("name", "family", "aliases", "origin")
     designs = table.columns_of("name", "layout", "frontier", "parallel_unit", "work", "knobs")
     return replace(table, drawings=(origins, designs))
@@ -55,14 +55,13 @@ def variants_in_brief() -> Table:
 def papers() -> Table:
     """Returns a table of every figure of a paper that a variant implements, with its kernel file or native
     program."""
-    columns = ("paper", "figure", "variant", "file")
     found: list[tuple[str, str, str, str]] = []
     for variant in look().variants.values():
         for origin in variant.origin:
             paper, _, figure = origin.partition(", ")
             found.append((paper, figure, variant.name, shown_path(source_of(variant))))
-    rows: list[tuple[Cell, ...]] = [*sorted(found, key=_in_order)]
-    table = Table("papers", "Papers", columns, rows)
+    columns = ("paper", "figure", "variant", "file")
+    table = Table("papers", "Papers", columns, [*sorted(found, key=_in_order)])
     return replace(table, drawings=tuple(_by("paper", table, columns[1:])))
 
 
@@ -120,34 +119,31 @@ def variant_tables(variant: type[Variant]) -> list[Table]:
     notes = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph]
     notes = [line for note in notes for line in ("", note)][1:]
     about = Table("variant", variant.name, ("property", "value"), rows, tuple(notes))
-    parts = []
+    made = [about]
     for table in (knobs(), counters()):
         own = replace(table, rows=[row for row in table.rows if row[0] == variant.name])
-        parts.append(replace(own.columns_of(*own.columns[1:]), name=own.name, title=own.title))
-    return [about, *(part for part in parts if part.rows)]
+        if own.rows:
+            made.append(replace(own.columns_of(*own.columns[1:]), name=own.name, title=own.title))
+    return made
 
 
 def knobs() -> Table:
     """Returns a table of every knob of every variant."""
-    columns = ("variant", "name", "option", "default", "legal_values", "set_at", "meaning")
-    rows: list[tuple[Cell, ...]] = []
-    drawings = []
-    for variant in look().variants.values():
-        facts: list[tuple[Cell, ...]] = [
-            (
-                knob.name,
-                knob.option,
-                str(knob.default),
-                knob.legal,
-                "compile time" if knob.compile_time else "run time",
-                knob.meaning,
-            )
-            for knob in variant.knobs
-        ]
-        rows += [(variant.name, *fact) for fact in facts]
-        if facts:
-            drawings.append(Table("", variant.name, columns[1:], facts))
-    return Table("knobs", "Knobs", columns, rows, drawings=tuple(drawings))
+    records: list[dict[str, Cell]] = [
+        {
+            "variant": variant.name,
+            "name": knob.name,
+            "option": knob.option,
+            "default": str(knob.default),
+            "legal_values": knob.legal,
+            "set_at": "compile time" if knob.compile_time else "run time",
+            "meaning": knob.meaning,
+        }
+        for variant in look().variants.values()
+        for knob in variant.knobs
+    ]
+    table = _table("knobs", "Knobs", records)
+    return replace(table, drawings=tuple(_by("variant", table, table.columns[1:])))
 
 
 def counters() -> Table:
@@ -171,26 +167,26 @@ def datasets() -> Table:
     from bfsbench.graphs.catalogue import Catalogue
     from bfsbench.graphs.load import presence
 
-    columns = ("name", "aliases", "family", "directed", "num_vertices", "num_edges", "state", "papers")
-    rows: list[tuple[Cell, ...]] = [
-        (
-            dataset.name,
-            ", ".join(dataset.aliases),
-            dataset.kind,
-            "yes" if dataset.directed else "no",
-            dataset.num_vertices,
-            dataset.num_edges,
-            presence(dataset).state,
-            "; ".join(dataset.papers),
-        )
+    records: list[dict[str, Cell]] = [
+        {
+            "name": dataset.name,
+            "aliases": ", ".join(dataset.aliases),
+            "family": dataset.kind,
+            "directed": "yes" if dataset.directed else "no",
+            "num_vertices": dataset.num_vertices,
+            "num_edges": dataset.num_edges,
+            "state": presence(dataset).state,
+            "papers": "; ".join(dataset.papers),
+        }
         for dataset in Catalogue.load()
     ]
     notes = ("Vertices V and edges E as published. State: 'bfsbench fetch' gets what is missing.",)
-    table = Table("datasets", "Datasets", columns, rows, notes)
-    return replace(table, drawings=tuple(_by("family", table, ("name", "aliases", *columns[3:]))))
+    table = _table("datasets", "Datasets", records, notes)
+    shown = [name for name in table.columns if name != "family"]
+    return replace(table, drawings=tuple(_by("family", table, shown)))
 
 
-def _by(column: str, table: Table, shown: tuple[str, ...]) -> Iterator[Table]:
+def _by(column: str, table: Table, shown: Iterable[str]) -> Iterator[Table]:
     """Yields a table with the columns ``shown`` for each value of ``column``."""
     place = table.columns.index(column)
     for value in dict.fromkeys(row[place] for row in table.rows):
@@ -217,7 +213,13 @@ def generators() -> Table:
     drawings = []
     for generator in GENERATORS.values():
         facts: list[tuple[Cell, ...]] = [
-            (item.name, _default(item), item.expectation, item.meaning) for item in generator.parameters
+            (
+                item.name,
+                "required" if item.default is None else str(item.default),
+                item.expectation,
+                item.meaning,
+            )
+            for item in generator.parameters
         ]
         about = (generator.name, generator.description, generator.source)
         rows += [(*about, *fact) for fact in facts or [(None,) * 4]]
@@ -225,10 +227,6 @@ def generators() -> Table:
         drawings.append(Table("", generator.name, columns[3:], facts, lines))
     notes = ("A graph is named by its generator and parameters, as in 'kronecker(scale=12,edge_factor=16)'.",)
     return Table("generators", "Generators", columns, rows, notes, tuple(drawings))
-
-
-def _default(parameter: Parameter) -> str:
-    return "required" if parameter.default is None else str(parameter.default)
 
 
 LISTS: dict[str, Callable[[], Table]] = {

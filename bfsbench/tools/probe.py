@@ -24,8 +24,6 @@ REPEATS = 7
 CHAINS = 32
 """Chains of operations that a thread of ``add_minima`` keeps in flight."""
 
-_MS_PER_RATE = {"GB/s": 1e6, "G/s": 1e6}
-"""Units of rates, and the work per millisecond that each unit means."""
 _PER_MS = {"ns": 1e6, "us": 1e3}
 """Units of times, and the number of each unit in a millisecond."""
 
@@ -67,12 +65,12 @@ class Probe:
 
     @property
     def is_rate(self) -> bool:
-        return self.unit in _MS_PER_RATE
+        return self.unit not in _PER_MS
 
     def in_unit(self, work: float, milliseconds: float) -> float:
         """Returns the rate or time, in the probe's unit, of an amount of work done in some milliseconds."""
         if self.is_rate:
-            return work / milliseconds / _MS_PER_RATE[self.unit]
+            return work / milliseconds / 1e6  # 10^9 a second
         return milliseconds * _PER_MS[self.unit] / work
 
 
@@ -143,8 +141,11 @@ def bytes_in_words(size: int) -> str:
     return f"{size} bytes"
 
 
-_ROUNDS = 2000
-_ROUNDS_EMULATED = 10
+def _passes(device: Device, on_gpu: int, emulated: int) -> int:
+    """Returns how often a run repeats its work. An emulated device only tests the kernels."""
+    return on_gpu if device.backend in GPU_BACKENDS else emulated
+
+
 _BOUND = 2**30
 
 
@@ -155,7 +156,7 @@ def _additions(name: str, device: Device, block: int) -> Trial:
     """
     program = kernel(device, name)
     blocks = program.resident_blocks(block)
-    rounds = _ROUNDS if device.backend in GPU_BACKENDS else _ROUNDS_EMULATED
+    rounds = _passes(device, 2000, 10)
     sums = device.empty(blocks * block, np.uint32)
     sums.fill(0)
     launch = program.bind(rounds, _BOUND, sums, block=block)
@@ -169,9 +170,7 @@ def _additions(name: str, device: Device, block: int) -> Trial:
     return Trial(f"{blocks} x {block} threads", work, lambda: launch(blocks), verify)
 
 
-_STEPS = 1 << 16
 _CHAIN_ROUNDS = 1000
-_CHAIN_ROUNDS_EMULATED = 20
 _WARP = 32
 
 
@@ -182,7 +181,7 @@ def _dependent_loads(device: Device, bits: int) -> Trial:
     following = np.empty_like(order)
     following[order] = np.roll(order, -1)
     start = int(np.flatnonzero(order == 0)[0])
-    steps = _STEPS if device.backend in GPU_BACKENDS else 100
+    steps = _passes(device, 1 << 16, 100)
     goal = int(order[(start + steps) % len(order)])
     cycle, last = device.upload(following), device.empty(1, np.uint32)
     walk = kernel(device, "dependent_loads").bind(cycle, steps, last, block=1)
@@ -197,7 +196,7 @@ def _dependent_loads(device: Device, bits: int) -> Trial:
 def _barrier(device: Device, block: int) -> Trial:
     """Returns a trial of barriers, with one block of ``block`` threads on every multiprocessor."""
     blocks = device.limits.num_multiprocessors
-    rounds = _CHAIN_ROUNDS if device.backend in GPU_BACKENDS else _CHAIN_ROUNDS_EMULATED
+    rounds = _passes(device, _CHAIN_ROUNDS, 20)
     state, missed = device.empty(2, np.uint32), device.empty(blocks * block, np.uint32)
     state.fill(0)
     launch = kernel(device, "barriers").bind(state, rounds, missed, block=block)
@@ -237,8 +236,7 @@ _ELEMENT = 4
 _PER_VECTOR = 4
 """Number of elements that a thread copies at once."""
 _LEAST_WORK = 28
-"""log2 of the accesses in a run. The number is large, so that the time of the launch is negligible. On an
-emulated device, a run makes one pass."""
+"""log2 of the accesses in a run. The number is large, so that the time of the launch is negligible."""
 
 
 def _numbered(device: Device, bits: int) -> Buffer:
@@ -248,13 +246,9 @@ def _numbered(device: Device, bits: int) -> Buffer:
     return numbers
 
 
-def _passes(device: Device, bits: int, least: int = _LEAST_WORK) -> int:
-    return 1 if device.backend == "cpu" else 1 << max(0, least - bits)
-
-
 def _copy(device: Device, bits: int) -> Trial:
     source, target, copy = _numbered(device, bits), device.empty(1 << bits, np.uint32), kernel(device, "copy")
-    passes = _passes(device, bits)
+    passes = _passes(device, 1 << max(0, _LEAST_WORK - bits), 1)
     vectors = (1 << bits) // _PER_VECTOR
     launch = copy.bind(source, target, vectors.bit_length() - 1, vectors * passes, block=BLOCK)
     blocks = copy.resident_blocks(BLOCK)
@@ -271,7 +265,7 @@ def _copy(device: Device, bits: int) -> Trial:
 def _reading(device: Device, name: str, numbers: Buffer, bits: int, sum_of_pass: int) -> Trial:
     """Returns a trial of a kernel that sums 2^bits elements of an array. Each pass reads every element
     once."""
-    function, passes = kernel(device, name), _passes(device, bits)
+    function, passes = kernel(device, name), _passes(device, 1 << max(0, _LEAST_WORK - bits), 1)
     blocks = function.resident_blocks(BLOCK)
     sums = device.empty(blocks * BLOCK, np.uint64)
     launch = function.bind(numbers, bits, passes << bits, sums, block=BLOCK)
@@ -295,7 +289,8 @@ def _random_bit_tests(device: Device, bits: int) -> Trial:
 
 
 def _random_atomics(device: Device, bits: int) -> Trial:
-    function, passes = kernel(device, "random_atomics"), _passes(device, bits, _LEAST_WORK - 2)
+    function = kernel(device, "random_atomics")
+    passes = _passes(device, 1 << max(0, _LEAST_WORK - 2 - bits), 1)
     words, blocks = device.empty(1 << bits, np.uint32), function.resident_blocks(BLOCK)
     words.fill(0)
     failures = device.empty(blocks * BLOCK, np.uint64)
