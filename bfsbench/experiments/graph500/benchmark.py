@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec, generate
 from bfsbench.graphs.graph import EdgeList, Graph
-from bfsbench.programs import POISON, DeviceGraph, KnobValue, Variant
+from bfsbench.programs import POISON, KnobValue, Variant
 from bfsbench.programs.families.bfs.parents import (
     DeviceParents,
     Tree,
@@ -62,9 +63,8 @@ class Constructed:
 
     graph: Graph
     edges: EdgeList | tuple[Buffer, Buffer]
-    """The list of edges on the host, or its tails and heads on the device. Both device arrays are int32 with
-    ``listed`` elements."""
-    listed: int
+    """The list of edges on the host, or its tails and heads on the device. The device arrays are int32 with
+    one element per edge."""
     generation_s: float
     construction_s: float
 
@@ -78,23 +78,21 @@ def construct(scale: int, seed: int, device: Device | None) -> Constructed:
     parameters = {"scale": scale, "edge_factor": EDGE_FACTOR, "seed": seed}
     edges, generation_s = timed(lambda: generate("kronecker", **parameters))
     name = canonical_spec("kronecker", parameters) + ":self_loops=drop:duplicates=drop"
-    listed, held = len(edges.sources), [edges]
+    held = [edges]
     kept = edges if device is None else (device.upload(edges.sources), device.upload(edges.targets))
-    del edges
-    if device is not None:  # the device has the list, so the host's copy is freed
-        graph, construction_s = timed(lambda: build_graph(held.pop(), name, _RECIPE))
-    else:
-        graph, construction_s = timed(lambda: build_graph(held[0], name, _RECIPE))
-    return Constructed(graph, kept, listed, generation_s, construction_s)
+    del edges  # if the device has the list, building the graph frees the host's copy
+    graph, construction_s = timed(lambda: build_graph(held.pop(), name, _RECIPE))
+    return Constructed(graph, kept, generation_s, construction_s)
 
 
-def bring(graph: DeviceGraph, layouts: Iterable[str]) -> float:
-    """Copies the graph's arrays of these layouts to the device. Returns the time in s."""
+def bring(search: KernelVariant) -> float:
+    """Copies the graph's arrays that a search needs to the device. Returns the time in s."""
 
     def upload() -> None:
-        for name in dict.fromkeys(array for layout in layouts for array in _ARRAYS.get(layout, ())):
-            getattr(graph, name)
-        graph.device.synchronize()
+        for layout in (*search.layout, *(("COO",) if search.leaves_tree else ())):
+            for name in _ARRAYS.get(layout, ()):
+                getattr(search.graph, name)
+        search.device.synchronize()
 
     return timed(upload)[1]
 
@@ -106,33 +104,25 @@ def timed(make: Callable[[], Made]) -> tuple[Made, float]:
     return made, time.perf_counter() - started
 
 
-class TreeSearch(Protocol):
-    """A prepared search that returns a breadth-first tree."""
-
-    def search(self, source: int) -> float:
-        """Searches, finds the parents, and waits for the end. Returns the time of all this in ms."""
-
-    def check(self, source: int) -> Tree:
-        """Checks the last tree by the five rules. Returns its size and depth.
-
-        Raises WrongResultError if the tree is wrong. Raises DeviceError if the device fails.
-        """
-
-
 class DeviceTrees:
-    """A search by kernels. If it finds only levels, a further kernel finds the parents, and its time is
-    included."""
+    """A prepared search by kernels that returns a breadth-first tree.
 
-    def __init__(self, search: KernelVariant, check: TreeCheck) -> None:
+    If the search finds only levels, a further kernel finds the parents, and its time is included. Raises
+    UsageError for a search that finds no parents.
+    """
+
+    def __init__(self, search: KernelVariant, tails: Buffer, heads: Buffer) -> None:
         if search.level_places is not None:
             raise UsageError(f"variant {search.name} renumbers vertices, and finds no parents")
         self._search = search
-        self._check = check
+        vertices = search.host_graph.num_vertices
+        self._check = TreeCheck(search.device, vertices, tails, heads, tails.size, both_ways=True)
         self._derived = None if search.leaves_tree else DeviceParents(search.graph, search.level_array)
         self._parents = self._derived.parents if self._derived else search.level_array
         self._clock = search.clock()
 
     def search(self, source: int) -> float:
+        """Searches, finds the parents, and waits for the end. Returns the time of all this in ms."""
         self._search.poison()
         self._parents.fill(POISON)
         self._clock.wait()
@@ -144,13 +134,21 @@ class DeviceTrees:
         return self._clock.stop()
 
     def check(self, source: int) -> Tree:
+        """Checks the last tree by the five rules. Returns its size and depth.
+
+        Raises WrongResultError if the tree is wrong. Raises DeviceError if the device fails.
+        """
         self._search.finish()
         return self._check.check(self._parents, source)
 
 
 class HostTrees:
-    """A search by a native program or by another author's program. If it finds only levels, the time of
-    finding the parents is added."""
+    """A prepared search by a native program, or by a program of other authors, that returns a breadth-first
+    tree.
+
+    If the search finds only levels, the time of finding the parents is added. The methods have the meaning of
+    the methods of :class:`DeviceTrees`.
+    """
 
     def __init__(self, search: HostVariant, edges: EdgeList) -> None:
         self._search = search
@@ -177,21 +175,6 @@ class HostTrees:
         reached = self._levels != UNREACHED
         edges = int(np.count_nonzero(reached[self._edges.sources]))  # then both ends are reached
         return Tree(edges, int(np.count_nonzero(reached)), int(self._levels.max()))
-
-
-def tree_search(variant: Variant, built: Constructed) -> TreeSearch:
-    """Returns the search of a prepared variant. Raises UsageError for a variant that finds no parents."""
-    if isinstance(variant, KernelVariant) and not isinstance(built.edges, EdgeList):
-        check = TreeCheck(
-            variant.device, built.graph.num_vertices, *built.edges, built.listed, both_ways=True
-        )
-        return DeviceTrees(variant, check)
-    if isinstance(variant, HostVariant) and isinstance(built.edges, EdgeList):
-        return HostTrees(variant, built.edges)
-    raise UsageError(f"variant {variant.name} is no breadth-first search")
-
-
-_ORDER = ("min", "firstquartile", "median", "thirdquartile", "max")
 
 
 @dataclass(frozen=True)
@@ -235,7 +218,8 @@ class Graph500Outcome:
 def spread(values: Sequence[float]) -> dict[str, float]:
     """Returns the minimum, the quartiles and the maximum of the values, by Graph500's names."""
     found = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="averaged_inverted_cdf")
-    return dict(zip(_ORDER, found.tolist(), strict=True))
+    names = ("min", "firstquartile", "median", "thirdquartile", "max")
+    return dict(zip(names, found.tolist(), strict=True))
 
 
 def harmonic(rates: Sequence[float]) -> tuple[float, float]:
@@ -251,6 +235,8 @@ def harmonic(rates: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(squares) / (len(rates) - 1) * mean**2
 
 
+SEED = 1
+"""The seed of the graph and of the sources."""
 TREE = "TREE"
 """The knob of searches that find either levels or parents. The benchmark asks for parents by default."""
 
@@ -264,9 +250,7 @@ class Asked:
     knobs: Mapping[str, KnobValue]
     """The values of all knobs."""
     backend: str
-    schedule_seed: int = 0
-    seed: int = 1
-    """The seed of the graph and of the sources."""
+    schedule_seed: int
 
     @staticmethod
     def of(
@@ -286,15 +270,6 @@ class Asked:
         return Asked(scale, declared, declared.knob_values({**trees, **knobs}), backend, schedule_seed)
 
 
-@dataclass
-class _Measured:
-    """The results of the searches so far, one element per search."""
-
-    seconds: list[float] = field(default_factory=list)
-    edges: list[int] = field(default_factory=list)
-    validation_s: list[float] = field(default_factory=list)
-
-
 class Benchmark:
     """A constructed graph, and a search that is ready to run."""
 
@@ -306,18 +281,25 @@ class Benchmark:
         """
         self._asked = asked
         by_kernels = issubclass(asked.variant, KernelVariant)
-        self.built = construct(asked.scale, asked.seed, session.device if by_kernels else None)
+        self.built = construct(asked.scale, SEED, session.device if by_kernels else None)
         """The graph, and the list of edges that it was built from."""
         session.use(self.built.graph)
         axes = Axes([asked.variant], [None], [None])
         ((self._grid, self._block),) = launches(asked.variant, asked.knobs, axes)
-        self._search = session.build(asked.variant.name, self._grid, self._block, asked.knobs)
-        uploaded_s = _bring(self._search)
-        self._search.prepare()
-        self.construction_s = self.built.construction_s + uploaded_s + self._search.preprocess_ms / 1e3
+        search = session.build(asked.variant.name, self._grid, self._block, asked.knobs)
+        self._search = search
+        uploaded_s = bring(search) if isinstance(search, KernelVariant) else 0.0
+        search.prepare()
+        self.construction_s = self.built.construction_s + uploaded_s + search.preprocess_ms / 1e3
         self._device = session.device.describe() if session.device else {}
         self._backend = "host" if asked.variant.host or not session.device else session.device.backend
-        self._trees: TreeSearch = tree_search(self._search, self.built)
+        edges = self.built.edges
+        if isinstance(search, KernelVariant):
+            assert not isinstance(edges, EdgeList)
+            self._trees: DeviceTrees | HostTrees = DeviceTrees(search, *edges)
+        else:
+            assert isinstance(search, HostVariant) and isinstance(edges, EdgeList)
+            self._trees = HostTrees(search, edges)
 
     def run(self, writer: ResultWriter, advance: Callable[[], None]) -> Graph500Outcome:
         """Searches from each source once. Returns the results.
@@ -326,38 +308,30 @@ class Benchmark:
         search ends, also if the search fails. ``advance`` is called after each search. Raises
         WrongResultError or DeviceError if a search fails.
         """
-        sources = choose_sources(self.built.graph, NUM_SOURCES, self._asked.seed)
-        found = _Measured()
+        asked, built, search = self._asked, self.built, self._search
+        sources = choose_sources(built.graph, NUM_SOURCES, SEED)
+        seconds, edges, validation_s = list[float](), list[int](), list[float]()
+        place = (asked.variant.name, self._backend, self._grid, self._block, tuple(asked.knobs.items()))
         for number, source in enumerate([sources[0], *sources]):
-            graph, knobs = self.built.graph.full_name, tuple(self._asked.knobs.items())
-            name = self._asked.variant.name
-            point = Point(graph, source, name, self._backend, self._grid, self._block, knobs)
+            point = Point(built.graph.full_name, source, *place)
             try:
-                milliseconds, tree, validation_s = self._measure(source)
+                milliseconds = self._trees.search(source)
+                tree, check_s = timed(partial(self._trees.check, source))
             except (WrongResultError, DeviceError) as error:
                 status = getattr(error, "status", "wrong")
-                writer.append(failed_row(point, self.built.graph, self._device, status, str(error)))
+                writer.append(failed_row(point, built.graph, self._device, status, str(error)))
                 raise
             if number == 0:
                 continue
             writer.append(self._row(point, milliseconds, tree))
-            found.seconds.append(milliseconds / 1e3)
-            found.edges.append(tree.edges)
-            found.validation_s.append(validation_s)
+            seconds.append(milliseconds / 1e3)
+            edges.append(tree.edges)
+            validation_s.append(check_s)
             advance()
-        self._require_unwritten()
-        times = self.built.generation_s, self.construction_s
-        return Graph500Outcome(self._asked.scale, *times, found.seconds, found.edges, found.validation_s)
-
-    def _measure(self, source: int) -> tuple[float, Tree, float]:
-        milliseconds = self._trees.search(source)
-        tree, validation_s = timed(lambda: self._trees.check(source))
-        return milliseconds, tree, validation_s
-
-    def _require_unwritten(self) -> None:
-        """Raises WrongResultError if a kernel has written into the graph."""
-        if isinstance(self._search, KernelVariant) and (written := self._search.graph.written()):
+        if isinstance(search, KernelVariant) and (written := search.graph.written()):
             raise WrongResultError(f"a kernel wrote into the graph: {', '.join(written)}")
+        times = built.generation_s, self.construction_s
+        return Graph500Outcome(asked.scale, *times, seconds, edges, validation_s)
 
     def _row(self, point: Point, milliseconds: float, tree: Tree) -> dict[str, str]:
         """Returns the row of one search.
@@ -391,11 +365,3 @@ def run(asked: Asked, path: Path, advance: Callable[[], None]) -> Graph500Outcom
             return benchmark.run(writer, advance)
         finally:
             session.close()
-
-
-def _bring(search: Variant) -> float:
-    """Copies the graph's arrays to the device if the search runs kernels. Returns the time in s, which is 0
-    for other searches."""
-    if not isinstance(search, KernelVariant):
-        return 0.0
-    return bring(search.graph, (*search.layout, *(("COO",) if search.leaves_tree else ())))
