@@ -17,9 +17,9 @@ from bfsbench.bench.sweep import preview
 from bfsbench.cli.options import FOLDER, PATH, POSITIVE, KnobCommand, completer, measuring_options, rendered
 from bfsbench.cli.sweeps import carry_out_points, print_plan, request
 from bfsbench.experiments import bundled, find, graph500
-from bfsbench.experiments.choice import Choice, choose, require_all
 from bfsbench.experiments.declaration import Experiment
 from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE
+from bfsbench.experiments.sweeps import Choice, choose, require_all
 from bfsbench.reports.table import render
 from bfsbench.rows.point import KnobValue
 from bfsbench.support.errors import UsageError, plural
@@ -259,7 +259,7 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, choices: list
     """
     from bfsbench.cli.progress import load_with_progress
     from bfsbench.experiments.outcome import read_outcome
-    from bfsbench.experiments.tables import tables, texts
+    from bfsbench.experiments.tables import tables, texts, write_pictures
 
     loaded = {choice.full_name: load_with_progress(choice.request) for choice in choices}
     outcome = read_outcome(experiment, files, loaded, RESULTS)
@@ -274,8 +274,6 @@ def _show(experiment: Experiment, files: list[Path], folder: Path, choices: list
     if importlib.util.find_spec("matplotlib") is None:
         click.echo("no pictures: pip install 'bfsbench[plots]' brings matplotlib", err=True)
         return
-    from bfsbench.experiments.pictures import write_pictures
-
     if paths := write_pictures(outcome, folder):
         names = ", ".join(path.name for path in paths)
         click.echo(f"{plural(len(paths), 'picture')} in {folder}/: {names}", err=True)

@@ -1,9 +1,9 @@
-"""Reproduces the papers' tables and figures. Each one is a declarative file in this folder.
+"""Reproduces the papers' tables and figures. A TOML file in this folder declares each of them.
 
-:mod:`declaration` defines the files' format, :mod:`choice` picks the graphs, and :mod:`sweeps` makes points
-of them. :mod:`outcome` groups the measured rows by the experiment's graphs and series. :mod:`tables`,
-:mod:`claims` and :mod:`drawings` are made from it. The folder ``papers`` holds the numbers that the papers
-print.
+:mod:`declaration` and :mod:`drawings` define the files' format. :mod:`sweeps` chooses the graphs and the work
+to measure. :mod:`outcome` groups the measured rows by the experiment's graphs and series. :mod:`claims` and
+:mod:`tables` make verdicts, tables and pictures of the outcome. The folder ``papers`` holds the numbers that
+the papers print, which :mod:`printed` reads.
 """
 
 from __future__ import annotations
@@ -32,19 +32,15 @@ def find(text: str) -> Experiment:
     mistakes in the file.
     """
     from bfsbench.experiments.declaration import read_experiment
-
-    if text.endswith(".toml"):
-        return _checked(read_experiment(Path(text).expanduser()))
-    if text not in bundled():
-        raise unknown_name("experiment", text, bundled())
-    return _checked(read_experiment(_HERE / f"{text}.toml"))
-
-
-def _checked(experiment: Experiment) -> Experiment:
-    """Returns the experiment unchanged. Raises InputError if it contains unknown names."""
     from bfsbench.experiments.printed import printed_tables
     from bfsbench.experiments.series import every_series, rivals, series_called
 
+    path = Path(text).expanduser()
+    if not text.endswith(".toml"):
+        if text not in bundled():
+            raise unknown_name("experiment", text, bundled(), "bfsbench reproduce --list")
+        path = _HERE / f"{text}.toml"
+    experiment = read_experiment(path)
     try:
         every_series(experiment)
         for claim in experiment.claims:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from bfsbench.experiments.choice import unlike, use_of
 from bfsbench.experiments.declaration import Claim, Relation
+from bfsbench.experiments.outcome import Outcome, unlike, use_of
 from bfsbench.experiments.series import ENTRIES, Series, rivals, series_called
 from bfsbench.experiments.sweeps import settings_due
-
-if TYPE_CHECKING:
-    from bfsbench.experiments.outcome import Outcome
 
 _OPPOSITE: dict[Relation, Relation] = {
     "faster": "slower",
@@ -51,18 +48,20 @@ class Amount:
     unit: str
 
     def __str__(self) -> str:
-        return (
-            f"{self.title} {self.least:,.4g}{self.unit}" if self.unit else f"{self.title} {self.least:,.0f}"
-        )
+        number = f"{self.least:,.4g}" if self.unit else f"{self.least:,.0f}"
+        return f"{self.title} {number}{self.unit}"
 
 
 def findings(outcome: Outcome) -> list[ClaimCheck]:
     """Returns the verdicts on all claims of the experiment, one for each claim and graph. Rows of emulated
     kernels do not count."""
+    return [one for _, found in findings_by_claim(outcome) for one in found]
+
+
+def findings_by_claim(outcome: Outcome) -> list[tuple[Claim, list[ClaimCheck]]]:
+    """Returns each claim of the experiment with its verdicts on the graphs; see ``findings``."""
     measured = replace(outcome, rows=outcome.rows[outcome.rows["backend"] != "cpu"])
-    return [
-        found for claim in outcome.experiment.claims for found in _of_claim(outcome.graphs, measured, claim)
-    ]
+    return [(claim, [*_of_claim(outcome.graphs, measured, claim)]) for claim in outcome.experiment.claims]
 
 
 def verdict_of(found: list[ClaimCheck]) -> Verdict:
@@ -117,10 +116,8 @@ def _judged(
         missing, weak = [], _weak(outcome, claim, series, graph)
     known = {"not measured": missing, "tuned with too few settings": [*weak.values()]}
     doubts = [f"{what}: {_listed(names)}" for what, names in known.items() if names]
-    if doubts:
-        worst = WORST_FIRST.index("undecided")
     remarks = [evidence, *doubts, *_about_host(outcome, graph, (series, nearest))]
-    return WORST_FIRST[worst], "; ".join(remarks)
+    return "undecided" if doubts else WORST_FIRST[worst], "; ".join(remarks)
 
 
 _MOST_NAMED = 5
@@ -153,15 +150,12 @@ def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> l
         if series.variant in times:
             fastest = min(times, key=lambda name: times[name])
             factor = times[series.variant] / times[fastest]
+            says = "the fastest CPU program in the rows"
             if factor > 1:
                 best = f"{fastest} takes {times[fastest]:,.4g} ms, {factor:.3g} times less"
                 says = f"a slow CPU program: {best}"
-            else:
-                says = (
-                    "the fastest CPU program in the rows"
-                    if len(times) > 1
-                    else ("perhaps a slow CPU program: no other one was measured")
-                )
+            elif len(times) == 1:
+                says = "perhaps a slow CPU program: no other one was measured"
             remarks.append(f"rests on {series.title}, {says}")
     return remarks
 

@@ -144,16 +144,6 @@ def read_experiment(path: Path) -> Experiment:
         if key in table:
             raise InputError(f"{path}: unknown key `{key}`: an experiment is called as its file")
     experiment = converted(path, {**table, "file": str(path)}, Experiment)
-    _check(path, experiment)
-    return experiment
-
-
-def _check(path: Path, experiment: Experiment) -> None:
-    """Checks an experiment beyond the types of its values.
-
-    The family must exist, labels must be unique, and every label that is used must exist. Raises InputError
-    otherwise.
-    """
     families = all_families()
     if experiment.family not in families:
         there = ", ".join(families)
@@ -162,14 +152,10 @@ def _check(path: Path, experiment: Experiment) -> None:
     if twice := next((label for label in labels if labels.count(label) > 1), None):
         raise InputError(f"{path}: two graphs are called '{twice}': give one of them another 'label'")
     known = {*labels, *(use.name for use in experiment.graphs)}
-    parts: list[tuple[str, list[str]]] = [
-        *(("sweeps", sweep.graphs) for sweep in experiment.sweeps),
-        *(("drawings", drawing.graphs) for drawing in experiment.drawings),
-        *(("claims", claim.graphs) for claim in experiment.claims),
-    ]
-    for part, used in parts:
-        if strange := next((label for label in used if label not in known), None):
-            raise InputError(f"{path}: `{part}` names graph '{strange}', which is not in `graphs`")
+    for key in ("sweeps", "drawings", "claims"):
+        for part in getattr(experiment, key):
+            if strange := next((label for label in part.graphs if label not in known), None):
+                raise InputError(f"{path}: `{key}` names graph '{strange}', which is not in `graphs`")
     for claim in experiment.claims:
         if (claim.relation in ("faster", "slower")) != (claim.quantity == "time"):
             raise InputError(f"{path}: `claims`: {claim.quantity} cannot be '{claim.relation}'")
@@ -178,3 +164,4 @@ def _check(path: Path, experiment: Experiment) -> None:
             raise InputError(f"{path}: sweep '{sweep.label}' has a label and not one variant")
         if sweep.preset not in PRESETS:
             raise InputError(f"{path}: preset '{sweep.preset}' is not one of {', '.join(PRESETS)}")
+    return experiment

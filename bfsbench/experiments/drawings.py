@@ -12,9 +12,8 @@ import msgspec
 import numpy as np
 
 from bfsbench.experiments.outcome import Outcome
-from bfsbench.experiments.printed import Printed, Value, number, printed_tables
-from bfsbench.experiments.trace import routed
-from bfsbench.experiments.trace_tables import trace_tables
+from bfsbench.experiments.printed import Printed, number, printed_tables
+from bfsbench.experiments.trace import routed, trace_tables
 from bfsbench.graphs.marks import UNMARKED, split_marks
 from bfsbench.programs.families.bfs.profile import parse_counters
 from bfsbench.reports import TABLES
@@ -27,8 +26,6 @@ from bfsbench.rows.point import knob_values
 from bfsbench.support.toml_files import Factor, TomlTable
 from bfsbench.variants import all_variants
 from bfsbench.variants.base import Variant
-
-_COMMON = frozenset(("title", "graphs", "series"))
 
 
 class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
@@ -51,11 +48,6 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
     series: list[str] = msgspec.field(default_factory=list)
     """Series to show, by default all. Each is a sweep's label or a variant, optionally with knob values:
     ``virtual_warp W_SZ=4``."""
-
-    @classmethod
-    def kind(cls) -> str:
-        """Returns the drawing's ``kind`` in a file. The text is empty for base classes."""
-        return str(cls.__struct_config__.tag)
 
     @property
     def compared(self) -> list[str]:
@@ -86,15 +78,15 @@ class Plot(Chart, frozen=True, kw_only=True, tag=""):
 
     def options(self) -> dict[str, Any]:
         """Returns the drawing's own keys, as arguments of the plot's function."""
-        names = (field.name for field in msgspec.structs.fields(self))
-        return {name: getattr(self, name) for name in names if name not in _COMMON}
+        keys = msgspec.structs.asdict(self)
+        return {name: value for name, value in keys.items() if name not in ("title", "graphs", "series")}
 
     def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
         rows, levels = outcome.drawn(self)
         if rows.empty:
             return
         try:
-            yield from draw(self.kind(), rows, levels, title=title, **self.options())
+            yield from draw(str(self.__struct_config__.tag), rows, levels, title=title, **self.options())
         except NothingToDrawError:
             return
 
@@ -162,46 +154,38 @@ class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
     """The frontier size and the time of each level, with a mark for the kernel or layer that ran it."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        yield _level_table(outcome, self)
-
-
-def _level_table(outcome: Outcome, drawing: Profile) -> Table:
-    """Returns a table of how many levels each kernel or layer ran, and how long they took."""
-    lines: list[tuple[Cell, ...]] = []
-    for name in outcome.graphs_of(drawing):
-        for series in outcome.series_of(drawing):
-            for kernel, group in outcome.levels_of(series, name).groupby("kernel", sort=False):
-                largest, total = group["frontier_size"].max(), group["time_us"].sum()
-                facts = (outcome.title(name), series.title, str(kernel), len(group))
-                lines.append((*facts, int(largest), float(total)))
-    columns = ("graph", "series", "kernel", "levels", "largest_frontier", "time_us")
-    return Table("levels", f"Levels by kernel{outcome.heading}", columns, lines)
+        """Yields a table of how many levels each kernel or layer ran, and how long they took."""
+        lines: list[tuple[Cell, ...]] = []
+        for name in outcome.graphs_of(self):
+            for series in outcome.series_of(self):
+                for kernel, group in outcome.levels_of(series, name).groupby("kernel", sort=False):
+                    largest, total = group["frontier_size"].max(), group["time_us"].sum()
+                    facts = (outcome.title(name), series.title, str(kernel), len(group))
+                    lines.append((*facts, int(largest), float(total)))
+        columns = ("graph", "series", "kernel", "levels", "largest_frontier", "time_us")
+        yield Table("levels", f"Levels by kernel{outcome.heading}", columns, lines)
 
 
 class KnobSweep(Plot, frozen=True, kw_only=True, tag="knobs"):
     """The best time of each series over the values of each knob that the series sweeps."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        yield _knob_table(outcome, self)
-
-
-def _knob_table(outcome: Outcome, drawing: KnobSweep) -> Table:
-    """Returns a table of the best time of each series at each value of its varied knobs. The least time is
-    marked."""
-    lines: list[tuple[Cell, ...]] = []
-    for series in outcome.series_of(drawing):
-        found = configurations(series.select(outcome.rows))
-        settings = found["knobs"].map(knob_values)
-        for name in outcome.graphs_of(drawing):
-            of_graph = found["graph"] == name
-            for knob in dict.fromkeys(knob for values in settings for knob in values):
-                values = settings[of_graph].map(lambda setting, knob=knob: setting.get(knob))
-                least = found[of_graph].groupby(values)["search_ms"].min()
-                for value in sorted(least.index, key=value_order) if len(least) > 1 else ():
-                    mark = "best" if least[value] == least.min() else ""
-                    lines.append((outcome.title(name), series.title, knob, value, float(least[value]), mark))
-    title = f"Best search time in ms at each value of a knob{outcome.heading}"
-    return Table("knobs", title, ("graph", "series", "knob", "value", "search_ms", "mark"), lines)
+        """Yields a table of the best time of each series at each value of its varied knobs. The least time is
+        marked."""
+        lines: list[tuple[Cell, ...]] = []
+        for series in outcome.series_of(self):
+            found = configurations(series.select(outcome.rows))
+            settings = found["knobs"].map(knob_values)
+            for name in outcome.graphs_of(self):
+                of_graph = found["graph"] == name
+                for knob in dict.fromkeys(knob for values in settings for knob in values):
+                    values = settings[of_graph].map(lambda setting, knob=knob: setting.get(knob))
+                    least = found[of_graph].groupby(values)["search_ms"].min()
+                    for value in sorted(least.index, key=value_order) if len(least) > 1 else ():
+                        facts = (outcome.title(name), series.title, knob, value, float(least[value]))
+                        lines.append((*facts, "best" if least[value] == least.min() else ""))
+        title = f"Best search time in ms at each value of a knob{outcome.heading}"
+        yield Table("knobs", title, ("graph", "series", "knob", "value", "search_ms", "mark"), lines)
 
 
 _STATISTICS = (
@@ -216,20 +200,17 @@ class Datasets(Chart, frozen=True, kw_only=True, tag="datasets"):
     needs_graphs: ClassVar[bool] = True
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
-        yield from (_beside(outcome, one) for one in printed_tables(outcome.experiment, "statistics"))
-        yield _statistics(outcome)
+        for printed in printed_tables(outcome.experiment, "statistics"):
+            yield _statistics_beside(outcome, printed)
+        lines: list[tuple[Cell, ...]] = []
+        for name in outcome.graphs:
+            figures = (outcome.loaded[name].statistics[column] for column in _STATISTICS)
+            lines.append((outcome.title(name), name, *figures))
+        notes = ("The diameter is a lower bound: the largest distance that double sweeps met.",)
+        yield Table("statistics", "Statistics", ("graph", "searched", *_STATISTICS), lines, notes)
 
 
-def _statistics(outcome: Outcome) -> Table:
-    lines: list[tuple[Cell, ...]] = []
-    for name in outcome.graphs:
-        figures = (outcome.loaded[name].statistics[column] for column in _STATISTICS)
-        lines.append((outcome.title(name), name, *figures))
-    notes = ["The diameter is a lower bound: the largest distance that double sweeps met."]
-    return Table("statistics", "Statistics", ("graph", "searched", *_STATISTICS), lines, tuple(notes))
-
-
-def _beside(outcome: Outcome, printed: Printed) -> Table:
+def _statistics_beside(outcome: Outcome, printed: Printed) -> Table:
     """Returns a table of printed and measured statistics.
 
     Each measured number is rounded to the digits of the printed number. The last column names the statistics
@@ -243,9 +224,11 @@ def _beside(outcome: Outcome, printed: Printed) -> Table:
         for column, heading in zip(printed.columns, printed.labels, strict=True):
             theirs = printed.value(outcome.uses[name].title, column)
             ours = outcome.loaded[name].statistics[column] / printed.scale.get(column, 1)
+            is_number = number(theirs) is not None
+            text = f"{ours:.{len(str(theirs).partition('.')[2]) if is_number else 3}f}"
             facts.append((title, heading, theirs, ours))
-            line.append(f"{'' if theirs is None else theirs} | {_as_printed(ours, theirs)}")
-            if number(theirs) is not None and _as_printed(ours, theirs) != str(theirs):
+            line.append(f"{'' if theirs is None else theirs} | {text}")
+            if is_number and text != str(theirs):
                 differing.append(heading)
         another = split_marks(name.rpartition(":")[0])[1] != UNMARKED
         lines.append((*line, "another graph" if another else ", ".join(differing) or "nothing"))
@@ -254,43 +237,31 @@ def _beside(outcome: Outcome, printed: Printed) -> Table:
     return printed.beside("statistics_beside", columns, facts, drawing, ", rounded as printed")
 
 
-def _as_printed(ours: float, theirs: Value | None) -> str:
-    """Returns a measured number as text, with as many decimal places as the printed number."""
-    digits = len(str(theirs).partition(".")[2]) if number(theirs) is not None else 3
-    return f"{ours:.{digits}f}"
-
-
 class Duplicates(Plot, frozen=True, kw_only=True, tag="duplicates"):
     """The entries of the frontier at each level, duplicates included, beside the distinct vertices."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        yield _duplicate_table(outcome, self)
+        """Yields a table of the frontier's entries by level and series, duplicates included, beside its
+        distinct vertices.
 
-
-def _duplicate_table(outcome: Outcome, drawing: Duplicates) -> Table:
-    """Returns a table of the frontier's entries by level and series, duplicates included, beside its distinct
-    vertices.
-
-    The entries that the kernels of one level queue are the frontier of the next level.
-    """
-    series = outcome.series_of(drawing)
-    lines: list[tuple[Cell, ...]] = []
-    for name in outcome.graphs_of(drawing):
-        queued: dict[int, dict[str, int]] = {}
-        distinct: dict[int, int] = {}
-        for one in series:
-            for _, row in outcome.levels_of(one, name).iterrows():
-                level = int(row["level"])
-                distinct[level] = int(row["frontier_size"])
-                queued.setdefault(level + 1, {})[one.title] = parse_counters(str(row["counts"])).get(
-                    "entries", 0
-                )
-        for level in sorted(distinct):
-            sizes = (1 if level == 0 else queued.get(level, {}).get(one.title) for one in series)
-            lines.append((outcome.title(name), level, distinct[level], *sizes))
-    columns = ("graph", "level", "sequential", *(one.title for one in series))
-    title = f"Frontier sizes with duplicates{outcome.heading}"
-    return Table("duplicates", title, columns, lines)
+        The entries that the kernels of one level queue are the frontier of the next level.
+        """
+        series = outcome.series_of(self)
+        lines: list[tuple[Cell, ...]] = []
+        for name in outcome.graphs_of(self):
+            entries: dict[tuple[int, str], int] = {}
+            distinct: dict[int, int] = {}
+            for one in series:
+                entries[0, one.title] = 1
+                for _, row in outcome.levels_of(one, name).iterrows():
+                    level, counts = int(row["level"]), parse_counters(str(row["counts"]))
+                    distinct[level] = int(row["frontier_size"])
+                    entries[level + 1, one.title] = counts.get("entries", 0)
+            for level in sorted(distinct):
+                sizes = (entries.get((level, one.title)) for one in series)
+                lines.append((outcome.title(name), level, distinct[level], *sizes))
+        columns = ("graph", "level", "sequential", *(one.title for one in series))
+        yield Table("duplicates", f"Frontier sizes with duplicates{outcome.heading}", columns, lines)
 
 
 _DECLARED = ("work", "space", "parallel_unit", "synchronisation", "frontier", "layout")
@@ -300,32 +271,26 @@ class Complexity(Chart, frozen=True, kw_only=True, tag="complexity"):
     """The declarations of the variants side by side, such as work and space."""
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
+        """Yields a table of the declarations of every variant of the experiment's family.
+
+        Statements of the paper stand beside them in brackets.
+        """
         printed = printed_tables(outcome.experiment, "text")
-        yield _complexity_table(outcome.experiment.family, printed)
+        lines: list[tuple[Cell, ...]] = []
+        for variant in all_variants().values():
+            if variant.family == outcome.experiment.family:
+                lines.append((variant.name, *(_declared(variant, column, printed) for column in _DECLARED)))
+        notes = [f"Here; [in brackets] as in {table.source}." for table in printed]
+        notes.append("Space in words of 4 bytes, the graph included; D is the depth of the search.")
+        yield Table("complexity", "Declared complexity", ("variant", *_DECLARED), lines, tuple(notes))
 
 
-def _complexity_table(family: str, printed: list[Printed]) -> Table:
-    """Returns a table of the declarations of every variant of a family.
-
-    Statements of the paper stand beside them in brackets.
-    """
-    lines: list[tuple[Cell, ...]] = []
-    for variant in (variant for variant in all_variants().values() if variant.family == family):
-        lines.append((variant.name, *(_with_printed(variant, column, printed) for column in _DECLARED)))
-    notes = [f"Here; [in brackets] as in {table.source}." for table in printed]
-    notes.append("Space in words of 4 bytes, the graph included; D is the depth of the search.")
-    return Table("complexity", "Declared complexity", ("variant", *_DECLARED), lines, tuple(notes))
-
-
-def _with_printed(variant: type[Variant], column: str, printed: list[Printed]) -> str:
+def _declared(variant: type[Variant], column: str, printed: list[Printed]) -> str:
     declared = getattr(variant, column)
     ours = ", ".join(declared) if isinstance(declared, tuple) else str(declared)
-    return " ".join(filter(None, (ours, _printed_text(variant.name, column, printed))))
-
-
-def _printed_text(variant: str, column: str, printed: list[Printed]) -> str:
-    found = (table.value(variant, column) for table in printed if column in table.columns)
-    return "".join(f"[{text}]" for text in found if text is not None)
+    found = (table.value(variant.name, column) for table in printed if column in table.columns)
+    theirs = "".join(f"[{text}]" for text in found if text is not None)
+    return " ".join(filter(None, (ours, theirs)))
 
 
 class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
@@ -335,31 +300,50 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
     acceleration: Factor = 1000.0
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        yield _growth_table(outcome, self)
+        """Yields a table of the two growth curves and the measured times, at the sizes of the graphs."""
+        series = outcome.series_of(self)
+        best = [outcome.best(one)["search_ms"] for one in series]
+        lines: list[tuple[Cell, ...]] = []
+        for name in outcome.graphs_of(self):
+            n = outcome.vertices(name)
+            times = (float(found[name]) if name in found.index else None for found in best)
+            lines.append((outcome.title(name), n, n * n / self.acceleration, n * math.log2(n), *times))
+        notes = (
+            f"Steps of a quadratic algorithm made {self.acceleration:g} times faster, and of n log n, which "
+            f"overtakes it at n = {crossing(self.acceleration):,}; measured times in ms.",
+        )
+        titles = (f"{one.title}_ms" for one in series)
+        columns = ("graph", "n", "accelerated_n2_steps", "n_log_n_steps", *titles)
+        yield Table("growth", f"Growth{outcome.heading}", columns, lines, notes)
 
     def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
         with matplotlib_style():
-            made = [_growth(kind, self, title) for kind in outcome.by_kind()]
+            made = [self._picture(kind, title + kind.heading) for kind in outcome.by_kind()]
         yield from made
 
-
-def _growth_table(outcome: Outcome, drawing: Growth) -> Table:
-    """Returns a table of the two growth curves and the measured times, at the sizes of the graphs. One curve
-    is the growth of an accelerated quadratic algorithm. The other is n log n.
-    """
-    series = outcome.series_of(drawing)
-    best = [outcome.best(one)["search_ms"] for one in series]
-    lines: list[tuple[Cell, ...]] = []
-    for name in outcome.graphs_of(drawing):
-        n = int(outcome.rows.loc[outcome.rows["graph"] == name, "num_vertices"].iloc[0])
-        times = (float(found[name]) if name in found.index else None for found in best)
-        lines.append((outcome.title(name), n, n * n / drawing.acceleration, n * math.log2(n), *times))
-    notes = [
-        f"Steps of a quadratic algorithm made {drawing.acceleration:g} times faster, and of n log n, which "
-        f"overtakes it at n = {crossing(drawing.acceleration):,}; measured times in ms."
-    ]
-    columns = ("graph", "n", "accelerated_n2_steps", "n_log_n_steps", *(f"{one.title}_ms" for one in series))
-    return Table("growth", f"Growth{outcome.heading}", columns, lines, tuple(notes))
+    def _picture(self, outcome: Outcome, heading: str) -> Picture:
+        """Returns a picture of the two growth curves and their crossing, beside the measured times over the
+        number of vertices."""
+        figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))
+        n = np.logspace(1, 7, 200)
+        meeting = crossing(self.acceleration)
+        model.plot(n, n * n / self.acceleration, color=COLOURS[0], label=f"n² / {self.acceleration:g}")
+        model.plot(n, n * np.log2(n), color=COLOURS[4], linestyle="--", label="n log₂ n")
+        model.axvline(meeting, color="#777777", linewidth=0.8, label=f"equal at n = {meeting:,}")
+        model.set(xlabel="n", ylabel="steps")
+        for place, series in enumerate(outcome.series_of(self)):
+            best = outcome.best(series)["search_ms"]
+            shown = [name for name in outcome.graphs_of(self) if name in best.index]
+            if shown:
+                at, ms = zip(*sorted((outcome.vertices(name), best[name]) for name in shown), strict=True)
+                colour, marker = look(place)
+                measured.plot(at, ms, color=colour, marker=marker, ms=5, label=series.title)
+        measured.set(xlabel="vertices", ylabel=f"time of a search (ms):\n{STATISTIC}")
+        for axis in (model, measured):
+            plain_log(axis, "x")
+            plain_log(axis, "y")
+            axis.legend(fontsize=8)
+        return Picture(file_name("growth", "emulated" if outcome.emulated else ""), heading, figure)
 
 
 def crossing(acceleration: float) -> int:
@@ -368,35 +352,6 @@ def crossing(acceleration: float) -> int:
     while n <= acceleration * math.log2(n):
         n += max(1, n // 1000)
     return n
-
-
-def _growth(outcome: Outcome, drawing: Growth, title: str) -> Picture:
-    """Returns a picture of the two growth curves and their crossing, beside measured times over the number of
-    vertices. One curve is the growth of an accelerated quadratic algorithm. The other is n log n.
-    """
-    heading = title + outcome.heading
-    figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))
-    n = np.logspace(1, 7, 200)
-    meeting = crossing(drawing.acceleration)
-    model.plot(n, n * n / drawing.acceleration, color=COLOURS[0], label=f"n² / {drawing.acceleration:g}")
-    model.plot(n, n * np.log2(n), color=COLOURS[4], linestyle="--", label="n log₂ n")
-    model.axvline(meeting, color="#777777", linewidth=0.8, label=f"equal at n = {meeting:,}")
-    model.set(xlabel="n", ylabel="steps")
-    sizes = outcome.rows.drop_duplicates("graph").set_index("graph")["num_vertices"]
-    for place, series in enumerate(outcome.series_of(drawing)):
-        best = outcome.best(series)["search_ms"]
-        times = sorted((sizes[name], best[name]) for name in outcome.graphs_of(drawing) if name in best.index)
-        if times:
-            at, ms = zip(*times, strict=True)
-            colour, marker = look(place)
-            measured.plot(at, ms, color=colour, marker=marker, ms=5, label=series.title)
-    measured.set_xlabel("vertices")
-    measured.set_ylabel(f"time of a search (ms):\n{STATISTIC}")
-    for axis in (model, measured):
-        plain_log(axis, "x")
-        plain_log(axis, "y")
-        axis.legend(fontsize=8)
-    return Picture(file_name("growth", "emulated" if outcome.emulated else ""), heading, figure)
 
 
 class Trace(Chart, frozen=True, kw_only=True, tag="trace"):
@@ -416,7 +371,15 @@ class Maze(Chart, frozen=True, kw_only=True, tag="maze"):
     needs_graphs: ClassVar[bool] = True
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
-        yield _maze_table(outcome, self)
+        """Yields a table of the mazes and the lengths of their routes."""
+        lines: list[tuple[Cell, ...]] = []
+        for name in outcome.graphs_of(self):
+            route = routed(outcome.loaded[name])
+            steps = len(route.path) - 1 if route.path else None
+            blocked = int((~route.open).sum())
+            lines.append((outcome.title(name), *map(int, route.open.shape), blocked, steps))
+        columns = ("maze", "rows", "columns", "blocked_cells", "steps_of_the_route")
+        yield Table("mazes", "Routes from the first cell to the last", columns, lines)
 
     def texts(self, outcome: Outcome) -> dict[str, str]:
         return {outcome.title(name): routed(outcome.loaded[name]).text for name in outcome.graphs_of(self)}
@@ -425,18 +388,6 @@ class Maze(Chart, frozen=True, kw_only=True, tag="maze"):
         with matplotlib_style():
             made = [_maze(outcome, name, title) for name in outcome.graphs_of(self)]
         yield from made
-
-
-def _maze_table(outcome: Outcome, drawing: Maze) -> Table:
-    """Returns a table of the mazes and the lengths of their routes."""
-    lines: list[tuple[Cell, ...]] = []
-    for name in outcome.graphs_of(drawing):
-        route = routed(outcome.loaded[name])
-        steps = len(route.path) - 1 if route.path else None
-        blocked = int((~route.open).sum())
-        lines.append((outcome.title(name), *map(int, route.open.shape), blocked, steps))
-    columns = ("maze", "rows", "columns", "blocked_cells", "steps_of_the_route")
-    return Table("mazes", "Routes from the first cell to the last", columns, lines)
 
 
 def _maze(outcome: Outcome, graph: str, title: str) -> Picture:
@@ -454,27 +405,12 @@ def _maze(outcome: Outcome, graph: str, title: str) -> Picture:
     last = (route.open.shape[1] - 1, route.open.shape[0] - 1)
     axis.plot(*zip((0, 0), last, strict=True), "o", color="white", markeredgecolor="black", label="terminals")
     axis.grid(visible=False)
-    axis.set_xlabel("column (black cells are blocked, white ones out of reach)")
-    axis.set_ylabel("row")
+    axis.set(xlabel="column (black cells are blocked, white ones out of reach)", ylabel="row")
     figure.colorbar(image, label="level (cells from the first terminal)", shrink=0.8)
     figure.legend(loc="outside lower center", ncols=2)
     return Picture(file_name("maze", graph), f"{title}: {', '.join(about)}", figure)
 
 
-Drawing = (
-    Bars
-    | Curve
-    | SpeedUp
-    | Ablation
-    | Spread
-    | HeatMap
-    | Profile
-    | KnobSweep
-    | Datasets
-    | Duplicates
-    | Complexity
-    | Growth
-    | Trace
-    | Maze
-)
+Plots = Bars | Curve | SpeedUp | Ablation | Spread | HeatMap | Profile | KnobSweep | Duplicates
+Drawing = Plots | Datasets | Complexity | Growth | Trace | Maze
 """The kinds of drawings in ``[[drawings]]``, chosen by the key ``kind``."""

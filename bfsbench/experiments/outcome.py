@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bfsbench.experiments.choice import title_of, use_of
 from bfsbench.experiments.series import ENTRIES, GROUPS, Series, every_series, series_called
+from bfsbench.graphs.load import kind_of_graph, resolve
+from bfsbench.graphs.marks import UNMARKED, split_marks
 from bfsbench.programs.families.bfs.profile import parse_counters
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.rows import configurations, fastest, kinds, with_device
@@ -66,9 +67,14 @@ class Outcome:
         return {name: use for name, use in found.items() if use is not None}
 
     def title(self, graph: str) -> str:
-        """Returns the title of a graph: the paper's name for it, with a mark if it is shrunk or a
-        stand-in."""
-        return title_of(self.experiment, graph)
+        """Returns the title of a row's graph: the paper's name for it, and the actual graph if that
+        differs."""
+        plain, marks = split_marks(graph.rpartition(":")[0])
+        use = use_of(self.experiment, graph)
+        remarks = [f"stand-in {plain.partition('(')[0]}"] if marks.stands_for else []
+        remarks += [f"shrunk to {marks.shrink:g}"] if marks.shrink < 1 else []
+        title = use.title if use else marks.stands_for or graph
+        return f"{title} ({', '.join(remarks)})" if remarks else title
 
     def graphs_of(self, chart: Chart) -> list[str]:
         """Returns the full names of the graphs that a drawing shows."""
@@ -184,6 +190,45 @@ class Outcome:
     def emulated(self) -> bool:
         """True if the times are of emulated kernels."""
         return bool(len(self.rows)) and bool((self.rows["backend"] == "cpu").all())
+
+
+_MOST_TIMES = 2
+"""The largest ratio between the vertices of a stand-in and of the original, in either direction, for which
+rows of the stand-in count in verdicts."""
+
+
+def unlike(full_name: str, num_vertices: int) -> str:
+    """Returns why rows of a stand-in do not count in verdicts: its class or its size differs from the
+    original's.
+
+    The text is empty for a stand-in that counts, and for a graph that is not a stand-in.
+    """
+    plain, marks = split_marks(full_name.rpartition(":")[0])
+    original = resolve(marks.stands_for).dataset if marks.stands_for else None
+    if original is None:
+        return ""
+    if (kind := kind_of_graph(plain)) != original.kind:
+        return f"the class of the stand-in is {kind}, that of {original.name} is {original.kind}"
+    there = original.num_vertices or num_vertices
+    if max(there, num_vertices) > _MOST_TIMES * min(there, num_vertices):
+        return f"the stand-in has {num_vertices:,} vertices, {original.name} has {there:,}"
+    return ""
+
+
+def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
+    """Returns the graph of the experiment that a row's graph equals or stands in for. Returns None if there
+    is none."""
+    name, _, direction = full_name.rpartition(":")
+    plain, marks = split_marks(name)
+    for use in experiment.graphs:
+        request = resolve(use.name)
+        if marks.stands_for:
+            is_this = request.dataset is not None and request.dataset.name == marks.stands_for
+        else:
+            is_this = replace(request, marks=UNMARKED).locator == f"{plain}:{direction}"
+        if is_this:
+            return use
+    return None
 
 
 def _has_entries(experiment: Experiment) -> bool:

@@ -1,7 +1,15 @@
-"""Turns an experiment's sweeps into work to measure, and estimates its time from earlier rows."""
+"""Chooses what an experiment measures, and estimates the time from earlier rows.
 
-from collections.abc import Sequence
-from dataclasses import replace
+``choose`` picks the graphs: the paper's own graphs, shrunk graphs, or stand-ins. The names of shrunk graphs
+and of stand-ins have marks (see :mod:`bfsbench.graphs.marks`). ``works_of`` turns the experiment's sweeps
+into work on these graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -11,17 +19,88 @@ from bfsbench.backends import GPU_BACKENDS
 from bfsbench.bench import axes as axis_language
 from bfsbench.bench.plan import Axes, Crossing, Several, SourceChoice, Work
 from bfsbench.bench.tune import Space, Tuning
-from bfsbench.experiments.choice import Choice
-from bfsbench.experiments.declaration import Experiment, Sweep
+from bfsbench.experiments.declaration import Experiment, GraphUse, Sweep
 from bfsbench.experiments.series import Series, authors_form, variants_of
+from bfsbench.graphs import files
 from bfsbench.graphs.generators import recommended_source
-from bfsbench.graphs.load import GraphName
+from bfsbench.graphs.load import GraphName, resolve
 from bfsbench.graphs.marks import Marks, split_marks
 from bfsbench.rows.point import KnobValue, Point, row_name
 from bfsbench.rows.results import LEVELS_SUFFIX, read_rows
 from bfsbench.support.errors import InputError, UsageError
 from bfsbench.variants import find_family
 from bfsbench.variants.base import Variant
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A graph of the experiment, and the graph that is searched for it."""
+
+    use: GraphUse
+    request: GraphName
+
+    @property
+    def full_name(self) -> str:
+        """The name in rows of the graph that is searched, marks included."""
+        return self.request.full_name
+
+
+def choose(
+    uses: Iterable[GraphUse], scale: float = 1.0, stand_ins: bool = False
+) -> tuple[list[Choice], list[str]]:
+    """Returns the graph to search for each graph of the experiment, and the names of missing graphs without a
+    stand-in.
+
+    A ``scale`` below 1 shrinks all graphs to about that share of their vertices. ``stand_ins`` allows
+    stand-ins for missing graphs. Raises UsageError for an unknown graph or stand-in.
+    """
+    chosen, missing = [], []
+    for use in uses:
+        request = resolve(use.name)
+        if not is_here(request) and stand_ins:
+            request = _stand_in(use, request)
+        if is_here(request):
+            chosen.append(Choice(use, _marked(request, scale)))
+        else:
+            missing.append(request.dataset.name if request.dataset else request.name)
+    return chosen, missing
+
+
+def require_all(missing: list[str], stand_ins: bool) -> None:
+    """Raises UsageError if graphs are missing. The message has the command that fetches them."""
+    if not missing:
+        return
+    which = f"{len(missing)} graphs are" if len(missing) > 1 else "a graph is"
+    instead = "nor a stand-in for them" if stand_ins else "--stand-ins searches similar graphs instead"
+    raise UsageError(f"{which} not here: run 'bfsbench fetch {' '.join(missing)}' ({instead})")
+
+
+def is_here(request: GraphName) -> bool:
+    """Returns whether the graph is available without fetching anything."""
+    if request.dataset is None or not request.needs_file:
+        return True
+    return files.held(request.dataset) is not None
+
+
+def _stand_in(use: GraphUse, missing: GraphName) -> GraphName:
+    """Returns the first available stand-in, marked as one. Returns the missing graph itself if there is
+    none."""
+    for text in use.stand_ins:
+        request = resolve(text)
+        if is_here(request) and missing.dataset is not None:
+            return replace(request, marks=Marks(request.marks.shrink, missing.dataset.name))
+    return missing
+
+
+def _marked(request: GraphName, scale: float) -> GraphName:
+    """Returns the graph shrunk to a share of its vertices and marked. It is unchanged if its generator cannot
+    shrink it."""
+    if scale >= 1:
+        return request
+    share = float(f"{request.marks.shrink * scale:g}")  # rounded as in the graph's name
+    shrunk = replace(request, marks=Marks(share, request.marks.stands_for))
+    return request if request.spec is not None and shrunk.spec == request.spec else shrunk
+
 
 UNKNOWN_S = {**dict.fromkeys(GPU_BACKENDS, 0.5), "host": 0.5, "cpu": 2.0}
 """Seconds assumed for a point without earlier rows, by backend."""
@@ -36,13 +115,10 @@ class Experience:
         self._seconds: dict[tuple[str, str, str], list[float]] = {}
         for path in sorted(folder.rglob("*.csv")):
             if not path.name.endswith(LEVELS_SUFFIX):
-                self._learn(path)
+                with suppress(InputError):  # raised for files that do not hold result rows of this schema
+                    self._learn(read_rows(path))
 
-    def _learn(self, path: Path) -> None:
-        try:
-            rows = read_rows(path)
-        except InputError:
-            return  # not a result file, or one of another schema
+    def _learn(self, rows: list[dict[str, str]]) -> None:
         for row in rows:
             if row["status"] == "ok" and row["wall_ms_samples"]:
                 samples = [float(sample) for sample in row["wall_ms_samples"].split(";")]
@@ -53,15 +129,14 @@ class Experience:
     def seconds(self, points: Sequence[Point]) -> tuple[float, int]:
         """Returns the expected time of the points in s, and how many of the points have no earlier rows.
 
-        For these points, the time of ``UNKNOWN_S`` is assumed.
+        For points without earlier rows, the time of ``UNKNOWN_S`` is assumed.
         """
-        known = [self._known(point) for point in points]
-        guessed = [point.backend for point, seconds in zip(points, known, strict=True) if seconds is None]
-        return sum(filter(None, known)) + sum(UNKNOWN_S[backend] for backend in guessed), len(guessed)
-
-    def _known(self, point: Point) -> float | None:
-        taken = self._seconds.get((_itself(point.graph), point.variant, point.backend))
-        return median(taken) if taken else None
+        seconds, guessed = 0.0, 0
+        for point in points:
+            taken = self._seconds.get((_itself(point.graph), point.variant, point.backend))
+            seconds += median(taken) if taken else UNKNOWN_S[point.backend]
+            guessed += taken is None
+        return seconds, guessed
 
 
 def _itself(full_name: str) -> str:
@@ -80,8 +155,7 @@ def reduced_to(experiment: Experiment, searches: Sequence[str], tune: int | None
     Each tuning has at most ``tune`` points per graph or per knob. 0 leaves out the sweeps that tune. Raises
     UsageError for a search that the experiment does not have.
     """
-    named = Sweep(variants=[*searches]) if searches else None
-    wanted = variants_of(experiment, named) if named else None
+    wanted = variants_of(experiment, Sweep(variants=[*searches])) if searches else None
     kept: list[Sweep] = []
     for sweep in experiment.sweeps:
         variants = [one for one in variants_of(experiment, sweep) if wanted is None or one in wanted]
@@ -93,8 +167,8 @@ def reduced_to(experiment: Experiment, searches: Sequence[str], tune: int | None
             tune=sweep.tune if tune is None else min(sweep.tune, tune),
             tune_per_knob=sweep.tune_per_knob if tune is None else min(sweep.tune_per_knob, tune),
         )
-        left_out = tune == 0 and sweep.tunes
-        kept += [smaller] if variants and not left_out else []
+        if variants and not (tune == 0 and sweep.tunes):
+            kept.append(smaller)
     have = {one for sweep in kept for one in variants_of(experiment, sweep)}
     if strange := next((one.name for one in wanted or () if one not in have), None):
         raise UsageError(f"experiment {experiment.name} has no search '{strange}'")
@@ -203,15 +277,14 @@ def sources_of(experiment: Experiment, choice: Choice) -> SourceChoice:
     """Returns the sources of one graph: the experiment's sources, or the source that the graph's generator
     recommends."""
     family = find_family(experiment.family)
-    if not family.from_sources:
-        return SourceChoice.of(family, None, None, experiment.seed)
-    if experiment.source and experiment.source != RECOMMENDED:
-        return SourceChoice.of(family, given_sources(experiment), None, experiment.seed)
-    if experiment.source and choice.request.drawn is not None:
-        recommended = recommended_source(*choice.request.drawn)
-        if recommended is not None:
-            return SourceChoice.of(family, [recommended], None, experiment.seed)
-    return SourceChoice.of(family, None, experiment.sources, experiment.seed)
+    given, count = None, experiment.sources if family.from_sources else None
+    if family.from_sources and experiment.source == RECOMMENDED:
+        drawn = choice.request.drawn
+        recommended = None if drawn is None else recommended_source(*drawn)
+        given = None if recommended is None else [recommended]
+    elif family.from_sources and experiment.source:
+        given = given_sources(experiment)
+    return SourceChoice.of(family, given, None if given else count, experiment.seed)
 
 
 def given_sources(experiment: Experiment) -> list[int]:

@@ -1,14 +1,16 @@
-"""Makes tables of an experiment's outcome, with the paper's numbers beside the measured ones."""
+"""Makes tables and pictures of an experiment's outcome, with the paper's numbers beside the measured ones."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from bfsbench.experiments.claims import NO_ROWS, WORST_FIRST, ClaimCheck, findings, verdict_of
+from bfsbench.experiments.claims import NO_ROWS, WORST_FIRST, findings_by_claim, verdict_of
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.printed import Printed, printed_tables
 from bfsbench.experiments.series import series_called
-from bfsbench.experiments.trace_tables import counters_beside
 from bfsbench.reports import TABLES
+from bfsbench.reports.plots import Picture, save
 from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
 
@@ -24,11 +26,11 @@ def tables(outcome: Outcome) -> list[Table]:
     for drawing in experiment.drawings:
         made += drawing.tables_of_graphs(outcome)
     for kind in outcome.by_kind():
-        printed = [] if kind.emulated else times_beside(kind)
-        made += printed or best_times(kind)
+        times = [] if kind.emulated else printed_tables(experiment, "time")
+        made += [times_beside(kind, printed) for printed in times] or best_times(kind)
         for drawing in experiment.drawings:
             made += [table for table in drawing.tables_of_rows(kind) if table.rows]
-        made += counters_beside(kind, printed_tables(experiment, "counts"))
+        made += [counters_beside(kind, printed) for printed in printed_tables(experiment, "counts")]
     if experiment.claims:
         made.append(claims(outcome))
     if experiment.sweeps:
@@ -67,15 +69,11 @@ def heading(outcome: Outcome) -> Table:
     return Table("experiment", f"{experiment.name}: {experiment.title}", columns, lines, tuple(notes))
 
 
-def times_beside(outcome: Outcome) -> list[Table]:
-    """Returns a table for each table of times that the paper prints.
+def times_beside(outcome: Outcome, printed: Printed) -> Table:
+    """Returns a table of printed times beside the measured ones.
 
     The rows are graphs and the columns are series. A cell has the form printed | measured.
     """
-    return [_beside(outcome, printed) for printed in printed_tables(outcome.experiment, "time")]
-
-
-def _beside(outcome: Outcome, printed: Printed) -> Table:
     facts: list[tuple[Cell, ...]] = []
     lines: list[tuple[Cell, ...]] = []
     for name in outcome.graphs:
@@ -89,6 +87,30 @@ def _beside(outcome: Outcome, printed: Printed) -> Table:
     unit = f" in {printed.unit}" if printed.unit else ""
     columns = ("graph", "what", "paper", "here", "configuration")
     return printed.beside("beside", columns, facts, Table("", "", ("graph", *printed.labels), lines), unit)
+
+
+def counters_beside(outcome: Outcome, printed: Printed) -> Table:
+    """Returns a table of printed counts beside the counted ones.
+
+    There is one line for each graph and counter, and one column per series. A cell has the form printed |
+    counted.
+    """
+    series = [series_called(outcome.experiment, column) for column in printed.columns]
+    facts: list[tuple[Cell, ...]] = []
+    lines: list[tuple[Cell, ...]] = []
+    for name in outcome.graphs:
+        sums = [outcome.counter_sums(one, name) for one in series]
+        for counter in printed.rows:
+            line: list[Cell] = [outcome.title(name), counter]
+            for column, heading, found in zip(printed.columns, printed.labels, sums, strict=True):
+                theirs, ours = printed.value(counter, column), None if found is None else found[counter]
+                facts.append((outcome.title(name), counter, heading, theirs, ours))
+                line.append(f"{theirs:,} | {'' if ours is None else f'{ours:,}'}")
+            lines.append(tuple(line))
+    drawing = Table("", "", ("graph", "counter", *printed.labels), lines)
+    columns = ("graph", "counter", "what", "paper", "here")
+    made = printed.beside("counts", columns, facts, drawing, outcome.heading)
+    return replace(made, title=made.title + outcome.heading)
 
 
 def ours_for(outcome: Outcome, graph: str, column: str, unit: float = 1.0) -> tuple[float | None, str]:
@@ -110,11 +132,8 @@ def ours_for(outcome: Outcome, graph: str, column: str, unit: float = 1.0) -> tu
     if graph not in best.index:
         return None, ""
     row = best.loc[[graph]].iloc[0]
-    return float(row["search_ms"]) * unit, _configuration(row["grid"], row["block"], row["knobs"])
-
-
-def _configuration(grid: str, block: object, knobs: str) -> str:
-    return f"{grid} x {block}, {knobs}" if grid else f"host, {knobs}"
+    launch = f"{row['grid']} x {row['block']}" if row["grid"] else "host"
+    return float(row["search_ms"]) * unit, f"{launch}, {row['knobs']}"
 
 
 def significant(value: float) -> str:
@@ -134,57 +153,65 @@ def best_times(outcome: Outcome) -> list[Table]:
     columns = ("graph", "series", "search_ms", "median_ms", "spread", "grid", "block", "knobs", "sources")
     facts: list[tuple[Cell, ...]] = []
     times: dict[tuple[str, str], float] = {}
-    for series in outcome.series:
-        for name, row in outcome.best(series).iterrows():
+    for one in outcome.series:
+        for name, row in outcome.best(one).iterrows():
             title = outcome.title(str(name))
             figures = (float(row[figure]) for figure in ("search_ms", "median_ms", "spread"))
             block = int(row["block"]) if row["grid"] else None
-            facts.append((title, series.title, *figures, row["grid"], block, row["knobs"], row["sources"]))
-            times[title, series.title] = float(row["search_ms"])
-    title = f"Best search time in ms{outcome.heading}"
-    graphs = [outcome.title(name) for name in outcome.graphs]
-    return [Table("times", title, columns, facts, (), (_matrix(graphs, times),))]
-
-
-def _matrix(graphs: list[str], times: dict[tuple[str, str], float]) -> Table:
-    """Returns a matrix of graphs and series. The more numerous of the two are the rows."""
+            facts.append((title, one.title, *figures, row["grid"], block, row["knobs"], row["sources"]))
+            times[title, one.title] = float(row["search_ms"])
     series = list(dict.fromkeys(title for _, title in times))
+    graphs = [outcome.title(name) for name in outcome.graphs]
     if len(graphs) >= len(series):
-        lines = [(graph, *(times.get((graph, one)) for one in series)) for graph in graphs]
-        return Table("", "", ("graph", *series), lines)
-    lines = [(one, *(times.get((graph, one)) for graph in graphs)) for one in series]
-    return Table("", "", ("series", *graphs), lines)
+        lines = [(graph, *(times.get((graph, title)) for title in series)) for graph in graphs]
+        matrix = Table("", "", ("graph", *series), lines)
+    else:
+        lines = [(title, *(times.get((graph, title)) for graph in graphs)) for title in series]
+        matrix = Table("", "", ("series", *graphs), lines)
+    return [Table("times", f"Best search time in ms{outcome.heading}", columns, facts, (), (matrix,))]
 
 
 def claims(outcome: Outcome) -> Table:
     """Returns a table of all claims, each with a verdict as a whole and on each graph."""
-    found = findings(outcome)
-    facts: list[tuple[Cell, ...]] = [
-        (finding.claim.text, finding.graph, finding.verdict, finding.evidence) for finding in found
-    ]
+    facts: list[tuple[Cell, ...]] = []
     drawings = []
-    for claim in outcome.experiment.claims:
-        of_claim = [finding for finding in found if finding.claim is claim]
-        drawings.append(_claim(claim.text, of_claim))
-    columns = ("claim", "graph", "verdict", "evidence")
-    return Table("claims", "What the paper claims", columns, facts, (), tuple(drawings))
+    columns = ("graph", "verdict", "evidence")
+    for claim, found in findings_by_claim(outcome):
+        lines: list[tuple[Cell, ...]] = [(one.graph, one.verdict, one.evidence) for one in found]
+        facts += [(claim.text, *line) for line in lines]
+        drawings.append(Table("", f"{claim.text}: {verdict_of(found)}", columns, lines))
+    return Table("claims", "What the paper claims", ("claim", *columns), facts, (), tuple(drawings))
 
 
 def verdicts(outcome: Outcome) -> Table:
     """Returns a table with one line per claim: its verdict, and the number of graphs with each verdict."""
-    found = findings(outcome)
+    best_first = [*reversed(WORST_FIRST)]
     lines: list[tuple[Cell, ...]] = []
-    for claim in outcome.experiment.claims:
-        of_claim = [finding for finding in found if finding.claim is claim]
-        measured = [finding.verdict for finding in of_claim if finding.evidence != NO_ROWS]
-        counts = (measured.count(verdict) for verdict in reversed(WORST_FIRST))
-        lines.append((claim.text, verdict_of(of_claim), *counts, len(of_claim) - len(measured)))
-    graphs = (f"{verdict}, graphs" for verdict in (*reversed(WORST_FIRST), NO_ROWS))
-    columns = ("claim", "verdict", *graphs)
+    for claim, found in findings_by_claim(outcome):
+        measured = [one.verdict for one in found if one.evidence != NO_ROWS]
+        counts = (measured.count(verdict) for verdict in best_first)
+        lines.append((claim.text, verdict_of(found), *counts, len(found) - len(measured)))
+    columns = ("claim", "verdict", *(f"{verdict}, graphs" for verdict in (*best_first, NO_ROWS)))
     notes = ("Times of emulated kernels decide nothing.",) if (outcome.rows["backend"] == "cpu").any() else ()
     return Table("verdicts", "Verdicts", columns, lines, notes)
 
 
-def _claim(text: str, found: list[ClaimCheck]) -> Table:
-    lines: list[tuple[Cell, ...]] = [(one.graph, one.verdict, one.evidence) for one in found]
-    return Table("", f"{text}: {verdict_of(found)}", ("graph", "verdict", "evidence"), lines)
+def pictures(outcome: Outcome) -> Iterator[Picture]:
+    """Yields the pictures of all drawings. A drawing without rows has none. Raises UsageError if matplotlib
+    is missing."""
+    for drawing in outcome.experiment.drawings:
+        yield from drawing.pictures(outcome, drawing.title or outcome.experiment.title)
+
+
+def write_pictures(outcome: Outcome, folder: Path) -> list[Path]:
+    """Writes all pictures of an experiment as PNG and SVG files called NAME-PICTURE. Returns their paths.
+
+    Raises UsageError if a file cannot be written, or matplotlib is missing.
+    """
+    made: dict[str, Picture] = {}
+    for picture in pictures(outcome):
+        name = f"{outcome.experiment.name}-{picture.name}"
+        while name in made:
+            name += "-again"
+        made[name] = replace(picture, name=name)
+    return [path for style in ("png", "svg") for path in save(made.values(), folder, style)]

@@ -19,6 +19,7 @@ sources or repeats are an error, too.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
@@ -27,8 +28,10 @@ from pathlib import Path
 from statistics import geometric_mean, harmonic_mean, median
 from typing import TYPE_CHECKING, Any, cast
 
+import pandas as pd
+
 from bfsbench.experiments import find
-from bfsbench.experiments.claims import WORST_FIRST, findings, verdict_of
+from bfsbench.experiments.claims import WORST_FIRST, findings_by_claim, verdict_of
 from bfsbench.experiments.outcome import read_outcome
 from bfsbench.graphs.load import kind_of_graph
 from bfsbench.reports.comparison.points import Compared, Comparison, compare, read_side
@@ -61,7 +64,6 @@ from bfsbench.variants import all_variants
 
 if TYPE_CHECKING:
     import jinja2
-    import pandas as pd
 
 _MISTAKES = (
     *(BfsbenchError, TypeError, ValueError, ArithmeticError),
@@ -77,7 +79,7 @@ Time = tuple[str, int, int]
 """The graph of a time that a template has read, its number of sources, and its repeats; 0 if unknown."""
 
 
-class Read(list["pd.DataFrame"]):
+class Read(list[pd.DataFrame]):
     """The rows whose numbers a template has read, in order. One list holds the rows of the whole text."""
 
     def __init__(self) -> None:
@@ -164,7 +166,7 @@ class Rows:
             if found.empty:
                 raise InputError(f"no times among {self.what}")
             self._kept[combined] = fastest(found, SETTING).sort_values("search_ms")
-        best = cast("pd.DataFrame", self._kept[combined])
+        best = cast(pd.DataFrame, self._kept[combined])
         read = best if combined is comparable else best[:1]
         times = zip(read["graph"], read["sources"], read["repeats"], strict=True)
         file = str(self._frame["file"].iloc[0])
@@ -185,15 +187,17 @@ class Rows:
     def best_each(self) -> dict[str, float]:
         """The time in ms of each variant at its fastest configuration, the fastest variant first. Only
         variants with times from all sources are included; see :func:`bfsbench.reports.rows.comparable`."""
-        best = self._best(comparable).drop_duplicates("variant")
-        return {str(name): float(ms) for name, ms in zip(best["variant"], best["search_ms"], strict=True)}
+        return self._each("search_ms")
 
     @property
     def typical_each(self) -> dict[str, float]:
         """The median over sources of the median repeat, in ms, of each variant. The configurations and their
         order are the ones of ``best_each``."""
+        return self._each("median_ms")
+
+    def _each(self, column: str) -> dict[str, float]:
         best = self._best(comparable).drop_duplicates("variant")
-        return {str(name): float(ms) for name, ms in zip(best["variant"], best["median_ms"], strict=True)}
+        return {str(name): float(ms) for name, ms in zip(best["variant"], best[column], strict=True)}
 
     @property
     def equal(self) -> Rows:
@@ -216,9 +220,8 @@ class Rows:
     @property
     def first(self) -> Rows:
         """The rows with the knob values and the block of the first row."""
-        same = (
-            self._frame[["knobs", "block"]].astype(str) == self._frame[["knobs", "block"]].iloc[0].astype(str)
-        ).all(axis=1)
+        settings = self._frame[["knobs", "block"]].astype(str)
+        same = (settings == settings.iloc[0]).all(axis=1)
         return Rows(self._frame[same], f"the first setting of {self.what}", self._read)
 
     @property
@@ -277,9 +280,8 @@ class Rows:
         times = [frame.groupby(place)["search_ms"].min() for frame in (ours, theirs)]
         ratios = (times[1] / times[0]).dropna().groupby("graph").median()
         commits = " and ".join(commit[:_COMMIT] for commit in newer.commits)
-        begun = (
-            f"Waiting for rows from a GPU: the code of `{self.variants[0]}` has changed (commit {commits})."
-        )
+        changed = f"the code of `{self.variants[0]}` has changed (commit {commits})."
+        begun = f"Waiting for rows from a GPU: {changed}"
         if ratios.empty:
             return begun
         on = f"on {len(ratios)} of these graphs" if len(ratios) > 1 else "on one of these graphs"
@@ -336,9 +338,8 @@ def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
 
     Rows of other result files in ``folder`` may count as well.
     """
-    experiment = find(name)
-    found = findings(read_outcome(experiment, [_below(folder, file) for file in files], {}, folder))
-    verdicts = [verdict_of([one for one in found if one.claim is claim]) for claim in experiment.claims]
+    outcome = read_outcome(find(name), [_below(folder, file) for file in files], {}, folder)
+    verdicts = [verdict_of(found) for _, found in findings_by_claim(outcome)]
     return {verdict: verdicts.count(verdict) for verdict in WORST_FIRST}
 
 
@@ -348,8 +349,6 @@ def predicted(path: Path) -> dict[str, dict[str, Any]]:
 
     The keys are ``model`` and ``mean``. The values have the members of ``reports.predictions.Trust``.
     """
-    import pandas as pd
-
     lines = pd.DataFrame(table(path))
     return {"model": asdict(trust(lines)), "mean": asdict(baseline(lines))}
 
@@ -360,8 +359,6 @@ def table(path: Path) -> list[dict[str, Any]]:
 
     Numbers in the file become numbers. Raises InputError if the file cannot be read.
     """
-    import pandas as pd
-
     try:
         lines = pd.read_csv(path)
     except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
@@ -479,11 +476,10 @@ def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
     There is one hash for each CUDA compiler that the records below ``folder`` name. There is none for other
     backends, nor for programs of others.
     """
-    records = (
-        read_runs(file.with_name(file.name.replace(".runs.jsonl", ".csv")))
-        for file in folder.rglob("*.runs.jsonl")
+    files = (
+        file.with_name(file.name.replace(".runs.jsonl", ".csv")) for file in folder.rglob("*.runs.jsonl")
     )
-    compilers = {run["nvcc"] for runs in records for run in runs if run.get("nvcc")}
+    compilers = {run["nvcc"] for file in files for run in read_runs(file) if run.get("nvcc")}
 
     @cache
     def present(variant: str, backend: str, knobs: str) -> set[str]:
@@ -545,9 +541,6 @@ def _with_origins(
 def _line(error: BaseException, template: str) -> int:
     """Returns the line of the template that an error came from: the last traceback frame in the template.
     Returns 0 if there is none."""
-    trace, line = error.__traceback__, 0
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == template:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == template]
+    return (lines[-1] if lines else None) or 0

@@ -1,30 +1,40 @@
-"""Follows searches of small graphs in detail: PMPP's kernels thread by thread, and a net routed through a
-maze.
+"""Follows searches of small graphs in detail: PMPP's kernels thread by thread, and a route through a maze.
 
 The emulator runs threads one after the other. If several threads can give a vertex its level, the first
 thread that runs does so. Under another schedule it may be another thread, but the level is equal. The route
 through a maze is a path of a breadth-first tree, followed back from the last cell.
+
+``trace_tables`` makes tables of PMPP's example graph: its matrix, three formats, the levels from each root,
+the work of threads and blocks, and the launched grids.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator import Access, Buffer, Signal
+from bfsbench.experiments.outcome import Outcome
+from bfsbench.experiments.series import every_series
 from bfsbench.graphs.generators.shapes import maze, open_cells
-from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.graph import Graph, Ids, Offsets
 from bfsbench.graphs.load import resolve
 from bfsbench.programs import DeviceGraph, KernelSetup
 from bfsbench.programs.families.bfs.parents import parents_on_host, path
 from bfsbench.programs.families.bfs.search import Levels, reference_levels
+from bfsbench.reports.table import Cell, Table
 from bfsbench.support.errors import NoPathError, UsageError
-from bfsbench.variants import find
+from bfsbench.variants import all_variants, find
 from bfsbench.variants.base import KernelVariant
 from bfsbench.variants.level_queues import LevelQueueVariant
+
+if TYPE_CHECKING:
+    from bfsbench.experiments.drawings import Trace
 
 WALL, PATH, TERMINAL, REACHED, UNREACHED = "█", "●", "◆", "·", " "
 
@@ -56,22 +66,19 @@ def routed(graph: Graph) -> Route:
 
     Raises UsageError if the graph is not a generated maze.
     """
-    rows, columns, blocked, seed = _parameters(graph)
+    name, given = resolve(graph.locator or graph.full_name).drawn or ("", {})
+    if name != maze.name:
+        raise UsageError(f"{graph.name} is no maze: a maze is drawn from the generator '{maze.name}'")
+    values = maze.complete(given)
+    rows, columns = int(values["rows"]), int(values["columns"])
     levels = reference_levels(graph, 0)
     parents = next(parents_on_host(graph, levels)).links
     try:
         cells = [divmod(int(v), columns) for v in path(parents, graph.num_vertices - 1)]
     except NoPathError:
         cells = []
-    return Route(open_cells(rows, columns, blocked, seed), levels.reshape(rows, columns), cells)
-
-
-def _parameters(graph: Graph) -> tuple[int, int, float, int]:
-    name, given = resolve(graph.locator or graph.full_name).drawn or ("", {})
-    if name != maze.name:
-        raise UsageError(f"{graph.name} is no maze: a maze is drawn from the generator '{maze.name}'")
-    values = maze.complete(given)
-    return int(values["rows"]), int(values["columns"]), float(values["blocked"]), int(values["seed"])
+    is_open = open_cells(rows, columns, float(values["blocked"]), int(values["seed"]))
+    return Route(is_open, levels.reshape(rows, columns), cells)
 
 
 @dataclass(frozen=True)
@@ -108,14 +115,12 @@ class Commit:
     """The place of these vertices in the global frontier, which one atomic addition reserves."""
 
 
-def _edge(graph: Graph, index: int, read: list[int]) -> str:
-    return f"edge {graph.edge_sources[index]}→{graph.column_indices[index]}"
-
-
 ITEMS: dict[str, Callable[[Graph, int, list[int]], str]] = {
     "frontier_numbers": lambda graph, index, read: f"vertex {index}",
     "pull": lambda graph, index, read: f"vertex {index}",
-    "edge_frontier_numbers": _edge,
+    "edge_frontier_numbers": lambda graph, at, read: (
+        f"edge {graph.edge_sources[at]}→{graph.column_indices[at]}"
+    ),
     "push_frontier": lambda graph, index, read: f"entry {index}: vertex {read[0]}",
 }
 """The traced variants (Figs. 15.6, 15.8, 15.10 and 15.12). Each has a function that returns a thread's item
@@ -128,12 +133,23 @@ def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
     In a variant without a frontier queue, the last launch finds no vertex. Blocks have one thread each, so
     that no thread is left without work.
     """
+    steps = []
     with CpuDevice(workers=1, watched=True) as device:
         search = _prepared(device, graph, variant, 1)
-        steps = [
-            _step(search, variant, level, accesses)
-            for level, accesses in enumerate(_launches(device, search, source))
-        ]
+        launches = _launches(device, search, source)
+        arrays = vars(search.graph)
+        neighbours = [arrays.get(name) for name in ("row_offsets", "column_offsets", "column_indices")]
+        queues = search.queues if isinstance(search, LevelQueueVariant) else []
+        for level, by_thread in enumerate(launches):
+            working = []
+            for index, done in by_thread.items():
+                if any(_of(done, *neighbours)):
+                    read = [a.before for a in _of(done, *queues) if a.act == "read"]
+                    given = [
+                        a.index for a in _of(done, search.level_array) if a.before != a.after == level + 1
+                    ]
+                    working.append(Thread(index, ITEMS[variant](graph, index, read), tuple(given)))
+            steps.append(Step(level, len(by_thread), tuple(working)))
         return steps, search.levels()
 
 
@@ -142,9 +158,17 @@ def commits(graph: Graph, source: int, block_size: int) -> list[list[Commit]]:
 
     There is one list per launch, with one element per block, in the order of the blocks.
     """
+    made: list[list[Commit]] = []
     with CpuDevice(workers=1, watched=True) as device:
         search = _prepared(device, graph, "push_private", block_size)
-        return [list(_commits(search, accesses)) for accesses in _launches(device, search, source)]
+        assert isinstance(search, LevelQueueVariant)
+        for by_block in _launches(device, search, source):
+            made.append([])
+            for block, done in by_block.items():
+                starts = [a.before for a in _of(done, search.sizes) if a.act == "update"]
+                queued = {a.index: a.after for a in _of(done, *search.queues) if a.act == "write"}
+                made[-1].append(Commit(block, tuple(queued[place] for place in sorted(queued)), starts[-1]))
+    return made
 
 
 def _prepared(device: CpuDevice, graph: Graph, name: str, block: int) -> KernelVariant:
@@ -155,13 +179,15 @@ def _prepared(device: CpuDevice, graph: Graph, name: str, block: int) -> KernelV
     return search
 
 
-def _launches(device: CpuDevice, search: KernelVariant, source: int) -> Iterator[list[Access]]:
-    """Runs a search. Yields the memory accesses of each launch."""
+def _launches(device: CpuDevice, search: KernelVariant, source: int) -> list[dict[int, list[Access]]]:
+    """Runs a search. Returns the memory accesses of each launch by the index of the block."""
     search.reset(source)
     with device.traced() as accesses:
         search.traverse(source)
-    for _, launch in groupby(accesses, key=lambda access: access.launch):
-        yield list(launch)
+    launches: dict[int, dict[int, list[Access]]] = {}
+    for access in accesses:
+        launches.setdefault(access.launch, {}).setdefault(access.block, []).append(access)
+    return [dict(sorted(by_block.items())) for by_block in launches.values()]
 
 
 def _of(accesses: Iterable[Access], *buffers: object) -> Iterator[Access]:
@@ -170,28 +196,89 @@ def _of(accesses: Iterable[Access], *buffers: object) -> Iterator[Access]:
     return (access for access in accesses if access.buffer in addresses)
 
 
-def _step(search: KernelVariant, variant: str, level: int, accesses: list[Access]) -> Step:
-    graph = search.host_graph
-    by_thread: dict[int, list[Access]] = {}
-    for access in accesses:
-        by_thread.setdefault(access.block, []).append(access)
-    neighbours = [
-        vars(search.graph).get(name) for name in ("row_offsets", "column_offsets", "column_indices")
-    ]
-    queues = search.queues if isinstance(search, LevelQueueVariant) else []
-    working = []
-    for index, done in sorted(by_thread.items()):
-        if any(_of(done, *neighbours)):
-            queued = [access.before for access in _of(done, *queues) if access.act == "read"]
-            given = [a.index for a in _of(done, search.level_array) if a.before != a.after == level + 1]
-            working.append(Thread(index, ITEMS[variant](graph, index, queued), tuple(given)))
-    return Step(level, len(by_thread), tuple(working))
+BLOCK_SIZE = 2
+"""Threads per block of the privatised kernel in the tables. The number is small, so that several blocks copy
+their vertices."""
 
 
-def _commits(search: KernelVariant, accesses: list[Access]) -> Iterator[Commit]:
-    assert isinstance(search, LevelQueueVariant)
-    for block in sorted({access.block for access in accesses}):
-        mine = [access for access in accesses if access.block == block]
-        starts = [access.before for access in _of(mine, search.sizes) if access.act == "update"]
-        queued = {a.index: a.after for a in _of(mine, *search.queues) if a.act == "write"}
-        yield Commit(block, tuple(queued[place] for place in sorted(queued)), starts[-1])
+def trace_tables(outcome: Outcome, drawing: Trace) -> Iterator[Table]:
+    """Yields all tables of the drawing, for each of its graphs."""
+    for name in outcome.graphs_of(drawing):
+        graph, title = outcome.loaded[name], outcome.title(name)
+        vertices = tuple(map(str, range(graph.num_vertices)))
+        matrix = np.zeros((graph.num_vertices, graph.num_vertices), np.int64)
+        np.add.at(matrix, (graph.edge_sources, graph.column_indices), 1)
+        lines: list[tuple[Cell, ...]] = [(str(v), *row) for v, row in enumerate(matrix.tolist())]
+        yield Table("adjacency", f"Adjacency matrix of {title}", ("from \\ to", *vertices), lines)
+        yield from _formats(graph, title)
+        lines = []
+        for source in drawing.sources:
+            levels = reference_levels(graph, source)
+            lines.append((f"root {source}", *(str(level) if level >= 0 else "-" for level in levels)))
+        heading = f"Levels of the vertices of {title}"
+        yield Table("levels_from_roots", heading, ("levels from", *vertices), lines)
+        for source in drawing.sources:
+            for variant in ITEMS:
+                yield _threads(f"{variant} on {title} from {source}", trace(graph, source, variant)[0])
+            yield _private_frontiers(graph, title, source)
+        yield _grids(outcome, name)
+
+
+def _formats(graph: Graph, title: str) -> Iterator[Table]:
+    """Yields tables of the graph's arrays in compressed rows, in compressed columns, and as a list of
+    arcs."""
+    forms: dict[str, dict[str, Ids | Offsets]] = {
+        "CSR": {"row pointers srcPtrs": graph.row_offsets, "column indices dst": graph.column_indices},
+        "CSC": {"column pointers dstPtrs": graph.column_offsets, "row indices src": graph.row_indices},
+        "COO": {"row indices src": graph.edge_sources, "column indices dst": graph.column_indices},
+    }
+    for form, arrays in forms.items():
+        lines: list[tuple[Cell, ...]] = [
+            (label, " ".join(map(str, array.tolist()))) for label, array in arrays.items()
+        ]
+        yield Table(form.lower(), f"{form} of {title}", ("array", "values"), lines)
+
+
+def _threads(title: str, steps: list[Step]) -> Table:
+    """Returns a table of the threads that have work, with the vertices to which each gives a level."""
+    lines: list[tuple[Cell, ...]] = []
+    for step in steps:
+        for thread in step.working:
+            wrote = ", ".join(map(str, thread.writes)) or "nothing"
+            lines.append((f"{step.level} → {step.level + 1}", str(thread.index), thread.item, wrote))
+    launched = {step.threads for step in steps}
+    threads = " to ".join(map(str, sorted({min(launched), max(launched)})))
+    notes = (f"{len(steps)} launches of {threads} threads; those that are not listed return at once.",)
+    columns = ("levels", "thread", "works_on", "gives_a_level_to")
+    return Table("threads", f"What threads do: {title}", columns, lines, notes)
+
+
+def _private_frontiers(graph: Graph, title: str, source: int) -> Table:
+    """Returns a table of the vertices that each block queues in its shared memory."""
+    lines: list[tuple[Cell, ...]] = []
+    for level, blocks in enumerate(commits(graph, source, BLOCK_SIZE)):
+        for commit in blocks:
+            queued = ", ".join(map(str, commit.private)) or "nothing"
+            lines.append((f"{level} → {level + 1}", str(commit.block), queued, str(commit.start)))
+    heading = f"Privatised frontiers: push_private on {title} from {source}, blocks of {BLOCK_SIZE} threads"
+    columns = ("levels", "block", "queues_in_shared_memory", "commits_them_from_place")
+    return Table("private", heading, columns, lines)
+
+
+def _grids(outcome: Outcome, graph: str) -> Table:
+    """Returns a table of the grids launched per search.
+
+    Consecutive levels in one layer of one launch count as one grid.
+    """
+    lines: list[tuple[Cell, ...]] = []
+    for series in every_series(outcome.experiment):
+        profiled = series.select(outcome.levels[outcome.levels["graph"] == graph])
+        for source, search in profiled.groupby("source"):
+            kernels = list(search.sort_values("level")["kernel"])
+            declared = all_variants()[series.variant]
+            layers = declared.layers if issubclass(declared, KernelVariant) else ()
+            before = [None, *kernels]
+            grids = sum(one not in layers or one != last for last, one in zip(before, kernels, strict=False))
+            lines.append((series.title, int(float(str(source))), len(kernels), grids))
+    columns = ("search", "root", "levels_expanded", "grids_launched")
+    return Table("grids", f"Grids launched on {outcome.title(graph)}, as profiled", columns, lines)

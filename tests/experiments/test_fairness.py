@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from bfsbench.experiments import find
-from bfsbench.experiments.choice import unlike
 from bfsbench.experiments.claims import ClaimCheck, findings
 from bfsbench.experiments.declaration import read_experiment
-from bfsbench.experiments.outcome import read_outcome
+from bfsbench.experiments.outcome import read_outcome, unlike
 from bfsbench.experiments.series import every_series
-from bfsbench.experiments.sweeps import LEAST_PER_KNOB, settings_due, works_of
+from bfsbench.experiments.sweeps import LEAST_PER_KNOB, Choice, settings_due, works_of
 from bfsbench.experiments.tables import tables
 from bfsbench.reports.table import render
 from tests.report.result_rows import host_row, row, write
@@ -131,7 +130,6 @@ def test_both_forms_of_merrill_are_tuned_with_as_many_points() -> None:
 
 def test_the_table_of_bfs4k_tunes_every_search_with_twenty_points_per_knob() -> None:
     from bfsbench.bench.tune import Tuning
-    from bfsbench.experiments.choice import Choice
     from bfsbench.graphs.load import resolve
 
     experiment = find("bfs4k-table2")

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from bfsbench.experiments import find
-from bfsbench.experiments.choice import choose
 from bfsbench.experiments.claims import findings
 from bfsbench.experiments.outcome import read_outcome
 from bfsbench.experiments.series import GROUPS, Series, every_series, series_called
-from bfsbench.experiments.sweeps import works_of
+from bfsbench.experiments.sweeps import choose, works_of
 from bfsbench.rows.results import read_rows
 from bfsbench.variants import all_variants, find as find_variant
 from tests.commands import bfsbench

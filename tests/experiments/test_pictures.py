@@ -7,7 +7,7 @@ import pytest
 
 from bfsbench.experiments.declaration import read_experiment
 from bfsbench.experiments.outcome import Outcome, read_outcome
-from bfsbench.experiments.pictures import pictures, write_pictures
+from bfsbench.experiments.tables import pictures, write_pictures
 from bfsbench.graphs.load import load
 from tests.experiments.test_outcome import LINE, outcome_of, row
 from tests.parameters import some
