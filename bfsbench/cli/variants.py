@@ -13,7 +13,7 @@ from bfsbench.entries.find import entries_among, find_entry, new, own_folder
 from bfsbench.entries.variant import EntryVariant
 from bfsbench.reports.table import Table
 from bfsbench.support.errors import UsageError
-from bfsbench.tools.listing import BRIEF, LISTS, variant_tables
+from bfsbench.tools.listing import LISTS, in_brief, variant_tables
 from bfsbench.variants import add_folder, all_variants, find, look
 
 
@@ -26,8 +26,7 @@ def list_command(context: click.Context, what: str | None, style: str) -> None:
 
     A variant of your own that cannot be loaded is named with the reason, and the exit code is 1.
     """
-    makers = [LISTS[what]] if what else BRIEF
-    _show_lists(context, [make() for make in makers], style)
+    _show_lists(context, [LISTS[what]()] if what else in_brief(), style)
 
 
 def _show_lists(context: click.Context, lists: Sequence[Table], style: str) -> None:

@@ -46,12 +46,6 @@ def variants() -> Table:
     return replace(table, drawings=(origins, designs))
 
 
-def variants_in_brief() -> Table:
-    """Returns a table of all variants, with one line for each."""
-    table = variants()
-    return replace(table, drawings=(table.columns_of("name", "family", "aliases", "summary"),))
-
-
 def papers() -> Table:
     """Returns a table of every figure of a paper that a variant implements, with its kernel file or native
     program."""
@@ -194,15 +188,6 @@ def _by(column: str, table: Table, shown: Iterable[str]) -> Iterator[Table]:
         yield replace(members.columns_of(*shown), title=str(value))
 
 
-def datasets_in_brief() -> Table:
-    """Returns a table of all graphs in the catalogue, with one line for each.
-
-    Raises UsageError if the user's catalogue is malformed.
-    """
-    table = datasets()
-    return replace(table, drawings=(table.columns_of("name", "num_vertices", "num_edges", "state"),))
-
-
 def generators() -> Table:
     """Returns a table of every parameter of every graph generator. A generator without parameters has one
     row."""
@@ -239,5 +224,17 @@ LISTS: dict[str, Callable[[], Table]] = {
 }
 """The functions that make each list, by the list's name."""
 
-BRIEF: tuple[Callable[[], Table], ...] = (variants_in_brief, datasets_in_brief)
-"""The functions that make the lists shown by default."""
+BRIEF = {
+    "variants": ("name", "family", "aliases", "summary"),
+    "datasets": ("name", "num_vertices", "num_edges", "state"),
+}
+"""The lists that are shown by default, with the columns that are shown of each."""
+
+
+def in_brief() -> list[Table]:
+    """Returns the lists that are shown by default, each with one line per variant or dataset.
+
+    Raises UsageError if the user's catalogue is malformed.
+    """
+    made = {name: LISTS[name]() for name in BRIEF}
+    return [replace(table, drawings=(table.columns_of(*BRIEF[name]),)) for name, table in made.items()]
