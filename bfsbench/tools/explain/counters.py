@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -36,13 +37,12 @@ def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
     variant = find(point.variant)
     if not issubclass(variant, KernelProgram) or point.block is None:
         raise UsageError(f"variant {variant.name} has no kernels to explain")
-    with _Device(seed, hardware=hardware(point.block), counted=True) as device:
+    with _CountingDevice(seed, hardware=hardware(point.block), counted=True) as device:
         setup = KernelSetup(DeviceGraph(device, graph), point.grid, point.block, dict(point.knobs))
         program = variant(setup)
-        gathered = _Gathered(device)
         if isinstance(program, KernelVariant):
-            program.mark = lambda level, _kernel: gathered.take(level)
-            if program.layers:  # such kernels run several levels in a launch, and record them
+            program.mark = lambda level, _kernel: device.take(level)
+            if program.layers:  # their kernels run several levels in a launch, and record them
                 records = device.empty(program.num_vertices + 2, LevelRecord)
                 device.note_phases_in(records)
                 program.records = records
@@ -54,10 +54,10 @@ def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
         run.solve()
         waits = device.waits
         device.synchronize()
-        gathered.take(gathered.level)  # the search's last launches, before the check launches kernels
+        device.take(device.level)  # the search's last launches, before the check launches kernels
         run.check()
-    lines, sources = _by_line(gathered.counts)
-    return Counters(lines, _launches(gathered.launches), waits, sources, point, graph.checksum)
+    lines, sources = _by_line(device.lines_of_levels)
+    return Counters(lines, _launches(device.phases_of_levels), waits, sources, point, graph.checksum)
 
 
 def of_program(title: str, counts: Iterable[Count], launches: Sequence[PhaseCount]) -> ProgramCounters:
@@ -80,35 +80,32 @@ def hardware(block: int) -> Hardware:
     return Hardware(multiprocessors=min(MULTIPROCESSORS, _MOST_THREADS // threads))
 
 
-class _Device(CpuDevice):
-    """An emulated device that counts how often the host waits for it."""
+class _CountingDevice(CpuDevice):
+    """An emulated device that assigns counts to the levels of a search, and counts how often the host
+    waits."""
 
-    waits = 0
+    def __init__(self, seed: int, **options: Any) -> None:
+        super().__init__(seed, **options)
+        self.waits = 0
+        self.level = -1
+        self._taken_launches = 0
+        self.lines_of_levels: list[tuple[int, Count]] = []
+        self.phases_of_levels: list[tuple[int, int, PhaseCount]] = []
 
     def synchronize(self) -> None:
         self.waits += 1
         super().synchronize()
 
-
-class _Gathered:
-    """The counts of a device's kernels, by the level of the search."""
-
-    def __init__(self, device: CpuDevice) -> None:
-        self._device = device
-        self._launches = 0
-        self.level = -1
-        self.counts: list[tuple[int, Count]] = []
-        self.launches: list[tuple[int, int, PhaseCount]] = []
-
     def take(self, level: int) -> None:
         """Assigns the counts since the last call to ``level``, except counts for which a kernel recorded
         another level."""
-        counts, launches = self._device.counts()
         self.level = level
-        self.counts += [(level if of.phase is None else of.phase, of) for of in counts]
+        counts, launches = self.counts()
+        self.lines_of_levels += [(level if of.phase is None else of.phase, of) for of in counts]
         for of in launches:
-            self.launches.append((level if of.phase is None else of.phase, self._launches + of.launch, of))
-        self._launches += len({of.launch for of in launches})
+            number = self._taken_launches + of.launch
+            self.phases_of_levels.append((level if of.phase is None else of.phase, number, of))
+        self._taken_launches += len({of.launch for of in launches})
 
 
 def _by_line(counts: Iterable[tuple[int, Count]]) -> tuple[pd.DataFrame, dict[str, Path]]:
@@ -121,9 +118,11 @@ def _by_line(counts: Iterable[tuple[int, Count]]) -> tuple[pd.DataFrame, dict[st
         key = (level, of.kernel, file, of.line.number if of.line else 0, of.kind, of.memory)
         rows.append((*key, *(getattr(of, name) for name in COUNTERS)))
     frame = pd.DataFrame(rows, columns=[*KEY, *COUNTERS])
-    adding: dict[str, str | Callable[..., object]] = dict.fromkeys(SUMS, "sum")
-    adding |= dict.fromkeys(LARGEST, "max")
-    return frame.groupby(list(KEY), as_index=False).agg(adding), sources
+    how: dict[str, str | Callable[..., object]] = {
+        **dict.fromkeys(SUMS, "sum"),
+        **dict.fromkeys(LARGEST, "max"),
+    }
+    return frame.groupby(list(KEY), as_index=False).agg(how), sources
 
 
 def _launches(launches: Iterable[tuple[int, int, PhaseCount]]) -> pd.DataFrame:

@@ -23,7 +23,7 @@ model leaves out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from itertools import zip_longest
@@ -329,8 +329,16 @@ def _search(counted: Counters, device: Ceilings) -> dict[str, object]:
     }
 
 
-_HEADS = ("cost", "warps", "lanes", "sectors", "/req", "confl", "meet")
-_WIDTHS = (4, 7, 5, 7, 5, 6, 6)
+_COLUMNS: tuple[tuple[str, int, Callable[[LineCost], str]], ...] = (
+    ("cost", 4, lambda of: f"{of.share:.0%}"),
+    ("warps", 7, lambda of: _short(of.executions)),
+    ("lanes", 5, lambda of: f"{of.lanes / max(1, of.executions):.1f}"),
+    ("sectors", 7, lambda of: _short(of.sectors)),
+    ("/req", 5, lambda of: f"{of.sectors / max(1, of.executions):.1f}" if of.sectors else ""),
+    ("confl", 6, lambda of: _short(of.conflicts) if of.conflicts else ""),
+    ("meet", 6, lambda of: _short(of.collisions) if of.collisions else ""),
+)
+"""The heading, the width and the text of each number in front of a source line."""
 LEGEND = (
     "cost: share of all sectors, passes through shared memory and barriers; warps: executions by a warp; "
     "lanes: that take part in one; sectors: of 32 bytes of global memory; /req: in an execution; confl: bank "
@@ -339,13 +347,13 @@ LEGEND = (
 _LEAST_SOURCE = 40
 
 
-_NUMBERS_WIDTH = sum(_WIDTHS) + len(_WIDTHS) + 6
+_NUMBERS_WIDTH = sum(width for _, width, _ in _COLUMNS) + len(_COLUMNS) + 6
 """Number of columns of a listing in front of the source."""
 
 
 def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[str]:
     """Yields the lines of a search's listing, at most ``width`` columns wide, with terminal colours."""
-    heads = " ".join(f"{head:>{size}}" for head, size in zip(_HEADS, _WIDTHS, strict=True))
+    heads = " ".join(f"{head:>{size}}" for head, size, _ in _COLUMNS)
     for listing in listings(counted, level):
         yield ""
         yield f"{heads}  {listing.file}"
@@ -355,7 +363,7 @@ def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[s
                 yield " " * (_NUMBERS_WIDTH - 6) + "  ..."
             last = number
             cost = listing.costs.get(number)
-            numbers = _numbers(cost) if cost else " " * (_NUMBERS_WIDTH - 7)
+            numbers = " ".join(f"{text_of(cost) if cost else '':>{size}}" for _, size, text_of in _COLUMNS)
             line = f"{numbers} {number:>5} {text}"[:width].rstrip()
             share = cost.share if cost else 0.0
             colour = "red" if share >= HOT else "yellow" if share >= WARM else None
@@ -375,20 +383,6 @@ def beside(counted: Sequence[Counters], level: int | None, width: int) -> Iterat
     columns = [[click.style(of.title, bold=True), *listing_lines(of, level, each)] for of in counted]
     for row in zip_longest(*columns, fillvalue=""):
         yield " | ".join(cell + " " * (each - len(click.unstyle(cell))) for cell in row).rstrip()
-
-
-def _numbers(cost: LineCost) -> str:
-    executions = max(1, cost.executions)
-    cells = (
-        f"{cost.share:.0%}",
-        _short(cost.executions),
-        f"{cost.lanes / executions:.1f}",
-        _short(cost.sectors),
-        f"{cost.sectors / executions:.1f}" if cost.sectors else "",
-        _short(cost.conflicts) if cost.conflicts else "",
-        _short(cost.collisions) if cost.collisions else "",
-    )
-    return " ".join(f"{cell:>{size}}" for cell, size in zip(cells, _WIDTHS, strict=True))
 
 
 def _short(number: int) -> str:
