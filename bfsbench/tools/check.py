@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,21 +144,21 @@ def _check(
 ) -> Report:
     report = Report(variant.name)
     family = find_family(variant.family)
+    settings = [*map(dict, knob_settings(variant, axes.knobs, {}))]
     for number, name in enumerate(graphs):
         graph = load_parsed(name)
         try:
             family.require(graph)
         except UsageError:
             continue
-        for knobs in knob_settings(variant, axes.knobs, {}):
-            for seed in range(1, seeds + 1):
-                begin()
-                report.runs += 1
-                others = {} if axes.knobs else _in_turn(variant, number, seed)
-                try:
-                    _run(variant, axes, graph, dict(knobs), others, seed, report)
-                except (UsageError, LaunchError):  # the other knobs do not suit the graph
-                    _run(variant, axes, graph, dict(knobs), {}, seed, report)
+        for knobs, seed in product(settings, range(1, seeds + 1)):
+            begin()
+            report.runs += 1
+            others = {} if axes.knobs else _in_turn(variant, number, seed)
+            try:
+                _run(variant, axes, graph, knobs, others, seed, report)
+            except (UsageError, LaunchError):  # the other knobs do not suit the graph
+                _run(variant, axes, graph, knobs, {}, seed, report)
     if not report.runs:
         named = ", ".join(name.locator for name in graphs)
         raise UsageError(f"variant {variant.name} takes none of the graphs {named}")
@@ -199,9 +200,8 @@ def _in_turn(variant: type[Variant], graph: int, seed: int) -> Mapping[str, Knob
     Every second run takes one of these settings, in turn. All other runs take none.
     """
     settings = variant.check_knobs
-    if not settings or (graph + seed) % 2:
-        return {}
-    return settings[(graph + (seed - 1) // 2) % len(settings)]
+    takes = bool(settings) and (graph + seed) % 2 == 0
+    return settings[(graph + (seed - 1) // 2) % len(settings)] if takes else {}
 
 
 def _launch(
@@ -209,8 +209,7 @@ def _launch(
 ) -> tuple[int | None, int]:
     if own := variant.own_block(knobs):
         return None, own
-    blocks = blocks_of(variant, axes)
-    launches = [(grid, block) for grid in axes.grids for block in blocks] or LAUNCHES
+    launches = [*product(axes.grids, blocks_of(variant, axes))] or LAUNCHES
     rounds = (seed - 1) // len(launches) + (seed - 1) // len(launches) ** 2
     return launches[(seed + rounds) % len(launches)]
 
