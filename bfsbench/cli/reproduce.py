@@ -19,7 +19,15 @@ from bfsbench.cli.sweeps import carry_out_points, print_plan, request
 from bfsbench.experiments import bundled, find, graph500
 from bfsbench.experiments.declaration import Experiment
 from bfsbench.experiments.graph500 import LARGEST_SCALE, NUM_SOURCES, SMALLEST_SCALE
-from bfsbench.experiments.sweeps import Choice, choose, require_all
+from bfsbench.experiments.sweeps import (
+    RULE,
+    Choice,
+    choose,
+    expected_seconds,
+    reduced_to,
+    require_all,
+    works_of,
+)
 from bfsbench.reports.table import render
 from bfsbench.rows.point import KnobValue
 from bfsbench.support.errors import UsageError, plural
@@ -103,8 +111,6 @@ def reproduce_command(
     'graph500 --scale S' is the Graph500 benchmark, by its rules: 64 sources, one search from each, parents
     inside the time, every tree checked. Its report is written as graph500-S-NAME.txt.
     """
-    from bfsbench.experiments.sweeps import reduced_to
-
     if show:
         return _print_list()
     if names == (graph500.NAME,):
@@ -226,8 +232,6 @@ def _measure(
 
     Returns whether all measured points have a time.
     """
-    from bfsbench.experiments.sweeps import works_of
-
     click.echo(f"{experiment.name}: {experiment.title}", err=True)
     method = replace(measuring, profile=experiment.profile)
     complete = True
@@ -241,13 +245,11 @@ def _measure(
 
 
 def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method) -> None:
-    from bfsbench.experiments.sweeps import RULE, Experience, works_of
-
     work = Several(works_of(experiment, choices))
     points = preview(request(measuring, work, None)) if work.works else []
     click.echo(f"{experiment.name}: {experiment.title}\n")
     print_plan(points, measuring.repeats)
-    seconds, guessed = Experience(RESULTS).seconds(points)
+    seconds, guessed = expected_seconds(points, RESULTS)
     basis = f"{guessed} of them counted as {RULE}" if guessed else f"by rows in {RESULTS}/"
     click.echo(f"about {seconds:.0f} s, reading and generating graphs not counted ({basis})\n")
 

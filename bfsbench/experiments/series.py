@@ -88,12 +88,14 @@ def series_called(experiment: Experiment, text: str) -> Series:
     ``text`` is a sweep's label or a variant, optionally followed by ``KNOB=VALUE`` for each knob to restrict.
     Raises UsageError for anything else.
     """
-    sweep, given = _labelled(experiment, text), {}
-    if sweep is None:
+    labelled = {sweep.label: sweep for sweep in reversed(experiment.sweeps) if sweep.label}
+    name, given = text, dict[str, str]()
+    if text not in labelled:
         settings = list(takewhile(lambda word: "=" in word, reversed(text.split())))
         name = next(iter(text.rsplit(maxsplit=len(settings))), "")
-        sweep, given = _labelled(experiment, name), dict(setting.split("=", 1) for setting in settings)
-    if sweep is not None:
+        given = dict(setting.split("=", 1) for setting in settings)
+    if name in labelled:
+        sweep = labelled[name]
         (variant,) = variants_of(experiment, sweep)
         knobs = _of_preset(variant, sweep) | _allowed(variant, sweep.knobs)
         return Series(text, variant.name, knobs | _allowed(variant, given))
@@ -122,10 +124,6 @@ def _forms(variants: Iterable[type[Variant]]) -> Iterator[str]:
         yield variant.name
         for knob in variant.knobs:
             yield from (f"{variant.name} {knob.name}={value}" for value in knob.changed)
-
-
-def _labelled(experiment: Experiment, label: str) -> Sweep | None:
-    return next((sweep for sweep in experiment.sweeps if label and sweep.label == label), None)
 
 
 def _of_preset(variant: type[Variant], sweep: Sweep) -> dict[str, frozenset[str]]:
@@ -170,12 +168,12 @@ def _other_values(experiment: Experiment, series: Series) -> Series:
     """Returns a series of the variant of ``series``, with all other values of its knobs that the experiment
     sweeps."""
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
+    variant = all_variants()[series.variant]
     for sweep in experiment.sweeps:
-        for variant in variants_of(experiment, sweep):
-            if variant.name == series.variant:
-                for name, allowed in _allowed(variant, sweep.knobs).items():
-                    if name in values:
-                        values[name] |= allowed
+        if variant in variants_of(experiment, sweep):
+            for name, allowed in _allowed(variant, sweep.knobs).items():
+                if name in values:
+                    values[name] |= allowed
     others = {name: frozenset(values[name] - series.knobs[name]) for name in values}
     title = " ".join(f"{name}≠{'|'.join(sorted(series.knobs[name]))}" for name in others)
     return Series(f"{series.variant} {title}", series.variant, others)

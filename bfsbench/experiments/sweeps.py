@@ -7,9 +7,9 @@ into work on these graphs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from statistics import median
 
@@ -20,13 +20,13 @@ from bfsbench.bench import axes as axis_language
 from bfsbench.bench.plan import Axes, Crossing, Several, SourceChoice, Work
 from bfsbench.bench.tune import Space, Tuning
 from bfsbench.experiments.declaration import Experiment, GraphUse, Sweep
+from bfsbench.experiments.outcome import known_rows
 from bfsbench.experiments.series import Series, authors_form, variants_of
 from bfsbench.graphs import files
 from bfsbench.graphs.generators import recommended_source
 from bfsbench.graphs.load import GraphName, resolve
 from bfsbench.graphs.marks import Marks, split_marks
 from bfsbench.rows.point import KnobValue, Point, row_name
-from bfsbench.rows.results import LEVELS_SUFFIX, read_rows
 from bfsbench.support.errors import InputError, UsageError
 from bfsbench.variants import find_family
 from bfsbench.variants.base import Variant
@@ -56,13 +56,16 @@ def choose(
     """
     chosen, missing = [], []
     for use in uses:
-        request = resolve(use.name)
-        if not is_here(request) and stand_ins:
-            request = _stand_in(use, request)
-        if is_here(request):
-            chosen.append(Choice(use, _marked(request, scale)))
+        wanted = resolve(use.name)
+        name = wanted.dataset.name if wanted.dataset else wanted.name
+        candidates = chain([wanted], map(resolve, use.stand_ins if stand_ins else ()))
+        found = next(filter(is_here, candidates), None)
+        if found is None:
+            missing.append(name)
         else:
-            missing.append(request.dataset.name if request.dataset else request.name)
+            if found is not wanted:
+                found = replace(found, marks=Marks(found.marks.shrink, name))
+            chosen.append(Choice(use, _shrunk(found, scale)))
     return chosen, missing
 
 
@@ -82,19 +85,9 @@ def is_here(request: GraphName) -> bool:
     return files.held(request.dataset) is not None
 
 
-def _stand_in(use: GraphUse, missing: GraphName) -> GraphName:
-    """Returns the first available stand-in, marked as one. Returns the missing graph itself if there is
-    none."""
-    for text in use.stand_ins:
-        request = resolve(text)
-        if is_here(request) and missing.dataset is not None:
-            return replace(request, marks=Marks(request.marks.shrink, missing.dataset.name))
-    return missing
-
-
-def _marked(request: GraphName, scale: float) -> GraphName:
-    """Returns the graph shrunk to a share of its vertices and marked. It is unchanged if its generator cannot
-    shrink it."""
+def _shrunk(request: GraphName, scale: float) -> GraphName:
+    """Returns the graph shrunk to a share of its vertices, with the mark of a shrunk graph. It is unchanged
+    if its generator cannot shrink it."""
     if scale >= 1:
         return request
     share = float(f"{request.marks.shrink * scale:g}")  # rounded as in the graph's name
@@ -108,35 +101,26 @@ UNKNOWN_S = {**dict.fromkeys(GPU_BACKENDS, 0.5), "host": 0.5, "cpu": 2.0}
 RULE = ", ".join(f"{seconds:g} s on {backend}" for backend, seconds in UNKNOWN_S.items())
 
 
-class Experience:
-    """Times of points by graph, variant and backend, from the result files in a folder and its subfolders."""
+def expected_seconds(points: Sequence[Point], folder: Path) -> tuple[float, int]:
+    """Returns the expected time of the points in s, and how many of the points have no earlier rows.
 
-    def __init__(self, folder: Path) -> None:
-        self._seconds: dict[tuple[str, str, str], list[float]] = {}
-        for path in sorted(folder.rglob("*.csv")):
-            if not path.name.endswith(LEVELS_SUFFIX):
-                with suppress(InputError):  # raised for files that do not hold result rows of this schema
-                    self._learn(read_rows(path))
-
-    def _learn(self, rows: list[dict[str, str]]) -> None:
-        for row in rows:
-            if row["status"] == "ok" and row["wall_ms_samples"]:
-                samples = [float(sample) for sample in row["wall_ms_samples"].split(";")]
-                spent_ms = float(row["prepare_ms"]) + samples[0] + sum(samples) * 2
-                key = (_itself(row["graph"]), row["variant"], row["backend"])
-                self._seconds.setdefault(key, []).append(spent_ms / 1e3)
-
-    def seconds(self, points: Sequence[Point]) -> tuple[float, int]:
-        """Returns the expected time of the points in s, and how many of the points have no earlier rows.
-
-        For points without earlier rows, the time of ``UNKNOWN_S`` is assumed.
-        """
-        seconds, guessed = 0.0, 0
-        for point in points:
-            taken = self._seconds.get((_itself(point.graph), point.variant, point.backend))
-            seconds += median(taken) if taken else UNKNOWN_S[point.backend]
-            guessed += taken is None
-        return seconds, guessed
+    Earlier rows are the rows of all result files in ``folder`` and its subfolders. For points without earlier
+    rows, the time of ``UNKNOWN_S`` is assumed.
+    """
+    rows = known_rows(folder)
+    rows = rows[(rows["status"] == "ok") & (rows["wall_ms_samples"] != "")]
+    columns = (rows[name] for name in ("graph", "variant", "backend", "prepare_ms", "wall_ms_samples"))
+    known: dict[tuple[str, str, str], list[float]] = {}
+    for graph, variant, backend, prepare_ms, wall_ms in zip(*columns, strict=True):
+        samples = [float(sample) for sample in wall_ms.split(";")]
+        spent_ms = float(prepare_ms) + samples[0] + sum(samples) * 2
+        known.setdefault((_itself(graph), variant, backend), []).append(spent_ms / 1e3)
+    seconds, guessed = 0.0, 0
+    for point in points:
+        taken = known.get((_itself(point.graph), point.variant, point.backend))
+        seconds += median(taken) if taken else UNKNOWN_S[point.backend]
+        guessed += taken is None
+    return seconds, guessed
 
 
 def _itself(full_name: str) -> str:
@@ -197,7 +181,7 @@ def work_of(experiment: Experiment, choices: Sequence[Choice], sweeps: Sequence[
 
     Raises UsageError for an unknown variant or a malformed axis. Raises InputError for invalid sources.
     """
-    works = []
+    works: list[Work] = []
     for choice in choices:
         sources = sources_of(experiment, choice)
         for sweep in sweeps:
@@ -206,20 +190,19 @@ def work_of(experiment: Experiment, choices: Sequence[Choice], sweeps: Sequence[
     return Several(works)
 
 
-def _works_of(sweep: Sweep, graph: GraphName, axes: Axes, sources: SourceChoice) -> list[Work]:
-    """Returns the work of a sweep on one graph: all combinations of its axes, or a tuning of each variant."""
-    if sweep.tune_per_knob:
-        each = sweep.tune_per_knob
-        forms = [form for variant in axes.variants for form in forms_of(variant, axes)]
-        return [
-            Tuning(graph, form, sources, "restarts", points=each * knobs_of(form), compared_from=1)
-            for form in forms
-        ]
-    if sweep.tune:
-        points = sweep.tune * len(sources.stand_ins())
-        alone = (replace(axes, variants=[variant]) for variant in axes.variants)
-        return [Tuning(graph, one, sources, "axes", points=points) for one in alone]
-    return [Crossing([graph], axes, sources)]
+def _works_of(sweep: Sweep, graph: GraphName, axes: Axes, sources: SourceChoice) -> Iterator[Work]:
+    """Yields the work of a sweep on one graph: all combinations of its axes, or a tuning of each variant."""
+    if not sweep.tunes:
+        yield Crossing([graph], axes, sources)
+        return
+    for variant in axes.variants:
+        if sweep.tune_per_knob:
+            for form in forms_of(variant, axes):
+                points = sweep.tune_per_knob * knobs_of(form)
+                yield Tuning(graph, form, sources, "restarts", points=points, compared_from=1)
+        else:
+            points = sweep.tune * len(sources.stand_ins())
+            yield Tuning(graph, replace(axes, variants=[variant]), sources, "axes", points=points)
 
 
 def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
