@@ -1,6 +1,7 @@
 """``bfsbench check`` as a user runs it, and ``run --sanitizer`` with a stand-in for compute-sanitizer."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,18 +9,12 @@ from pathlib import Path
 import pytest
 
 from bfsbench.cli.sweeps import findings
-from bfsbench.support.paths import CUDA_SRC
 from tests.commands import bfsbench, bfsbench_with
+from tests.kernel_folders import write_variant
 from tests.parameters import some
 
-MODULE = """
-from bfsbench.variants.frontier_numbers import FrontierNumbers
-
-
-class Mine(FrontierNumbers):
-    name = level_kernel = "mine_to_check"
-    aliases = ()
-"""
+MINE = "mine_to_check"
+SMALL = ("--dataset", "lattice(rows=3,columns=5)")
 
 
 def check(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -29,18 +24,16 @@ def check(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_sound_kernel_is_clean(tmp_path: Path) -> None:
-    words = ("push_frontier", "simple", "--benign", "--dataset", "lattice(rows=3,columns=5)")
-    done = bfsbench("check", "--seeds", "1", *words, cwd=tmp_path)
+    words = ("push_frontier", "simple", "--benign", "--seeds", "1", *SMALL)
+    done = bfsbench("check", *words, cwd=tmp_path)
     assert "push_frontier: nothing found in 1 runs\n" in done.stdout
     assert "declared benign" in done.stdout
     assert "levels[neighbour] = level + 1;" in done.stdout
 
 
 def test_a_folder_of_ones_own_is_checked(tmp_path: Path) -> None:
-    (tmp_path / "mine_to_check.py").write_text(MODULE)
-    kernel = (CUDA_SRC / "frontier_numbers.cu").read_text().replace("frontier_numbers(", "mine_to_check(")
-    (tmp_path / "mine_to_check.cu").write_text(kernel.replace("v < num_vertices", "v <= num_vertices"))
-    done = check(tmp_path, "--dataset", "lattice(rows=3,columns=5)")
+    write_variant(tmp_path, MINE, lambda kernel: kernel.replace("v < num_vertices", "v <= num_vertices"))
+    done = check(tmp_path, *SMALL)
     assert done.returncode == 1
     assert "out of bounds on element 15 of a buffer of 15 elements of 4 bytes" in done.stdout
     assert "at mine_to_check.cu:" in done.stdout
@@ -48,15 +41,11 @@ def test_a_folder_of_ones_own_is_checked(tmp_path: Path) -> None:
 
 
 def test_declarations_that_nothing_needs_are_listed(tmp_path: Path) -> None:
-    (tmp_path / "mine_to_check.py").write_text(MODULE)
-    kernel = (CUDA_SRC / "frontier_numbers.cu").read_text().replace("frontier_numbers(", "mine_to_check(")
-    lines = [
-        line + "  // benign race: none" if "if (levels" in line else line for line in kernel.splitlines()
-    ]
-    (tmp_path / "mine_to_check.cu").write_text("\n".join(lines))
-    done = check(tmp_path, "--dataset", "lattice(rows=3,columns=5)")
+    test = re.compile("(.*if \\(levels.*)")
+    kernel = write_variant(tmp_path, MINE, lambda text: test.sub(r"\1  // benign race: none", text))
+    done = check(tmp_path, *SMALL)
     assert done.returncode == 0, done.stdout
-    number = next(i for i, line in enumerate(lines, 1) if "none" in line)
+    number = next(i for i, line in enumerate(kernel.read_text().splitlines(), 1) if "none" in line)
     assert f"declared benign, but not seen in these runs: mine_to_check.cu:{number}" in done.stdout
 
 
@@ -80,14 +69,11 @@ def test_what_cannot_be_checked_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_search_whose_host_waits_for_ever_ends(tmp_path: Path) -> None:
-    (tmp_path / "mine_to_check.py").write_text(MODULE)
-    kernel = (CUDA_SRC / "frontier_numbers.cu").read_text().replace("frontier_numbers(", "mine_to_check(")
     loop = "for (unsigned v = global_thread()"
-    assert loop in kernel
-    (tmp_path / "mine_to_check.cu").write_text(
-        kernel.replace(loop, f"if (global_thread() == 0) *progress = level + 1;\n    {loop}")
-    )
-    done = check(tmp_path, "--dataset", "lattice(rows=3,columns=5)")
+    endless = f"if (global_thread() == 0) *progress = level + 1;\n    {loop}"
+    kernel = write_variant(tmp_path, MINE, lambda text: text.replace(loop, endless))
+    assert endless in kernel.read_text()
+    done = check(tmp_path, *SMALL)
     assert done.returncode == 1
     assert "kernel 'mine_to_check': the host's loop has no end: 1240 launches" in done.stdout
 
@@ -163,28 +149,21 @@ def test_what_cannot_be_done_is_one_line(
     assert "Traceback" not in done.stderr
 
 
-def ending_kernel() -> str:
-    """The kernel of ``frontier_numbers``, under a new name, which ends its process at once."""
-    kernel = (CUDA_SRC / "frontier_numbers.cu").read_text().replace("frontier_numbers(", "mine_to_check(")
-    begin = kernel.index("{", kernel.index("mine_to_check(")) + 1
-    return f"#include <cstdlib>\n{kernel[:begin]} std::_Exit(0);{kernel[begin:]}"
-
-
 @pytest.mark.parametrize(
     "words",
     some(
         [
-            ("check", "mine_to_check", "--seeds", "1"),
-            ("explain", "mine_to_check"),
-            ("path", "--variant", "mine_to_check", "--source", "0", "--target", "3", "--backend", "cpu"),
+            ("check", MINE, "--seeds", "1"),
+            ("explain", MINE),
+            ("path", "--variant", MINE, "--source", "0", "--target", "3", "--backend", "cpu"),
         ],
-        ("check", "mine_to_check", "--seeds", "1"),
+        ("check", MINE, "--seeds", "1"),
     ),
     ids=lambda words: words[0],
 )
 def test_a_kernel_that_ends_the_process_fails_the_command(words: tuple[str, ...], tmp_path: Path) -> None:
-    (tmp_path / "mine_to_check.py").write_text(MODULE)
-    (tmp_path / "mine_to_check.cu").write_text(ending_kernel())
-    graph = ("--dataset", "lattice(rows=3,columns=5)")
-    done = bfsbench_with(tmp_path, *words, *graph, cwd=tmp_path, check=1)
+    begin = re.compile(rf"({MINE}\(.*?\{{)", re.DOTALL)
+    exits = r"\1 std::_Exit(0);"
+    write_variant(tmp_path, MINE, lambda text: "#include <cstdlib>\n" + begin.sub(exits, text, count=1))
+    done = bfsbench_with(tmp_path, *words, *SMALL, cwd=tmp_path, check=1)
     assert "ended with exit code 0 and returned no result" in done.stdout + done.stderr

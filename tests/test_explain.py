@@ -12,39 +12,43 @@ import pytest
 
 from bfsbench.graphs.load import load
 from bfsbench.programs.families.bfs.search import reference_levels
-from bfsbench.support.paths import CUDA_SRC
 from tests import commands
 from tests.commands import Completed
+from tests.kernel_folders import write_variant
 
 GRAPH = ("--dataset", "lattice(rows=6,columns=8)", "--source", "3")
-MODULE = """
-from bfsbench.variants.frontier_numbers import FrontierNumbers
-
-
-class Mine(FrontierNumbers):
-    name = level_kernel = "mine_to_explain"
-    aliases = ()
-"""
 DENSE = "kronecker(scale=8,seed=1):symmetrised"
 
 
-def bfsbench(*words: str | Path, columns: int = 100) -> Completed:
+def bfsbench(*words: str | Path, columns: int = 100, check: int | None = 0) -> Completed:
+    """Runs a command in a terminal of this width, and checks its exit code."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", str(columns))
-        return commands.bfsbench(*words, cwd=Path.cwd(), check=None)
+        return commands.bfsbench(*words, cwd=Path.cwd(), check=check)
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.open(newline="")))
+
+
+def written(path: Path, rows: list[dict[str, str]]) -> Path:
+    """A file of counters with these rows."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
 
 
 @pytest.fixture(scope="module")
 def counters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("counters") / "push.counters.csv"
-    done = bfsbench("explain", "push", *GRAPH, "--out", path)
-    assert done.returncode == 0, done.stderr
+    bfsbench("explain", "push", *GRAPH, "--out", path)
     return path
 
 
 def test_levels_and_source_lines_of_a_search() -> None:
     done = bfsbench("explain", "push", *GRAPH, columns=120)
-    assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Prediction, not a measurement: times on one NVIDIA H200\n")
     assert "\nfrontier_numbers, block 256\n====" in done.stdout
     levels, _, listing = done.stdout.partition("\ncost: share of all sectors")
@@ -61,10 +65,9 @@ def test_levels_and_source_lines_of_a_search() -> None:
 
 def test_counters_repeat_exactly_and_are_whole(counters: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.counters.csv"
-    done = bfsbench("explain", "push", *GRAPH, "--out", again)
-    assert done.returncode == 0, done.stderr
+    bfsbench("explain", "push", *GRAPH, "--out", again)
     assert again.read_bytes() == counters.read_bytes()
-    rows = list(csv.DictReader(counters.open(newline="")))
+    rows = read(counters)
     scanned = [row for row in rows if row["file"] == "frontier_numbers.cu" and row["kind"] == "load"]
     assert {row["executions"] for row in scanned} == {"2"}  # 48 vertices are two warps
     assert {row["lanes"] for row in scanned} == {"48"}
@@ -73,7 +76,6 @@ def test_counters_repeat_exactly_and_are_whole(counters: Path, tmp_path: Path) -
 
 def test_a_predicted_time_is_called_so(tmp_path: Path) -> None:
     done = bfsbench("explain", "push", "luo", *GRAPH, "--format", "json")
-    assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)["prediction"]
     assert table["title"].startswith("Prediction, not a measurement")
     push, luo = table["rows"]
@@ -84,17 +86,15 @@ def test_a_predicted_time_is_called_so(tmp_path: Path) -> None:
     slow = tmp_path / "slow-ceilings.csv"
     lines = [line for line in ceilings.splitlines() if not line.startswith("launch_and_read")]
     slow.write_text("\n".join(lines) + "\n")
-    lacking = bfsbench("explain", "push", *GRAPH, "--ceilings", slow)
-    assert lacking.returncode == 2
+    lacking = bfsbench("explain", "push", *GRAPH, "--ceilings", slow, check=2)
     assert "the ceilings lack the probe 'launch_and_read'" in lacking.stderr
 
 
 @pytest.mark.exhaustive
 def test_a_search_that_pushes_pulls_and_waits_for_blocks_of_a_cluster(tmp_path: Path) -> None:
     table = tmp_path / "adaptive.counters.csv"
-    done = bfsbench("explain", "adaptive", "--dataset", DENSE, "--source", "1", "--out", table)
-    assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader(table.open(newline="")))
+    bfsbench("explain", "adaptive", "--dataset", DENSE, "--source", "1", "--out", table)
+    rows = read(table)
     reads = [(Path(row["file"]).name, row["level"]) for row in rows if row["kind"] == "load"]
     assert {"cluster.cuh", "pull.cuh"} <= {file for file, _ in reads}
     assert ("pull.cuh", "3") in reads
@@ -108,10 +108,9 @@ def test_a_search_that_pushes_pulls_and_waits_for_blocks_of_a_cluster(tmp_path: 
 def test_levels_of_few_vertices_within_one_launch(tmp_path: Path) -> None:
     out = tmp_path / "tiny.counters.csv"
     graph = "lattice(rows=3,columns=8)"
-    done = bfsbench("explain", "adaptive", "--dataset", graph, "--source", 0, "--out", out)
-    assert done.returncode == 0, done.stderr
+    bfsbench("explain", "adaptive", "--dataset", graph, "--source", 0, "--out", out)
     assigned: Counter[int] = Counter()
-    for row in csv.DictReader(out.open(newline="")):
+    for row in read(out):
         if row["file"] == "adaptive/answer.cuh" and row["kind"] == "store":
             assigned[int(row["level"])] += int(row["lanes"])
     levels = reference_levels(load(graph), 0)
@@ -120,7 +119,6 @@ def test_levels_of_few_vertices_within_one_launch(tmp_path: Path) -> None:
 
 def test_variants_and_knobs_side_by_side() -> None:
     done = bfsbench("explain", "virtual_warp", "pull", *GRAPH, "--w-sz", "1,16", columns=300)
-    assert done.returncode == 0, done.stderr
     assert "1: virtual_warp W_SZ=1, block 256\n2: virtual_warp W_SZ=16, block 256\n3: pull" in done.stdout
     beside = [line for line in done.stdout.splitlines() if line.count(" | ") == 2]
     assert any("virtual_warp W_SZ=1," in line and "pull, block" in line for line in beside)
@@ -128,8 +126,7 @@ def test_variants_and_knobs_side_by_side() -> None:
 
 def test_a_page_of_two_searches(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = bfsbench("explain", "push", "pull", *GRAPH, "--html", page)
-    assert done.returncode == 0, done.stderr
+    bfsbench("explain", "push", "pull", *GRAPH, "--html", page)
     (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())
     data = json.loads(text)
     assert data["what"].endswith(", source 3")
@@ -145,61 +142,45 @@ def test_a_page_of_two_searches(tmp_path: Path) -> None:
     assert (executions, lanes, sectors, conflicts, collisions) == (2, 48, 6, 0, 0)
     shares = [of[5] for file in push["costs"]["all"].values() for of in file.values()]
     assert sum(shares) == pytest.approx(1, abs=0.001)
-    refused = bfsbench("explain", "push", *GRAPH, "--html", tmp_path / "none" / "page.html")
-    assert refused.returncode == 2
+    refused = bfsbench("explain", "push", *GRAPH, "--html", tmp_path / "none" / "page.html", check=2)
     assert "cannot write" in refused.stderr
 
 
 def test_a_folder_is_explained_into_a_file_of_any_name(tmp_path: Path) -> None:
-    (tmp_path / "mine_to_explain.py").write_text(MODULE)
-    kernel = (CUDA_SRC / "frontier_numbers.cu").read_text().replace("frontier_numbers(", "mine_to_explain(")
-    (tmp_path / "mine_to_explain.cu").write_text(kernel)
+    write_variant(tmp_path, "mine_to_explain")
     out = tmp_path / "mine"
     words = [sys.executable, "-m", "bfsbench", "explain", str(tmp_path), *GRAPH, "--out", str(out)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)  # keeps the variant out of here
-    assert done.returncode == 0, done.stderr
+    done = subprocess.run(words, capture_output=True, text=True, check=True)  # keeps the variant out of here
     assert "mine_to_explain, block 256" in done.stdout
     assert "0 more, 0 less" in bfsbench("compare", out, out).stdout
 
 
 def test_one_level_of_a_listing() -> None:
     done = bfsbench("explain", "push", *GRAPH, "--level", "0")
-    assert done.returncode == 0, done.stderr
     (reading,) = (line for line in done.stdout.splitlines() if "int neighbour = column_indices[e];" in line)
     assert reading.split()[2] == "1.0"  # only the source's thread is at work
 
 
 def test_compare_takes_counters(counters: Path, tmp_path: Path) -> None:
     same = bfsbench("compare", counters, counters)
-    assert same.returncode == 0, same.stderr
     assert "5 counters of kernels in both: 0 more, 0 less, 5 the same within 5 %" in same.stdout
-    rows = list(csv.DictReader(counters.open(newline="")))
-    worse = tmp_path / "worse.counters.csv"
-    with worse.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows({**row, "sectors": int(row["sectors"]) * 2} for row in rows)
-    more = bfsbench("compare", counters, worse)
-    assert more.returncode == 1
+    rows = read(counters)
+    doubled = [{**row, "sectors": str(int(row["sectors"]) * 2)} for row in rows]
+    worse = written(tmp_path / "worse.counters.csv", doubled)
+    more = bfsbench("compare", counters, worse, check=1)
     assert "1 more, 0 less, 4 the same" in more.stdout
-    assert bfsbench("compare", worse, counters).returncode == 0
+    bfsbench("compare", worse, counters)
     other = tmp_path / "other.counters.csv"
     other.write_text(counters.read_text().replace(rows[0]["graph_checksum"], "0" * 64))
-    refused = bfsbench("compare", counters, other)
-    assert refused.returncode == 2
+    refused = bfsbench("compare", counters, other, check=2)
     assert "different graphs" in refused.stderr
 
 
 @pytest.mark.parametrize("count", ["many", "1.5", "-1e400", str(2**63), str(-(2**63) - 1)])
 def test_counts_that_are_none_are_one_line(counters: Path, tmp_path: Path, count: str) -> None:
-    rows = list(csv.DictReader(counters.open(newline="")))
-    bad = tmp_path / "bad.counters.csv"
-    with bad.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows([*rows, rows[0] | {"sectors": count}])
-    done = bfsbench("compare", counters, bad)
-    assert done.returncode == 2
+    rows = read(counters)
+    bad = written(tmp_path / "bad.counters.csv", [*rows, rows[0] | {"sectors": count}])
+    done = bfsbench("compare", counters, bad, check=2)
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"bfsbench: {bad}: column sectors has what is no whole number")
 
@@ -217,7 +198,7 @@ def test_counts_that_are_none_are_one_line(counters: Path, tmp_path: Path, count
     ],
 )
 def test_what_cannot_be_explained_is_one_line(words: tuple[str, ...], message: str) -> None:
-    done = bfsbench("explain", *words)
+    done = bfsbench("explain", *words, check=None)
     assert done.returncode in (1, 2)
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
