@@ -18,7 +18,7 @@ SMALL = ("--dataset", "lattice(rows=3,columns=5)")
 
 
 def check(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own: it looks for variants in folders that are named to it."""
+    """Runs the command in a process of its own, because it declares the variants of the folders it gets."""
     command = [sys.executable, "-m", "bfsbench", "check", "--seeds", "1", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
 
@@ -97,7 +97,7 @@ exec "$@"
 
 
 def run(folder: Path, log: str | None, *words: str) -> subprocess.CompletedProcess[str]:
-    """A sweep of one point; without a log there is no compute-sanitizer."""
+    """Runs a sweep of one point. A stand-in for compute-sanitizer writes ``log``; None: there is none."""
     environment = os.environ | {"PATH": f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin"}
     if log is not None:
         (folder / "compute-sanitizer").write_text(STAND_IN)

@@ -32,7 +32,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def written(path: Path, rows: list[dict[str, str]]) -> Path:
-    """A file of counters with these rows."""
+    """Writes a file of counters with these rows. Returns its path."""
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()

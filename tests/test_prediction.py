@@ -45,15 +45,8 @@ def counters(
 
 
 def test_a_level_takes_the_largest_of_its_parts_and_the_host_its_own() -> None:
-    slow_chain = {
-        "level": 0,
-        "launch": 0,
-        "far": 30,
-        "near": 5,
-        "shared_steps": 5,
-        "atomics": 20,
-        "barriers": 5,
-    }
+    steps = {"far": 30, "near": 5, "shared_steps": 5, "atomics": 20, "barriers": 5}
+    slow_chain = {"level": 0, "launch": 0, **steps}
     many = {"level": 1, "memory": "global", "sectors": 1_500_000, "far_sectors": 1_000_000}
     hot = {"level": 2, "memory": "global", "kind": "atomic", "sectors": 960, "hottest": 30_000}
     launches = [slow_chain, {"level": 1, "launch": 1}, {"level": 2, "launch": 2}]

@@ -1,4 +1,4 @@
-"""A family that a user declares in a folder of their own, ``tests/components``, is one like the package's."""
+"""A family that a user declares in a folder, ``tests/components``, works like a family of the package."""
 
 import csv
 import json
@@ -26,32 +26,30 @@ print(json.dumps([(result.exit_code, result.stdout, result.stderr) for result in
 """
 
 
-def python(*words: str, cwd: Path) -> str:
-    """The output of a Python program with the family's folder."""
-    environment = os.environ | {"BFSBENCH_VARIANTS": str(COMPONENTS), "PYTHONPATH": os.pathsep.join(sys.path)}
+def python(*words: str, cwd: Path, check: int = 0, folder: Path | None = COMPONENTS) -> str:
+    """Returns the output of a Python program with the family's folder, or its stderr if ``check`` is 2."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    environment |= {"BFSBENCH_VARIANTS": str(folder)} if folder else {}
     done = subprocess.run([sys.executable, *words], cwd=cwd, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def bfsbench(*words: str, cwd: Path, check: int = 0, folder: Path | None = COMPONENTS) -> str:
-    """The output of a command with the family's folder; its stderr if it should fail with ``check``."""
-    environment = os.environ | ({"BFSBENCH_VARIANTS": str(folder)} if folder else {})
-    command = [sys.executable, "-m", "bfsbench", *words]
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     assert done.returncode == check, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr if check > 1 else done.stdout
 
 
+def bfsbench(*words: str, cwd: Path, check: int = 0, folder: Path | None = COMPONENTS) -> str:
+    """Returns the output of a command like ``python``."""
+    return python("-m", "bfsbench", *words, cwd=cwd, check=check, folder=folder)
+
+
 def several(*commands: tuple[str, ...], cwd: Path) -> list[tuple[int, str, str]]:
-    """Exit code, stdout and stderr of each command, all run in one process with the family's folder."""
+    """Runs commands in one process with the family's folder. Returns the exit code, stdout and stderr of
+    each."""
     return [tuple(done) for done in json.loads(python("-c", SEVERAL_COMMANDS, json.dumps(commands), cwd=cwd))]
 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the rows of all variants of the family on two graphs, and the graphs."""
+    """Returns a folder with two graphs and the rows of all variants of the family on them."""
     folder = tmp_path_factory.mktemp("components")
     (folder / "parts.txt").write_text(TWO_PARTS)
     graphs = "parts.txt:symmetrised,path(n=12)"
@@ -128,9 +126,8 @@ def test_it_is_reported(swept: Path) -> None:
 
 
 def test_it_is_compared(swept: Path) -> None:
-    assert "cc_host" in bfsbench(
-        "compare", "r.csv", "r.csv", "--table", "points", "--format", "csv", cwd=swept
-    )
+    words = ("--table", "points", "--format", "csv")
+    assert "cc_host" in bfsbench("compare", "r.csv", "r.csv", *words, cwd=swept)
 
 
 def test_its_rows_cannot_be_read_without_it(swept: Path) -> None:

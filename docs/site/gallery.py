@@ -1,4 +1,7 @@
-"""The gallery page: every search with its idea, figure, kernel and best results, by declarations and rows."""
+"""Makes the gallery page: every search with its idea, figure, kernel and best results.
+
+The facts come from the declarations of the variants and from result rows.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ if TYPE_CHECKING:
     from bfsbench.programs import Variant
 
 MOST_GRAPHS = 3
-"""The number of graphs shown for each search. On these graphs it comes nearest to the best time."""
+"""The largest number of graphs shown for each search: the graphs on which its ratio is largest."""
 
 Ratios = Mapping[str, Mapping[str, float]]
-"""By variant and graph: the best time of the other published kernels / the variant's best time."""
+"""The best time of the other published kernels / the variant's best time, by variant and graph."""
 
 OURS = "this project"
-"""The origin of searches that are not published elsewhere, which others are not compared with."""
+"""The origin of searches that are not published elsewhere. No search is compared with them."""
 
 _HEAD = """# Gallery of searches
 
@@ -41,14 +44,17 @@ it is faster than all of them on that graph.
 
 
 def page(folder: Path) -> str:
-    """The page, from the variants of this package and the result files in a folder."""
+    """Returns the page, made from the variants of this package and the result files in a folder."""
     files = [folder / "best.csv", folder / "apsp.csv"]
     names = " and ".join(f"`results/{folder.name}/{file.name}`" for file in files)
     return render(list(all_variants().values()), ratios(read_results(files)), names)
 
 
 def ratios(rows: pd.DataFrame) -> Ratios:
-    """Compare the best times of the variants on each graph. ``rows`` as ``read_results`` returns them."""
+    """Compares the best times of the variants on each graph. Returns the ratios.
+
+    ``rows`` are from ``bfsbench.rows.results.read_results``.
+    """
     variants = all_variants()
     published = {name for name, one in variants.items() if not one.host and OURS not in one.origin}
     found: dict[str, dict[str, float]] = {}
@@ -66,7 +72,10 @@ def ratios(rows: pd.DataFrame) -> Ratios:
 
 
 def render(variants: list[type[Variant]], compared: Ratios, rows: str) -> str:
-    """The page in Markdown: a table of all searches, then a section for each."""
+    """Returns the page in Markdown: a table of all searches, then a section for each.
+
+    ``rows`` names the result files.
+    """
     lines = []
     for variant in variants:
         wins = [_short(graph) for graph, ratio in compared.get(variant.name, {}).items() if ratio > 1]
@@ -107,7 +116,7 @@ def _results(by_graph: Mapping[str, float]) -> Iterator[str]:
 
 
 def _short(graph: str) -> str:
-    """A graph's name without options and direction."""
+    """Returns a graph's name without options and direction."""
     depth = 0
     for place, letter in enumerate(graph):
         depth += (letter == "(") - (letter == ")")

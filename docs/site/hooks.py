@@ -1,6 +1,7 @@
-"""Hooks of MkDocs: pages from elsewhere in the repository, generated pages, and links between all of them.
+"""Defines hooks of MkDocs, which add pages from outside ``docs`` and generated pages, and adapt links.
 
-Pages outside ``docs`` are read at their place in the repository, and have the same path in the site.
+A page from outside ``docs`` is read at its place in the repository. Its path in the site is its path in the
+repository.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ PLACED = ("SECURITY.md", "CHANGELOG.md", "results/README.md", "bfsbench/emulator
 """Pages of the repository that the site shows."""
 
 FOLDERS = ("results/h200", "results/h200/reproduce", "cuda_src")
-"""Folders whose pages, and the pictures of all pages, are shown as well."""
+"""Folders whose pages and pictures the site shows as well."""
 
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are outside ``docs``, and the generated ones."""
+    """Adds the pages from outside ``docs`` and the generated pages. Returns all files."""
     for path in _placed():
         files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
     files.append(File.generated(config, "gallery.md", content=gallery.page(ROOT / "results" / "h200")))
@@ -50,13 +51,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """List the options, and lead links of the repository to pages of the site."""
+    """Returns the page with a table of options and with links that lead to pages of the site."""
     markdown = markdown.replace("<!-- options -->", _options())
     return _LINK.sub(lambda match: _link(match, page.file.src_uri, files), markdown)
 
 
 def _options() -> str:
-    """The measuring options as a table, from their declarations."""
+    """Returns a table of the measuring options, made from their declarations."""
     cells = [
         (f"`{name}`", f"`{DEFAULTS[name]!r}`", spelt(option.help, str)) for name, option in OPTIONS.items()
     ]
@@ -66,20 +67,20 @@ def _options() -> str:
 
 
 def _notebook(path: Path) -> str:
-    """A notebook in Jupytext's percent format as a page: its prose, and its cells as code."""
+    """Returns a notebook in Jupytext's percent format as a page: its prose, and its cells as code."""
     parts = [f"*Open `docs/notebooks/{path.name}` in Jupyter with Jupytext to run it.*"]
     for cell in path.read_text(encoding="utf-8").split("\n# %%")[1:]:
         kind, _, body = cell.partition("\n")
         if "[markdown]" in kind:
             parts.append("\n".join(line.removeprefix("#").removeprefix(" ") for line in body.splitlines()))
-        elif not body.startswith("assert"):  # these are for the tests
+        elif not body.startswith("assert"):  # cells with assertions are for the tests
             parts.append(f"```python\n{body.strip()}\n```")
     parts[:2] = parts[1::-1]  # the title comes first
     return "\n\n".join(parts) + "\n"
 
 
 def _placed() -> list[str]:
-    """Paths of the repository's pages and pictures that belong to the site."""
+    """Returns the paths of the pages and pictures from outside ``docs`` that belong to the site."""
     found = list(PLACED)
     for folder in FOLDERS:
         pattern = "*/*.md" if folder == "cuda_src" else "*.md"
@@ -89,9 +90,10 @@ def _placed() -> list[str]:
 
 
 def _link(match: re.Match[str], source: str, files: Files) -> str:
-    """A link of a page: to another page or picture of the site, else its text for a file of the repository.
+    """Returns a link of the page ``source`` as it stands in the site.
 
-    Anything else stays as it is, so that MkDocs reports a target that does not exist.
+    A link to a page or picture of the site leads there. A link to another file of the repository becomes its
+    text and the file's path. All other links are unchanged, so that MkDocs reports missing targets.
     """
     picture, text, target = match.groups()
     path, _, anchor = target.partition("#")

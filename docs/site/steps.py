@@ -13,9 +13,9 @@ from bfsbench.programs.families.bfs.search import reference_levels
 
 PICTURE = Path(__file__).resolve().parents[1] / "pictures" / "pmpp-steps.svg"
 PLACES = ((20, 80), (70, 40), (70, 120), (130, 20), (130, 60), (130, 100), (180, 120), (130, 150), (200, 50))
-"""Where each vertex stands in a panel."""
+"""The place of each vertex in a panel, in pixels."""
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
-"""Of the levels."""
+"""The colour of each level."""
 WIDTH, HEIGHT, RADIUS, LEFT, TOP = 230, 190, 11, 70, 40
 SEARCHES = ("push", "pull", "queue")
 
@@ -33,7 +33,7 @@ def work(search: str, graph: Graph, levels: np.ndarray, level: int) -> tuple[set
 
 
 def _pulled(v: int, graph: Graph, levels: np.ndarray, level: int) -> Iterator[Arc]:
-    """The arcs into a vertex up to the first from the current level."""
+    """Yields the arcs into a vertex, up to the first arc from a vertex of the level."""
     for u in graph.row_indices[graph.column_offsets[v] : graph.column_offsets[v + 1]]:
         yield int(u), v
         if levels[u] == level:
@@ -65,7 +65,10 @@ def render() -> str:
 
 
 def _panel(search: str, graph: Graph, levels: np.ndarray, level: int) -> Iterator[str]:
-    """One step: filled vertices have a level after it, ringed ones have a thread that works."""
+    """Yields the parts of the panel of one step.
+
+    Filled vertices have a level after the step. The threads of ringed vertices work in the step.
+    """
     vertices, read = work(search, graph, levels, level)
     for arc in zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True):
         yield _line(arc, read=arc in read)
@@ -80,7 +83,7 @@ def _panel(search: str, graph: Graph, levels: np.ndarray, level: int) -> Iterato
 
 
 def _line(arc: Arc, *, read: bool) -> str:
-    """An arc from rim to rim, thick where a thread reads it."""
+    """Returns a line between the rims of two vertices. It is thick if a thread reads the arc."""
     (x, y), (to_x, to_y) = (np.array(PLACES[v], float) for v in arc)
     away = np.array([to_x - x, to_y - y])
     away *= (RADIUS + 2) / np.hypot(*away)

@@ -1,4 +1,4 @@
-"""Labels spread on the host until none gets smaller."""
+"""Spreads labels on the host until no label gets smaller."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class HostComponents(HostProgram, ComponentsVariant):
 
 
 class MergedComponents(HostComponents):
-    """Puts the last vertex into the first component, which may be wrong."""
+    """Puts the last vertex into the component of vertex 0, which may be wrong."""
 
     name = "cc_merged"
     summary = "is wrong where the last vertex is in a component of its own"

@@ -1,4 +1,4 @@
-"""Labels spread by a kernel, a thread an arc."""
+"""Spreads labels by a kernel that has one thread per arc."""
 
 from __future__ import annotations
 

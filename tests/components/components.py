@@ -1,5 +1,7 @@
-"""A user's family: the connected components of a graph, ignoring the directions of arcs. No file of the
-package refers to it. Its variants return int32[V]: for each vertex the smallest vertex of its component.
+"""Declares a user's family: the connected components of a graph, without regard to the directions of arcs.
+
+No file of the package refers to this family. Its variants return int32[V], which holds for each vertex the
+smallest vertex of its component.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ class ConnectedComponents(Family):
 
 
 class Components(Problem):
-    """The components of one graph; ``labels``, int32[V], are derived from SciPy's."""
+    """The components of one graph. ``labels``, int32[V], are derived from SciPy's components."""
 
     def __init__(self, graph: Graph) -> None:
         from scipy.sparse import csr_array

@@ -1,4 +1,5 @@
-"""Verdicts on papers are fair: searches are tuned alike, stand-ins are alike, our changes are told apart."""
+"""Verdicts on papers are fair: searches have equal tuning, stand-ins resemble their originals, and this
+project's changes of a search have verdicts of their own."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ WIDTHS = (1, 2, 4, 8, 16, 32)
 
 
 def warps(ms: float, **changes: Any) -> list[dict[str, Any]]:
-    """Rows of virtual_warp with every width and block, the first setting the fastest."""
+    """Returns rows of virtual_warp with every width and block. The first setting is the fastest."""
     made = [(block, width) for block in (128, 256) for width in WIDTHS]
     fixed = {"graph": LINE, "variant": "virtual_warp", **changes}
     return [
@@ -55,16 +56,24 @@ def warps(ms: float, **changes: Any) -> list[dict[str, Any]]:
 
 
 def merrill(ms: float, settings: int, claim: int = 0, **changes: Any) -> list[dict[str, Any]]:
-    """Rows of merrill with so many settings, all with one time."""
+    """Returns rows of merrill with ``settings`` settings, which all take ``ms``."""
     fixed = {"graph": LINE, "variant": "merrill", **changes}
     return [row(ms, **fixed, knobs=MERRILL.format(claim, blocks)) for blocks in range(1, settings + 1)]
 
 
 def judge(folder: Path, text: str, *rows: dict[str, Any], known: Path | None = None) -> list[ClaimCheck]:
-    """The findings of an experiment on these rows."""
+    """Returns the findings of an experiment on these rows."""
     (folder / "mine.toml").write_text(text)
     experiment = read_experiment(folder / "mine.toml")
     return findings(read_outcome(experiment, [write(folder / "rows.csv", rows)], {}, known))
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Path:
+    """A folder for rows of earlier sweeps."""
+    folder = tmp_path / "known"
+    folder.mkdir()
+    return folder
 
 
 def test_a_verdict_against_a_search_takes_twenty_settings_per_knob(tmp_path: Path) -> None:
@@ -79,10 +88,8 @@ def test_a_verdict_against_a_search_takes_twenty_settings_per_knob(tmp_path: Pat
     assert found.verdict == "not reproduced", "the slower one has all settings there are"
 
 
-def test_the_best_of_all_rows_of_the_graph_and_source_counts(tmp_path: Path) -> None:
+def test_the_best_of_all_rows_of_the_graph_and_source_counts(tmp_path: Path, known: Path) -> None:
     rows = [*warps(2), *merrill(9, 120)]
-    known = tmp_path / "known"
-    known.mkdir()
     write(known / "of-another-graph.csv", merrill(0.1, 1, graph_checksum="d" * 64))
     write(known / "of-another-source.csv", merrill(0.1, 1, source=1))
     write(known / "of-another-device.csv", merrill(0.1, 1, gpu="NVIDIA A100"))
@@ -99,10 +106,8 @@ def test_the_best_of_all_rows_of_the_graph_and_source_counts(tmp_path: Path) -> 
     assert judge(tmp_path, alone, *rows, known=known)[0].verdict == "reproduced"
 
 
-def test_the_page_names_the_files_whose_rows_compete(tmp_path: Path) -> None:
+def test_the_page_names_the_files_whose_rows_compete(tmp_path: Path, known: Path) -> None:
     (tmp_path / "mine.toml").write_text(TEXT)
-    known = tmp_path / "known"
-    known.mkdir()
     write(known / "queues.csv", merrill(1, 3))
     experiment, own = read_experiment(tmp_path / "mine.toml"), write(tmp_path / "a.csv", warps(2))
     text = render(tables(read_outcome(experiment, [own], {}, known)), "markdown")
@@ -146,16 +151,8 @@ def test_the_table_of_bfs4k_tunes_every_search_with_twenty_points_per_knob() -> 
 @pytest.mark.parametrize(
     ("name", "vertices", "reason"),
     [
-        (
-            "luxembourg_osm:stands_for=europe_osm",
-            114_599,
-            "the stand-in has 114,599 vertices",
-        ),
-        (
-            "wave:stands_for=audikw_1",
-            900_000,
-            "the class of the stand-in is mesh",
-        ),
+        ("luxembourg_osm:stands_for=europe_osm", 114_599, "the stand-in has 114,599 vertices"),
+        ("wave:stands_for=audikw_1", 900_000, "the class of the stand-in is mesh"),
         ("roads(rows=2697,columns=2697,seed=1):stands_for=europe_osm", 50_900_481, ""),
         ("USA-road-d.FLA:stands_for=roadNet-CA", 1_070_376, ""),
         ("wave", 1, ""),
@@ -178,14 +175,12 @@ def test_rows_of_a_stand_in_that_is_unlike_do_not_count(tmp_path: Path) -> None:
     assert found.verdict == "reproduced"
 
 
-def test_a_verdict_that_rests_on_a_slow_program_of_the_cpu_says_so(tmp_path: Path) -> None:
+def test_a_verdict_that_rests_on_a_slow_program_of_the_cpu_says_so(tmp_path: Path, known: Path) -> None:
     text = TEXT.replace('versus = ["merrill"]', 'versus = ["cpu_queue"]')
     slow = host_row(30, graph=LINE)
     (found,) = judge(tmp_path, text, *warps(1), slow)
     assert found.verdict == "reproduced"
     assert "rests on cpu_queue, perhaps a slow CPU program: no other" in found.evidence
-    known = tmp_path / "known"
-    known.mkdir()
     write(known / "cpu.csv", [host_row(3, graph=LINE, variant="cpu_parallel")])
     (found,) = judge(tmp_path, text, *warps(1), slow, known=known)
     assert "a slow CPU program: cpu_parallel takes 3 ms, 10 times less" in found.evidence
