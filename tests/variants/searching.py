@@ -12,7 +12,7 @@ from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.graph import EdgeList, Graph, Orientation
 from bfsbench.programs.families.bfs.profile import profile
 from bfsbench.programs.families.bfs.search import reference_levels
-from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant
+from bfsbench.variants.base import DeviceGraph, KernelSetup, KernelVariant, SearchVariant
 from tests.shapes import SHAPES, edge_list
 
 Search = TypeVar("Search", bound=KernelVariant)
@@ -70,17 +70,18 @@ def counts_of(search: KernelVariant, source: int) -> Counter[str]:
     return total
 
 
-def levels_of(search: KernelVariant, source: int) -> list[int]:
+def levels_of(search: SearchVariant, source: int) -> list[int]:
     """Returns the levels that one search finds."""
     search.reset(source)
     search.traverse(source)
     return search.levels().tolist()
 
 
-def check_levels(search: KernelVariant, *sources: int) -> None:
+def check_levels(search: SearchVariant, *sources: int) -> None:
     """Assert that searches from these vertices find the levels of the sequential search."""
+    graph = search.host_graph if isinstance(search, KernelVariant) else search.graph
     for source in sources:
-        assert levels_of(search, source) == reference_levels(search.host_graph, source).tolist(), source
+        assert levels_of(search, source) == reference_levels(graph, source).tolist(), source
 
 
 def launches_of(search: KernelVariant, source: int = 0) -> list[tuple[int, str]]:

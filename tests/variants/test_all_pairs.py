@@ -26,8 +26,6 @@ from bfsbench.variants import all_variants, find
 from bfsbench.variants.base import (
     AllPairsVariant,
     DeviceGraph,
-    HostProgram,
-    KernelAllPairs,
     KernelSetup,
     KnobValue,
 )
@@ -61,13 +59,11 @@ def prepared(
 ) -> AllPairsVariant:
     variant = find(name)
     values = variant.knob_values(knobs)
-    if issubclass(variant, HostProgram):
+    if variant.host:
         built = variant(graph, values)
     else:
-        assert issubclass(variant, KernelAllPairs)
         own = variant.own_block(values) or block
         built = variant(KernelSetup(DeviceGraph(device, graph), None, own, values))
-    assert isinstance(built, AllPairsVariant)
     built.tracks = tracks
     built.prepare()
     return built

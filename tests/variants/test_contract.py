@@ -1,5 +1,6 @@
 """Hosts and kernels that disagree: each mutation gives one clear line, or has no effect."""
 
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import c_int
@@ -27,72 +28,17 @@ def mutated(file: str, old: str, new: str) -> Iterator[CpuDevice]:
             yield device
 
 
-MUTATIONS = {
-    "a member added": (
-        *("luo", "luo.cu", "    int failed;", "    int passed, failed;"),
-        "search_state::failed is at byte 16",
-    ),
-    "a member added where there was padding": (
-        *("direction_optimized", "common/counts.cuh", "unsigned vertices;", "unsigned vertices, more;"),
-        "structured binding|decompose",
-    ),
-    "a member of another size": (
-        *("luo", "common/profile.cuh", "    int layer;", "    char layer;"),
-        "level_record::layer has 4 bytes",
-    ),
-    "fewer arcs for a part": (
-        *("adaptive", "adaptive/search.cuh", "PART = 4 * WINDOW", "PART = 2 * WINDOW"),
-        "PART is 32",
-    ),
-    "a constant of the host's": (
-        *("merrill", "merrill/culling.cuh", "WARP_TABLE_SIZE = 128", "WARP_TABLE_SIZE = 64"),
-        "WARP_TABLE_SIZE is 128",
-    ),
-    "a constant of both": (
-        *("simple", "common/graph.cuh", "#define UNREACHED (-1)", "#define UNREACHED (-2)"),
-        "UNREACHED is -1",
-    ),
-    "layers in another order": (
-        *("luo", "luo.cu", "enum { luo_block, luo_resident };", "enum { luo_resident, luo_block };"),
-        "layers::luo_block is 0",
-    ),
-    "counters in another order": (
-        *("bfs4k", "bfs4k/search.cuh", "    detected,\n    conflicts,", "    conflicts,\n    detected,"),
-        "counted::detected is 1",
-    ),
-    "a parameter added": (
-        *("simple", "simple.cu", "int num_vertices,", "int num_edges, int num_vertices,"),
-        "kernel 'simple' of simple.cu has a parameter 'num_edges' that the host does not give",
-    ),
-    "a parameter dropped": (
-        *("redirect", "redirect.cu", f"int *levels,\n{'':36}int *progress, int level) {{"),
-        "int *progress, int level) {\n    int *levels = nullptr;",
-        "kernel 'redirect' of redirect.cu has no parameter 'levels', which the host gives",
-    ),
-    "a parameter of another type": (
-        *("spmv", "spmv.cu", "unsigned char *y", "unsigned *y"),
-        r"parameter 'y' is 'unsigned \*', but was given elements of type uint8",
-    ),
-    "a parameter of a standard type": (
-        *("spmv", "spmv.cu", "unsigned char *y", "std::size_t *y"),
-        r"parameter 'y' is 'size_t \*', but was given elements of type uint8",
-    ),
-    "launches' parameters swapped": (
-        *("luo", "luo.cu", "int capacity, int level, int size)", "int capacity, int size, int level)"),
-        "'luo_level' of luo.cu: launches give level, size, but the last parameters are size, level",
-    ),
-}
+DISAGREEMENTS = tomllib.loads(Path(__file__).with_name("disagreements.toml").read_text())["disagreement"]
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS)
-def test_a_disagreement_is_one_line(mutation: str) -> None:
-    variant, file, old, new, message = MUTATIONS[mutation]
-    refused = pytest.raises((ToolchainError, LaunchError), match=message)
-    with mutated(file, old, new) as device, refused as caught:
-        prepared(find(variant), device, shape("lattice"))
+@pytest.mark.parametrize("planted", DISAGREEMENTS, ids=lambda planted: planted["name"])
+def test_a_disagreement_is_one_line(planted: dict[str, str]) -> None:
+    refused = pytest.raises((ToolchainError, LaunchError), match=planted["message"])
+    with mutated(planted["file"], planted["old"], planted["new"]) as device, refused as caught:
+        prepared(find(planted["variant"]), device, shape("lattice"))
     assert "\n" not in str(caught.value)
     if caught.type is ToolchainError:
-        assert variant in str(caught.value)
+        assert planted["variant"] in str(caught.value)
 
 
 def test_a_member_that_only_the_host_has_is_one_line(emulator: CpuDevice) -> None:

@@ -20,7 +20,7 @@ from bfsbench.programs.families.bfs.search import reference_levels
 from bfsbench.support.toolchain import HERE
 from bfsbench.variants.cpu_parallel import CpuParallel
 from tests.shapes import SHAPES, SOURCES, with_wide_offsets
-from tests.variants.searching import shape
+from tests.variants.searching import check_levels, shape
 
 Knobs = dict[str, float]
 CORES = len(os.sched_getaffinity(0))
@@ -41,14 +41,6 @@ def prepared(graph: Graph, **knobs: float) -> CpuParallel:
     search.steps = np.empty(graph.num_vertices, np.int8)
     search.prepare()
     return search
-
-
-def check_levels(search: CpuParallel, *sources: int) -> None:
-    """Assert that searches from these vertices find the levels of the sequential search."""
-    for source in sources:
-        search.reset(source)
-        search.traverse(source)
-        assert np.array_equal(search.levels(), reference_levels(search.graph, source)), source
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
