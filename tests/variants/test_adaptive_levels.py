@@ -298,8 +298,7 @@ def test_one_block_goes_on_while_levels_are_tiny(device: Device, cluster: int) -
 
 
 @pytest.mark.parametrize(
-    ("knobs", "cluster"),
-    one_in(9, product([{"TINY_PARTS": 10}, {}, {"SMALL_PARTS": 20}], USUAL_CLUSTERS)),
+    ("knobs", "cluster"), one_in(9, product([{"TINY_PARTS": 10}, {}, {"SMALL_PARTS": 20}], USUAL_CLUSTERS))
 )
 def test_all_shapes(
     device: Device, monkeypatch: pytest.MonkeyPatch, cluster: int, knobs: dict[str, int]

@@ -23,12 +23,7 @@ from bfsbench.programs.families.apsp.problem import (
 )
 from bfsbench.support.errors import LaunchError, NoPathError, UsageError
 from bfsbench.variants import all_variants, find
-from bfsbench.variants.base import (
-    AllPairsVariant,
-    DeviceGraph,
-    KernelSetup,
-    KnobValue,
-)
+from bfsbench.variants.base import AllPairsVariant, DeviceGraph, KernelSetup, KnobValue
 from tests.parameters import covering, some
 
 UNWEIGHTED = ("apsp_bfs", "cpu_apsp_bfs")

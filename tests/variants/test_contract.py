@@ -62,10 +62,7 @@ ROW_INDICES = "const int *__restrict__ row_indices,"
 
 @pytest.mark.parametrize(
     ("variant", "first", "second"),
-    [
-        ("push_multilevel", "int *even_queue,", "int *odd_queue,"),
-        ("pull", COLUMN_OFFSETS, ROW_INDICES),
-    ],
+    [("push_multilevel", "int *even_queue,", "int *odd_queue,"), ("pull", COLUMN_OFFSETS, ROW_INDICES)],
 )
 def test_the_order_of_parameters_does_not_matter(variant: str, first: str, second: str) -> None:
     with mutated(f"{variant}.cu", f"{first} {second}", f"{second} {first}") as device:
