@@ -1,7 +1,7 @@
-// Blocks that meet at a barrier, and blocks that do not come.
+// Kernels whose blocks meet at a barrier, or of which one block does not come.
 #include "barrier.cuh"
 
-// In every round, all threads count themselves in and, once all have, check that all are there.
+// In every round, each thread counts itself, waits at the barrier, and checks that all threads have counted.
 extern "C" __global__ void meet(grid_barrier *barrier, int *counts, int *missed, int rounds) {
     for (int round = 0; round < rounds; ++round) {
         atomicAdd(&counts[round], 1);

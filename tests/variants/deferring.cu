@@ -1,8 +1,8 @@
-// frontier_numbers_defer, which notes the order that it expands vertices in instead of expanding them.
+// `frontier_numbers_defer`, which notes the order of the vertices instead of expanding them.
 #define WIDE_OFFSETS 0
 #include "neighbours.cuh"
 
-// progress[0] is how many have been noted; they follow.
+// progress[0] is the number of noted vertices, which follow it.
 __device__ __forceinline__ void note(const offset_t *row_offsets, const int *column_indices, int v, int *levels,
                                      int *progress, int level) {
     progress[1 + atomicAdd(progress, 1)] = v;

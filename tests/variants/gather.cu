@@ -1,8 +1,8 @@
-// The parts of merrill by themselves: gathering into a sink that keeps count, and culling of a given list.
+// Two parts of `merrill` alone: gathering into a sink that counts, and culling of a given list.
 #define WIDE_OFFSETS 0
 #include "merrill/culling.cuh"
 
-// Notes where every neighbour was put, and for each reservation how much it was for.
+// Notes the place of each neighbour, and the number of places of each reservation.
 struct recording_sink {
     int *places;  // by neighbour; -1 before
     int *times;   // by neighbour
@@ -22,7 +22,7 @@ struct recording_sink {
     }
 };
 
-// One block. counts[] is the number of reservations and the sum of what they were for.
+// Runs in one block. counts[0] is the number of reservations, and counts[1] the number of places in all of them.
 extern "C" __global__ void gather_lists(const int *row_offsets, const int *column_indices, int *places, int *times,
                                         int *reserved, int *counts, int num_lists) {
     extern __shared__ edge_t stage[];
@@ -33,7 +33,7 @@ extern "C" __global__ void gather_lists(const int *row_offsets, const int *colum
     }
 }
 
-// One block. Vertices that are culled become NONE.
+// Runs in one block. Vertices that are culled become NONE.
 extern "C" __global__ void cull(int *vertices, int count) {
     extern __shared__ int memory[];
     const duplicate_filter duplicates(memory, memory + (blockDim.x + WARP - 1) / WARP * WARP_TABLE_SIZE);

@@ -1,4 +1,4 @@
-// Where scan.cuh puts the elements of a tile.
+// Shows where scan.cuh puts the elements of a tile.
 #define WIDE_OFFSETS 0
 #define TILE_SIZE 4096
 #include "scan.cuh"

@@ -1,30 +1,30 @@
-// Litmus tests: each way in which `adaptive` hands data from one thread to another, by itself and over and over.
+// Litmus tests: each kernel repeats one of the ways in which `adaptive` hands data from one thread to another.
 //
-// A group of blocks, or a thread-block cluster, takes rounds. In a round its threads hand data over as a search does
-// between two steps, with the same functions, and look for outcomes that PTX's memory model forbids. Many groups run
-// side by side, each in memory of its own. Between accesses threads wait for random times and write, add and read
-// elsewhere, so that accesses take different times (Alglave et al., GPU Concurrency, ASPLOS 2015, call it stress).
+// A group of blocks, or a thread-block cluster, runs rounds. In a round its threads hand data over by the functions
+// that a search uses between two steps, and look for outcomes that PTX's memory model forbids. Many groups run at the
+// same time, each in its own memory. Between accesses, threads wait for random times and access other memory, so that
+// accesses take different times. Alglave et al. (GPU Concurrency, ASPLOS 2015) call this stress.
 //
-// `order` leaves a rule out. What is left forbids nothing, so a test that still sees nothing wrong says little.
+// `order` leaves out a rule, so that no outcome is forbidden any more. A test that sees no fault even then says little.
 //
-// Rounds are numbered from 1, and what is handed over is the number of the round: a smaller one is stale, a larger one
-// has been written too early, over what was still to be read.
+// Rounds are numbered from 1, and threads hand over the number of the round. A smaller number is stale. A larger number
+// was written too early, over a number that another thread had not read yet.
 #include "atomics.cuh"
 #include "barrier.cuh"
 #include "adaptive/block_cluster.cuh"
 #include "graph.cuh"
 
-// The host defines BLOCK, the threads of a block, and numbers these alike.
+// The host numbers these rules in the same way. It also defines BLOCK, the number of threads of a block.
 enum order_kind { AS_USED, NO_RELEASE, NO_ACQUIRE, NO_ATOMICS };
 
-#define LINE 32         // words between variables that are not to share a line of the cache
-#define CLAIM_WORDS 4   // of a group's bitmap in a round
-#define CLAIMS 4        // of a thread in a round
-#define MOST_PLACES 3   // in the queue, of a thread in a round
-#define MESSAGES 4      // of a thread in a round
-#define APART 61        // words between messages of neighbouring threads: no divisor in common with their number
+#define LINE 32         // words between variables that must not share a cache line
+#define CLAIM_WORDS 4   // words of a group's bitmap in a round
+#define CLAIMS 4        // claims of a thread in a round
+#define MOST_PLACES 3   // most places that a thread takes in the queue in a round
+#define MESSAGES 4      // messages of a thread in a round
+#define APART 61        // words between messages of neighbouring threads; coprime to the number of threads
 
-// What was seen. `outdated` is no fault: a look at a bit that missed a claim.
+// Counts of outcomes. `outdated` counts looks at a bit that missed a claim, which is not a fault.
 struct outcomes {
     unsigned long long looks, stale, early, wrong, outdated, gave_up;
 
@@ -47,16 +47,16 @@ struct outcomes {
     }
 };
 
-// The memory of a launch. A group's part of `words` begins with its barrier.
+// The memory of a launch. Each group has a part of `words`, which begins with the barrier of the group.
 struct arena {
     unsigned *words;
     unsigned *traffic;
     outcomes *seen;
     unsigned words_per_group;
-    unsigned traffic_mask;  // its length, a power of two, less one
+    unsigned traffic_mask;  // the length of `traffic`, a power of two, minus one
 };
 
-// Random delays of whole warps, and accesses that nobody waits for.
+// Random delays of whole warps, and accesses whose results no thread waits for.
 struct disturbance {
     unsigned *traffic;
     unsigned mask, state, calls;
@@ -78,14 +78,14 @@ struct disturbance {
         if (what % 8 == 0) store_relaxed(&traffic[number() & mask], what);
         if (what % 32 == 1) atomicAdd(&traffic[number() & mask], 1u);
         if (what % 32 == 2 && load_relaxed(&traffic[number() & mask]) == what) ++state;
-        const unsigned pause = mixed(global_thread() / 32 ^ mixed(++calls));  // alike for all lanes
+        const unsigned pause = mixed(global_thread() / 32 ^ mixed(++calls));  // equal for all lanes of a warp
         if (pause >> 28 == 0) __nanosleep(pause % 512);
     }
 };
 
-// A group of blocks that meet at a barrier of their own.
+// A group of blocks with its own barrier.
 struct group {
-    unsigned *words;  // behind the barrier
+    unsigned *words;  // the words after the barrier
     grid_barrier *barrier;
     unsigned phase, rank, blocks;
 
@@ -97,12 +97,12 @@ struct group {
     }
     __device__ unsigned threads() const { return blocks * blockDim.x; }
     __device__ unsigned thread() const { return rank * blockDim.x + threadIdx.x; }
-    // A thread of another block, and of another warp if there is one. The same in all rounds: so a line of the cache
-    // that has not been given up is found again.
+    // Returns a thread of another block, and of another warp if there is one. It is the same thread in all rounds, so
+    // that reads find a cache line again that has not been invalidated.
     __device__ unsigned partner() const {
         return (rank + 1) % blocks * blockDim.x + (threadIdx.x + 33) % blockDim.x;
     }
-    // The barrier of common/barrier.cuh, or the same with relaxed accesses.
+    // Waits at the barrier of common/barrier.cuh, whose accesses are relaxed if `order` leaves out their rule.
     __device__ bool meet(int order) {
         __syncthreads();
         bool all_came = true;
@@ -124,8 +124,9 @@ struct group {
     }
 };
 
-// Every thread writes some words, and reads those of a thread of another block after the barrier: levels, bitmaps,
-// queues. Each is in another line of the cache, so that stores of a warp are many, and some are late.
+// Every thread writes some words. After the barrier it reads the words of a thread of another block. A search hands
+// over levels, bitmaps and queues in this way. Each word is in another cache line, so that a warp makes many stores,
+// and some are late.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     grid_messages(const arena memory, int group_blocks, int order, int rounds, int first) {
     group own(memory, group_blocks);
@@ -143,7 +144,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     memory.seen->report(mine);
 }
 
-// Three counters take turns: one is read, one is added to, one is emptied by one thread: the frontiers of a search.
+// Three counters take turns, as the frontiers of a search do. All threads read one and add to one, and one thread
+// empties the third.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     grid_counters(const arena memory, int group_blocks, int order, int rounds, int first) {
     group own(memory, group_blocks);
@@ -160,8 +162,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     memory.seen->report(mine);
 }
 
-// Places in a queue are given out by relaxed additions. Entries are read after the barrier, at the places which their
-// writer had.
+// Relaxed additions assign places in a queue. After the barrier, a thread reads the entries at the places that another
+// thread got.
 struct receipt {
     unsigned round, place, count, unused;
 };
@@ -204,14 +206,14 @@ __device__ __forceinline__ unsigned look(const unsigned *word) {
     return value;
 }
 
-// Bits are looked at through the L1 cache, then claimed. Each bit that was asked for has one winner, and is set after
-// the barrier. Bitmaps take turns by three: one is judged, one claimed, one emptied.
+// Threads look at bits through the L1 cache and then claim them. After the barrier, each bit that a thread asked for is
+// set and has one winner. Three bitmaps take turns: threads judge one, claim bits of one, and empty the third.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     grid_claims(const arena memory, int group_blocks, int order, int rounds, int first) {
     group own(memory, group_blocks);
     disturbance other(memory, first);
     outcomes mine = {};
-    const unsigned bits = CLAIM_WORDS * 32, length = CLAIM_WORDS + bits;  // words, and the winners of each bit
+    const unsigned bits = CLAIM_WORDS * 32, length = CLAIM_WORDS + bits;  // words, then the winners of each bit
     for (int round = first; round < first + rounds; ++round) {
         unsigned *const words = own.words + round % 3 * length, *const winners = words + CLAIM_WORDS;
         for (unsigned i = own.thread(); i < length; i += own.threads()) own.words[(round + 1) % 3 * length + i] = 0;
@@ -227,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
                 store_relaxed(word, before | mask);
             } else {
                 before = atomicOr(word, mask);
-                mine.judge((look(word) & mask) != 0);  // by the thread itself
+                mine.judge((look(word) & mask) != 0);  // the thread sees its own claim
             }
             if (before & mask)
                 ++mine.outdated;
@@ -241,9 +243,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 }
 
 #if CLUSTER_SIZE > 1
-// The barrier of a cluster, or one that does not release.
+// Waits at the barrier of the cluster, which does not release if `order` is NO_RELEASE.
 __device__ __forceinline__ void meet_in_cluster(int order) {
-#ifndef __CUDA_ON_CPU__  // which does not emulate that
+#ifndef __CUDA_ON_CPU__  // the emulator has no barrier that does not release
     if (order == NO_RELEASE) {
         asm volatile("barrier.cluster.arrive.relaxed; barrier.cluster.wait;" ::: "memory");
         return;
@@ -252,15 +254,16 @@ __device__ __forceinline__ void meet_in_cluster(int order) {
     cluster_sync();
 }
 
-// Where the kth message of a thread is: those of neighbouring threads are in one bank of shared memory, if it has room.
+// Returns the index of the kth message of a thread. Messages of neighbouring threads are in one bank of shared memory,
+// if it has room.
 __device__ __forceinline__ unsigned same_bank(unsigned k, unsigned thread) {
     const unsigned nth = k * BLOCK + thread, rows = MESSAGES * BLOCK / 32;
     return nth % rows * 32 + nth / rows;
 }
 
-// Every thread writes to shared memory of its own block, to that of another, and to global memory, and reads all three
-// from other threads after the barrier: the queues of a cluster, and what it hands to all blocks. Lanes that send together
-// send to one bank of the other's memory, so that some stores are late.
+// Every thread writes to the shared memory of its own block and of another block, and to global memory. After the
+// barrier it reads words of other threads in all three memories. A cluster hands over its queues in this way. The lanes
+// of a warp send to one bank of the other block's memory at the same time, so that some stores are late.
 extern "C" __global__ void __launch_bounds__(BLOCK) __cluster_dims__(CLUSTER_SIZE, 1, 1)
     cluster_messages(const arena memory, int group_blocks, int order, int rounds, int first) {
     __shared__ unsigned kept[2][BLOCK], sent[2][MESSAGES * BLOCK];
@@ -281,11 +284,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK) __cluster_dims__(CLUSTER_SIZ
         mine.judge(now[own.partner()], round);
         other.disturb();
     }
-    cluster_sync();  // the others may still read what is this block's
+    cluster_sync();  // other blocks may still read the shared memory of this block
     memory.seen->report(mine);
 }
 
-// Each block has three sizes that take turns: all blocks add to one, one is read, the block itself empties the third.
+// Each block has three sizes that take turns. All blocks add to one and read one, and the block itself empties the
+// third.
 extern "C" __global__ void __launch_bounds__(BLOCK) __cluster_dims__(CLUSTER_SIZE, 1, 1)
     cluster_counters(const arena memory, int group_blocks, int order, int rounds, int first) {
     __shared__ unsigned sizes[3];
@@ -300,15 +304,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK) __cluster_dims__(CLUSTER_SIZ
         other.disturb();
         atomicAdd(in_block(&sizes[(round + 1) % 3], target), 1u);
         meet_in_cluster(order);
-        mine.judge(sizes[(round + 1) % 3], blockDim.x);  // each block has sent a share of them
+        mine.judge(sizes[(round + 1) % 3], blockDim.x);  // each block has added a share
         mine.judge(*in_block(&sizes[(round + 1) % 3], next), blockDim.x);
     }
     cluster_sync();
     memory.seen->report(mine);
 }
 
-// The first block works alone, and then leaves to the others where it has stopped, in their memory and in its own: tiny
-// levels. A second barrier is that of the level which a cluster runs before one block may go on alone again.
+// The first block works alone, as in tiny levels. Then it writes where it has stopped to the shared memory of all
+// blocks. The second barrier stands for the level that a cluster runs before one block may go on alone again.
 extern "C" __global__ void __launch_bounds__(BLOCK) __cluster_dims__(CLUSTER_SIZE, 1, 1)
     cluster_alone(const arena memory, int group_blocks, int order, int rounds, int first) {
     __shared__ unsigned queue[BLOCK], stopped, left;
@@ -318,7 +322,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) __cluster_dims__(CLUSTER_SIZ
     cluster_sync();
     for (int round = first; round < first + rounds; ++round) {
         if (own.rank == 0) {
-            for (int level = 0; level <= round % 3; ++level) {  // the last of them is that of the round
+            for (int level = 0; level <= round % 3; ++level) {  // the last level writes the numbers to be read
                 queue[(threadIdx.x + 33 * level) % blockDim.x] = round;
                 other.disturb();
                 __syncthreads();
