@@ -323,14 +323,18 @@ _ALL = (
         *(partial(_additions, "add_minima"), _THREADS, (64,)),
     ),
     Probe(
-        *("add_min_intrinsic", "the same by __viaddmin_s32 (DPX), which all-pairs shortest paths use", "G/s"),
+        *(
+            "add_min_intrinsic",
+            "min(a + b, c) by __viaddmin_s32 (DPX), as in all-pairs shortest paths",
+            "G/s",
+        ),
         *(partial(_additions, "add_minima_intrinsic"), _THREADS, (64,)),
     ),
     Probe(
-        *("dependent_loads", "loads of which each gives the next one's address: in L1, in L2", "ns"),
+        *("dependent_loads", "loads that give the address of the next load: in L1, in L2", "ns"),
         *(_dependent_loads, (12, 21), (8,)),
     ),
-    Probe("barrier", "barriers over a block a multiprocessor", "us", _barrier, _THREADS, (64,)),
+    Probe("barrier", "barriers over one block per multiprocessor", "us", _barrier, _THREADS, (64,)),
     Probe(
         *("launch", "launches, asynchronous, one after the other", "us"),
         *(partial(_launches, False), (_CHAIN_ROUNDS,), (20,)),

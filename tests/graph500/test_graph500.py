@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bfsbench.experiments.graph500 import benchmark, benchmark as searches
+from bfsbench.experiments.graph500 import benchmark
 from bfsbench.experiments.graph500.benchmark import Graph500Outcome, harmonic, spread
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import generate
@@ -28,8 +28,13 @@ def report_of(text: str) -> dict[str, float]:
     return {name: float(value) for name, value in (line.split(": ") for line in text.splitlines())}
 
 
-def few_sources(monkeypatch: pytest.MonkeyPatch, count: int = 3) -> None:
-    monkeypatch.setattr(benchmark, "NUM_SOURCES", count)
+@pytest.fixture
+def few_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "NUM_SOURCES", 3)
+
+
+def report_of_scale_8(variant: str, folder: Path) -> dict[str, float]:
+    return report_of(graph500("--scale", "8", "--variant", variant, cwd=folder).stdout)
 
 
 def test_sixty_four_sources_are_searched_from_once(tmp_path: Path) -> None:
@@ -58,19 +63,17 @@ def test_sixty_four_sources_are_searched_from_once(tmp_path: Path) -> None:
     assert 0 < found["construction_time"] == pytest.approx(float(rows[0]["prepare_ms"]) / 1e3, rel=1e-3)
 
 
+@pytest.mark.usefixtures("few_sources")
 @pytest.mark.parametrize("variant", ["frontier_queue", "scipy"])
-def test_searches_of_all_kinds_take_part(
-    variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_searches_of_all_kinds_take_part(variant: str, tmp_path: Path) -> None:
     """By kernels, whose levels become parents on the device, and of another program, which gives parents."""
-    few_sources(monkeypatch)
-    found = report_of(graph500("--scale", "8", "--variant", variant, cwd=tmp_path).stdout)
+    found = report_of_scale_8(variant, tmp_path)
     assert found["NBFS"] == 3 and found["bfs min_nedge"] > 2000
 
 
+@pytest.mark.usefixtures("few_sources")
 @pytest.mark.exhaustive
 def test_the_search_of_one_launch_leaves_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few_sources(monkeypatch)
     monkeypatch.setattr(Adaptive, "usual_block", 64)
     graph500("--scale", "8", "--tiny-parts", "8", cwd=tmp_path)
     rows = read_rows(tmp_path / "graph500-8-adaptive.csv")
@@ -79,8 +82,8 @@ def test_the_search_of_one_launch_leaves_trees(tmp_path: Path, monkeypatch: pyte
     assert "TREE=1" in bfsbench(*best, cwd=tmp_path).stdout
 
 
+@pytest.mark.usefixtures("few_sources")
 def test_finding_parents_is_inside_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few_sources(monkeypatch)
     derive = DeviceParents.derive
 
     def slowly(tree: DeviceParents) -> None:
@@ -88,38 +91,37 @@ def test_finding_parents_is_inside_the_time(tmp_path: Path, monkeypatch: pytest.
         derive(tree)
 
     monkeypatch.setattr(DeviceParents, "derive", slowly)
-    found = report_of(graph500("--scale", "8", "--variant", "push", cwd=tmp_path).stdout)
+    found = report_of_scale_8("push", tmp_path)
     assert found["bfs min_time"] >= 0.05
 
 
+@pytest.mark.usefixtures("few_sources")
 def test_so_it_is_on_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few_sources(monkeypatch)
-
     def slowly(graph: Graph, levels: Levels) -> list[Paths]:
         return [Paths(tree.links, 7000.0) for tree in parents_on_host(graph, levels)]
 
-    monkeypatch.setattr(searches, "parents_on_host", slowly)
-    found = report_of(graph500("--scale", "8", "--variant", "cpu_queue", cwd=tmp_path).stdout)
+    monkeypatch.setattr(benchmark, "parents_on_host", slowly)
+    found = report_of_scale_8("cpu_queue", tmp_path)
     assert found["bfs min_time"] >= 7
 
 
+@pytest.mark.usefixtures("few_sources")
 @pytest.mark.parametrize("variant", ["cpu_queue", "frontier_queue"])
 def test_a_wrong_tree_ends_it(variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few_sources(monkeypatch)
-    on_host, on_device = searches.HostTrees.search, searches.DeviceTrees.search
+    on_host, on_device = benchmark.HostTrees.search, benchmark.DeviceTrees.search
 
-    def damaged_on_host(trees: searches.HostTrees, source: int) -> float:
+    def damaged_on_host(trees: benchmark.HostTrees, source: int) -> float:
         took = on_host(trees, source)
         trees._parents[source] = -1
         return took
 
-    def damaged_on_device(trees: searches.DeviceTrees, source: int) -> float:
+    def damaged_on_device(trees: benchmark.DeviceTrees, source: int) -> float:
         took = on_device(trees, source)
         trees._parents.fill(-1, start=source, count=1)
         return took
 
-    monkeypatch.setattr(searches.HostTrees, "search", damaged_on_host)
-    monkeypatch.setattr(searches.DeviceTrees, "search", damaged_on_device)
+    monkeypatch.setattr(benchmark.HostTrees, "search", damaged_on_host)
+    monkeypatch.setattr(benchmark.DeviceTrees, "search", damaged_on_device)
     done = graph500("--scale", "8", "--variant", variant, cwd=tmp_path, check=1)
     assert done.stderr.strip().splitlines()[-1].startswith("bfsbench: the parents break rule 1")
     (row,) = read_rows(tmp_path / f"graph500-8-{variant}.csv")
