@@ -69,7 +69,8 @@ def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
     """
     first = rows.groupby("commit")["taken_at"].min()
     found = comparable(rows, family)
-    found[["variant", "commit"]] = found["variant"].str.rsplit(_AT, n=1, expand=True).to_numpy(object)
+    parts = found["variant"].str.rsplit(_AT, n=1)
+    found = found.assign(variant=parts.str[0], commit=parts.str[1])
     found = found.assign(date=found["commit"].map(first)).sort_values("date", kind="stable")
     setting = [*_SEARCH, *SHAPE]
     found["commits"] = found.groupby(setting, dropna=False)["commit"].transform("nunique")
