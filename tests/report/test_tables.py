@@ -38,11 +38,8 @@ def test_best_picks_the_fastest_configuration(tmp_path: Path) -> None:
 
 
 def test_variants_and_graphs_each_have_a_best(tmp_path: Path) -> None:
-    rows = frame(
-        tmp_path,
-        [row(3.0), row(1.0, graph="road:symmetrised", graph_checksum="r"), row(2.0, variant="simple")],
-    )
-    table = only(tables(rows, ["best"]))
+    road = row(1.0, graph="road:symmetrised", graph_checksum="r")
+    table = table_of("best", tmp_path, [row(3.0), road, row(2.0, variant="simple")])
     found = {(line["graph"], line["variant"]): line["search_ms"] for line in records(table)}
     assert found == {
         ("grid:directed", "pull"): 3,
@@ -53,10 +50,8 @@ def test_variants_and_graphs_each_have_a_best(tmp_path: Path) -> None:
 
 
 def test_times_of_emulated_kernels_stand_apart(tmp_path: Path) -> None:
-    rows = frame(
-        tmp_path,
-        [row(5.0), row(6.0, block=64), host_row(9.0), emulated_row(1.0), emulated_row(2.0, block=64)],
-    )
+    kernels = [row(5.0), row(6.0, block=64), emulated_row(1.0), emulated_row(2.0, block=64)]
+    rows = frame(tmp_path, [*kernels, host_row(9.0)])
     for name in ("best", "heatmap"):
         measured, emulated = tables(rows, [name])
         assert {line["backend"] for line in records(measured)} <= {"cuda", "host"}
@@ -95,10 +90,8 @@ def test_no_speedup_across_machines_or_graphs(tmp_path: Path, changes: dict[str,
 def test_two_devices_are_not_mixed_into_one_best(tmp_path: Path) -> None:
     rows = [row(2.0), row(1.0, gpu="NVIDIA A100", host="node2")]
     table = table_of("best", tmp_path, rows)
-    assert {line["device"]: line["search_ms"] for line in records(table)} == {
-        "NVIDIA H200": 2,
-        "NVIDIA A100": 1,
-    }
+    found = {line["device"]: line["search_ms"] for line in records(table)}
+    assert found == {"NVIDIA H200": 2, "NVIDIA A100": 1}
     assert "device" in drawings(table)[0].columns
 
 
@@ -277,10 +270,8 @@ def test_a_sweep_ends_with_the_best_and_what_failed(tmp_path: Path) -> None:
     rows = [row(3.0), row(2.0, variant="luo"), failed_row(block=64), failed_row(variant="simple")]
     best, failures = summary(frame(tmp_path, rows))
     shown = ("variant", "grid", "block", "search_ms", "mteps", "times_best", "failed")
-    luo, pull = (
-        ("luo", "auto", 256, 2.0, 0.5, 1.0, 0),
-        ("pull", "auto", 256, 3.0, pytest.approx(1 / 3, 0.01), 1.5, 1),
-    )
+    luo = ("luo", "auto", 256, 2.0, 0.5, 1.0, 0)
+    pull = ("pull", "auto", 256, 3.0, pytest.approx(1 / 3, 0.01), 1.5, 1)
     assert records(drawings(best)[0]) == [dict(zip(shown, line, strict=True)) for line in (luo, pull)]
     assert {line["variant"] for line in records(failures)} == {"pull", "simple"}
     assert best.notes == ()
