@@ -83,9 +83,8 @@ def test_as_many_repeats_as_advised_decide_most_points(factor: float, verdict: s
     sides = [measured(seed, spread=0.03, noise=0.014, runs=12, points=300) for seed in (7, 8)]
     sides[1][:30] *= factor
     once = compared(*(side[:, :1] for side in sides)).points[:30]
-    advised = {
-        int(point.axes[1]): point for point in once if point.verdict == UNDECIDED and point.runs_needed
-    }
+    undecided = (point for point in once if point.verdict == UNDECIDED)
+    advised = {int(point.axes[1]): point for point in undecided if point.runs_needed}
     advised = {place: point for place, point in advised.items() if (point.runs_needed or 0) <= 12}
     assert len(advised) > 10
     decided = 0
@@ -171,6 +170,5 @@ def test_a_wild_repeat_neither_makes_nor_hides_a_difference() -> None:
     calm, wild = [1.0, 1.001, 1.002, 1.003, 1.004], [1.0, 1.001, 1.002, 1.003, 9.0]
     assert compare_samples(calm, wild).low < 0 < compare_samples(calm, wild).high
     slow, slow_and_wild = [1.2 * time for time in calm], [1.2 * time for time in wild]
-    assert compare_samples(calm, slow_and_wild).low == pytest.approx(
-        compare_samples(calm, slow).low, abs=0.01
-    )
+    low = compare_samples(calm, slow).low
+    assert compare_samples(calm, slow_and_wild).low == pytest.approx(low, abs=0.01)

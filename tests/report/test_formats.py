@@ -168,9 +168,8 @@ def test_tables_fit_the_width_and_lose_nothing(shown: Table, width: int) -> None
 
 def test_parts_of_a_table_begin_with_its_first_column() -> None:
     rows = [("a", *map(float, range(20))), ("luo", *map(float, range(20)))]
-    text = render(
-        [Table("t", "T", ("variant", *(f"column{i:02}" for i in range(20))), rows)], "text", width=80
-    )
+    columns = ("variant", *(f"column{i:02}" for i in range(20)))
+    text = render([Table("t", "T", columns, rows)], "text", width=80)
     parts = text.split("\n\n")[1:]
     assert len(parts) == 3
     assert all(part.split()[0] == "variant" and "luo" in part for part in parts)

@@ -47,10 +47,8 @@ def test_sources_go_by_their_names(tmp_path: Path) -> None:
     titles = [drawing.title for drawing in drawings(only(made(path, "levels")))]
     assert titles == ["grid:directed, source ann (0)", "grid:directed, source bob (1)"]
     (measured,) = [TimedRows.of(kind, read_levels([path])) for kind in kinds(read_results([path]))]
-    assert [one.title.rpartition(", ")[2] for one in profiles(measured)] == [
-        "source ann (0)",
-        "source bob (1)",
-    ]
+    pictures = [one.title.rpartition(", ")[2] for one in profiles(measured)]
+    assert pictures == ["source ann (0)", "source bob (1)"]
     assert [one["source"] for one in profiles_of_page(measured)] == ["ann (0)", "bob (1)"]
 
 
@@ -62,9 +60,8 @@ def test_rows_without_profiles_say_how_to_get_some(tmp_path: Path) -> None:
 
 def test_arcs_read_are_added_up_over_the_levels(tmp_path: Path) -> None:
     rows = [row(2.0), row(2.0, source=1), row(1.0, variant="luo")]
-    levels = [
-        level(number, source=source, edges_inspected=10 + source) for number in (0, 1) for source in (0, 1)
-    ]
+    sources = (0, 1)
+    levels = [level(n, source=source, edges_inspected=10 + source) for n in (0, 1) for source in sources]
     levels += [level(0, variant="luo", edges_inspected=5), level(1, variant="luo", edges_inspected="")]
     (best,) = made(profiled(tmp_path, rows, levels), "best")
     found = {line["variant"]: line["edges_inspected"] for line in records(best)}

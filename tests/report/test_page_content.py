@@ -19,9 +19,8 @@ def test_the_fastest_points_of_each_search_stay(tmp_path: Path, monkeypatch: pyt
     rows = [row(time, variant=name, source=i) for name in ("pull", "luo") for i, time in enumerate(times)]
     path = write(tmp_path / "rows.csv", [*rows, failed_row(variant="luo", source=9)])
     monkeypatch.setattr(sys.modules["bfsbench.reports.html"], "_MOST_POINTS", 5)
-    (points,) = (
-        table for table in content(read_results([path]), None)["tables"] if table["name"] == "points"
-    )
+    tables = {table["name"]: table for table in content(read_results([path]), None)["tables"]}
+    points = tables["points"]
     keys = [column["key"] for column in points["columns"]]
     shown = [dict(zip(keys, line, strict=True)) for line in points["rows"]]
     assert [(point["variant"].split()[0], point["search_ms"]) for point in shown] == [
@@ -61,12 +60,8 @@ def test_only_times_that_are_compared_count_in_the_matrix(tmp_path: Path) -> Non
         *(row(9.0, graph="another sweep", variant=name) for name in ("pull", "luo")),  # from one source
     ]
     (kind,) = content(read_results([write(tmp_path / "rows.csv", rows)]), None)["kinds"]
-    assert [(graph["title"], graph["compared"]) for graph in kind["graphs"]] == [
-        ("a", True),
-        ("alone", False),
-        ("b", True),
-        ("another sweep", False),
-    ]
+    compared = {graph["title"]: graph["compared"] for graph in kind["graphs"]}
+    assert compared == {"a": True, "alone": False, "b": True, "another sweep": False}
     found = {search["label"]: search for search in kind["searches"]}
     assert list(found) == ["pull", "push", "cpu_queue", "luo"]  # those with most graphs first
     assert found["push"]["against_first"] == pytest.approx(1 / 3) and found["luo"]["against_first"] is None

@@ -157,11 +157,8 @@ def test_emulated_times_never_share_a_picture_with_measured_ones(tmp_path: Path)
 def test_series_of_several_devices_are_told_apart(tmp_path: Path) -> None:
     rows = [row(2.0), row(3.0, gpu="NVIDIA A100"), host_row(9.0), host_row(8.0, host="node2")]
     (picture,) = draw("bars", frame(tmp_path, rows))
-    assert widths(picture.figure.axes[0]) == {
-        "pull [NVIDIA H200]": 1.0,
-        "pull [NVIDIA A100]": 1.5,
-        "cpu_queue": 4.0,
-    }
+    found = widths(picture.figure.axes[0])
+    assert found == {"pull [NVIDIA H200]": 1.0, "pull [NVIDIA A100]": 1.5, "cpu_queue": 4.0}
 
 
 def test_graphs_of_one_name_are_told_apart_by_their_checksums(tmp_path: Path) -> None:
@@ -283,9 +280,7 @@ def test_blocks_alone_are_a_knob_and_no_map(tmp_path: Path) -> None:
 
 def test_panels_that_are_compared_have_one_axis(tmp_path: Path) -> None:
     times = {"near": (1.0, 1.5), "far": (1.0, 900.0)}
-    rows = [
-        row(time, graph=graph, knobs=f"K={k}") for graph, both in times.items() for k, time in enumerate(both)
-    ]
+    rows = [row(both[k], graph=graph, knobs=f"K={k}") for graph, both in times.items() for k in (0, 1)]
     hosts = [host_row(50.0, graph=graph) for graph in times]
     read = frame(tmp_path, [*rows, *hosts])
     for kind in ("bars", "speedup", "ablation", "spread"):
@@ -314,10 +309,8 @@ def test_duplicates_are_those_that_were_counted(tmp_path: Path) -> None:
     kept, dropped = [[1, 2], [2, 0]], [[1, 1], [2, 0]]
     assert (sizes, extra) == ([entries, distinct], [kept, dropped])
     assert [line.get_linestyle() for line in picture.figure.axes[1].lines] == ["-", "--"]
-    assert [text.get_text() for text in picture.figure.legends[0].get_texts()] == [
-        "pull",
-        "distinct vertices",
-    ]
+    legend = [text.get_text() for text in picture.figure.legends[0].get_texts()]
+    assert legend == ["pull", "distinct vertices"]
 
 
 def test_a_search_that_drops_no_duplicates_has_no_line_for_them(tmp_path: Path) -> None:

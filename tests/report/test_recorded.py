@@ -43,9 +43,8 @@ def test_what_travels_was_measured_and_is_the_best_of_each_search() -> None:
         source = sources[one["graph"], one["variant"], one["block"], one["taken_at"]]
         assert {name: value for name, value in one.items() if value}.items() <= source.items()
     assert {one["backend"] for one in travelling} == {"cuda"}
-    assert {"soc-Epinions1:directed", "lattice(rows=60,columns=60,seed=1):symmetrised"} < {
-        one["graph"] for one in travelling
-    }
+    graphs = {one["graph"] for one in travelling}
+    assert {"soc-Epinions1:directed", "lattice(rows=60,columns=60,seed=1):symmetrised"} < graphs
     for one in travelling:
         assert float(one["search_ms"]) == best[one["graph"], one["variant"]]
     assert FILE.stat().st_size < 100_000
@@ -62,9 +61,8 @@ def test_emulated_searches_have_it_beside_them_marked_as_not_measured_here(tmp_p
 
 def test_programs_of_the_cpu_have_none(tmp_path: Path) -> None:
     known = recorded_row()
-    table = only(
-        tables(frame(tmp_path, [{**host_row(2.0), "graph_checksum": known["graph_checksum"]}]), ["best"])
-    )
+    of_host = host_row(2.0, graph_checksum=known["graph_checksum"])
+    table = only(tables(frame(tmp_path, [of_host]), ["best"]))
     assert shown(table) == [None]
     assert not any("H200" in line for line in table.legend)
 

@@ -114,10 +114,8 @@ def test_a_profile_that_does_not_know_its_edges(known: Path) -> None:
     levels = [level(n, kernel="simple", variant="simple", edges_inspected=of) for n, of in enumerate(edges)]
     path = profiled(known, [big(4.0, "simple")], levels)
     result = roofline(path)
-    assert (
-        "Only a level profile ('run --profile') can tell the edges, if anything can, of simple."
-        in result.stdout
-    )
+    note = "Only a level profile ('run --profile') can tell the edges, if anything can, of simple."
+    assert note in result.stdout
     assert lines(roofline(path, "--format", "json"))["simple"]["edges"] is None
 
 

@@ -41,11 +41,8 @@ def test_variants_and_graphs_each_have_a_best(tmp_path: Path) -> None:
     road = row(1.0, graph="road:symmetrised", graph_checksum="r")
     table = table_of("best", tmp_path, [row(3.0), road, row(2.0, variant="simple")])
     found = {(line["graph"], line["variant"]): line["search_ms"] for line in records(table)}
-    assert found == {
-        ("grid:directed", "pull"): 3,
-        ("grid:directed", "simple"): 2,
-        ("road:symmetrised", "pull"): 1,
-    }
+    grid, other = "grid:directed", "road:symmetrised"
+    assert found == {(grid, "pull"): 3, (grid, "simple"): 2, (other, "pull"): 1}
     assert [drawing.rows[0][0] for drawing in drawings(table)] == ["simple", "pull"]
 
 
@@ -174,15 +171,13 @@ def test_best_is_the_minimum_whatever_the_times(times: list[float]) -> None:
     from bfsbench.rows.results import COLUMNS, NUMERIC
 
     made = pd.DataFrame([row(ms, block=32 * i) for i, ms in enumerate(times, 1)], columns=list(COLUMNS))
-    made = made.astype(dict.fromkeys(NUMERIC, "float64")).assign(
-        grid="auto", method="", program="", clock="", covers=""
-    )
+    texts = {"grid": "auto", "method": "", "program": "", "clock": "", "covers": ""}
+    made = made.astype(dict.fromkeys(NUMERIC, "float64")).assign(**texts)
     (best,) = records(only(tables(made, ["best"])))
     assert best["search_ms"] == min(times)
     heat = records(only(tables(made, ["heatmap"])))
-    assert [line["block"] for line in heat if line["times_best"] == 1] == [
-        32 * i for i, ms in enumerate(times, 1) if ms == min(times)
-    ]
+    fastest = [32 * i for i, ms in enumerate(times, 1) if ms == min(times)]
+    assert [line["block"] for line in heat if line["times_best"] == 1] == fastest
 
 
 def test_heat_map_has_a_cell_for_every_shape_with_its_best_knobs(tmp_path: Path) -> None:
