@@ -219,21 +219,23 @@ def findings(log: str) -> Iterable[str]:
 
 @click.command(cls=KnobCommand)
 @datasets_option(
-    "Graphs: names, files or generators such as 'kronecker(scale=12)'. Options follow a colon, as in "
-    "pmpp:symmetrised (see docs/graphs.md in the repository)."
+    "Names, files or generators, with options after a colon: 'path(n=9):directed' (see docs/graphs.md in the "
+    "repository)."
 )
 @click.option(
     "--family",
     type=click.Choice(list(all_families())),
     help="Problem to solve; by default the variants' problem.",
 )
-@variants_option("Names or aliases, or 'all' of the family (see 'bfsbench list variants').", default=("all",))
+@variants_option(
+    "Names, or 'all' of the family (see 'bfsbench list variants').", default=("all",), show_default=False
+)
 @launch_options(
-    "Most blocks per launch; 'auto' is the work divided by the threads per block.",
+    "Most blocks per launch; 'auto' fits the work.",
     "Threads per block; 'auto' is the variant's default, mostly 256.",
     default="auto",
 )
-@preset_option("Values of knobs that are not given as options")
+@preset_option("Values of all other knobs")
 @source_options("Seed that chooses the sources.")
 @measuring_options()
 @out_option("run")
@@ -263,11 +265,10 @@ def run_command(
 ) -> None:
     """Measure every combination of graph, source, variant, grid, block and knob values.
 
-    Each combination is called a point. A point is run once, and its answer is checked: searches against a
-    sequential search, and all-pairs shortest paths, which have no source, against SciPy. Then the point is
-    timed --repeats times. Each point becomes a row of the result file as soon as it is measured. Points that
-    fail become rows that say why, and the exit code is then 1. A LIST is separated by commas, and may contain
-    the ranges FIRST:LAST:xFACTOR and FIRST:LAST:+STEP. Knobs of variants have options of their own.
+    Each combination is a point. It runs once, and its answer is checked by a sequential search or by SciPy.
+    Then it is timed --repeats times. Each point becomes a row of the result file as soon as it is measured.
+    Points that fail become rows that say why, and the exit code is then 1. A LIST has commas, and may contain
+    the ranges FIRST:LAST:xFACTOR and FIRST:LAST:+STEP. Knobs have options of their own.
     """
     if quiet and as_json:
         raise UsageError("--quiet and --json exclude each other")
