@@ -1,4 +1,4 @@
-"""Input that once ended commands with a traceback, hung them, or was taken in silence."""
+"""Input that once ended commands with a traceback, hung them, or was accepted although it was wrong."""
 
 import io
 import os
@@ -22,7 +22,7 @@ RUN = ("run", "--dataset", "path(n=9)", "--variant", "cpu_queue", "--repeats", "
 
 
 def changed(folder: Path, **columns: str) -> Path:
-    """A result file of ``RUN`` with other values in some columns."""
+    """Write a result file of ``RUN`` with other values in some columns. Returns its path."""
     bfsbench(*RUN, cwd=folder)
     lines = (folder / "rows.csv").read_text().splitlines()
     values = dict(zip(lines[0].split(","), lines[1].split(","), strict=True)) | columns

@@ -28,7 +28,7 @@ CORE = "cuda-core cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cud
 
 @pytest.fixture(autouse=True)
 def forget_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let every test find the compiler of its own environment."""
+    """Let each test find the compiler and NVRTC of its own environment."""
     monkeypatch.delenv("CXX", raising=False)
     functions = (toolchain.compiler, toolchain.compiler_version, toolchain.nvrtc_version)
     for function in functions:

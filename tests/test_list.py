@@ -247,7 +247,7 @@ def test_a_wrong_attribute_is_one_line(tmp_path: Path, line: str, reason: str) -
 
 
 def refusal(folder: Path, line: str, *words: str) -> str:
-    """The one line of a command that finds a variant with this line at the end of its class."""
+    """Return the one error line of a command that finds a variant whose class ends with this line."""
     head = "from bfsbench.variants.base import Knob\n"
     (folder / "mine.py").write_text(f"{head}{OWN.format(name='mine', alias='my_own')}    {line}\n")
     found = command([folder], *(words or ("run", "--dataset", "soc-Epinions1", "--dry-run")), check=2)
@@ -345,7 +345,7 @@ def test_no_command_pays_for_libraries_it_does_not_use() -> None:
 
 
 def offered(*words: str) -> list[str]:
-    """Completions of the last word of a command line."""
+    """Return the completions of the last word of a command line."""
     *before, last = words
     shell = ShellComplete(main, {}, "bfsbench", "_BFSBENCH_COMPLETE")
     return [item.value for item in shell.get_completions(before, last)]

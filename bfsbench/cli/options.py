@@ -209,7 +209,7 @@ def source_options(seed: str) -> Declaration:
     A command gets their values as the argument ``sources``, of type Sources.
     """
     by_name = "Source vertices by their ids or names in the graph's file."
-    some = "N random sources that have arcs; 1 by default."
+    some = "N random sources with outgoing arcs; 1 by default."
     options: dict[str, Declaration] = {
         "source": list_option("--source", "source", "Source vertices, counted from 0."),
         "source_id": list_option("--source-id", "source_id", by_name),
