@@ -1,8 +1,10 @@
-// CUDA C++ on a CPU. This header comes before the translated text of a .cu file. It defines every CUDA name
-// that kernels use, in C++17. Each CUDA thread is a fiber, and the runtime library switches between fibers.
+// The emulator runs CUDA C++ on a CPU. The compiler reads this header before the translated text of a .cu
+// file. This header defines, in C++17, every CUDA name that kernels use. Each CUDA thread has a stack of its
+// own. The emulator's runtime library switches between the stacks of CUDA threads.
 //
-// Limits: a CPU orders memory far more strictly than a GPU, so a missing fence does not change results. There
-// is no limit of registers. Times measured here say nothing about a GPU.
+// The emulator has limits. A CPU orders memory far more strictly than a GPU, so a missing fence does not
+// change results. The emulator has no limit of registers per thread. Times measured under the emulator say
+// nothing about a GPU.
 #pragma once
 
 #include <cfloat>
@@ -17,8 +19,8 @@
 #include <type_traits>
 #include <utility>
 
-// Leaves out the special functions of C++17, which CUDA does not have. Reading them would take half of the
-// compile time of a small kernel.
+// This #undef leaves out C++17's special mathematical functions, which CUDA does not have. Reading these
+// functions would take half of the compile time of a small kernel.
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #include <cmath>
 
@@ -41,7 +43,8 @@
 #ifdef EMU_PROGRAM
 #include "emu/math.h"
 #include "emu/program.h"
-// Programs may have variables with these names. The translator replaces CUDA's variables itself.
+// A program may have variables with the names of CUDA's index variables. In programs the translator, not the
+// preprocessor, replaces CUDA's index variables.
 #undef threadIdx
 #undef blockIdx
 #undef blockDim
@@ -50,7 +53,8 @@
 
 #include "emu/c_library.h"
 
-// Sources test these macros. They must not be defined before the headers of the C++ library.
+// CUDA sources test the following macros. The headers of the C++ library must not see these macros, so the
+// definitions come last.
 #define __CUDACC__ 1
 #ifdef EMU_PROGRAM
 #define __CUDACC_VER_MAJOR__ 12

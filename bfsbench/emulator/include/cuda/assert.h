@@ -1,4 +1,5 @@
-// Kernels keep the assert of emu/trap.h, which names the kernel and the thread.
+// Kernels keep the emulator's assert, whose message names the kernel and the thread. Other code gets the
+// assert of the C library.
 #ifdef __CUDACC__
 #pragma once
 #else

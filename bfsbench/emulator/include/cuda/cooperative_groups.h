@@ -1,2 +1,2 @@
-// Empty, because cuda_on_cpu.h declares all of CUDA.
+// This header is empty, because cuda_on_cpu.h declares all of CUDA.
 #pragma once

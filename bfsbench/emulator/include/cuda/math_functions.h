@@ -1,4 +1,4 @@
-// Kernels get all of CUDA from cuda_on_cpu.h. This header serves the C++ files of a program.
+// Kernels get all of CUDA from cuda_on_cpu.h. The C++ files of a program include this header.
 #pragma once
 #if defined(EMU_PROGRAM) && !defined(__CUDACC__)
 #include "emu/qualifiers.h"

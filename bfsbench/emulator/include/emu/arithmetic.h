@@ -1,4 +1,4 @@
-// Arithmetic and bit intrinsics.
+// This header defines CUDA's intrinsics for arithmetic and for bits.
 #pragma once
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -16,8 +16,8 @@ inline unsigned long long __brevll(unsigned long long x) {
 }
 inline unsigned __brev(unsigned x) { return static_cast<unsigned>(__brevll(x) >> 32); }
 
-// The functions that end in _l and _r shift by the low five bits of `count`. The functions that end in _lc and
-// _rc shift by at most 32.
+// __funnelshift_l and __funnelshift_r shift by the low five bits of `count`. __funnelshift_lc and
+// __funnelshift_rc shift by at most 32 bits.
 inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned count) {
     unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
     return static_cast<unsigned>((both << (count < 32 ? count : 32)) >> 32);
@@ -56,15 +56,15 @@ inline long long __mul64hi(long long a, long long b) {
     return static_cast<long long>(static_cast<__int128>(a) * b >> 64);
 }
 
-// Multiplies the low 24 bits of two numbers.
+// Returns the low 32 bits of the product of the low 24 bits of `a` and `b`. The low 24 bits are signed.
 inline int __mul24(int a, int b) {
     auto low = [](int x) { return static_cast<int>(static_cast<unsigned>(x) << 8) >> 8; };
     return static_cast<int>(static_cast<unsigned>(low(a)) * static_cast<unsigned>(low(b)));
 }
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 
-// __sad and __usad add an absolute difference to a sum. The other functions average two numbers without
-// overflow; __rhadd and __urhadd round up.
+// __sad and __usad return |a - b| + sum. __hadd, __rhadd, __uhadd and __urhadd return the average of two
+// numbers without overflow. __rhadd and __urhadd round up.
 inline unsigned __usad(unsigned a, unsigned b, unsigned sum) { return sum + (a < b ? b - a : a - b); }
 inline unsigned __sad(int a, int b, unsigned sum) {
     auto x = static_cast<unsigned>(a), y = static_cast<unsigned>(b);
@@ -89,12 +89,13 @@ EMU_BITS(__double_as_longlong, double, long long)
 EMU_BITS(__longlong_as_double, long long, double)
 #undef EMU_BITS
 
-// A GPU computes these functions approximately. Here they have the precision of the C library.
+// A GPU computes the following functions approximately. The emulator computes them as precisely as the C
+// library.
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline float __saturatef(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
 #define EMU_FAST(name, function) \
-    extern "C" inline float name(float x) noexcept { return function(x); }  // some C libraries declare them, too
+    extern "C" inline float name(float x) noexcept { return function(x); }  // C libraries may declare `name`
 EMU_FAST(__expf, expf)
 EMU_FAST(__logf, logf)
 EMU_FAST(__log2f, log2f)
@@ -105,7 +106,8 @@ EMU_FAST(__tanf, tanf)
 #undef EMU_FAST
 extern "C" inline float __powf(float x, float y) noexcept { return powf(x, y); }
 
-// Conversions by rounding mode: to nearest with ties to even (rn), towards zero (rz), up (ru), down (rd).
+// The suffix of a conversion names the rounding mode: to nearest with ties to even (rn), towards zero (rz),
+// up (ru), down (rd).
 inline int __float2int_rn(float x) { return static_cast<int>(nearbyintf(x)); }
 inline int __float2int_rz(float x) { return static_cast<int>(x); }
 inline int __float2int_ru(float x) { return static_cast<int>(ceilf(x)); }

@@ -1,4 +1,4 @@
-// cuda::atomic and cuda::atomic_ref, with their scopes and orders.
+// This header defines cuda::atomic and cuda::atomic_ref, with their scopes and memory orders.
 #pragma once
 
 #include "atomics.h"
@@ -25,7 +25,8 @@ EMU_INNER inline void atomic_thread_fence(memory_order order, thread_scope scope
     if (order != memory_order_relaxed) emu::fence(scope_of(scope));
 }
 
-// The operations of cuda::atomic and cuda::atomic_ref. Place::word() returns the address of the word.
+// Base class with the operations of cuda::atomic and cuda::atomic_ref. The derived class `Place` has a
+// function word() that returns the address of the atomic variable.
 template <class T, thread_scope kScope, class Place>
 class atomic_operations {
   public:
@@ -72,7 +73,8 @@ class atomic_operations {
     EMU_UPDATE(fetch_max, atomic_max)
 #undef EMU_UPDATE
 
-    // Defines an operator. It returns the old value, or the new one if `after` adds the operand again.
+    // Defines an operator of the atomic variable. The operator returns the old value, or the new value if
+    // `after` applies the operand again.
 #define EMU_OPERATOR(declaration, function, value, after)            \
     EMU_OWN T operator declaration const {                           \
         note(emu::Act::update, memory_order_seq_cst, EMU_SITE);      \

@@ -1,5 +1,5 @@
-// Atomic functions. Each function is atomic for the whole machine, whatever its scope. Only builds that watch
-// for races distinguish scopes.
+// CUDA's atomic functions. In the emulator each function is atomic for all threads, whatever scope the kernel
+// asks for. Only builds that detect races distinguish the scopes.
 #pragma once
 
 namespace emu {
@@ -15,8 +15,8 @@ EMU_INNER inline T fetch_update(T* address, Update update) {
     return old;
 }
 
-// The type of an operand. It takes no part in template deduction, because calls such as
-// atomicAdd(&unsigned_word, 1) are common.
+// The type of an operand of an atomic function. The compiler does not deduce T from an operand, so
+// atomicAdd(&unsigned_word, 1) compiles.
 template <class T>
 using Value = std::common_type_t<T>;
 
@@ -65,7 +65,8 @@ EMU_INNER inline T atomic_xor(T* address, Value<T> value) {
     return __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);
 }
 
-// Minimum and maximum write only if the word changes, because most calls in a search do not change it.
+// atomic_min and atomic_max write only if the word changes, because most calls in a graph search do not
+// change the word.
 template <class T>
 EMU_INNER inline T atomic_min(T* address, Value<T> value) {
     T old = __atomic_load_n(address, __ATOMIC_RELAXED);
@@ -95,8 +96,8 @@ EMU_INNER inline unsigned atomic_dec(unsigned* address, unsigned limit) {
 
 }  // namespace emu
 
-// CUDA's atomic functions. They take only the types that CUDA allows, so that code that compiles here also
-// compiles for a GPU.
+// The following macros define CUDA's atomic functions. The functions take only the types that CUDA allows, so
+// that code that compiles here also compiles for a GPU.
 #define EMU_ATOMIC(name, function, ...)                      \
     EMU_SCOPED(name, function, device, __VA_ARGS__)          \
     EMU_SCOPED(name##_system, function, device, __VA_ARGS__) \

@@ -1,5 +1,6 @@
-// Block barriers. A barrier function gets the place of its call. CUDA does not allow threads of a block to meet
-// at different __syncthreads. The emulator's error message names the two places.
+// Barriers of blocks. A barrier function gets the source line of its call as `from`. CUDA does not allow
+// threads of a block to meet at different __syncthreads calls. The emulator's error message names the lines
+// of two such calls.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +9,13 @@
 
 namespace emu {
 
-// The result of a block barrier.
+// The result that a block barrier gives to each of its threads.
 struct Votes {
-    unsigned in_favour;  // threads that passed a true predicate
-    unsigned all;        // all threads that met
+    unsigned in_favour;  // number of threads that passed a true predicate to the barrier
+    unsigned all;        // number of threads that arrived at the barrier
 };
-// Waits for all threads of the block that have not exited.
+// Waits until all threads of the block that have not exited have arrived. Returns how many threads arrived
+// and how many passed true.
 EMU_API Votes block_barrier(bool predicate, CallSite from, const void* site);
 
 EMU_API void grid_barrier(CallSite from);
@@ -21,14 +23,16 @@ EMU_API void grid_barrier(CallSite from);
 EMU_API void cluster_arrive();
 EMU_API void cluster_wait(CallSite from);
 struct ClusterPlace {
-    uint3 index, rank;  // index of the cluster in the grid; rank of the block in the cluster
+    uint3 index, rank;  // `index` of the cluster in the grid; `rank` of the block in the cluster
     dim3 blocks;
 };
 EMU_API ClusterPlace cluster_place();
-// Returns the address in another block's shared memory that corresponds to an address in this block's.
+// Returns an address in the shared memory of the cluster's block number `block_rank`. `address` is the
+// corresponding address in the calling block's shared memory.
 EMU_API void* map_shared(void* address, unsigned block_rank);
 EMU_API unsigned shared_owner(const void* address);
-// Converts between addresses and numbers for the shared memory of a cluster's blocks, as in PTX.
+// shared_address() converts an address in the shared memory of the cluster to a 32-bit number, as inline PTX
+// uses it. shared_at() converts the number back.
 EMU_API uint32_t shared_address(const void* address);
 EMU_API void* shared_at(uint32_t number);
 

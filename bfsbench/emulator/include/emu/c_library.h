@@ -1,5 +1,6 @@
-// Functions of the C library that kernels call and that the compiler does not watch. This header comes last,
-// because the emulator's own functions must call the C library.
+// Replacements for functions of the C library, for kernels that are compiled to report each memory access.
+// The compiler does not report accesses inside the C library, so the replacements report them. cuda_on_cpu.h
+// includes this header last, because the emulator's own functions must call the C library.
 #pragma once
 
 #ifdef EMU_WATCH
@@ -15,16 +16,17 @@ EMU_OWN inline void* emu_memset(void* to, int value, size_t bytes) {
     return memset(to, value, bytes);
 }
 
-#ifdef EMU_PROGRAM  // host and device have separate heaps
+#ifdef EMU_PROGRAM  // host and device have separate heaps in a program with host code
 EMU_INNER inline void* emu_malloc(size_t bytes) { return emu::current ? emu::device_malloc(bytes) : malloc(bytes); }
 EMU_INNER inline void emu_free(void* place) {
     if (!emu::device_free(place) && !emu::shared_free(place)) free(place);
 }
-EMU_INNER inline void emu_delete(void* place) {  // also frees memory of the runtime
+// Operator delete also frees memory that the runtime library has allocated.
+EMU_INNER inline void emu_delete(void* place) {
     if (!emu::device_free(place)) free(place);
 }
-// Returns whether a call comes from the program's code while a kernel runs. The runtime also allocates memory
-// then, for itself.
+// Returns whether the program's own code calls operator new while a kernel runs. The runtime library also
+// calls operator new while a kernel runs, for memory of its own.
 extern "C" char __executable_start, etext;
 EMU_INNER inline bool is_called_by_kernel(const void* site) {
     return emu::current && site >= &__executable_start && site < &etext;

@@ -1,4 +1,4 @@
-// The errors of CUDA's runtime API: name, number, message.
+// The errors of CUDA's runtime API. Each entry holds the error's name, number and message.
 #pragma once
 
 #define EMU_ERRORS(X)                                                                             \

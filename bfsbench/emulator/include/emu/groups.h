@@ -1,4 +1,4 @@
-// Cooperative groups: the block, tiles of a warp, the grid and the cluster.
+// CUDA's cooperative groups: the thread block, tiles of a warp, the grid and the cluster.
 #pragma once
 
 namespace cooperative_groups {
@@ -20,8 +20,8 @@ class thread_block {
 
 inline thread_block this_thread_block() { return {}; }
 
-// Lanes of one warp, as a mask. Tiles and coalesced groups differ only in their lanes. Ranks and the bits of
-// ballots count only the lanes of the group.
+// Represents some lanes of one warp as a 32-bit mask. Tiles and coalesced groups derive from this class.
+// Ranks and bits of ballots count only the lanes in the mask.
 class lane_group {
   public:
     EMU_OWN void sync(emu::CallSite from = EMU_HERE) const {
@@ -64,7 +64,8 @@ class lane_group {
     explicit lane_group(unsigned mask) : mask_(mask) {}
 
   private:
-    // Returns the lane of a member. Members are consecutive lanes.
+    // Returns the lane number of the group's member with this rank. The group's members are consecutive
+    // lanes.
     unsigned lane_of(unsigned rank) const { return __ffs(static_cast<int>(mask_)) - 1 + rank; }
     unsigned mask_;
 };
@@ -84,7 +85,8 @@ inline thread_block_tile<kSize> tiled_partition(const Parent&) {
     return {};
 }
 
-// A block or a group of lanes of one warp. The program chooses between them at run time.
+// Represents a whole block, or a group of lanes of one warp. The program chooses between a block and lanes at
+// run time.
 class thread_group : public lane_group {
   public:
     thread_group(const thread_block&) : lane_group(~0u), whole_(true) {}
@@ -109,7 +111,7 @@ inline thread_group tiled_partition(const Parent&, unsigned size) {
 
 class coalesced_group : public lane_group {
   public:
-    // A group that contains only the calling thread is a correct result.
+    // CUDA allows coalesced_threads() to return a group that contains only the calling thread.
     coalesced_group() : lane_group(1u << emu::lane()) { emu::yield_point(); }
 };
 
@@ -128,7 +130,7 @@ EMU_OPERATION(bit_or, a | b)
 EMU_OPERATION(bit_xor, a ^ b)
 #undef EMU_OPERATION
 
-// Each member combines the values of all members, in order of rank.
+// Each member of the group returns the combination of all members' values, combined in order of rank.
 template <class T, class Operation>
 inline T reduce(const lane_group& group, T value, Operation operation, emu::CallSite from = EMU_HERE) {
     T all = group.shfl(value, 0, from);
@@ -146,7 +148,8 @@ inline T inclusive_scan(const lane_group& group, T value, Operation operation = 
     return before;
 }
 
-// Combines the values of all members before the calling member, in order of rank. The first member gets a zero.
+// Each member of the group returns the combination of the values of all members with a lower rank. The member
+// of rank 0 returns a zero.
 template <class T, class Operation = plus<T>>
 inline T exclusive_scan(const lane_group& group, T value, Operation operation = {}, emu::CallSite from = EMU_HERE) {
     T before = group.shfl_up(inclusive_scan(group, value, operation, from), 1, from);

@@ -1,5 +1,5 @@
-// 16-bit floating-point numbers in software: IEEE half and bfloat16. Each operation is computed in float and
-// then rounded to nearest even.
+// 16-bit floating-point numbers in software: IEEE half and bfloat16. Each operation computes in float and
+// then rounds to nearest even.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline float float_of(uint32_t bits) {
     return memcpy(&x, &bits, 4), x;
 }
 
-// Drops the lowest `count` bits and rounds to nearest even.
+// Returns `bits` without its lowest `count` bits, rounded to nearest even.
 inline uint32_t rounded_shift(uint32_t bits, unsigned count) {
     uint32_t half = 1u << (count - 1), kept = bits >> count, rest = bits & (2 * half - 1);
     return kept + (rest > half || (rest == half && kept & 1));
@@ -26,7 +26,8 @@ struct HalfFormat {
     static uint16_t from(float x) {
         uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
         if (size > 0x7f800000) return static_cast<uint16_t>(0x7fff);
-        if (size >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // rounds to infinity
+        // The number is too large for a half, so it becomes infinity.
+        if (size >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);
         if (size >= 0x38800000) return static_cast<uint16_t>(sign | rounded_shift(size - (112u << 23), 13));
         unsigned shift = 126 - (size >> 23);
         if (shift > 24) return static_cast<uint16_t>(sign);
@@ -63,7 +64,8 @@ struct IsPair<T, std::void_t<typename T::One>> : std::true_type {};
 #define EMU_ANY_SMALL template <class H, std::enable_if_t<emu::IsSmall<H>::value, int> = 0>
 #define EMU_ANY_PAIR template <class P, std::enable_if_t<emu::IsPair<P>::value, int> = 0>
 
-// Functions of one number, and their versions for a pair, element by element.
+// EMU_OF_ONE defines a function of one 16-bit number, and a function that applies it to each element of a
+// pair.
 #define EMU_OF_ONE(name, formula)                                              \
     EMU_ANY_SMALL inline H h##name(H a) {                   \
         float x = a;                                                           \
@@ -122,7 +124,7 @@ EMU_ANY_PAIR inline P __hneg2(P a) { return -a; }
 EMU_ANY_PAIR inline P __habs2(P a) { return {__habs(a.x), __habs(a.y)}; }
 EMU_ANY_SMALL inline bool __hisnan(H a) { return float(a) != float(a); }
 EMU_ANY_SMALL inline int __hisinf(H a) { return __builtin_isinf_sign(float(a)); }
-// fmaf rounds the exact result to float; H() then rounds to 16 bits.
+// fmaf computes a * b + c exactly and rounds to float. H() then rounds the float to 16 bits.
 EMU_ANY_SMALL inline H __hfma(H a, H b, H c) { return H(fmaf(float(a), float(b), float(c))); }
 EMU_ANY_PAIR inline P __hfma2(P a, P b, P c) {
     return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
@@ -130,7 +132,7 @@ EMU_ANY_PAIR inline P __hfma2(P a, P b, P c) {
 EMU_ANY_SMALL inline H __hadd_sat(H a, H b) { return H(__saturatef(float(a + b))); }
 
 
-// Functions whose names contain the type, for IEEE half and bfloat16.
+// EMU_SMALL defines the functions of a 16-bit type whose names contain the type, such as __float2half.
 #define EMU_SMALL(Type, Type2, Short, name, name2)                                                             \
     inline Short __float2##name(float x) { return Short(x); }                                                  \
     inline Short __float2##name##_rn(float x) { return Short(x); }                                             \

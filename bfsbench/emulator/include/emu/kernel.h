@@ -1,4 +1,4 @@
-// Declarations that translated code uses: descriptions of kernels, shared variables, child launches.
+// Declarations for translated code: descriptions of kernels, shared variables, and launches of child kernels.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,33 @@
 
 namespace emu {
 
-// The bytes of a variable in shared memory.
+// The position of one shared variable, in bytes from the start of the kernel's or the device functions'
+// shared memory.
 struct Extent {
     size_t begin, end;
     bool has(size_t first, size_t bytes) const { return first >= begin && first + bytes <= end; }
 };
 
-// Describes a __global__ function. The object device_functions holds the shared variables of all other
-// functions. Constant initialisation makes it ready before any static initialiser lays out a shared variable.
+// Describes one __global__ function. Translated code defines one Kernel object per kernel. A separate object
+// named device_functions describes the shared variables of all other functions. The constructor is constexpr,
+// so a Kernel is ready before any static initialiser reserves room for a shared variable.
 struct Kernel {
     const char* name;
-    const Kernel* functions;  // describes the shared variables of other functions in the module
+    // Description of the shared variables of the module's device functions; null in that description.
+    const Kernel* functions;
     size_t static_shared = 0;
-    unsigned max_threads = 0;  // from __launch_bounds__, or 0
+    // Largest number of threads per block, from __launch_bounds__, or 0 without a limit.
+    unsigned max_threads = 0;
     dim3 cluster = {1, 1, 1};
-    void (*entry)() = nullptr;  // function of a fiber that runs threads of this kernel
+    void (*entry)() = nullptr;  // start function of each CUDA thread of this kernel
     unsigned parameters = 0;
     const size_t* parameter_sizes = nullptr;
 
     constexpr Kernel(const char* name, const Kernel* functions) : name(name), functions(functions) {}
 
-    // Builds that watch memory accesses leave gaps between shared variables. So an access past the end of a
+    // Builds that report memory accesses leave gaps between shared variables. So an access past the end of a
     // variable does not reach the next variable.
-    size_t gaps = 0;  // bytes of static_shared between variables
+    size_t gaps = 0;  // bytes of `static_shared` that lie in gaps between variables
     static constexpr unsigned kVariables = 128;
     Extent variables[kVariables] = {};
     unsigned variable_count = 0;
@@ -48,12 +52,14 @@ struct Kernel {
     }
     static constexpr size_t kGap = 1024;
 
-    // Returns how much shared memory a GPU would need.
+    // Returns the bytes of shared memory that a block would need on a GPU, without the gaps of the emulator.
     size_t shared_bytes() const { return static_shared - gaps; }
 
-    // Returns the variable that contains a byte, or an empty extent if the byte is in none.
+    // Returns the shared variable that contains the byte at `offset`, or an empty Extent if no variable
+    // contains it.
     Extent variable_at(size_t offset) const {
-        if (variable_count == kVariables) return {0, static_shared};  // there may be more variables than are recorded
+        // There may be more variables than `variables` can hold.
+        if (variable_count == kVariables) return {0, static_shared};
         for (unsigned i = 0; i < variable_count; ++i) {
             if (variables[i].has(offset, 1)) return variables[i];
         }
@@ -71,8 +77,8 @@ template <class T, class Tag, Kernel& Owner, size_t Alignment>
 const size_t SharedVariable<T, Tag, Owner, Alignment>::offset =
     Owner.reserve_shared(sizeof(T), Alignment > kSharedAlignment ? Alignment : kSharedAlignment);
 
-// Returns the running block's instance of a `__shared__` variable. `Tag` is a local class of the enclosing
-// function. So the variables of two instances of a function template differ.
+// Returns the running block's copy of a `__shared__` variable. `Tag` is a local class of the function that
+// declares the variable. So two instances of a function template have different variables.
 template <class T, class Tag, Kernel& Owner, size_t Alignment>
 EMU_OWN inline T& shared_variable() {
     char* base = Owner.functions ? current->block->shared : current->block->function_shared;
@@ -82,17 +88,19 @@ EMU_OWN inline T& shared_variable() {
 template <class T>
 EMU_OWN inline T (&dynamic_shared()) [] { return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared); }
 
-// Called when the current thread has returned from its kernel. Returns when another thread starts on this
-// stack.
+// Ends the current CUDA thread, which has returned from its kernel. Returns when another CUDA thread is to
+// start on this stack.
 EMU_API void finish_thread();
 
-// Calls the kernel. Inlining saves a stack frame, which would be copied when threads take turns.
+// Calls the kernel with the launch's arguments. Inlining saves a stack frame that the emulator would copy at
+// every switch of threads.
 template <auto kFunction, class... Parameters, size_t... kIndex>
 __attribute__((always_inline)) EMU_INNER inline void call(void (*)(Parameters...), void** arguments, std::index_sequence<kIndex...>) {
     kFunction(*static_cast<std::remove_reference_t<Parameters>*>(arguments[kIndex])...);
 }
 
-// Runs threads one after another. Threads that neither wait nor are interrupted need no switch.
+// Runs CUDA threads one after another on one stack. A thread that is never suspended needs no switch of
+// stacks.
 template <auto kFunction, class... Parameters>
 __attribute__((always_inline)) EMU_INNER inline void run_threads(void (*signature)(Parameters...)) {
     for (;;) {
@@ -131,7 +139,8 @@ inline unsigned first_of(unsigned first, ...) { return first; }
 
 namespace emu {
 
-// Queues a grid that runs after the grid of the current thread.
+// Queues a child kernel that the current CUDA thread launches. The child's grid runs after the grid of the
+// current thread.
 EMU_API void launch_child(const Kernel& kernel, void (*entry)(), dim3 grid, dim3 block, size_t shared,
                           cudaStream_t stream, const void* const* arguments, const size_t* sizes,
                           unsigned count, const void* site);

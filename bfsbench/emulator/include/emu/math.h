@@ -1,5 +1,5 @@
-// CUDA's mathematical functions beyond C's, and conversions. Sums and products with directed rounding are
-// missing, so programs that use them do not compile.
+// CUDA's mathematical functions that C does not have, and CUDA's conversions. Sums and products with directed
+// rounding are missing, so programs that use them do not compile.
 #pragma once
 
 #include <math.h>
@@ -9,7 +9,7 @@
     inline double name(double x) { return formula; }              \
     inline float name##f(float a) { return static_cast<float>(name(static_cast<double>(a))); }
 namespace emu {
-// Returns the quantile of the normal distribution, by Wichura's algorithm AS 241 (PPND16).
+// Returns the quantile of the standard normal distribution at `p`, by Wichura's algorithm AS 241 (PPND16).
 inline double normal_quantile(double p) {
     double q = p - 0.5, r;
     if (fabs(q) <= 0.425) {
@@ -72,7 +72,8 @@ EMU_ROUNDED(d, double, sqrt, fma)
 inline float __frsqrt_rn(float x) { return 1 / sqrtf(x); }
 
 namespace emu {
-// Converts a number to an integer as a GPU does: out of range it returns the nearest limit, and for NaN zero.
+// Converts a floating-point number to an integer as a GPU does. A number out of range becomes the nearest
+// limit of the integer type, and NaN becomes zero.
 template <class To, class From>
 inline To to_integer(From x) {
     if (x != x) return 0;
@@ -110,7 +111,7 @@ inline double __hiloint2double(int high, int low) {
     return __longlong_as_double(static_cast<long long>(static_cast<unsigned long long>(static_cast<unsigned>(high)) << 32 | static_cast<unsigned>(low)));
 }
 
-// Returns the dot product of four bytes, plus c.
+// Returns `c` plus the dot product of the four bytes of `a` with the four bytes of `b`.
 inline int __dp4a(int a, int b, int c) {
     for (int i = 0; i < 32; i += 8) c += static_cast<signed char>(a >> i) * static_cast<signed char>(b >> i);
     return c;
@@ -120,7 +121,7 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
     return c;
 }
 
-// Older functions of a warp, without a mask. All lanes take part.
+// CUDA's older warp functions have no mask argument. In the emulator all 32 lanes of the warp take part.
 #define EMU_WITHOUT_MASK(name)                                                                      \
     template <class T>                                                                              \
     inline T name(T value, int other, int width = warpSize, emu::CallSite from = EMU_HERE) {        \

@@ -1,12 +1,13 @@
-// Fences, clocks, and loads and stores with a caching policy. Loads that bypass the first-level cache let other
-// threads run, because code that spins uses such loads.
+// CUDA's fences, clocks, and loads and stores with a caching policy. Loads that bypass the first-level cache
+// let other CUDA threads run, because waiting loops use such loads.
 #pragma once
 
 #include <ctime>
 
 namespace emu {
 
-// Loads a value exactly once. Below, store_once() stores a value exactly once.
+// load_once() reads a value from memory exactly once. store_once() writes a value to memory exactly once. The
+// compiler may neither repeat nor drop the access.
 template <class T>
 EMU_INNER inline T load_once(const T* address) {
     T value;
@@ -75,5 +76,5 @@ inline void __threadfence_block() { emu::fence(emu::Scope::block); }
 inline void __threadfence_system() { emu::fence(emu::Scope::device); }
 inline void __nanosleep(unsigned) { emu::yield_point(INT_MAX / 2); }
 
-// The cycle counters return nanoseconds.
+// CUDA's cycle counters return nanoseconds in the emulator.
 inline long long clock64() { return emu::nanoseconds(); }

@@ -1,7 +1,8 @@
-// Launches in programs with host code. As in nvcc, a launch calls the kernel like a function.
-// `kernel<<<shape>>>(arguments)` configures a launch and calls the kernel. The first statement of the kernel's
-// body launches the kernel if a launch is configured, and returns. So C++ converts arguments, deduces template
-// arguments and follows pointers to kernels.
+// Kernel launches in programs that also contain host code. The translator turns
+// `kernel<<<shape>>>(arguments)` into two actions: create a Configured object, and call the kernel as a
+// function. The translator also inserts a first statement into the kernel's body. If a Configured object
+// exists, the statement launches the kernel and returns. So the C++ compiler converts arguments, deduces
+// template arguments and follows pointers to kernels.
 #pragma once
 
 #include "kernel.h"
@@ -9,12 +10,14 @@
 
 namespace emu {
 
-// A configured launch. It lives until the end of the launching expression.
+// One launch whose `<<<...>>>` has been evaluated. The translated launch expression creates the object, which
+// lives until the end of the expression.
 struct Configured {
     LaunchShape shape;
     Configured* before;
     const Kernel* described = nullptr;
-    bool describes = false;  // the kernel should only describe itself
+    // True if the call should only store the kernel's description in `described`, and launch nothing.
+    bool describes = false;
     CallSite from;
     EMU_INNER explicit Configured(const LaunchShape& shape, CallSite from = EMU_HERE);
 };
@@ -26,10 +29,11 @@ EMU_INNER inline Configured::Configured(const LaunchShape& shape, CallSite from)
     top_configured() = this;
 }
 
-// All shared variables outside of kernels, in all files of the program.
+// Describes all shared variables that are declared outside of kernels, in all files of the program.
 inline Kernel device_functions("device_functions", nullptr);
 
-// The description of a kernel. A local class of the kernel identifies it.
+// Holds the description of one kernel. `Tag` is a local class of the kernel, so each kernel has its own
+// KernelOf.
 template <class Tag>
 struct KernelOf {
     static Kernel value;
@@ -37,7 +41,7 @@ struct KernelOf {
 template <class Tag>
 Kernel KernelOf<Tag>::value("", &device_functions);
 
-// The type of a parameter without __restrict__, as it appears in a function's type.
+// Gives the type of a kernel's parameter without __restrict__, as the type appears in the type of the kernel.
 template <class T>
 struct Plain {
     using type = T;
@@ -53,7 +57,7 @@ struct Plain<T* const __restrict__> {
 template <class T>
 using plain_t = typename Plain<T>::type;
 
-// Launches a kernel from the host or, if a thread runs, from the device.
+// Launches a kernel. The caller is host code, or a CUDA thread of a running kernel.
 EMU_API void launch_program_kernel(const Kernel& kernel, const LaunchShape& shape, const void* const* arguments, const size_t* sizes,
                            unsigned count, const void* site, CallSite from);
 
@@ -77,13 +81,15 @@ __attribute__((noinline)) EMU_INNER void launch_self(const char* name, unsigned 
     launch_program_kernel(kernel, launch->shape, arguments, sizes, sizeof...(Parameters), EMU_SITE, launch->from);
 }
 
-// The heap of kernels. Its allocations are buffers, like the allocations of cudaMalloc.
+// Functions for the heap of kernels. The emulator checks accesses to its allocations like accesses to memory
+// from cudaMalloc.
 EMU_API void* device_malloc(size_t bytes);
 EMU_API bool device_free(void* place);
-// Frees memory that host and device share. Returns false if `place` is not such memory.
+// Frees memory that host and device share (managed memory). Returns false if `place` is not managed memory.
 EMU_API bool shared_free(void* place);
 
-// A shared variable declared outside of functions. Each block has its own instance.
+// A shared variable that a program declares outside of functions. Each block has its own copy of the
+// variable.
 template <class T, class Tag>
 class SharedAtFileScope {
     using Element = std::remove_extent_t<T>;
@@ -106,10 +112,12 @@ class DynamicSharedAtFileScope {
     template <class Index> T& operator[](Index index) const { return dynamic_shared<T>()[index]; }
 };
 
-// The mode in which a program was built. All object files of a program must have one mode.
+// The way in which a program was compiled: without checks, with detection of races, or with counting of
+// memory accesses. All object files of a program must have one mode.
 enum class Mode : int { plain, watched, counting };
 struct EMU_API Program {
-    // Sets the mode of the program. `python` is the interpreter that prints findings and counts at the end.
+    // Sets the mode of the program. `python` is the path of the Python interpreter that prints findings and
+    // counts when the program ends.
     Program(Mode mode, const char* python);
 };
 #ifdef EMU_PROGRAM_MODE

@@ -1,5 +1,5 @@
-// Functions into which the translator turns inline PTX. Registers are C++ variables of any type with the
-// right bits.
+// The translator turns inline PTX into calls of the following functions. A PTX register becomes a C++
+// variable of any type that has enough bits.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct Vector {
     T at[kLength];
 };
 
-// Returns the bits of a register as another type.
+// Returns the bits of a PTX register as a value of type T.
 template <class T, class U>
 __attribute__((always_inline)) inline T as(const U& bits) {
     T value{};
@@ -33,7 +33,7 @@ inline T* at(void* address, int64_t offset) {
     return reinterpret_cast<T*>(static_cast<char*>(address) + offset);
 }
 
-// Loads a value. Without a scope the load is weak, like a plain one.
+// Loads a value from `address`. Scope::none makes a weak load, like an ordinary C++ load.
 template <class T>
 EMU_OWN inline T ld(const T* address, Scope scope, Order order) {
     note_ordered(address, sizeof(T), Act::read, scope, order, EMU_SITE);
@@ -42,7 +42,7 @@ EMU_OWN inline T ld(const T* address, Scope scope, Order order) {
     return value;
 }
 
-// Loads a value that no thread may write during the launch.
+// Loads a value through the read-only cache. No thread may write the value during the launch.
 template <class T>
 EMU_OWN inline T ld_nc(const T* address, Scope scope, Order order) {
     note_read_only(address, sizeof(T), EMU_SITE);
@@ -57,7 +57,8 @@ EMU_OWN inline void st(T* address, T value, Scope scope, Order order) {
     store_once(address, value);
 }
 
-// Updates a word atomically. `update` is one of the functions of atomics.h.
+// Updates the word at `address` atomically and returns its old value. `update` is a function from atomics.h,
+// such as atomic_add.
 template <class Update, class T, class... Values>
 EMU_OWN inline T atom(Scope scope, Order order, Update update, T* address, Values... values) {
     note_ordered(address, sizeof(T), Act::update, scope, order, EMU_SITE);
@@ -69,6 +70,6 @@ EMU_OWN inline T atom(Scope scope, Order order, Update update, T* address, Value
 
 }  // namespace emu::ptx
 
-// Converts between addresses and offsets in the window of shared memory, as in PTX.
+// Convert between addresses and 32-bit numbers of bytes in shared memory, as inline PTX uses them.
 inline size_t __cvta_generic_to_shared(const void* address) { return emu::shared_address(address); }
 inline void* __cvta_shared_to_generic(size_t address) { return emu::shared_at(static_cast<uint32_t>(address)); }

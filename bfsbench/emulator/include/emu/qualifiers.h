@@ -1,13 +1,13 @@
-// CUDA's qualifiers and attributes, most of which have no effect here. Before compilation the translator
-// handles `__shared__`, launches, `__launch_bounds__` and `__cluster_dims__`.
+// CUDA's qualifiers and attributes, most of which have no effect in the emulator. Before compilation the
+// translator handles `__shared__`, launches, `__launch_bounds__` and `__cluster_dims__`.
 #pragma once
 
 #define __CUDA_ARCH__ 900
 #define __CUDA_ON_CPU__ 1
 
-#ifdef EMU_PROGRAM  // the translator still needs these in the preprocessed text
+#ifdef EMU_PROGRAM  // for programs the translator reads __global__ in the preprocessed text
 #elif defined(EMU_COUNT)
-#define __global__ __attribute__((flatten))  // inlines calls into the kernel, as nvcc does
+#define __global__ __attribute__((flatten))  // `flatten` inlines all calls into the kernel, as nvcc does
 #else
 #define __global__
 #endif
@@ -25,11 +25,11 @@
 #undef __forceinline__
 #undef __align__
 #define __forceinline__ inline __attribute__((always_inline))
-#ifndef EMU_PROGRAM  // headers of the C++ library use __attribute__((__noinline__))
+#ifndef EMU_PROGRAM  // headers of the C++ library use the name __noinline__ as an attribute
 #undef __noinline__
 #define __noinline__ __attribute__((noinline))
 #endif
-#ifdef EMU_PROGRAM  // programs may also write it behind a type
+#ifdef EMU_PROGRAM  // programs may write __align__ behind a type, where alignas is not allowed
 #define __align__(n) __attribute__((aligned(n)))
 #else
 #define __align__(n) alignas(n)

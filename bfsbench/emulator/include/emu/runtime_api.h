@@ -1,5 +1,6 @@
-// CUDA's runtime API for programs that bfsbench nvcc builds. runtime/runtime_api.cpp and runtime/program.cpp
-// define it. Functions that are missing here are not supported: the compiler refuses programs that call them.
+// CUDA's runtime API for programs that `bfsbench nvcc` builds. The files runtime/runtime_api.cpp and
+// runtime/program.cpp define the functions. The emulator does not support runtime functions that are missing
+// here. The compiler refuses programs that call them.
 #pragma once
 
 #include <cstddef>
@@ -139,13 +140,13 @@ inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return {w, h, 
 inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
 inline cudaPitchedPtr make_cudaPitchedPtr(void* p, size_t pitch, size_t x, size_t y) { return {p, pitch, x, y}; }
 
-// Functions for errors. In a kernel each thread has its own last error.
+// Runtime functions for errors. In a kernel each CUDA thread has its own last error.
 EMU_C cudaError_t cudaGetLastError();
 EMU_C cudaError_t cudaPeekAtLastError();
 EMU_C const char* cudaGetErrorString(cudaError_t error);
 EMU_C const char* cudaGetErrorName(cudaError_t error);
 
-// Functions for devices. There is one device, number 0.
+// Runtime functions for devices. The emulator has one device, number 0.
 EMU_C cudaError_t cudaGetDeviceCount(int* count);
 EMU_C cudaError_t cudaGetDevice(int* device);
 EMU_C cudaError_t cudaSetDevice(int device);
@@ -168,7 +169,7 @@ EMU_C cudaError_t cudaProfilerStop();
 inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 
-// Functions that allocate, copy, set and free memory.
+// Runtime functions that allocate, copy, set and free memory.
 EMU_C cudaError_t cudaMalloc(void** place, size_t bytes);
 EMU_C cudaError_t cudaMallocHost(void** place, size_t bytes);
 EMU_C cudaError_t cudaHostAlloc(void** place, size_t bytes, unsigned flags);
@@ -194,7 +195,8 @@ EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int devi
 EMU_C cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, int device);
 EMU_C cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place);
 
-// Functions for streams and events. In any stream, work has run when the call that issues it returns.
+// Runtime functions for streams and events. The emulator runs the work of a stream at once: it has ended when
+// the issuing call returns.
 EMU_C cudaError_t cudaStreamCreate(cudaStream_t* stream);
 EMU_C cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 EMU_C cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
@@ -213,7 +215,7 @@ EMU_C cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, c
 EMU_C cudaError_t cudaEventDestroy(cudaEvent_t event);
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = 0) { return cudaEventCreateWithFlags(event, flags); }
 
-// Functions that take a pointer to a kernel, and launch the kernel or return its properties.
+// Runtime functions that take a pointer to a kernel, and launch the kernel or return its properties.
 namespace emu __attribute__((visibility("default"))) {
 cudaError_t launch_by_pointer(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream, bool cooperative);
 cudaError_t attributes_of(cudaFuncAttributes* attributes, const void* kernel);
@@ -258,8 +260,8 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F* kernel,
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, kernel, [shared](int) { return shared; }, limit);
 }
 
-// Overloads for C++. Functions that get a CallSite report the caller's line. The other functions report their
-// return address.
+// Overloads of runtime functions for C++. Error messages name the source line of the caller if the overload
+// has a parameter `from`. Otherwise they name the return address.
 namespace emu __attribute__((visibility("default"))) {
 void calls_from(CallSite from);
 }

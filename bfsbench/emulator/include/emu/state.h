@@ -1,5 +1,6 @@
-// The state of the thread and the block that a kernel can read, and the points where it may be interrupted.
-// The runtime derives its Fiber and ResidentBlock from these structs.
+// The state of the CUDA thread and of the block that a kernel can read, and the functions that may interrupt
+// a CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a running
+// block) from these structs.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +9,17 @@
 #include "call_site.h"
 #include "types.h"
 
-// Marks functions that the runtime library offers to kernel libraries, or a kernel library to the host.
+// EMU_API marks functions that the runtime library offers to kernel libraries. It also marks functions that a
+// kernel library offers to the host.
 #define EMU_API __attribute__((visibility("default")))
 
-// Builds that watch define EMU_WATCH. The compiler then calls the runtime before each memory access of a
-// kernel. Functions of the emulator are excluded. These functions report their accesses themselves, with the
-// place of the call.
+// Builds that detect races or count memory accesses define EMU_WATCH. The compiler then inserts a call to the
+// runtime library before each memory access of a kernel. EMU_INNER and EMU_OWN exclude the emulator's own
+// functions. An EMU_OWN function reports its accesses itself, with its return address as the place of the
+// access.
 #if defined(EMU_WATCH) && defined(__clang__)
-#define EMU_INNER __attribute__((disable_sanitizer_instrumentation))  // for functions that EMU_OWN functions call
+// EMU_INNER marks helper functions that EMU_OWN functions call.
+#define EMU_INNER __attribute__((disable_sanitizer_instrumentation))
 #define EMU_OWN __attribute__((noinline)) EMU_INNER
 #elif defined(EMU_COUNT) && __GNUC__ >= 12
 #define EMU_INNER __attribute__((no_sanitize("thread"), no_sanitize_coverage))
@@ -37,9 +41,9 @@ struct Block {
     uint3 index;       // blockIdx
     dim3 threads;      // blockDim
     dim3 grid;         // gridDim
-    void** arguments;  // addresses of the kernel's arguments
-    // One allocation holds all shared memory of the block: variables of the kernel, variables of device
-    // functions, and the dynamic part.
+    void** arguments;  // addresses of the kernel's arguments, in order
+    // One allocation holds all shared memory of the block: the kernel's variables (`shared`), the variables
+    // of device functions, and the dynamic shared memory.
     char* shared;
     char* function_shared;
     char* dynamic_shared;
@@ -47,71 +51,78 @@ struct Block {
 
 struct Thread {
     uint3 index;     // threadIdx
-    unsigned rank;   // linear index in the block
-    int patience;    // yield points left until other threads run
-    int last_error;  // what cudaGetLastError returns
-    const void* refused_launch;  // launch to which last_error belongs
+    unsigned rank;   // linear index of the thread in its block
+    int patience;    // number of further yield_point() calls before other threads run
+    int last_error;  // error code that cudaGetLastError returns to this thread
+    const void* refused_launch;  // instruction of the failed child launch that set `last_error`
     Block* block;
-    struct Configured* configured;  // in a program: the launch whose arguments are being evaluated
+    // In a program with host code: the launch whose arguments this thread evaluates.
+    struct Configured* configured;
 };
 
-// The CUDA thread that the calling thread of the operating system runs, or null outside of kernels. A CUDA
+// The CUDA thread that runs on the calling thread of the operating system, or null outside of kernels. A CUDA
 // thread never moves to another thread of the operating system.
 EMU_API extern __thread Thread* current __attribute__((tls_model("initial-exec")));
 
-// Lets other threads run. Returns when it is this thread's turn again.
+// Suspends the current CUDA thread and lets other CUDA threads run. Returns when it is this thread's turn
+// again.
 EMU_API void give_way();
 
-// Lets other threads run now and then. Atomics, fences and volatile-like loads call it; some builds call it
-// at every basic block. A thread that calls it many times probably waits for another thread.
+// Lets other CUDA threads run after a number of calls. Atomics, fences and loads past the first-level cache
+// call yield_point(). Some builds call yield_point() in every basic block. A CUDA thread that calls it often
+// probably waits for another thread.
 EMU_OWN inline void yield_point(int cost = 1) {
 #ifdef EMU_PROGRAM
-    if (__builtin_expect(!current, 0)) return;  // functions of host and device run on the host, too
+    if (__builtin_expect(!current, 0)) return;  // functions for host and device also run on the host
 #endif
     if (__builtin_expect((current->patience -= cost) <= 0, 0)) give_way();
 }
 
-// Ends the running kernel with an error at the current thread.
+// Ends the running kernel with an error message that names the current CUDA thread.
 [[noreturn]] EMU_API void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 enum class Act : unsigned char { read, write, update };
 
-// The scope of an access: the threads whose atomic accesses to a word do not race with it. `none` stands for a
-// plain access, `block` for the threads of the block, and `device` for all threads of the device. `by_volatile`
-// marks a volatile access, which the emulator treats as `device`.
+// The threads with which an access to memory is atomic. `none` marks a plain access, `block` an atomic access
+// for the threads of one block, and `device` an atomic access for all threads. `by_volatile` marks an access
+// to a volatile variable, which the emulator treats like `device`.
 enum class Scope : unsigned char { none, block, device, by_volatile };
 
-// The other accesses that an atomic access orders: none, later accesses, earlier accesses, or both.
+// Which other accesses of its thread an atomic access orders: none, later accesses, earlier accesses, or all.
 enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 
-// Announces an access of the current thread to memory. `site` is the instruction. May interrupt the thread.
+// Reports an access of the current CUDA thread to memory. `site` is the address of the accessing instruction.
+// The call may let other threads run.
 EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
                    Order order = Order::relaxed);
 
-// Fail because the current thread uses an index outside an array, or a misaligned address.
+// Fail because the current CUDA thread uses an index outside an array, or a misaligned address.
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
-// Announces a read by __ldg, whose cache does not see what the running launch writes.
+// Reports a read by __ldg. Its cache does not see values that the running launch writes, so a write by this
+// launch is an error.
 EMU_API void read_only(const void* address, size_t bytes, const void* site);
 
-// Announces that the current thread waits at a barrier of its warp, block, cluster or grid.
+// Reports that the current CUDA thread is about to wait at a barrier of its warp, block, cluster or grid.
 EMU_API void meet(const void* site);
 
-// Announces that the current thread leaves a loop early, for a place that lanes which finish the loop do not
-// reach.
+// Reports that the current lane leaves a loop early by `return` with a constant. Lanes that finish the loop
+// continue elsewhere.
 EMU_API void part();
 
-// Orders earlier accesses of the thread before its later ones, for threads in the scope.
+// A memory fence: orders the current CUDA thread's earlier accesses before its later accesses, for the
+// threads in `scope`.
 EMU_API void fence(Scope scope);
 
-// Fails unless the address is a multiple of `bytes`.
+// Fails unless `address` is a multiple of `bytes`.
 EMU_INNER inline void require_aligned(const void* address, size_t bytes, Act act, const void* site) {
     if (reinterpret_cast<uintptr_t>(address) % bytes) refuse_misaligned(address, bytes, act, site);
 }
 
-// Announces an access by a function of the emulator. In any build, atomics and polling loads may interrupt
-// the thread.
+// Reports a plain access that a function of the emulator makes on behalf of the kernel, such as __ldg.
+// Without EMU_WATCH, note_ordered() and note_atomic() do not report the access. They only let other CUDA
+// threads run.
 EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH

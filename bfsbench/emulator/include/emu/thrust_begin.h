@@ -1,5 +1,5 @@
-// Included before headers of thrust in a watched program. Thrust then gets its device memory here, because
-// kernels use it.
+// A watched program includes this header before headers of the Thrust library. Thrust's malloc then returns
+// managed memory, because kernels use this memory.
 #if defined(EMU_WATCH) && defined(EMU_PROGRAM)
 #pragma push_macro("malloc")
 #undef malloc

@@ -1,4 +1,4 @@
-// CUDA's built-in vector types, with their sizes and alignments.
+// CUDA's built-in vector types, such as int4, with CUDA's sizes and alignments.
 #pragma once
 
 #include <cstddef>

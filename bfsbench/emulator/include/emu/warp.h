@@ -1,4 +1,5 @@
-// Warp collectives. Every lane in the mask deposits a word. The last lane to arrive computes all results.
+// Functions in which the lanes of a warp exchange values. Each lane in the mask stores one word. The last
+// lane to arrive computes the results for all lanes.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ enum class Collective : unsigned char {
     bit_xor,
 };
 
-// Runs a collective and returns the calling lane's result. Errors name `from`. A shuffle reads from lane
-// `source`.
+// Runs one exchange among the lanes in `mask` and returns the calling lane's result. A shuffle reads the word
+// of lane `source`. Error messages name the line `from`.
 EMU_API uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSite from, unsigned source = 0);
 
 template <class T>
@@ -46,8 +47,8 @@ inline T shuffle(unsigned mask, T value, unsigned source, CallSite from) {
     return from_word<T>(warp_collective(mask, Collective::shuffle, to_word(value), from, source));
 }
 
-// Reduces 32-bit values. The function extends them to 64 bits, with the sign if they are signed. Then a signed
-// 64-bit comparison is right for signed and unsigned values.
+// Reduces 32-bit values over the lanes in `mask`. The values are extended to 64 bits, signed values with
+// their sign. So a signed 64-bit comparison is right for signed and unsigned values.
 template <class T>
 inline T reduce(unsigned mask, Collective kind, T value, CallSite from) {
     return static_cast<T>(warp_collective(mask, kind, static_cast<uint64_t>(static_cast<int64_t>(value)), from));
@@ -56,14 +57,14 @@ inline T reduce(unsigned mask, Collective kind, T value, CallSite from) {
 }  // namespace emu
 
 namespace emu {
-// In programs: returns the lanes that call __activemask() together.
+// Returns the lanes that call __activemask() together. Only programs with host code use this function.
 EMU_API unsigned active_lanes();
 }  // namespace emu
 #ifdef EMU_PROGRAM
 inline unsigned __activemask() { return emu::active_lanes(); }
 #else
-// CUDA does not require that any lanes call __activemask() together. So a mask that contains only the calling
-// lane is a correct result.
+// CUDA does not require that several lanes call __activemask() together. So a mask that contains only the
+// calling lane is a correct result.
 inline unsigned __activemask() {
     emu::yield_point();
     return 1u << emu::lane();
@@ -81,8 +82,8 @@ inline unsigned __ballot_sync(unsigned mask, int predicate, emu::CallSite from =
 inline int __any_sync(unsigned mask, int predicate, emu::CallSite from = EMU_HERE) { return __ballot_sync(mask, predicate, from) != 0; }
 inline int __all_sync(unsigned mask, int predicate, emu::CallSite from = EMU_HERE) { return __ballot_sync(mask, !predicate, from) == 0; }
 
-// A width below 32 divides the warp into segments that are shuffled separately. __shfl_sync wraps around in
-// its segment. In the other functions, a source outside the segment gives the lane's own value.
+// A `width` below 32 divides the warp into segments that exchange values separately. __shfl_sync wraps around
+// in its segment. The other shuffles return the lane's own value for a source outside the segment.
 template <class T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = warpSize,
                      emu::CallSite from = EMU_HERE) {

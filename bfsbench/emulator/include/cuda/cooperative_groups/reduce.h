@@ -1,2 +1,2 @@
-// Empty, because cuda_on_cpu.h declares cg::reduce.
+// This header is empty, because cuda_on_cpu.h declares cg::reduce.
 #pragma once

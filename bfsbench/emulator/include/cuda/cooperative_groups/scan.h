@@ -1,2 +1,2 @@
-// Empty, because cuda_on_cpu.h declares cg::inclusive_scan and cg::exclusive_scan.
+// This header is empty, because cuda_on_cpu.h declares cg::inclusive_scan and cg::exclusive_scan.
 #pragma once
