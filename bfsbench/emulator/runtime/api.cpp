@@ -1,4 +1,4 @@
-// The C functions of the runtime that Python calls.
+// The C functions of the emulator's runtime library that Python calls.
 
 #include <dlfcn.h>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// The message of the last failed call on this thread.
+// The error message of the last failed call that this thread of the operating system made.
 thread_local std::string message;
 
 }  // namespace
@@ -20,8 +20,8 @@ extern "C" EMU_API emu::Machine* emu_create(const emu::Limits* limits, uint64_t 
     return new emu::Machine(*limits, seed, workers, watches != 0);
 }
 
-// Starts to count memory accesses of kernels that were compiled for counting. The machine must have one
-// worker and must not watch accesses.
+// Makes the machine count the memory accesses of its kernels, which must be compiled for counting. The
+// machine must have one worker and must not detect races.
 extern "C" EMU_API void emu_start_counting(emu::Machine* machine, uint64_t most_polls) {
     machine->counting = std::make_unique<emu::Counting>(machine->buffers, most_polls);
 }
@@ -38,28 +38,32 @@ extern "C" EMU_API size_t emu_phase_counts(const emu::Machine* machine, const em
 
 extern "C" EMU_API void emu_forget_counts(emu::Machine* machine) { machine->counting->forget(); }
 
-// Sets the buffer of notes. A kernel that stores to its element i begins phase i.
+// Declares a buffer that divides a kernel into phases, such as the levels of a search. When a kernel stores
+// to element i of this buffer, phase i begins.
 extern "C" EMU_API void emu_note_phases_at(emu::Machine* machine, const char* begin, size_t bytes, size_t element) {
     machine->counting->note_phases_at(begin, bytes, element);
 }
 
 extern "C" EMU_API void emu_destroy(emu::Machine* machine) { delete machine; }
 
-// Returns how many bytes the caller must leave free before and behind a buffer.
+// Returns the number of guard bytes: the caller must leave this many bytes free before and behind each
+// buffer.
 extern "C" EMU_API size_t emu_guard_bytes() { return emu::Buffers::kGuardBytes; }
 
-// Adds a buffer. From now on a write outside it is reported as an error of the kernel that wrote.
+// Adds a buffer of `bytes` bytes to the machine. From now on the emulator reports a write just outside the
+// buffer as an error of the writing kernel.
 extern "C" EMU_API void emu_add_buffer(emu::Machine* machine, char* begin, size_t bytes, size_t element) {
     machine->buffers.add(begin, bytes, element);
 }
 
-// Adds memory of the host as a buffer without guards.
+// Adds memory of the host as a buffer. The emulator puts no guard bytes around this buffer and cannot detect
+// writes outside it.
 extern "C" EMU_API void emu_adopt_buffer(emu::Machine* machine, char* begin, size_t bytes, size_t element) {
     machine->buffers.adopt(begin, bytes, element);
     if (machine->watch) machine->buffers.set_written(begin, bytes);
 }
 
-// Marks bytes of a buffer as written by the host.
+// Marks bytes of a buffer as written by the host, so that kernels may read them.
 extern "C" EMU_API void emu_set_written(emu::Machine* machine, char* first, size_t bytes) {
     if (machine->watch) machine->buffers.set_written(first, bytes);
 }
@@ -68,7 +72,7 @@ extern "C" EMU_API void emu_remove_buffer(emu::Machine* machine, char* begin) {
     machine->buffers.remove(begin);
 }
 
-// Loads a module with its own symbols. Returns null on failure.
+// Loads a compiled kernel library with its own symbols. Returns its handle, or null if loading fails.
 extern "C" EMU_API void* emu_open(emu::Machine* machine, const char* path) {
     void* module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!module) message = dlerror();
@@ -83,7 +87,8 @@ extern "C" EMU_API void* emu_open(emu::Machine* machine, const char* path) {
 
 extern "C" EMU_API void emu_close(void* module) { dlclose(module); }
 
-// Returns a kernel of a module, or null if the module has none of this name.
+// Returns the description of the kernel called `name` in a loaded library, or null if the library has no such
+// kernel.
 extern "C" EMU_API const emu::Kernel* emu_kernel(void* module, const char* name) {
     auto* kernel = static_cast<emu::Kernel**>(dlsym(module, (std::string("emu_kernel_") + name).c_str()));
     return kernel ? *kernel : nullptr;
@@ -100,8 +105,8 @@ extern "C" EMU_API unsigned emu_resident_blocks(const emu::Machine* machine, con
     return machine->resident_blocks(*kernel, threads, shared);
 }
 
-// Returns 0 if the device can hold blocks of this shape, in the smallest grid that the kernel allows, and
-// else 1.
+// Returns 0 if the device can hold blocks with this number of threads and bytes of shared memory, and 1 if
+// not. The function checks the smallest grid that the kernel allows: one cluster.
 extern "C" EMU_API int emu_check(const emu::Machine* machine, const emu::Kernel* kernel, unsigned threads,
                                  size_t shared) {
     message = machine->refusal(*kernel, {kernel->cluster, threads, shared});
@@ -118,8 +123,8 @@ extern "C" EMU_API int emu_launch(emu::Machine* machine, const emu::Kernel* kern
     return message.empty() ? 0 : 2;
 }
 
-// Returns the address at which the module of an instruction was loaded, or null. Stores the module's file in
-// *path.
+// Returns the address at which the library that contains the instruction `site` was loaded, or null. Stores
+// the library's path in *path.
 extern "C" EMU_API const void* emu_module_of(const void* site, const char** path) {
     Dl_info info{};
     if (!dladdr(site, &info)) return nullptr;

@@ -1,5 +1,5 @@
-// Barriers of blocks, clusters and grids. A barrier does not wait for threads that have exited. The last thread
-// to arrive releases all waiting threads.
+// Barriers of blocks, clusters and grids. A barrier does not wait for threads that have exited. The last
+// thread to arrive releases all waiting threads.
 
 #include "emu/block.h"
 
@@ -20,17 +20,19 @@ void require_same_barrier(const ResidentBlock& block, Wait where, CallSite from)
     }
 }
 
-// Empties the cache of the block's multiprocessor when the emulator counts, because the block has passed a
-// barrier of several blocks. Later loads of the block then find current values.
+// Empties the emulated first-level cache of the block's multiprocessor, because the block has passed a
+// barrier of several blocks. Later loads of the block then find current values. The function does nothing
+// unless the emulator counts memory accesses.
 void acquire(const ResidentBlock& block) {
     if (block.lockstep) block.lockstep->counting.acquire(block);
 }
 
 }  // namespace
 
-// Waits for all threads of the block. When the emulator counts, meet() first waits for the other lanes of the
-// warp. Meanwhile the worker may arrive at the barrier on behalf of this thread. In that case `due` is false
-// after meet(), and the thread has already passed the barrier.
+// Waits until all threads of the block have arrived at a block barrier. When the emulator counts memory
+// accesses, meet() first waits for the other lanes of the warp. Meanwhile the worker may arrive at the
+// barrier on behalf of this thread. In that case `due` is false after meet(), and the thread has already
+// passed the barrier.
 Votes block_barrier(bool predicate, CallSite from, const void* site) {
     Fiber& fiber = here();
     ResidentBlock& block = block_of(fiber);
@@ -41,7 +43,7 @@ Votes block_barrier(bool predicate, CallSite from, const void* site) {
         block.arrive(fiber);
         worker->suspend(fiber);
     }
-    unsigned parity = (block.barriers - 1) % 2;  // parity of the barrier that the thread has left
+    unsigned parity = (block.barriers - 1) % 2;  // parity of the barrier that the thread has just passed
     return {block.votes[parity], block.voters[parity]};
 }
 
@@ -110,7 +112,8 @@ unsigned shared_owner(const void* address) {
     fail("%p is not in the shared memory of this cluster", address);
 }
 
-// An address in shared memory as a number: the block's rank in the cluster, then an offset of this many bits.
+// Number of offset bits in an address of shared memory. shared_address() puts the block's rank in the cluster
+// above these bits, and the offset in the block's shared memory into them.
 constexpr unsigned kOffsetBits = 24;
 
 uint32_t shared_address(const void* address) {

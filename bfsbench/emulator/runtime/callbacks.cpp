@@ -1,4 +1,5 @@
-// Functions to which the compiler inserts calls under -fsanitize=thread and -fsanitize-coverage=trace-pc.
+// Functions that the compiler calls before memory accesses (-fsanitize=thread) and in each basic block
+// (-fsanitize-coverage=trace-pc) of a kernel. They count memory accesses or detect races.
 
 #include "machine.h"
 #include "worker.h"
@@ -11,7 +12,7 @@ using emu::Scope;
 
 namespace {
 
-// Marks rare or long paths. They stay out of line, so that the common path needs no stack.
+// Marks functions for rare cases. They are not inlined, so that the common case needs no stack.
 #define APART __attribute__((noinline))
 
 template <size_t kBytes, Act kAct, Scope kScope>
@@ -56,13 +57,14 @@ APART void jump_counted(const void* place) {
 }
 
 APART void come_to_block() {
-    if (emu::watching) emu::watching->report_endless();  // a watched thread is interrupted only at accesses
+    // When the emulator detects races, threads are interrupted only at memory accesses.
+    if (emu::watching) emu::watching->report_endless();
     if (emu::current) emu::yield_point();
 }
 
 }  // namespace
 
-// The compiler calls this function at the beginning of every basic block.
+// The compiler inserts a call of this function at the beginning of every basic block of a kernel.
 CALLBACK void __sanitizer_cov_trace_pc() {
     if (emu::trace.come_on(HERE)) return;
     if (emu::trace.runs()) {
@@ -106,7 +108,7 @@ ACCESSES(4)
 ACCESSES(8)
 ACCESSES(16)
 
-// The compiler may call these two functions in code from headers of the C++ library.
+// The compiler may call __tsan_memcpy and __tsan_memset in code from headers of the C++ library.
 CALLBACK void* __tsan_memcpy(void* to, const void* from, size_t bytes) {
     emu::watch(from, bytes, Act::read, Scope::none, HERE);
     emu::watch(to, bytes, Act::write, Scope::none, HERE);

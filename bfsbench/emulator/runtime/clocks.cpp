@@ -11,7 +11,7 @@ namespace {
 
 const ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
 
-// Returns the current thread's clock for a change, and marks it as used.
+// Returns the current CUDA thread's clock for a change, and marks the clock as used.
 ThreadClock& mine_used() {
     Fiber& fiber = here();
     fiber.alone = false;
@@ -23,7 +23,8 @@ ThreadClock& mine_used() {
 
 uint32_t block_number(const ResidentBlock& block) { return block.place.block; }
 
-// Advances the clock of the current thread.
+// Advances the clock of the current CUDA thread by one. Its next accesses then belong to a new interval of
+// the thread.
 void tick() {
     Fiber& fiber = here();
     mine_used().row[fiber.rank % kWarpSize] = fiber.clock;
@@ -56,8 +57,8 @@ Known joined(const Known& a, const Known& b) {
     return all;
 }
 
-// Adds to `all` the current thread's own accesses, and the accesses of its warp and its block that it knows to
-// be over.
+// Adds to `all` the current thread's own accesses. Also adds the accesses of its warp and its block that have
+// happened before the thread's next access.
 void absorb_self(Knowledge& all) {
     const Fiber& fiber = here();
     const ResidentBlock& block = block_of(fiber);
@@ -81,15 +82,16 @@ Known snapshot() {
 
 namespace {
 
-// A barrier, from the view of knowledge: each thread leaves the barrier with everything that any of the
-// barrier's threads knew on arrival.
+// A barrier's exchange of knowledge about finished accesses. Each thread leaves the barrier with everything
+// that any of the barrier's threads knew on arrival.
 class Meeting {
   public:
     void add(ThreadClock& thread) {
         auto each = thread.shared();
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) gathered_[i].add(*each[i]);
     }
-    // Ends the arrivals. Returns whether any of the threads knows of an access that is over.
+    // Ends the arrivals at the barrier. Returns whether any of its threads knows of a finished access of
+    // another block.
     bool end() {
         bool any = false;
         for (unsigned i = 0; i < ThreadClock::kShared; ++i) any |= (all_[i] = gathered_[i].all()) != nullptr;
@@ -131,7 +133,8 @@ void Clocks::begin_grid(const Grid& grid, uint32_t parent, const Known& known, u
     if (stream == kNoStream) return;
     if (auto before = streams_.find(stream); before != streams_.end()) {
         auto ended = std::make_shared<Knowledge>();
-        for (uint32_t i = before->second; i < number; ++i) {  // the previous grid of the stream and all its descendants
+        // The loop visits the stream's previous grid and all descendants of this grid.
+        for (uint32_t i = before->second; i < number; ++i) {
             if (i == before->second || ended->grids.count(shapes_[i].parent)) ended->grids.insert(i);
         }
         at_launch_ = joined(known, ended);
@@ -190,9 +193,10 @@ bool Clocks::over(const Past& past) const {
     return warp != thread.known->warps.end() && warp->second.clock[then.thread % kWarpSize] >= then.clock;
 }
 
-// Handles a fence of the current thread. The thread now knows what it has read from atomics of other threads,
-// if both scopes cover both threads. A fence of block scope takes up only what came from its own block. Then
-// the fence records what the thread's next atomic passes on.
+// Handles a memory fence of the current CUDA thread. After the fence, the thread knows everything that it has
+// read from atomics of other threads, if both scopes cover both threads. A fence of block scope uses only
+// atomics of the thread's own block. Then the fence records what the thread's next atomic passes on to other
+// threads.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine_used();
     thread.known = joined(thread.known, thread.acquired[0]);
@@ -223,8 +227,8 @@ void Clocks::take_up(const void* word, Scope scope, bool now) {
     if (scope == Scope::device) take(1);
 }
 
-// Attaches the thread's knowledge to a word, for threads that read the word atomically. A store replaces the
-// attached knowledge, and an update adds to it.
+// Attaches the current thread's knowledge to an atomic word, for threads that read the word atomically later.
+// A store replaces the attached knowledge, and an update adds to it.
 void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& block_wide, const Known& all) {
     if (replaces) words_.erase(word);
     if (!block_wide) return;
@@ -238,7 +242,8 @@ void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& 
 void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
     if (scope == Scope::by_volatile) scope = Scope::device;
     const ThreadClock& thread = mine();
-    if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;  // nothing to take up or pass on
+    // The thread has no knowledge to take from or attach to the word.
+    if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;
     bool acquires = order == Order::acquire || order == Order::acq_rel;
     bool releases = order == Order::release || order == Order::acq_rel;
     if (act != Act::write) take_up(word, scope, acquires);

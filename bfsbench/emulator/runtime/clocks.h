@@ -1,21 +1,25 @@
-// Which accesses happen before which others, by barriers, by fences with atomics, and by the order of
-// launches.
+// The race detector's logical clocks. They tell whether an access happens before another access, by barriers,
+// by fences with atomics, or by the order of launches.
 //
-// Each thread counts its steps (`clock`), and each block counts its barriers (`phase`). All that a thread
-// does between two changes of its clock and phase belongs to one moment. Moments are numbered. Launches of
-// the host, tail launches and grid barriers begin an era. An access of an earlier era is over for every
-// thread. An access of the current era is over for a thread in these cases:
-// - It was made in the thread's block, and the block has passed a barrier since.
-// - It was made in the thread's warp, and __syncwarp has followed. Each lane keeps the clocks of the other
-// lanes of its warp (`row`).
-// - The thread has learnt of it (`known`). A thread passes on what it knew at its last fence with its next
-// atomic. A thread that reads this word atomically and then fences knows it, too.
-// A barrier may come between the fence and the atomic. So threads that meet at a barrier also exchange what
-// their fences have released and what their atomics have read.
+// Each thread has a counter of its synchronisations (`clock`), and each block has a counter of its barriers
+// (`phase`). The accesses that a thread makes at one clock and phase share a number, their moment. Launches
+// of the host, tail launches and grid barriers begin an era.
+//
+// An access of an earlier era is over for every thread: it happens before all that the thread does now. An
+// access of the current era is over for a thread in these cases:
+// - The access was made in the thread's block, and the block has passed a barrier since then.
+// - The access was made in the thread's warp, and __syncwarp has followed. Each lane keeps the clocks of the
+// other lanes of its warp (`row`).
+// - The thread has learnt of the access (`known`). At a fence, a thread records what it knows. Its next
+// atomic attaches this record to the atomic's word. Another thread learns the record by reading the word
+// atomically and then executing a fence.
+//
+// A barrier may come between a fence and an atomic. So threads that meet at a barrier also exchange what
+// their fences have recorded and what their atomics have read.
 //
 // A child kernel begins with what its launching thread knew at the launch. Accesses of the child and later
-// accesses of its parent are unordered, although the emulator runs the child after the parent. Each child that
-// a block launches into its default stream knows all earlier children of that stream.
+// accesses of its parent are unordered, although the emulator runs the child after the parent. A child in the
+// default stream of its block knows all earlier children in this stream.
 #pragma once
 
 #include <array>
@@ -34,29 +38,32 @@ struct Fiber;
 struct ResidentBlock;
 class Grid;
 
-// The position of a block among all grids that one launch of the host has led to.
+// The position of a block among all grids to which one launch of the host has led. `grid` is the number of
+// its grid, and `block` and `first_warp` count over all these grids.
 struct FamilyPlace {
     uint32_t grid, block, first_warp;
 };
 
-// The knowledge of a thread about the progress of other blocks, warps and grids.
+// The accesses of other blocks, warps and grids that happen before a thread's next access. Threads share
+// Knowledge objects.
 struct Knowledge {
     struct Lanes {
-        uint32_t phase;  // phase of the block when the thread learnt this
+        uint32_t phase;  // phase (number of barriers) of the block when the thread learnt the clocks
         std::array<uint32_t, kWarpSize> clock;
     };
-    std::map<uint32_t, uint32_t> phases;  // by block: all accesses of earlier phases are over
-    std::map<uint32_t, Lanes> warps;      // by warp: accesses up to these clocks are over
+    std::map<uint32_t, uint32_t> phases;  // by block: all accesses of the block before this phase are over
+    std::map<uint32_t, Lanes> warps;      // by warp: all accesses of each lane up to this clock are over
     std::set<uint32_t> grids;             // all accesses of these grids are over
 };
 using Known = std::shared_ptr<const Knowledge>;
 
-// The thread that made the accesses of a moment, and the clock and phase at which it made them.
+// A thread, and the values of its clock and of its block's phase. The race detector creates one Instant for
+// each moment: the accesses of one thread between two synchronisations.
 struct Instant {
-    uint32_t grid;          // among the grids that a launch of the host has led to
-    uint32_t block;         // among the blocks of all these grids
-    uint32_t thread;        // index in the block
-    uint32_t clock, phase;  // counters of the thread and of its block
+    uint32_t grid;          // number of the grid among the grids to which a launch of the host has led
+    uint32_t block;         // number of the block among the blocks of all these grids
+    uint32_t thread;        // index of the thread in its block
+    uint32_t clock, phase;  // number of synchronisations of the thread, and number of barriers of its block
 };
 
 // Joins the knowledge of several threads. Most threads share one Knowledge object, and Gathering joins each
@@ -73,17 +80,21 @@ class Gathering {
 };
 
 struct ThreadClock {
-    bool used = false;  // true if this clock differs from a new ThreadClock
-    Known known;              // what happened before the thread's next access
-    Known released[2];        // by scope, minus one: what the thread's next atomic passes on
-    Known acquired[2];        // by scope, minus one: what the thread's next fence makes known
-    // What the thread took up most recently, after a fence or at once, so that a poll does not repeat the work.
+    bool used = false;  // true if this object differs from a newly created ThreadClock
+    Known known;              // accesses of other threads that happen before this thread's next access
+    // What the thread's next atomic passes on; index 0 for block scope, 1 for device scope.
+    Known released[2];
+    // What the thread's next fence makes known; index 0 for block scope, 1 for device scope.
+    Known acquired[2];
+    // The knowledge that the thread took from atomics last, after a fence or at once. A waiting loop need not
+    // take it again.
     Known taken_up[2][2];
-    // The parts of a thread's knowledge that threads exchange at a barrier.
+    // Returns the members that threads exchange at a barrier. There are kShared of them.
     static constexpr unsigned kShared = 5;
     std::array<Known*, kShared> shared() { return {&known, released, released + 1, acquired, acquired + 1}; }
-    Known arrived;            // what the thread knew on arrival at the cluster's barrier
-    std::array<uint32_t, kWarpSize> row{};  // clocks of the lanes of the thread's warp when they last met
+    Known arrived;            // what the thread knew when it arrived at the cluster's barrier
+    // Clocks of the lanes of the thread's warp at their last __syncwarp.
+    std::array<uint32_t, kWarpSize> row{};
 };
 
 class Clocks {
@@ -93,33 +104,36 @@ class Clocks {
         instants_.clear();
         words_.clear();
     }
-    // The `stream` of a grid that waits for no other grid. The host launched it, or a kernel launched it into a
-    // stream other than the default stream of its block.
+    // The value of `stream` for a grid that waits for no other grid. The host launched the grid, or a kernel
+    // launched it into a stream other than its block's default stream.
     static constexpr uint32_t kNoStream = ~0u;
-    // Begins a launch of the host and forgets all grids of the previous launch.
+    // Begins a launch of the host, and forgets all grids of the previous launch.
     void begin_family() {
         begin_era();
         shapes_.clear();
         streams_.clear();
     }
-    // Begins a grid. For a launch of the host, `parent` is 0 and `known` is empty. For a launch of a kernel,
-    // `parent` is the number of the launching grid. `known` then has the accesses that the launching thread
-    // knew to be over. Grids with equal `stream` run in order. `stream` is the number of the block that
-    // launches into its default stream, or kNoStream.
+    // Begins a grid. If the host launches the grid, `parent` is 0 and `known` is empty. If a kernel launches
+    // it, `parent` is the number of the launching grid. `known` then holds the accesses that happen before
+    // the launch. Grids with equal `stream` run in order. `stream` is the number of the block that launches
+    // into its default stream, or kNoStream.
     void begin_grid(const Grid& grid, uint32_t parent, const Known& known, uint32_t stream);
     void begin_block(ResidentBlock& block) const;
 
-    // Called when the current thread launches a child kernel. Returns the accesses that the child knows to be
-    // over, and advances the thread's clock.
+    // The runtime calls launch() when the current thread launches a child kernel. Returns the accesses that
+    // happen before the child, and advances the thread's clock.
     Known launch();
 
-    // Returns whether a moment belongs to an earlier era, as the moments of most accesses do.
+    // Returns whether an access with this moment was made before the last launch or grid barrier. Most
+    // accesses were.
     bool before_era(Moment moment) const { return moment < era_; }
     // Returns the number that the next new moment gets.
     Moment next_moment() const { return era_ + instants_.size(); }
-    // Gives the current thread a new moment: the number under which its next accesses are recorded.
+    // Gives the current thread a new moment: the number under which its next accesses are recorded. Returns
+    // the number.
     Moment begin_moment(Fiber& fiber);
-    // Returns whether an access of this era happened before what the current thread does now.
+    // Returns whether a recorded access happened before what the current thread does now. The access must
+    // belong to this era.
     bool over(const Past& past) const;
     const Instant& instant(const Past& past) const { return instants_[past.moment() - era_]; }
     // Returns the index, in its grid, of the block that made an access of this era.
@@ -129,8 +143,8 @@ class Clocks {
     }
 
     void fence(Scope scope);
-    // Handles an atomic access of the current thread to a word. Attaches to the word the knowledge that the
-    // thread has released. Gives the thread the knowledge that earlier releases have attached to the word.
+    // Handles an atomic access of the current thread to a word. Attaches to the word what the thread's last
+    // fence has recorded. The thread takes over what earlier atomics have attached to the word.
     void atomic(const void* word, Act act, Scope scope, Order order);
 
     static void meet_lanes(ResidentBlock& block, unsigned warp, unsigned lanes);
@@ -143,18 +157,18 @@ class Clocks {
     void pass_on(const void* word, bool replaces, Scope scope, const Known& block, const Known& device);
 
     struct Word {
-        Known passed_on[2];  // by scope, minus one
-        uint32_t block;      // the block that passed on passed_on[0]
+        Known passed_on[2];  // knowledge for atomics of block scope (index 0) and device scope (index 1)
+        uint32_t block;      // number of the block that attached passed_on[0]
     };
     struct Shape {
         uint32_t first_block, first_warp, blocks, threads, warps, parent;
     };
-    std::vector<Shape> shapes_;              // shapes of the grids of this launch
-    std::map<uint32_t, uint32_t> streams_;  // last grid of each stream
-    Known at_launch_;                        // what the running grid begins with
+    std::vector<Shape> shapes_;              // shapes of the grids to which this launch of the host has led
+    std::map<uint32_t, uint32_t> streams_;  // by stream: number of the last grid in the stream
+    Known at_launch_;                        // accesses that happen before the running grid
     std::unordered_map<const void*, Word> words_;
-    Moment era_ = 1;                 // number of the first moment of the era
-    std::vector<Instant> instants_;  // the moments of the era
+    Moment era_ = 1;                 // number of the first moment of the current era
+    std::vector<Instant> instants_;  // the moments of the current era, in order
 };
 
 }  // namespace emu

@@ -1,5 +1,6 @@
-// Warp collectives. Lanes with equal mask and operation form a group. The last lane of a group to arrive
-// computes the results of all lanes. So no lane reads a value that another lane has already overwritten.
+// Warp functions in which lanes exchange values. Lanes with equal mask and operation form a group. The last
+// lane of a group to arrive computes the results of all lanes. So no lane reads a value that another lane has
+// already overwritten.
 
 #include <cstdio>
 #include <utility>
@@ -10,7 +11,8 @@ namespace emu {
 
 namespace {
 
-constexpr unsigned char kNobody = 0xff;  // the source of a shuffle that reads from a lane that does not exist
+// Marks a shuffle that reads from a lane that has ended or does not exist.
+constexpr unsigned char kNobody = 0xff;
 
 uint64_t combine(Collective kind, uint64_t a, uint64_t b) {
     switch (kind) {
@@ -64,7 +66,8 @@ void compute(Warp& warp, const LaneGroup& group) {
     }
 }
 
-// Ends a collective. Only __syncwarp orders memory.
+// Computes the results of an exchange of lanes when all lanes of its group have arrived. Only __syncwarp also
+// orders memory accesses.
 void finish(ResidentBlock& block, unsigned index, const LaneGroup& group) {
     compute(block.warps[index], group);
     if (group.kind == Collective::sync && !block.clocks.empty()) {
@@ -109,7 +112,8 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     ResidentBlock& block = block_of(fiber);
     unsigned index = fiber.rank / kWarpSize, lane = fiber.rank % kWarpSize;
     Warp& warp = block.warps[index];
-    if (!(mask >> lane & 1) && watching) {  // the lane goes on alone, so that faults behind this one are found
+    // The lane continues alone, so that the emulator finds later faults, too.
+    if (!(mask >> lane & 1) && watching) {
         watching->report_mask(from);
         return value;
     }
@@ -139,9 +143,9 @@ uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSit
     return warp.result[lane];
 }
 
-// Returns the lanes that call __activemask() together. As on a GPU, all lanes that can reach the call take part
-// together. The first lanes to arrive wait until all lanes of the warp have arrived, or until no other thread
-// of the block can run.
+// Returns the lanes that call __activemask() together. As on a GPU, all lanes that can reach the call take
+// part together. The first lanes to arrive wait until all lanes of the warp have arrived, or until no other
+// thread of the block can run.
 unsigned active_lanes() {
     Fiber& fiber = here();
     await_stores(fiber);

@@ -14,9 +14,9 @@ size_t shared_bytes(const Grid& grid) {
     return grid.kernel.shared_bytes() + grid.kernel.functions->shared_bytes() + grid.dynamic_shared;
 }
 
-// Returns the size of the first-level cache. A multiprocessor divides its memory between this cache and the
-// shared memory of all resident blocks. The shared memory has one of the sizes below (CUDA programming guide,
-// compute capability 9.0).
+// Returns the size of the first-level cache in bytes. A multiprocessor divides its memory between this cache
+// and the shared memory of all resident blocks. The shared memory has one of the sizes below (CUDA
+// programming guide, compute capability 9.0).
 size_t cache_beside(size_t shared, unsigned threads, const Limits& limits) {
     constexpr size_t kAll = 256 << 10, kReserved = 1 << 10;  // kReserved: bytes of each block
     size_t blocks = std::min(limits.threads_per_multiprocessor / threads, limits.blocks_per_multiprocessor);
@@ -30,7 +30,7 @@ size_t cache_beside(size_t shared, unsigned threads, const Limits& limits) {
 
 void Counting::begin_launch(const Grid& grid, const Limits& limits) {
     grid_ = &grid;
-    stored_ = nullptr;  // an earlier launch may have been aborted
+    stored_ = nullptr;  // a failed launch may have left a store here
     multiprocessors_ = limits.multiprocessors;
     views_.begin_launch(multiprocessors_, cache_beside(shared_bytes(grid), volume(grid.threads), limits));
     ++launch_;
@@ -64,8 +64,8 @@ void Counting::forget() {
     ++epoch_;
 }
 
-// Adds a step to the thread's trace. The thread waits until its warp has made the step and has called go_on()
-// for it. A note of a phase does not wait.
+// Records an access or a barrier of the current thread. Returns when the thread's warp has made the access
+// and has called go_on(). A store that only marks the beginning of a phase does not wait.
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     leave_thread();
     if (is_note(address)) kind = Kind::note;
@@ -74,9 +74,9 @@ void Counting::step(Fiber& fiber, const char* address, const void* site, size_t 
     views_.changes.put_aside = block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// Adds a store of the current thread. Usually the store is put off: its value goes to the store buffer, and
-// the thread continues. The thread waits at other stores: notes of phases, stores of more than 8 bytes, and
-// stores that a load usually follows.
+// Records a store of the current thread. Usually the emulator delays the store: its value goes to a buffer,
+// and the thread continues. The thread waits at other stores: stores that mark a phase, stores of more than 8
+// bytes, and stores that a load usually follows.
 void Counting::store(Fiber& fiber, const char* address, const void* site, size_t bytes) {
     const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::write, false));
     Site& instruction = site_of(op.entry.op());
@@ -95,8 +95,8 @@ void Counting::store(Fiber& fiber, const char* address, const void* site, size_t
 }
 
 // Completes the store that the current thread has just made. Moves the new value from memory to the store
-// buffer, and restores the old value in memory. Also restores newest values where Views::show() has put old
-// values into memory for a load.
+// buffer, and restores the old value in memory. Also restores the newest values where Views::show() has put
+// old values into memory for a load.
 void Counting::leave_memory_alone() {
     views_.put_back();
     views_.changes.put_aside = false;
@@ -109,8 +109,8 @@ bool Counting::has_stores(const Fiber& fiber) const {
     return views_.changes.put_aside && block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// Waits until the warp has made the stores that the current thread has put off, because the thread is about to
-// load.
+// Waits until the warp has made the stores of the current thread that the emulator has delayed. The function
+// is called when the thread is about to load.
 void Counting::finish_stores(Fiber& fiber) {
     leave_thread();
     if (!block_of(fiber).lockstep->has_stores(fiber.rank)) return;
@@ -132,7 +132,8 @@ void Counting::go_on(const Lockstep& lockstep, unsigned rank) {
     if (op.kind == Kind::write || op.kind == Kind::update) log_store(lockstep, last);
 }
 
-// Tells the views that a lane is about to change memory.
+// Records that a lane is about to change memory. Loads on other multiprocessors may still find the old value
+// for a while.
 void Counting::log_store(const Lockstep& lockstep, Entry entry) {
     const Op& op = ops[entry.op()];
     const char* address = entry.address();
@@ -157,8 +158,8 @@ void Counting::fetch_words(const Execution& execution, const Site& site) const {
     }
 }
 
-// Shows a thread the old value that its multiprocessor's cache may have. Its warp makes the load after the
-// steps in its trace.
+// Puts into memory the old value that the cache of the thread's multiprocessor may hold, for the thread's
+// next load. The warp makes this load after all accesses that the thread has already recorded.
 void Counting::show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes) {
     uint64_t time = lockstep.time + lockstep.traced(rank);
     auto [begin, buffer] = buffers_.at(address);

@@ -1,5 +1,5 @@
-// Counts, by instruction, what the memory accesses of warps would cost on a GPU: requests, sectors, bank
-// conflicts.
+// Counts, for each instruction, what the memory accesses of warps would cost on a GPU: requests, sectors of
+// 32 bytes, bank conflicts.
 #pragma once
 
 #include <cstdint>
@@ -17,52 +17,56 @@ namespace emu {
 class Grid;
 struct Limits;
 
-enum class Memory : int { global, shared, remote, none };  // remote: shared memory of another block in the cluster
+// `remote` is the shared memory of another block in the cluster.
+enum class Memory : int { global, shared, remote, none };
 
-// Waits until the warp has made all accesses in the thread's trace.
+// Waits until the warp has made all accesses that the thread has recorded.
 void await_steps(Fiber& fiber);
-// Waits until the thread's trace has room for another access.
+// Waits until the thread's list of recorded accesses has room for another access.
 void await_room(Fiber& fiber);
-// Waits until the thread's stores have moved from its store buffer to memory.
+// Waits until the thread's delayed stores have been written to memory.
 void await_stores(Fiber& fiber);
 
-// Python reads the structs Count and PhaseCount, member by member.
+// Python reads the members of the structs Count and PhaseCount, so a change of their layout also changes
+// watch.py.
 
-// The counts of one instruction in one phase of one launch. A kernel may note that a phase begins, such as a
-// level of a search. Numbers are sums over executions by a warp.
+// The counts of one instruction in one phase of one launch. A kernel may mark where a phase begins, such as a
+// level of a search. The numbers are sums over all executions by a warp.
 struct Count {
     const void* site;
     unsigned launch;
-    int phase;  // as the kernel noted; -1 before the first note
+    int phase;  // number of the phase that the kernel has marked; -1 before the first mark
     int kind, memory;
     uint64_t executions, lanes, bytes;
-    uint64_t polls;  // executions that `executions` does not count, because a waiting warp only repeats its reads
-    uint64_t sectors;           // sectors of global memory, each counted once per execution
-    uint64_t distinct_sectors;  // sectors of global memory, each counted once
+    uint64_t polls;  // executions not counted in `executions`, because a waiting warp only repeats its reads
+    uint64_t sectors;           // sectors (32 bytes) of global memory, each counted once per execution
+    uint64_t distinct_sectors;  // sectors of global memory, each counted once per phase
     uint64_t far_sectors;       // sectors that the warp has not loaded recently
-    uint64_t passes;            // passes through shared memory: one per execution, plus one for each bank conflict
+    // Passes through shared memory: one per execution, plus one for each bank conflict.
+    uint64_t passes;
     uint64_t conflicts;
     uint64_t collisions;        // lanes of atomics whose word an earlier lane of the execution also updates
     uint64_t most_collisions;   // largest number of collisions in one execution
-    uint64_t hottest;           // largest number of executions on one word, over all warps
+    uint64_t hottest;           // largest number of executions that update one word, over all warps
 };
 
-// One phase of one launch: the shape of the launch and its longest warp.
+// One phase of one launch: the shape of the launch, and the accesses of the warp that took longest. Counting
+// creates one object when a phase begins.
 struct PhaseCount {
     const char* kernel;
     unsigned launch;
     int phase;
     unsigned blocks, threads;
-    uint64_t shared;  // bytes per block
-    WarpRun::Steps longest;  // of the warp with the longest time
+    uint64_t shared;  // bytes of shared memory per block
+    WarpRun::Steps longest;  // accesses and barriers of the warp with the longest estimated time
 };
 
-// Counts how often each number was added since the last clearing. There may be fewer than 100 different
-// numbers.
+// Counts how often each number was added since the last call of clear(). Fewer than 100 different numbers may
+// be added between two calls.
 class FewNumbers {
   public:
     void clear() { ++now_; }
-    // Adds a number. Returns how often it has been added, including this time.
+    // Adds a number. Returns how often the number has been added since clear(), including this call.
     unsigned add(uint64_t number);
 
   private:
@@ -77,43 +81,45 @@ class FewNumbers {
 
 class Counting {
   public:
-    // Reports a launch as endless after `most_polls` steps in a row that only repeat earlier reads.
+    // A launch counts as endless after `most_polls` accesses in a row that only repeat earlier reads of
+    // waiting warps.
     Counting(Buffers& buffers, uint64_t most_polls) : buffers_(buffers), most_polls_(most_polls) {}
 
     void begin_launch(const Grid& grid, const Limits& limits);
     void begin_block(ResidentBlock& block);
     void add_module(const char* begin, size_t bytes);
 
-    // Adds a step (an access or a barrier) of the current thread, and waits until the thread's warp has made
-    // the step. Other threads of the block run meanwhile.
+    // Records an access or a barrier of the current thread, and waits until the thread's warp has made it.
+    // Other threads of the block run meanwhile.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
-    // Adds a store of the current thread. The thread usually continues at once.
+    // Records a store of the current thread. The thread usually continues before its warp makes the store.
     void store(Fiber& fiber, const char* address, const void* site, size_t bytes);
-    // Writes the first store of a thread's store buffer to memory, because the warp has made the step of this
+    // Writes the oldest delayed store of a thread to memory, because the thread's warp has come to this
     // store.
     void make_store(Lockstep& lockstep, unsigned rank);
-    // Prepares a thread to continue, because its warp has made the step for which it waited.
+    // Prepares a thread to continue, because its warp has made the access for which the thread waited.
     void go_on(const Lockstep& lockstep, unsigned rank);
-    // Adds a plain load of the current thread. The thread continues at once, unless loads of this instruction
-    // have often come too early. A load comes too early if another thread stores after the load, but before the
-    // step of the load.
+    // Records an ordinary load of the current thread. The thread continues at once, unless loads of this
+    // instruction have often come too early. A load comes too early if another thread stores to the address
+    // after the load, but before the warp makes the load.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         if (views_.changes.put_aside) finish_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
         bool waits = op.waits, full = trace.come_to(site, op, address);
-        if (waits) return await_steps(fiber);  // go_on() is called before the thread continues
+        // Go_on() prepares the load's value before the thread continues.
+        if (waits) return await_steps(fiber);
         if (full) return await_room(fiber);
         if (views_.may_be_old(address, bytes)) show_old(*block_of(fiber).lockstep, fiber.rank, address, bytes);
     }
 
     const Changes& changes() const { return views_.changes; }
-    // Prefetches what make_store() will access.
+    // Prefetches the memory that make_store() will access.
     void fetch_store(const Lockstep& lockstep, unsigned rank) const {
         views_.fetch_store(lockstep.first_store(rank).entry.address());
     }
 
-    // Prefetches the counters that the next step of some lanes will access.
+    // Prefetches the counters that the next access of `lanes` will change.
     void fetch_step(const WarpRun& warp, unsigned lanes) {
         const Site& site = site_of(warp.now[__builtin_ctz(lanes)].op());
         if (site.usual != epoch_) return;
@@ -127,28 +133,29 @@ class Counting {
 
     uint64_t stores() const { return views_.stores(); }
 
-    // Makes the later loads of a block see memory at least as new as now.
+    // Makes the later loads of a block find values at least as new as the values in memory now.
     void acquire(const ResidentBlock& block) {
         views_.acquire(block.lockstep->multiprocessor);
         block.lockstep->meet();
     }
 
-    // Prepares memory for other threads. Restores newest values where the current thread has loaded old values,
-    // and moves the thread's latest store to the store buffer.
+    // Prepares memory for other threads. Restores the newest values where the current thread has loaded old
+    // values, and moves the thread's latest store to the store buffer.
     void leave_thread() {
         if (views_.changes.put_aside) leave_memory_alone();
     }
-    // Returns whether the current thread has put off stores.
+    // Returns whether the emulator has delayed any stores of the thread.
     bool has_stores(const Fiber& fiber) const;
 
     Loops loops;
     Ops ops;
 
-    // Makes steps when no thread of a block can run. Each warp makes one step per round, until a lane can
-    // continue.
+    // Lets the warps of a block make accesses when no thread of the block can run. Each warp makes one access
+    // per round, until a lane can continue.
     void issue(ResidentBlock& block);
 
-    // Sets the buffer of notes. A kernel that stores to its element i begins phase i.
+    // Declares a buffer that divides a kernel into phases. When a kernel stores to element i of the buffer,
+    // phase i begins.
     void note_phases_at(const char* begin, size_t bytes, size_t element);
 
     const std::vector<Count>& counts() const { return counts_; }
@@ -160,12 +167,12 @@ class Counting {
         const char* begin = nullptr;
         size_t bytes = 0;
         Memory memory = Memory::none;
-        const Region* buffer = nullptr;  // null for variables in the module
+        const Region* buffer = nullptr;  // null for variables of the kernel's library
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
-    // The accesses to one region of memory. For each sector it holds the last execution that touched the
-    // sector. For each word it holds the last epoch with an atomic on the word, and the number of atomics in
-    // that epoch.
+    // The accesses to one region of memory. For each sector, `sectors` has the number of the last execution
+    // that touched it. For each word, `words` has the last phase with an atomic on the word, and the number
+    // of its executions.
     struct Touched {
         struct Word {
             uint32_t epoch, times;
@@ -175,37 +182,37 @@ class Counting {
     };
     struct Site {
         uint32_t epoch = 0;
-        size_t count = 0;    // index in counts_ in the epoch of the preceding member
-        uint32_t usual = 0;  // epoch of the last access, if it was a plain load from a buffer
-        Place place;       // place of the last access
+        size_t count = 0;    // index of the instruction's Count in counts_, for the phase in `epoch`
+        uint32_t usual = 0;  // phase of the last access, if this access was an ordinary load from a buffer
+        Place place;       // the memory region that the instruction accessed last
         const char* region = nullptr;
         Touched* touched = nullptr;
         std::unordered_map<const char*, Touched> regions;
-        // If the instruction is an atomic: the offset of the first word that it used in this epoch and region.
-        // `scattered` is true if it has used other words since.
+        // Members for an atomic instruction. `word` is the offset of the first word that it used in this
+        // phase and region. `scattered` is true if it has used other words since.
         size_t word = 0;
         const char* word_region = nullptr;
         uint32_t word_epoch = 0;
         bool scattered = false;
-        // If the instruction is a load: how often it ran, and how often it ran too early. A load runs too early
-        // if lanes execute it before a store that the warp executes first. Lanes wait at an instruction whose
-        // loads often ran too early.
+        // Members for a load instruction: how often it ran (`loads`), and how often it ran too early
+        // (`overtaken`). A load runs too early if lanes execute it before a store that their warp executes
+        // first. Lanes wait at an instruction whose loads often ran too early (`waits`).
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
-        // If the instruction is a store: `put_off` counts the stores that were delayed. `before_loads` counts
-        // the delays that saved nothing, because the lane's next step was a load.
+        // Members for a store instruction. `put_off` counts the stores that the emulator delayed.
+        // `before_loads` counts the delays that saved nothing, because the lane then came to a load.
         uint64_t put_off = 0, before_loads = 0;
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;
     };
-    // Lanes of a warp that execute an instruction together, in one region of memory.
+    // One execution of an instruction by lanes of a warp that access one region of memory.
     struct Execution {
         Execution(ResidentBlock& of, unsigned index, unsigned members) : block(of), warp(index), lanes(members) {}
         ResidentBlock& block;
         unsigned warp, lanes;
-        unsigned number;           // number of lanes
-        const Op* op;              // operation of the first lane
-        size_t offset[kWarpSize];  // offset of each lane's access in the region, without gaps
+        unsigned number;           // number of lanes that take part
+        const Op* op;              // operation of the first lane that takes part
+        size_t offset[kWarpSize];  // by participating lane: offset of its access in the region, in bytes
     };
 
     void leave_memory_alone();
@@ -226,7 +233,7 @@ class Counting {
     bool count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site);
     void gather(Execution& execution, Site& site);
     void fetch_words(const Execution& execution, const Site& site) const;
-    // Counts the execution of an instruction by a warp. Returns whether a lane accesses a sector that the
+    // Counts one execution of an instruction by a warp. Returns whether a lane accesses a sector that the
     // warp has not accessed recently.
     bool count_lanes(const Execution& execution, Site& site, Count& count);
     static constexpr size_t kSector = 32;
@@ -251,20 +258,20 @@ class Counting {
     std::vector<Count> counts_;
     std::vector<PhaseCount> phases_;
     FewNumbers seen_;
-    StoreBuffer::Store* stored_ = nullptr;  // the store that the current thread makes now
-    Site* last_put_off_ = nullptr;          // the instruction of the current thread's latest store that was put off
+    StoreBuffer::Store* stored_ = nullptr;  // the delayed store that the current thread makes now
+    Site* last_put_off_ = nullptr;          // the instruction of the current thread's latest delayed store
     Views views_;
     unsigned multiprocessors_ = 1;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
     int phase_ = -1;
-    uint32_t epoch_ = 0;         // number of the phase, over all launches
-    uint64_t longest_ = 0;       // time of the epoch's longest warp
-    // Number of the latest execution, and of the last execution before the epoch.
+    uint32_t epoch_ = 0;         // number of the phase, counted over all launches
+    uint64_t longest_ = 0;       // estimated time of the warp that took longest in this phase
+    // Number of the latest execution of an instruction, and number of the last execution before this phase.
     uint32_t execution_ = 0, before_epoch_ = 0;
     const char* notes_ = nullptr;
     size_t notes_bytes_ = 0, notes_element_ = 1;
-    uint64_t polls_ = 0;  // number of polls in a row
+    uint64_t polls_ = 0;  // number of reads in a row that only repeat earlier reads
 };
 
 }  // namespace emu

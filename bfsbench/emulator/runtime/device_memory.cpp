@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kAligned = 256;
-// Room before a buffer for its guard, rounded up to the alignment. The guards also cover another case: builds
-// that count may read up to 64 bytes beyond what a kernel asked for.
+// Bytes before a buffer for its guard bytes, rounded up to the alignment. The guard bytes also allow kernels
+// that are compiled for counting to read up to 64 bytes beyond a buffer.
 constexpr size_t kBefore = (Buffers::kGuardBytes + kAligned - 1) / kAligned * kAligned;
 
 size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
@@ -49,7 +49,7 @@ bool DeviceMemory::give_back(void* place) {
     used_ -= bytes;
     buffers_.remove(begin);
     size_t pages = whole_pages(kBefore + bytes + Buffers::kGuardBytes);
-    // Frees the memory but keeps its addresses, so that later accesses fault.
+    // The following mmap frees the memory but keeps its addresses reserved, so that later accesses fault.
     mmap(begin - kBefore, pages, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     return true;
 }

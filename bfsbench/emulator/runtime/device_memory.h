@@ -1,5 +1,5 @@
-// Device memory for programs. It is one range of addresses, so that a pointer tells whether it belongs to the
-// device.
+// The device memory of a program with host code. All of it lies in one range of addresses, so that an address
+// tells whether it belongs to the device.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,11 @@ class DeviceMemory {
   public:
     explicit DeviceMemory(Buffers& buffers);
 
-    // Allocates memory. Returns null if there is no room. The bytes are zero, as in most fresh memory of a
-    // GPU, but programs must not rely on it.
+    // Allocates memory. Returns null if the device memory is full. The bytes are zero, as in most fresh
+    // memory of a GPU, but programs must not rely on zeros.
     char* take(size_t bytes);
-    // Frees an allocation. Returns whether there was one at `begin`. Its addresses are never used again.
+    // Frees the allocation that starts at `begin`. Returns whether there was an allocation. Its addresses are
+    // never used again.
     bool give_back(void* begin);
     bool has(const void* address) const { return static_cast<size_t>(static_cast<const char*>(address) - base_) < kRange; }
     const char* begin() const { return base_; }

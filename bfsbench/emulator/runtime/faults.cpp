@@ -19,10 +19,11 @@ std::mutex mutex;
 int users = 0;
 struct sigaction before[kCount];
 
-// Handles a fault on the signal stack. It never returns to the faulting instruction, because fail() jumps to
-// the worker's loop.
+// Handles a machine fault on the stack for signals. The handler never returns to the faulting instruction of
+// a kernel, because fail() jumps to the worker's loop.
 void on_fault(int signal, siginfo_t* info, void*) {
-    if (!current) {  // no kernel runs: the instruction runs again, and the former handler gets the fault
+    // No kernel runs: the instruction runs again, and the program's former handler gets the fault.
+    if (!current) {
         for (int i = 0; i < kCount; ++i) {
             if (kSignals[i] == signal) sigaction(signal, &before[i], nullptr);
         }

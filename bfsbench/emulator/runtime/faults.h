@@ -1,10 +1,11 @@
-// Turns machine faults inside a kernel (bad address, stack overflow, division by zero) into kernel errors.
+// Turns machine faults inside a kernel (bad address, stack overflow, division by zero) into errors of the
+// kernel.
 #pragma once
 
 namespace emu {
 
-// Installs the handlers while any object of this class exists. Faults outside kernels go to the previous
-// handlers.
+// Installs the signal handlers while any object of this class exists. Faults outside kernels go to the
+// handlers that were installed before.
 class FaultHandlers {
   public:
     FaultHandlers();
@@ -12,7 +13,8 @@ class FaultHandlers {
     FaultHandlers(const FaultHandlers&) = delete;
 };
 
-// Gives the calling thread a separate stack for signals, because a full stack may cause the fault.
+// Gives the calling thread of the operating system a separate stack for signals, because a full stack may
+// cause the fault.
 class SignalStack {
   public:
     SignalStack();

@@ -1,8 +1,8 @@
 #if !defined(_XOPEN_SOURCE)
-#define _XOPEN_SOURCE 700  // ucontext on macOS
+#define _XOPEN_SOURCE 700  // macOS declares ucontext only with this macro
 #endif
 #if !defined(_DARWIN_C_SOURCE)
-#define _DARWIN_C_SOURCE  // MAP_ANONYMOUS there
+#define _DARWIN_C_SOURCE  // macOS declares MAP_ANONYMOUS only with this macro
 #endif
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
@@ -29,8 +29,8 @@ size_t page_bytes() {
     return bytes;
 }
 
-// Stacks lie at equal distances in memory. If all stacks started at one offset, they would compete for a few
-// cache sets. So each stack starts at a different offset.
+// Returns the address at which a CUDA thread's stack starts. Stacks lie at equal distances in memory. With
+// equal start offsets they would compete for a few cache sets, so each stack starts at a different offset.
 char* top_of(char* stack) {
     constexpr size_t kCacheLine = 64, kColours = 31;
     static thread_local size_t colour = 0;
@@ -42,14 +42,14 @@ char* top_of(char* stack) {
 
 #if EMU_ASSEMBLY_SWITCH
 
-// The switches for x86-64 (System V). A switch saves six callee-saved registers and the stack pointer. A
-// Context is the stack pointer below the saved registers.
+// Assembly code that switches between CUDA threads on x86-64 (System V). A switch saves six callee-saved
+// registers and the stack pointer. A Context is the stack pointer below the saved registers.
 //
-// In Kept, `place` has offset 0 and `bytes` has offset 8. A kept part begins with the registers and the
-// return address. The code stores them there directly. If it pushed them first, loading 16 bytes from two
-// fresh 8-byte stores would stall. The rest is copied 64 bytes at a time. So a copy reads and writes up to 64
-// bytes behind the stack and behind the kept part. While the code overwrites the stack, it keeps nothing on the
-// stack.
+// Some switches copy the used part of the stack to a buffer, described by a Kept object. In Kept, `place` has
+// offset 0 and `bytes` has offset 8. A copied part begins with the registers and the return address. The code
+// stores registers directly in the buffer. If it pushed them first, loading 16 bytes from two fresh 8-byte
+// stores would stall. The code copies the rest 64 bytes at a time. So it reads and writes up to 64 bytes
+// behind the stack and behind the copy. While the code overwrites the stack, it keeps nothing on the stack.
 __asm__(R"(
 .macro emu_push_all
     pushq %rbp
@@ -156,10 +156,10 @@ emu_leave:
 
 namespace {
 
-// Writes, downwards from `top`, the words that a switch to a new flow takes from its stack.
+// Writes, downwards from `top`, the words that a switch to a new CUDA thread pops from its stack.
 void** lay_out(void** top, void (*entry)()) {
     constexpr int kSavedRegisters = 6;
-    *--top = nullptr;  // return address of `entry`; it also aligns the stack as a call would
+    *--top = nullptr;  // return address of `entry`; this word also aligns the stack as a call would
     *--top = reinterpret_cast<void*>(entry);
     for (int i = 0; i < kSavedRegisters; ++i) *--top = nullptr;
     return top;
@@ -177,8 +177,8 @@ void prepare(Kept& kept, void (*entry)()) {
 
 #else
 
-// The portable switch uses ucontext. It also saves the signal mask by a system call and is about fifty times
-// slower.
+// The portable switch between CUDA threads uses ucontext. It also saves the signal mask by a system call, and
+// takes about fifty times as long as the assembly code.
 extern "C" void emu_switch(Context* save, Context to) {
     ucontext_t here;
     *save = &here;

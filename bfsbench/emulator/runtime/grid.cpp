@@ -43,8 +43,8 @@ void Grid::end_blocks(unsigned count) {
     if (was_full) changed();
 }
 
-// Wakes idle workers after a change. All workers count as busy again, because any worker may now have something
-// to do.
+// Wakes idle workers after a change of the grid. All workers count as busy again, because any worker may now
+// have something to do.
 void Grid::changed() {
     ++epoch_;
     idle_ = 0;

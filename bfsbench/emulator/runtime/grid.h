@@ -1,4 +1,4 @@
-// One launch: its shape, the blocks not started yet, and the state that its workers share.
+// The state of one kernel launch: its shape, the blocks that have not started, and what its workers share.
 #pragma once
 
 #include <atomic>
@@ -16,23 +16,23 @@ namespace emu {
 class Worker;
 struct Knowledge;
 
-// A child launch that waits for its parent to end.
+// A child launch that a kernel has queued. The child waits until its parent grid has ended.
 struct ChildLaunch {
     const Kernel* kernel;
     void (*entry)();
     LaunchShape shape;
-    std::vector<std::vector<char>> values;  // values of the arguments
+    std::vector<std::vector<char>> values;  // by argument: the bytes of its value
 
-    // The detection of races needs these three: the accesses that the launching thread knew to be over, the
-    // thread's grid, and the thread's block.
+    // Members for the race detector: the accesses that happen before the launch, and the numbers of the
+    // launching thread's grid and block.
     std::shared_ptr<const Knowledge> known;
     unsigned parent, block;
 };
 
 class Grid {
   public:
-    // At most `max_resident` blocks are in progress at once. If `random` is not null, it shuffles the order
-    // of the blocks.
+    // Creates a grid. At most `max_resident` blocks are in progress at once. `random` shuffles the order of
+    // the blocks, unless it is null.
     Grid(const Kernel& kernel, void (*entry)(), const LaunchShape& shape, void** arguments,
          unsigned max_resident, Random* random);
 
@@ -45,21 +45,21 @@ class Grid {
     void join();
 
     // Stores the index of the next cluster to start in `cluster`. Returns false if no cluster is left or the
-    // device has no room.
+    // device has no room for another cluster.
     bool take(uint3& cluster);
     void end_blocks(unsigned count);
 
-    // Arrives at the grid barrier, for a block of which all threads have arrived. Returns whether this is the
-    // last block; the barrier is then complete.
+    // Arrives at the grid barrier on behalf of a block whose threads have all arrived. Returns whether this
+    // is the last block, which completes the barrier.
     bool arrive();
     unsigned phase() const { return phase_.load(std::memory_order_acquire); }
 
-    // Waits until a worker has something to do again. Returns false if the worker is finished.
+    // Waits until a worker has something to do again. Returns false if nothing is left to do for the worker.
     bool wait_for_work(Worker& worker);
 
-    // Ends the grid early. error() is the first error.
+    // Ends the grid early. error() then returns the message of the first failure.
     void abort(const std::string& message);
-    // Keeps the message if it is the first error. The grid continues.
+    // Keeps the message if it is the grid's first error. The grid continues.
     void note(const std::string& message);
     bool aborted() const { return aborted_.load(std::memory_order_relaxed); }
     const std::string& error() const { return error_; }
@@ -73,11 +73,11 @@ class Grid {
     std::string deadlock_report(const Worker& worker) const;
 
     const unsigned max_resident_, clusters_;
-    std::vector<unsigned> order_;  // order of clusters; empty means ascending
+    std::vector<unsigned> order_;  // order in which clusters start; empty means ascending
 
     std::mutex mutex_;
     std::condition_variable change_;
-    unsigned epoch_ = 0;  // number of changes for which idle workers may wait
+    unsigned epoch_ = 0;  // number of changes that have woken idle workers
     unsigned members_ = 0, idle_ = 0;
     unsigned next_ = 0, in_progress_ = 0;
     unsigned arrived_ = 0;

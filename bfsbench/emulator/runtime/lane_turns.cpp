@@ -1,5 +1,6 @@
-// The turns of threads when the emulator counts memory accesses. A thread continues when its warp has made
-// the thread's accesses. All threads share one stack, and a waiting thread's part of the stack is copied away.
+// Decides which CUDA thread runs next when the emulator counts memory accesses. A thread continues when its
+// warp has made the accesses that the thread has recorded. All threads share one stack. While a thread waits,
+// its part of the stack is copied to a buffer.
 
 #include "machine.h"
 #include "worker.h"
@@ -10,29 +11,29 @@ __thread Trace trace;
 
 namespace {
 
-// The most threads whose blocks make steps side by side. A GPU runs more threads at a time, but more threads
-// would need much memory here.
+// Largest number of threads whose blocks run side by side. A GPU runs more threads at a time, but more
+// threads would need much memory in the emulator.
 constexpr size_t kSideBySide = 16384;
 
-// Prefetches the data that says how a thread continues.
+// Prefetches the members of a thread that the switch to this thread reads.
 void fetch_thread(const Fiber& fiber) {
     prefetch(&fiber);
     prefetch(&fiber.stack);
     prefetch(&fiber.arrival);
 }
 
-// Prefetches the memory of a thread's next store, and its part of the stack.
+// Prefetches the memory of a thread's next delayed store, and the copy of the thread's part of the stack.
 void fetch_turn(const ResidentBlock& block, Turn turn) {
     const Lockstep& lockstep = *block.lockstep;
     if (turn.stores()) lockstep.counting.fetch_store(lockstep, turn.rank());
     if (!turn.goes_on() && !lockstep.awaits_stores(turn.rank())) return;
     const Fiber& fiber = block.fibers[turn.rank()];
     if (fiber.has_returned) return;
-    constexpr size_t kLine = 64, kMost = 4 * kLine;  // longer parts are prefetched by the processor
+    constexpr size_t kLine = 64, kMost = 4 * kLine;  // the processor's own prefetcher fetches longer copies
     for (size_t at = 0; at < kMost; at += kLine) prefetch(fiber.kept.place + at);
 }
 
-// Prefetches data of the threads whose turns come soon.
+// Prefetches data of the threads that run soon.
 void fetch_upcoming(const ResidentBlock& block) {
     const Lockstep& lockstep = *block.lockstep;
     constexpr size_t kSoon = 6, kLater = 10;
@@ -40,7 +41,7 @@ void fetch_upcoming(const ResidentBlock& block) {
     if (const Turn* turn = lockstep.upcoming(kSoon)) fetch_turn(block, *turn);
 }
 
-// Makes room for a thread's part of the stack, plus the bytes that the switch adds.
+// Makes room for a copy of a thread's part of the stack, plus the bytes that the switch adds.
 void make_enough_room(Fiber& fiber, const char* top) {
     constexpr size_t kOfSwitch = 192;
     size_t bytes = static_cast<size_t>(top - static_cast<const char*>(__builtin_frame_address(0))) + kOfSwitch;
@@ -49,7 +50,7 @@ void make_enough_room(Fiber& fiber, const char* top) {
 
 }  // namespace
 
-// Makes a thread the current one. Null stands for the worker's loop.
+// Makes a CUDA thread the running thread. If `fiber` is null, the worker's loop runs.
 void set_current(Fiber* fiber) {
     if (trace.runs()) here().place = trace.place();
     current = fiber;
@@ -58,8 +59,8 @@ void set_current(Fiber* fiber) {
     lockstep->take_up(trace, fiber->rank, fiber->place, fiber->stack);
 }
 
-// Returns the next lane that must run its own code, or null. Takes the turns of all lanes before it that need
-// not run: makes their stores, ends their threads, and lets them arrive at the block's barrier.
+// Returns the next thread that must run its own code, or null if no thread must. Handles all earlier threads
+// in the queue that need not run: makes their stores, ends them, and lets them arrive at the block's barrier.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     while (lockstep.has_next()) {
@@ -108,7 +109,8 @@ void Worker::await_turn(Fiber& fiber) {
     ResidentBlock& block = block_of(fiber);
     Lockstep& lockstep = *block.lockstep;
     lockstep.counting.leave_thread();
-    if (lockstep.has_next()) {  // the next thread has stopped at an earlier step, so its part of the stack fits
+    // The next thread has stopped at an earlier operation, so the copy of its stack fits.
+    if (lockstep.has_next()) {
         Fiber* to = next_lane(block);
         if (!to) return suspend(fiber);
         set_current(to);
@@ -122,8 +124,8 @@ void Worker::await_turn(Fiber& fiber) {
 bool Worker::ends_turn(ResidentBlock& block) {
     Leave leave = block.lockstep->take_leave();
     if (leave == Leave::no) return false;
-    // If the block waits for other blocks, let all blocks begin, because the awaited ones may not have begun.
-    // Otherwise only a part of the grid runs side by side.
+    // If this block waits for other blocks, let all blocks begin, because the awaited blocks may not have
+    // begun. Otherwise only some blocks of the grid run side by side.
     gave_way_ = leave == Leave::waits || resident_.size() * block.fibers.size() < kSideBySide;
     return true;
 }

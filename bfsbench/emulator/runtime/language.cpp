@@ -1,6 +1,6 @@
-// Functions to which the compiler inserts calls under -fsanitize=bounds,alignment. The functions report
-// accesses that the rules of C++ forbid. They also see an index beyond one row of an array, and misaligned
-// vectors of which the optimised code loads only a part. Watched accesses do not show these two.
+// Functions that the compiler calls under -fsanitize=bounds,alignment when a kernel breaks a rule of C++.
+// They find an index beyond one row of an array, and a misaligned vector of which the kernel loads only a
+// part. The checks of memory accesses in watch.cpp do not find these two faults.
 
 #include "machine.h"
 #include "worker.h"
@@ -9,14 +9,15 @@ namespace {
 
 using emu::Act;
 
-// Data that the compiler passes to these functions. LLVM's compiler-rt declares it in lib/ubsan/ubsan_value.h
-// and ubsan_handlers.h.
+// The layout of the data that the compiler passes to the functions below. LLVM's compiler-rt declares this
+// data in lib/ubsan/ubsan_value.h and ubsan_handlers.h.
 struct SourceLocation {
     const char* file;
     uint32_t line, column;
 };
 struct Type {
-    uint16_t kind, info;  // info of an integer: twice the logarithm of its bits, plus one if signed
+    // `info` of an integer type: twice the logarithm of its bits, plus one if it is signed.
+    uint16_t kind, info;
     char name[1];
 
     int64_t decode(uint64_t value) const {
@@ -31,7 +32,7 @@ struct Index {
 struct Access {
     SourceLocation place;
     const Type* type;
-    unsigned char alignment, kind;  // alignment: its logarithm
+    unsigned char alignment, kind;  // `alignment`: binary logarithm of the required alignment in bytes
 
     Act act() const { return kind == 1 ? Act::write : Act::read; }
 };

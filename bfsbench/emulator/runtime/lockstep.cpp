@@ -9,16 +9,16 @@ namespace emu {
 
 namespace {
 
-// A lane may wait in a loop for a lane of its warp whose position is further on. In strict lockstep the waiting
-// lane would wait for ever. So after kPollPatience issues (in a loop that only reads) or kLockstepPatience
-// issues (in any other loop), the lanes furthest on issue one step first.
+// Number of operations after which a warp advances its foremost lanes first. A lane may wait in a loop for a
+// lane of its warp that is further on. In strict lockstep the waiting lane would wait for ever. kPollPatience
+// holds for loops that only read, and kLockstepPatience for all other loops.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
-// Rounds that a block issues before other blocks have their turn, so that blocks make their steps side by
-// side.
+// Number of rounds in a row for which one block runs before other blocks run. In each round every warp of the
+// block makes one operation.
 constexpr unsigned kTurn = 16;
 
-// A full warp. Loops over all its lanes have a fixed length and take few vector instructions.
+// The lane mask of a full warp. Loops over all lanes have a fixed length and take few vector instructions.
 constexpr unsigned kAllLanes = ~0u;
 
 bool is_one(unsigned lanes) { return !(lanes & (lanes - 1)); }
@@ -86,16 +86,16 @@ void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const cha
     trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place, stack);
 }
 
-// Returns the group that issues the next step. It is the group whose position is behind all other groups. Now
-// and then it is the group whose position is furthest on.
+// Returns the index of the group of lanes that makes the warp's next operation. Usually this group is behind
+// all other groups in the program. After many operations it is once the group that is furthest on.
 unsigned Lockstep::next_group(const WarpRun& warp) const {
     uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
     return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
 }
 
-// Takes the next entry from the traces of all lanes at once. Their next entries must lie in one row and have
-// equal operations, and the row must be the last of all traces or of none. Otherwise returns false and takes
-// nothing.
+// Takes the next entry from the lists of pending operations of all lanes at once. Returns false and takes
+// nothing unless all next entries lie in one row and have equal operations. The row must also be the last row
+// of every list, or of no list.
 bool Lockstep::pop_row(unsigned index, unsigned& done) {
     WarpRun& warp = warps_[index];
     Traces& traces = traces_[index];
@@ -115,8 +115,8 @@ bool Lockstep::pop_row(unsigned index, unsigned& done) {
     return true;
 }
 
-// Takes the next entries from the traces of `lanes`, as far as they have the operation of the first lane.
-// Returns the lanes whose entries it took. Adds lanes with empty traces to `done`.
+// Takes the next entries from the lists of pending operations of `lanes`, if they have the operation of the
+// first lane. Returns the lanes whose entries it took. Adds lanes whose lists are now empty to `done`.
 unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     WarpRun& warp = warps_[index];
     if (lanes == kAllLanes && pop_row(index, done)) return lanes;
@@ -141,8 +141,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return same;
 }
 
-// Moves a position to the place of an entry. Returns whether the entry is a step, rather than a jump or an
-// exit of a loop.
+// Moves a position in the program to the place of an entry. Returns true if the entry is a memory access or a
+// barrier, and false if it is a jump or an exit of a loop.
 [[gnu::always_inline]] bool Lockstep::step_to(Position& position, const WarpRun& warp, const Op& op) {
     switch (op.kind) {
         case Kind::part: position.part(loops_, op.site, warp.issued); return false;
@@ -151,8 +151,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     }
 }
 
-// Takes entries from the trace of a lane that is alone in its group, up to its next access or barrier.
-// Returns whether the trace has one.
+// Takes entries from the list of pending operations of a lane that is alone in its group, up to the next
+// access or barrier. Returns whether the list has an access or barrier.
 [[gnu::always_inline]] bool Lockstep::pop_to_step(unsigned index, unsigned group, unsigned lane) {
     WarpRun& warp = warps_[index];
     Traces& traces = traces_[index];
@@ -170,15 +170,15 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return found;
 }
 
-// Notes that lanes of a group wait at an access or a barrier until the warp issues it.
+// Records that lanes of a group wait at a memory access or a barrier until their warp makes this operation.
 [[gnu::always_inline]] void Lockstep::wait(WarpRun& warp, unsigned group, unsigned lanes) {
     warp.waiting |= lanes;
     warp.groups_waiting |= 1u << group;
     counting.fetch_step(warp, lanes);
 }
 
-// Moves a group to the entry that its lanes have just taken from their traces. If the entry is an access or a
-// barrier, the lanes wait there, and the function returns true.
+// Moves a group of lanes to the entry that the lanes have just taken from their lists. If the entry is an
+// access or a barrier, the lanes wait there, and the function returns true.
 [[gnu::always_inline]] bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
     WarpRun& warp = warps_[index];
     const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
@@ -187,13 +187,13 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return true;
 }
 
-// Takes the next step of a warp whose lanes form one group. Returns the lanes of the step. Returns 0 if the
-// next entries of the lanes differ or none of them is a step.
+// Takes the next access or barrier of a warp whose lanes form one group. Returns the participating lanes.
+// Returns 0 if the next entries of the lanes differ, or none of the entries is an access or barrier.
 unsigned Lockstep::take_together(unsigned index) {
     WarpRun& warp = warps_[index];
     while (can_issue(index) && warp.together) {
         unsigned lanes = warp.traced, done = 0;
-        if (lanes & ~warp.together) {  // lanes outside the group have arrived
+        if (lanes & ~warp.together) {  // further lanes of the warp have recorded operations
             scatter(index);
             return 0;
         }
@@ -212,7 +212,7 @@ unsigned Lockstep::take_together(unsigned index) {
             return 0;
         }
         warp.together = lanes;
-        warp.common = warp.divide(warp.common, lanes);  // lanes without entries stay behind in the old group
+        warp.common = warp.divide(warp.common, lanes);  // lanes without entries stay in the old group
         const Op& op = counting.ops[warp.now[__builtin_ctz(lanes)].op()];
         if (step_to(warp.group[warp.common].position, warp, op)) return lanes;
         if (done) end(index, done);
@@ -220,7 +220,7 @@ unsigned Lockstep::take_together(unsigned index) {
     return 0;
 }
 
-// Ends the common path of a warp: from now on its lanes advance in groups.
+// Ends the common path of a warp. From now on the warp's lanes advance in several groups.
 void Lockstep::scatter(unsigned index) {
     WarpRun& warp = warps_[index];
     unsigned lanes = warp.together & warp.traced;
@@ -228,8 +228,8 @@ void Lockstep::scatter(unsigned index) {
     if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
-// Takes the step of the group `leads` (WarpRun), if its position is still behind all other waiting groups.
-// Returns the group's lanes, or 0 if the group does not lead any more.
+// Takes the operation of the group `leads`, which made the warp's previous operation, if this group is still
+// behind all other waiting groups. Returns the group's lanes, or 0 if the group does not lead any more.
 [[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;
@@ -245,8 +245,8 @@ void Lockstep::scatter(unsigned index) {
     return leading.lanes;
 }
 
-// Takes the step of the group whose position is behind all other groups. Groups at this position join the step.
-// Returns the lanes of the step.
+// Takes the operation of the group that is behind all other groups in the program. Groups at the same place
+// in the program join. Returns the participating lanes.
 unsigned Lockstep::take_last(WarpRun& warp) {
     unsigned chosen = next_group(warp);
     Group& next = warp.group[chosen];
@@ -299,8 +299,8 @@ void Lockstep::release(unsigned index, unsigned lanes) {
     if (ended | stores) end(index, ended, stores);
 }
 
-// Moves lanes of a group to their next steps. Their traces must not be empty. Returns lanes whose traces end
-// before a step.
+// Moves lanes of a group to their next accesses or barriers. Their lists of pending operations must not be
+// empty. Returns the lanes whose lists end before an access or barrier.
 unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     unsigned ended = 0;
     while (lanes) {
@@ -319,8 +319,8 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     return ended;
 }
 
-// Moves one lane of a group to its next step. Returns the lane if its trace ends before a step, and otherwise
-// 0.
+// Moves one lane of a group to its next access or barrier. Returns the lane's bit if the lane's list ends
+// before an access or barrier, and otherwise 0.
 [[gnu::always_inline]] unsigned Lockstep::advance_one(unsigned index, unsigned from, unsigned lane) {
     WarpRun& warp = warps_[index];
     unsigned group = warp.divide(from, lane);
@@ -329,16 +329,16 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     return 0;
 }
 
-// Moves lanes that have just taken equal entries to their next steps. The traces of `done` are empty. Returns
-// lanes whose traces end before a step.
+// Moves lanes that have just taken equal entries to their next accesses or barriers. The lists of the lanes
+// `done` are empty. Returns the lanes whose lists end before an access or barrier.
 unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigned done) {
     unsigned group = warps_[index].divide(from, lanes);
     if (come_to_step(index, group, lanes)) return 0;
     return done | advance(index, group, lanes & ~done);
 }
 
-// Notes that the traces of `lanes` are empty. Lanes that have waited for this get a turn to continue. Lanes
-// of `stores` get a turn to write a store to memory.
+// Records that the lists of pending operations of `lanes` are empty. Lanes that have waited for this may run
+// again. Lanes in `stores` may write a delayed store to memory.
 void Lockstep::end(unsigned index, unsigned lanes, unsigned stores) {
     WarpRun& warp = warps_[index];
     warp.waiting &= ~lanes;

@@ -10,7 +10,8 @@ namespace emu {
 
 namespace {
 
-// Waking a helper takes as long as running this many threads that do nothing.
+// Smallest number of CUDA threads for which another thread of the operating system is woken. Waking it takes
+// as long as running this many CUDA threads that do nothing.
 constexpr uint64_t kThreadsWorthHelp = 2048;
 
 }  // namespace
@@ -94,7 +95,7 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
         return std::string("kernel '") + k.name + "' " + damage;
     };
     std::string error = run(kernel, kernel.entry, shape, arguments, nullptr);
-    // A stack of launches: all descendants of a child end before its younger siblings begin.
+    // A stack of child launches: all descendants of a child end before its younger siblings begin.
     std::vector<ChildLaunch> waiting;
     collect_children(waiting);
     while (error.empty() && !waiting.empty()) {
@@ -107,7 +108,7 @@ std::string Machine::launch(const Kernel& kernel, const LaunchShape& shape, void
         collect_children(waiting);
     }
     pending_ = 0;
-    fflush(stdout);  // prints what kernels have written
+    fflush(stdout);  // prints what kernels have written with printf
     return error;
 }
 
@@ -117,9 +118,9 @@ bool Machine::reserve_child() {
     return false;
 }
 
-// Puts the children of the grid that has just ended on the stack. Ordinary children run first, in order of
-// launch. With a seed, fire-and-forget children take random places among them. Children of the tail stream
-// run last.
+// Puts the children of the grid that has just ended on the stack of launches. Ordinary children run first, in
+// order of launch. Children of the tail stream run last. In a seeded schedule, fire-and-forget children take
+// random places among the ordinary children.
 void Machine::collect_children(std::vector<ChildLaunch>& stack) {
     std::vector<ChildLaunch> ordinary, free, tail;
     for (auto& worker : workers_) {
@@ -138,7 +139,8 @@ void Machine::collect_children(std::vector<ChildLaunch>& stack) {
     std::move(ordinary.rbegin(), ordinary.rend(), std::back_inserter(stack));
 }
 
-// Runs a grid. The caller's thread runs blocks, and helpers join it.
+// Runs a grid. Returns its first error, or an empty string. The caller's thread runs blocks, and helper
+// threads join it.
 std::string Machine::run_grid(Grid& grid) {
     uint64_t threads = uint64_t{volume(grid.blocks)} * volume(grid.threads);
     auto wanted = static_cast<unsigned>(

@@ -1,4 +1,5 @@
-// The emulated device: its limits, its workers, and its launches, of which it runs one at a time.
+// The emulated GPU: its limits, its workers, which run blocks, and its launches. The machine runs one launch
+// at a time.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,8 @@
 
 namespace emu {
 
-// The resources of the emulated GPU. Python passes them as an array of integers in this order (device.py).
+// The resources of the emulated GPU. Python passes the members as an array of integers in this order
+// (device.py).
 struct Limits {
     uint64_t max_threads_per_block;
     uint64_t multiprocessors;
@@ -34,32 +36,33 @@ struct Limits {
 
 class Machine {
   public:
-    // With seed 0, `workers` threads run blocks in the fastest order. Any other seed gives a random order,
-    // which is repeatable with one worker. With `watches`, the machine checks every memory access. It then
-    // needs one worker and kernels that were compiled for it.
+    // Creates a machine. With seed 0, `workers` threads run blocks in the fastest order. Any other seed gives
+    // a random order, which is repeatable with one worker. With `watches`, the machine checks every memory
+    // access. This mode needs one worker, and kernels that were compiled for the checks.
     Machine(const Limits& limits, uint64_t seed, unsigned workers, bool watches);
     ~Machine();
     Machine(const Machine&) = delete;
 
-    // Returns why a launch is impossible, or an empty string.
+    // Returns the reason why a launch is impossible, or an empty string if it is possible.
     std::string refusal(const Kernel& kernel, const LaunchShape& shape) const;
 
     unsigned resident_blocks(const Kernel& kernel, unsigned threads, size_t dynamic_shared) const;
 
-    // Runs a grid and all its descendants. Returns the error message, or an empty string.
+    // Runs a grid and all child grids that it launches. Returns the error message, or an empty string.
     std::string launch(const Kernel& kernel, const LaunchShape& shape, void** arguments);
 
     Buffers buffers;
-    const std::unique_ptr<Watch> watch;  // null unless the machine watches
-    // In a machine that watches: whether threads are interrupted at every access, in some spells of time.
+    const std::unique_ptr<Watch> watch;  // null unless the machine checks memory accesses
+    // For a machine that checks memory accesses: true if some time intervals interrupt the threads at every
+    // access.
     const bool dense;
-    std::unique_ptr<Counting> counting;  // null unless the machine counts
+    std::unique_ptr<Counting> counting;  // null unless the machine counts memory accesses
 
-    // Reserves a place for a child launch. Returns false if too many are pending.
+    // Counts a child launch that a kernel queues. Returns false if too many child launches already wait.
     bool reserve_child();
 
-    // free_stacks() counts stacks that no thread uses, allocated_stacks() all stacks. Between launches the two
-    // counts are equal.
+    // free_stacks() counts the stacks that no thread uses, and allocated_stacks() counts all stacks. Between
+    // launches the two numbers are equal.
     size_t free_stacks() const;
     size_t allocated_stacks() const;
 
@@ -72,9 +75,10 @@ class Machine {
     Random random_;
     const bool seeded_;
     std::atomic<unsigned> pending_{0};
-    std::mutex launching_;  // the device runs one launch of the host at a time
+    // Locked while a launch runs, because the device runs one launch of the host at a time.
+    std::mutex launching_;
 
-    std::vector<std::unique_ptr<Worker>> workers_;  // the first worker runs on the caller's thread
+    std::vector<std::unique_ptr<Worker>> workers_;  // the first worker runs on the thread of the caller
     std::vector<std::thread> helpers_;
     std::mutex mutex_;
     std::condition_variable wake_, done_;

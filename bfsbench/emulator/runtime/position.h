@@ -1,9 +1,10 @@
-// The position of a lane: its instruction, and its iterations of the loops around it.
+// The position of a lane in its kernel: the lane's instruction, and the number of its iteration in each loop
+// around the instruction.
 //
-// Positions say which lane is behind. The compiler lays code out as in the source, so later code has higher
-// addresses. A backward jump begins another iteration of a loop. The loop reaches from the jump's target to
-// the highest place that has jumped to it. Two lanes are compared by their iterations, from the outermost
-// common loop inwards, and then by their instructions.
+// Positions tell which lane of a warp is behind. The compiler lays code out as in the source, so later code
+// has higher addresses. A backward jump begins another iteration of a loop. The loop reaches from the jump's
+// target to the highest address from which a lane has jumped to this target. Two lanes are compared by their
+// iterations, from the outermost common loop inwards, and then by their instructions.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +12,40 @@
 
 namespace emu {
 
-// A loop: from its first basic block to the highest place from which a lane has jumped back to that block.
+// A loop in a kernel: from its first basic block to the highest address from which a lane has jumped back to
+// this block.
 struct Loop {
     const void *first, *last;
     bool has(const void* place) const { return place >= first && place <= last; }
 };
-// The loops found by all lanes, launches and modules, by their first blocks.
+// The loops that any lane has run in any launch, by the address of their first basic block.
 using Loops = std::unordered_map<const void*, Loop>;
 
 class Position {
   public:
     void begin() { place_ = parted_at_ = nullptr, parted_ = 0, depth_ = 0; }
-    // Moves to a basic block or a step.
+    // Moves the lane to the basic block, memory access or barrier at the address `place`.
     void move(Loops& loops, const void* place) {
-        if (place <= parted_at_) parted_ = 0, parted_at_ = nullptr;  // another iteration of an outer loop
+        // The lane begins another iteration of an outer loop.
+        if (place <= parted_at_) parted_ = 0, parted_at_ = nullptr;
         if (place <= place_) jump_back(loops, place);
         while (depth_ && !iterations_[depth_ - 1].loop->has(place)) --depth_;
         place_ = place;
     }
-    // Moves by a backward jump.
+    // Moves the lane along a backward jump.
     void jump(Loops& loops, const void* from, const void* to) {
         if (from > place_) move(loops, from);
         move(loops, to);
     }
     bool is_behind(const Position& other) const;
-    // Leaves a loop early. Lanes that leave a loop after one step of their warp stay together.
+    // Records that the lane leaves a loop early. Lanes that leave a loop between two operations of their warp
+    // stay together.
     void part(Loops& loops, const void* place, uint64_t step) {
         if (place > place_) move(loops, place);
         parted_ = step, parted_at_ = place;
     }
     void join(const Position& other) { parted_ = other.parted_; }
-    // Returns whether two positions have equal places and iterations, and the lanes have not left a loop by
+    // Returns whether two lanes are at the same place and in the same iterations, and have not left a loop by
     // different exits.
     bool is_with(const Position& other) const {
         if (place_ != other.place_ || depth_ != other.depth_) return false;
@@ -52,13 +56,13 @@ class Position {
         }
         return true;
     }
-    // Returns whether two positions, for which is_with() holds, stay equal while their lanes execute equal
-    // instructions.
+    // Returns whether two lanes, for which is_with() returns true, keep equal positions while they execute
+    // equal instructions.
     bool is_same_as(const Position& other) const { return parted_ == other.parted_ && parted_at_ == other.parted_at_; }
 
     Position() = default;
     Position(const Position& other) { *this = other; }
-    // Copies only the iterations in use.
+    // Copies only the iterations in use, to save time.
     Position& operator=(const Position& other) {
         place_ = other.place_, parted_at_ = other.parted_at_, parted_ = other.parted_, depth_ = other.depth_;
         for (unsigned i = 0; i < depth_; ++i) iterations_[i] = other.iterations_[i];
@@ -66,7 +70,8 @@ class Position {
     }
 
   private:
-    static constexpr unsigned kDepth = 8;  // deeper loops are not distinguished
+    // Largest number of nested loops; deeper loops are not distinguished.
+    static constexpr unsigned kDepth = 8;
     struct Iteration {
         Loop* loop;
         unsigned number;
@@ -80,9 +85,11 @@ class Position {
     void jump_elsewhere(Loops& loops, const void* place);
     const void* place_ = nullptr;
     const void* parted_at_ = nullptr;
-    uint64_t parted_ = 0;  // the step after which the lanes left a loop; 0 if they have not
+    // Number of the warp's operation after which the lane left a loop; 0 if it has not left a loop.
+    uint64_t parted_ = 0;
     unsigned depth_ = 0;
-    // Iterations of the loops around the place, outermost loop first, without first iterations.
+    // Number of the lane's iteration in each loop around its instruction, outermost loop first. Loops in
+    // their first iteration are left out.
     Iteration iterations_[kDepth];
 };
 

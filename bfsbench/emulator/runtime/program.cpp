@@ -27,7 +27,7 @@ constexpr unsigned kMostInY = 65535, kMostThreadsInZ = 64;
 Mode mode = Mode::plain;
 bool mode_known = false;
 const char* interpreter = nullptr;
-constexpr int kFound = 86;  // exit code of a watched program with findings
+constexpr int kFound = 86;  // exit code of a program that was built with race detection and has findings
 thread_local CallSite api_call{};
 ProgramDevice* made = nullptr;
 
@@ -42,7 +42,7 @@ void say(const std::string& message) {
     fprintf(stderr, "bfsbench: %s\n", message.c_str());
 }
 
-// Returns CUDA's error for the message of a failed kernel.
+// Returns CUDA's error code for the message of a failed kernel.
 cudaError_t kind_of(const std::string& message) {
     auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
     if (says("assertion")) return cudaErrorAssert;
@@ -110,7 +110,8 @@ ProgramDevice::ProgramDevice()
 }
 
 ProgramDevice& ProgramDevice::get() {
-    static ProgramDevice& device = *new ProgramDevice;  // never destroyed: destructors of the program may call the API
+    // The device is never destroyed, because destructors of the program may call the runtime API.
+    static ProgramDevice& device = *new ProgramDevice;
     return device;
 }
 
@@ -162,12 +163,14 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
     say(failure);
     bool went_on = machine.watch && machine.watch->goes_on && machine.watch->findings().size() > before;
     if (machine.watch && !went_on) failures_.push_back(failure);
-    if (went_on) return cudaSuccess;  // a watched program continues after a fault, so that later faults are found, too
+    // The emulator continues after a fault, so that it finds later faults, too.
+    if (went_on) return cudaSuccess;
     sticky = kind_of(failure);
     return note(sticky);
 }
 
-// Returns whether all these bytes belong to one buffer of the device, or no byte belongs to the device.
+// Returns whether all `bytes` bytes from `address` on belong to one buffer of the device. Memory of the host
+// also gives true.
 bool ProgramDevice::reaches(const void* address, size_t bytes) {
     if (!memory.has(address)) return true;
     auto [begin, region] = machine.buffers.at(static_cast<const char*>(address));
@@ -213,8 +216,8 @@ cudaError_t ProgramDevice::set(void* to, int value, size_t bytes, const void* si
 
 void calls_from(CallSite from) { api_call = from; }
 
-// Returns the call site that a wrapper of the API has stored, and clears it. Sets `site` to null if there is
-// one.
+// Returns the source line that an overload of the runtime API has stored with calls_from(), and clears it. If
+// there is a line, the function sets `site` to null.
 CallSite ProgramDevice::called_from(const void*& site) {
     CallSite from = api_call;
     api_call = {};
@@ -240,7 +243,8 @@ void ProgramDevice::remember(void* place, const void* site) {
     taken_[place] = {from, site};
 }
 
-// Reports an earlier refused launch whose error the program has not read, because the next launch hides it.
+// Reports a launch that was refused and whose error the program has not read. The next launch calls this
+// function, because it hides the error.
 void ProgramDevice::lose_error() {
     if (!unasked_.file) return;
     api_call = unasked_;
@@ -257,7 +261,7 @@ void report_host_access(const char* address, size_t, Act act, const void* site) 
 
 namespace {
 
-// Returns the offset of an instruction in the executable, or 0 if it is elsewhere.
+// Returns the offset of an instruction in the program's executable, or 0 if the instruction is in a library.
 uint64_t place_in_program(const void* site) {
     Dl_info info{};
     static const void* const own = [] {

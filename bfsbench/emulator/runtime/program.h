@@ -1,4 +1,5 @@
-// The device of a program that has its own host code. It implements CUDA's runtime API.
+// The emulated device of a program that has its own host code. The program calls it through CUDA's runtime
+// API.
 #pragma once
 
 #include <mutex>
@@ -11,8 +12,8 @@
 
 namespace emu {
 
-// A fault of the host code, with the place where the emulator first saw it. The place is a source line or, if
-// the line is unknown, an instruction.
+// A fault of the host code, with the place where the emulator first saw the fault. The place is a source line
+// or, if the line is unknown, the address of an instruction.
 struct HostFinding {
     const char* kind;
     std::string what;
@@ -23,29 +24,33 @@ struct HostFinding {
 
 class ProgramDevice {
   public:
-    // Returns the device of this process. The first call creates it.
+    // Returns the device of this process. The first call creates the device.
     static ProgramDevice& get();
 
     Machine machine;
     DeviceMemory memory;
     const Limits& limits;
-    cudaError_t sticky = cudaSuccess;  // error of a failed kernel, which all later calls return
+    // Error of a failed kernel, which all later calls of the runtime API return.
+    cudaError_t sticky = cudaSuccess;
 
-    // In a watched program: notes a fault of the host at the current API call.
+    // Records a fault of the host code at the current call of the runtime API. Only a program built with race
+    // detection records faults.
     void find(const char* kind, const std::string& what, const void* site);
-    // Notes that the program has read the error of a refused launch.
+    // Records that the program has read the error of a refused launch.
     void ask_for_errors() { unasked_.file = nullptr; }
-    // Records the call site that allocated the memory at `place`.
+    // Records the call that allocated the memory at `place`, for the report of leaks.
     void remember(void* place, const void* site);
-    // Writes findings and counts to a file. Returns whether there is any finding.
+    // Writes findings and counts to the file `path`. Returns whether there is any finding.
     bool report(int status, const char* path);
-    // Returns the call site that a wrapper of the API has stored. Sets `site` to null if there is one.
+    // Returns the source line that an overload of the runtime API has stored. Sets `site` to null if there is
+    // a stored line.
     CallSite called_from(const void*& site);
 
-    // Stores an error for cudaGetLastError and returns it.
+    // Stores an error, which cudaGetLastError returns later. Returns the error.
     cudaError_t note(cudaError_t error);
     cudaError_t launch(const Kernel& kernel, const LaunchShape& shape, void** arguments, bool cooperative, CallSite from);
-    // Copies or sets memory. `site` is the call in the program.
+    // copy() and set() copy and fill memory for cudaMemcpy and cudaMemset. `site` is the address of the call
+    // in the program.
     cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, const void* site);
     cudaError_t set(void* to, int value, size_t bytes, const void* site);
     cudaError_t allow_dynamic_shared(const Kernel& kernel, int bytes);
@@ -68,7 +73,7 @@ class ProgramDevice {
 
 extern thread_local cudaError_t last_error;
 
-// Returns the description of a kernel, or null if `kernel` is not a kernel.
+// Returns the description of a kernel, or null if `kernel` does not point to a kernel.
 const Kernel* describe(const void* kernel);
 
 }  // namespace emu

@@ -1,4 +1,4 @@
-// The random generator of seeded schedules: xorshift64* (Vigna 2016).
+// The random generator for the order in which the emulator runs blocks and threads: xorshift64* (Vigna 2016).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ class Random {
   public:
     explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du) {}
 
-    // Returns a number from 0 .. bound - 1, uniform enough for schedules.
+    // Returns a random number from 0 to bound - 1. Its distribution is uniform enough for the order of
+    // threads.
     unsigned below(unsigned bound) {
         state_ ^= state_ >> 12;
         state_ ^= state_ << 25;

@@ -1,4 +1,5 @@
-// Counts what a warp's execution of an instruction costs: requests, sectors, passes through shared memory.
+// Counts the cost of each execution of an instruction by a warp: requests, sectors of 32 bytes, and passes
+// through shared memory.
 
 #include <algorithm>
 #include <cstring>
@@ -39,7 +40,9 @@ Counting::Site& Counting::find_site(unsigned op) {
         warp.steps = {};
         warp.length = 0;
     }
-    constexpr unsigned kFar = 7;  // time of an access to far memory, in accesses to near memory
+    // Time of an access to a sector that was not loaded recently; the unit is an access to a recently loaded
+    // sector.
+    constexpr unsigned kFar = 7;
     WarpRun::Steps& steps = warp.steps;
     ++steps.all;
     if (kind == Kind::read && memory == Memory::global) {
@@ -60,7 +63,7 @@ Counting::Site& Counting::find_site(unsigned op) {
     phases_.back().longest = steps;
 }
 
-// Lists each different sector once, by its number in the GPU's memory, and returns how many there are. Adds
+// Lists each different sector once, by its number in the GPU's memory. Returns the length of the list. Adds
 // the number of sectors that the warp has not loaded recently to `far`.
 [[gnu::always_inline]] unsigned Counting::count_distinct(WarpRun& warp, Site& site, Count& count,
                                                          const uint32_t* sectors, unsigned number, uint32_t place,
@@ -86,8 +89,8 @@ Counting::Site& Counting::find_site(unsigned op) {
     return different;
 }
 
-// Counts a step of `lanes`. Lanes that access different regions through one pointer count as a request to
-// each region.
+// Counts a memory access or barrier of `lanes`. Lanes that access different buffers through one pointer count
+// as a request to each buffer.
 void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes) {
     WarpRun& warp = block.lockstep->warp(index);
     Entry entry = warp.now[__builtin_ctz(lanes)];
@@ -120,8 +123,8 @@ void Counting::count_group(ResidentBlock& block, unsigned index, unsigned lanes)
     }
 }
 
-// Counts a plain load on a fast path. Returns false, without counting, if a lane leaves the instruction's
-// last region or touches two sectors.
+// Counts an ordinary load in the common case. Returns false, without counting, if a lane leaves the region
+// that the instruction last accessed, or touches two sectors.
 bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     const char* begin = site.place.begin;
     size_t last = site.place.bytes - 1, beyond = op.bytes - 1, beside = 0, crosses = 0;
@@ -133,12 +136,13 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
         uint8_t differs[kWarpSize];  // true if a lane's sector differs from the previous lane's sector
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
             auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
-            beside |= offset | (last - offset);  // the result is negative, as a signed number, outside the region
+            // The result is negative, as a signed number, outside the region.
+            beside |= offset | (last - offset);
             crosses |= offset ^ (offset + beyond);
             of_lanes[1 + lane] = static_cast<uint32_t>(offset / kSector);
         }
         for (unsigned lane = 0; lane < kWarpSize; ++lane) differs[lane] = of_lanes[1 + lane] != of_lanes[lane];
-        uint64_t some;  // flags of eight lanes
+        uint64_t some;  // eight elements of `differs` as one number
         for (unsigned first = 0; first < kWarpSize; first += sizeof some) {
             memcpy(&some, differs + first, sizeof some);
             for (; some; some &= some - 1) sectors[number++] = of_lanes[1 + first + __builtin_ctzll(some) / 8];
@@ -173,7 +177,7 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
     return true;
 }
 
-// Finds the region that the first lane accesses, and leaves out the lanes that access other regions.
+// Finds the memory region that the first lane accesses, and leaves out the lanes that access other regions.
 void Counting::gather(Execution& execution, Site& site) {
     const Entry* now = execution.block.lockstep->warp(execution.warp).now;
     if (execution.op->kind == Kind::barrier) {
@@ -257,8 +261,8 @@ bool Counting::count_lanes(const Execution& execution, Site& site, Count& count)
     return false;
 }
 
-// Lists the sectors that lanes touch, in order of lanes, without repeating a sector of the lane before.
-// Returns how many it lists.
+// Lists the sectors that lanes touch, in order of lanes, without repeating the previous lane's sector.
+// Returns the length of the list.
 unsigned Counting::list_sectors(const Execution& execution, size_t most, uint32_t* sectors) {
     size_t beyond = execution.op->bytes - 1;
     size_t crosses = 0;
@@ -302,7 +306,7 @@ bool Counting::count_sectors(const Execution& execution, Site& site, Count& coun
     return far > 0;
 }
 
-// Returns whether this launch may have stored to one of these sectors.
+// Returns whether this launch may have stored to any of these sectors.
 bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned number) const {
     if (!views_.stores()) return false;
     const char* begin = site.place.begin;

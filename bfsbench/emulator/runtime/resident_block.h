@@ -1,4 +1,4 @@
-// A block that has been started: its threads, and the barriers and collectives at which they wait.
+// A running block: its threads, and the barriers and warp functions at which the threads wait.
 #pragma once
 
 #include <cstdint>
@@ -27,33 +27,37 @@ enum class Wait : unsigned char { none, block, cluster, grid, warp };
 
 struct alignas(64) Fiber : Thread {
     Context context;  // where to continue
-    Kept kept;        // the thread's part of the stack, if threads share a stack
-    char* stack;      // null until the first run
+    Kept kept;        // copy of the thread's part of the stack, if all threads share a stack
+    char* stack;      // start of the thread's stack; null until the thread first runs
     Wait waits_at;
     bool exited;
-    // In a machine that counts: the thread has returned, but its last stores have not been made.
+    // If the emulator counts memory accesses: true if the thread has returned, but its delayed stores have
+    // not been made.
     bool has_returned;
-    bool arrived_at_cluster;  // the thread has arrived, but has not yet waited for other threads
-    CallSite waits_from;      // call of the barrier where it waits
-    unsigned cluster_phase;   // phase of the cluster at its last arrival
+    // True if the thread has arrived at the cluster's barrier, but has not yet waited there.
+    bool arrived_at_cluster;
+    CallSite waits_from;      // source line of the barrier at which the thread waits
+    unsigned cluster_phase;   // number of completed cluster barriers when the thread last arrived
 
-    const void* place;  // in a machine that counts: the place where the thread has stopped
+    // If the emulator counts memory accesses: the instruction at which the thread has stopped.
+    const void* place;
 
-    // The thread's arrival at the barrier of its block.
+    // The thread's arrival at the barrier of its block. `due` is true until the arrival counts.
     struct Arrival {
         bool due, vote;
         CallSite from;
     } arrival;
 
-    // The remaining members are used when the emulator watches memory accesses.
-    uint32_t clock;  // number of steps of synchronisation
-    Moment moment;   // the thread's current moment, if it belongs to this era
-    bool alone;      // the thread has met no other thread in this era, so no other thread's access is over for it
-    Past last;       // last access, at last_address
+    // The race detector uses the following members.
+    uint32_t clock;  // number of synchronisations of the thread
+    Moment moment;   // number under which the thread's accesses are recorded (clocks.h), or 0
+    // True if the thread has not synchronised with other threads since the launch or grid barrier.
+    bool alone;
+    Past last;       // the thread's last access, to the address `last_address`
     const char* last_address;
 };
 
-// Lanes that wait in one collective with one mask. Several groups of a warp may wait at once.
+// Lanes that wait in one warp function with one mask. Several groups of a warp may wait at once.
 struct LaneGroup {
     unsigned mask, arrived;
     Collective kind;
@@ -61,26 +65,26 @@ struct LaneGroup {
 };
 
 struct Warp {
-    unsigned present;  // lanes that exist
+    unsigned present;  // bit mask of the lanes that exist
     unsigned exited;
     unsigned groups;
-    unsigned asking;  // lanes that wait in __activemask()
+    unsigned asking;  // bit mask of the lanes that wait in __activemask()
     LaneGroup group[kWarpSize];
     uint64_t deposit[kWarpSize];
     unsigned char source[kWarpSize];
     uint64_t result[kWarpSize];
 };
 
-// Blocks that share a barrier and can reach each other's shared memory. A block without a cluster is a
-// cluster of one. All blocks of a cluster run on one worker.
+// Blocks that share a barrier and can reach each other's shared memory. A block without a cluster forms a
+// cluster of one block. All blocks of a cluster run on one worker.
 struct Cluster {
-    unsigned live = 0;     // threads that have not exited
-    unsigned arrived = 0;  // live threads that have arrived at the barrier
-    unsigned phase = 0;    // number of completed barriers
+    unsigned live = 0;     // number of threads that have not exited
+    unsigned arrived = 0;  // number of these threads that have arrived at the cluster's barrier
+    unsigned phase = 0;    // number of completed barriers of the cluster
     std::vector<ResidentBlock*> blocks;
 
-    // The detection of races needs these members. `meeting` has the accesses that the arrived threads know to
-    // be over. `met` has the accesses that the threads knew to be over at the last completed barrier.
+    // Members for the race detector. `meeting` holds the accesses that happened before the arrivals at the
+    // current barrier. `met` holds the accesses that happened before the last completed barrier.
     std::shared_ptr<Knowledge> meeting;
     Known last_known, met;
 
@@ -92,16 +96,20 @@ struct ResidentBlock : Block {
     std::vector<Warp> warps;
     std::vector<unsigned> start_order;  // ranks of threads in the order in which they begin
     unsigned started = 0;
-    unsigned live = 0;      // threads that have not exited
+    unsigned live = 0;      // number of threads that have not exited
     unsigned position = 0;  // rank at which the search for the next ready thread begins
-    unsigned turns = 0;     // threads that gave way since the worker last left the block
+    unsigned turns = 0;     // number of threads that gave way since the worker last ran another block
 
     ThreadSet ready;          // suspended threads that may continue
-    ThreadSet at_barrier[3];  // by Wait::block, cluster and grid, minus one
-    unsigned votes[2] = {};   // votes at the current and at the previous block barrier, by parity of `barriers`
+    // Waiting threads; indices 0, 1, 2 are the barriers of the block, the cluster and the grid.
+    ThreadSet at_barrier[3];
+    // Number of threads that passed true to the current and the previous block barrier; the index is the
+    // parity of `barriers`.
+    unsigned votes[2] = {};
     unsigned voters[2] = {};
     unsigned barriers = 0;    // number of completed block barriers
-    unsigned grid_phase = 0;  // phase of the grid barrier where its threads wait
+    // Number of completed grid barriers when the block arrived at the grid's barrier.
+    unsigned grid_phase = 0;
     bool arrived_at_grid = false;
 
     std::shared_ptr<Cluster> cluster;
@@ -109,69 +117,71 @@ struct ResidentBlock : Block {
     size_t arena_bytes = 0;
     char* arena_begin = nullptr;
 
-    // The detection of races and other faults of memory accesses needs these.
-    std::vector<ThreadClock> clocks;  // by rank
-    bool clocks_used = false;         // true if any of the clocks differs from a new ThreadClock
+    // The race detector uses the following members.
+    std::vector<ThreadClock> clocks;  // by thread rank: the thread's clock
+    bool clocks_used = false;         // true if any clock differs from a newly created ThreadClock
     FamilyPlace place{};
-    std::unique_ptr<Shadow> shadow;   // of the shared memory
+    std::unique_ptr<Shadow> shadow;   // record of the accesses to the block's shared memory
 
-    // Used when the emulator counts the costs of memory accesses.
+    // Runs the block's warps in lockstep. The member is null unless the emulator counts memory accesses.
     std::unique_ptr<Lockstep> lockstep;
-    // The parts of a shared stack that suspended threads have, side by side. Longer parts lie in kept_apart.
+    // Copies of the suspended threads' parts of the shared stack, side by side. Longer copies lie in
+    // kept_apart.
     std::vector<char> kept;
     std::vector<std::unique_ptr<char[]>> kept_apart;
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
-    // Returns the variable, or the dynamic part, to which a byte records the accesses to the block's shared
-    // memory belongs.
+    // Returns the bytes of the shared variable that contains the byte at `offset` of the block's shared
+    // memory. Dynamic shared memory counts as one variable.
     Extent variable_at(const Grid& grid, size_t offset) const;
 
     bool runnable() const {
         return ready.count() > 0 || started < fibers.size() ||
                (lockstep && (lockstep->has_next() || lockstep->any_traced()));
     }
-    // Returns whether the block has ended. In lockstep, threads may have exited before their warps have made
-    // their last steps.
+    // Returns whether the block has ended. When the emulator counts memory accesses, threads may have exited
+    // before their warps have made their last accesses.
     bool has_ended() const { return live == 0 && !runnable(); }
-    // Returns whether no thread can run before a warp makes its next access.
+    // Returns whether no thread of the block can run before a warp makes its next memory access.
     bool must_issue() const {
         return !lockstep->has_next() && lockstep->any_traced() && ready.count() == 0 && started == fibers.size();
     }
     ThreadSet& waiting(Wait where) { return at_barrier[static_cast<int>(where) - 1]; }
     const ThreadSet& waiting(Wait where) const { return at_barrier[static_cast<int>(where) - 1]; }
 
-    // Takes the next thread to run: a ready thread or a thread that has not started. Returns null if there is
-    // none.
+    // Takes the next thread to run: a ready thread or a thread that has not started. Returns null if no
+    // thread can run.
     Fiber* pick(Random* random);
 
-    // Gives a thread room for its part of the shared stack. make_more_room() enlarges this room.
+    // make_room() gives a thread room for a copy of its part of the shared stack. make_more_room() enlarges
+    // this room.
     void make_room(Fiber& fiber);
     void make_more_room(Fiber& fiber, size_t bytes);
 
-    // Lets a thread wait at a barrier. The thread that completes the barrier releases all waiting threads.
+    // Makes a thread wait at a barrier. The thread that completes the barrier releases all waiting threads.
     void park(Fiber& fiber, Wait where, CallSite from);
     void release(Wait where);
     void release_block_barrier();
-    // arrive() adds a thread's vote and lets it wait at the block's barrier. is_at_other_barrier() returns
-    // true if threads already wait at another __syncthreads of the source. It must return false before a call
-    // of arrive().
+    // arrive() adds a thread's vote and makes the thread wait at the block's barrier. is_at_other_barrier()
+    // returns whether threads already wait at another __syncthreads of the source. It must return false
+    // before a call of arrive().
     void arrive(Fiber& fiber);
     bool is_at_other_barrier(const Fiber& fiber) const;
-    // Makes ready the lanes of a warp that waited in a collective.
+    // Makes the lanes of a warp ready that have waited in a warp function.
     void release_lanes(unsigned warp, unsigned lanes);
 
     // Lets lanes that wait in __activemask() continue, when no other lane can join them. Returns whether any
     // lane was waiting.
     bool answer_lanes();
-    bool lanes_ask = false;  // some lanes may wait in __activemask()
+    bool lanes_ask = false;  // true if some lanes may wait in __activemask()
 
-    // Handles the exit of a thread, which may complete a barrier or a collective.
+    // Handles the exit of a thread. The exit may complete a barrier or a warp function for the other threads.
     void exit_thread(Fiber& fiber);
 
-    // Returns a text that says where the block's threads wait, for error messages.
+    // Returns a text for error messages that tells where the block's threads wait.
     std::string describe_waits() const;
-    // Returns one waiting thread, or null.
+    // Returns one waiting thread, or null if no thread waits.
     const Fiber* waiting_thread() const;
 
   private:
@@ -182,18 +192,18 @@ struct ResidentBlock : Block {
     Fiber* start_next();
 };
 
-// Calls visit(lane) for the lanes whose bits are set.
+// Calls visit(lane) for each lane whose bit is set.
 template <class Visit>
 void each_lane(unsigned lanes, Visit visit) {
     for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(__builtin_ctz(lanes)));
 }
 
-// Returns the running thread.
+// Returns the running CUDA thread.
 inline Fiber& here() { return *static_cast<Fiber*>(current); }
 
 inline ResidentBlock& block_of(const Thread& thread) { return static_cast<ResidentBlock&>(*thread.block); }
 
-// Completes collectives of a warp that no longer wait for any lane, because a lane has exited.
+// Completes the warp functions that no longer wait for any lane of the warp, because a lane has exited.
 void complete_collectives(ResidentBlock& block, unsigned warp);
 
 }  // namespace emu
