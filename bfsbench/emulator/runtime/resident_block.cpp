@@ -42,8 +42,8 @@ void ResidentBlock::resize(dim3 shape) {
     for (unsigned rank = 0; rank < count; ++rank) start_order[rank] = rank;
 }
 
-// Divides a block's shared memory into variables. Shared memory holds garbage when a block starts. A fixed
-// pattern makes reads of it visible.
+// Divides a block's shared memory into its variables. A GPU's shared memory holds arbitrary values when a
+// block starts. The function writes a fixed pattern, which makes reads of unwritten memory visible.
 void ResidentBlock::lay_out_shared(const Grid& grid) {
     size_t functions = round_up(grid.kernel.static_shared, kArenaAlignment);
     size_t dynamic = functions + round_up(grid.kernel.functions->static_shared, kArenaAlignment);
@@ -212,7 +212,7 @@ const Fiber* ResidentBlock::waiting_thread() const {
     return nullptr;
 }
 
-// Describes for which threads the threads at a kind of place wait.
+// Returns a text that tells for which threads the threads at a barrier or warp function wait.
 std::string ResidentBlock::describe_missing(Wait where) const {
     char text[96] = "";
     if (where == Wait::block) {

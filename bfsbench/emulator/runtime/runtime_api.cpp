@@ -1,5 +1,5 @@
-// CUDA's runtime API (include/emu/runtime_api.h). The emulator finishes the work of a stream before the call
-// that issues it returns.
+// Implements CUDA's runtime API (include/emu/runtime_api.h) for programs with host code. The emulator
+// finishes the work of a stream before the issuing call returns.
 
 #include <chrono>
 #include <cstdlib>
@@ -17,12 +17,13 @@ cudaError_t noted(cudaError_t error) { return device().note(error); }
 cudaError_t unless(bool wrong, cudaError_t error = cudaErrorInvalidValue) { return noted(wrong ? error : cudaSuccess); }
 
 std::mutex mutex;
-// Sizes of pinned host memory, which kernels may access, and of managed memory, by address.
+// `pinned` has the allocations of pinned and managed memory, and `registered` has registered host memory. The
+// maps give an allocation's size in bytes by its address.
 std::map<void*, size_t> pinned;
 std::map<void*, size_t> registered;
 
-// Allocates memory that the host and kernels access. The host may write to it at any time, so all its bytes
-// count as written.
+// Allocates memory that the host and kernels access. The host may write to this memory at any time, so all
+// its bytes count as written.
 cudaError_t take_shared(void** place, size_t bytes) {
     if (!place) return noted(cudaErrorInvalidValue);
     size_t room = (std::max<size_t>(bytes, 1) + 255) / 256 * 256;
@@ -54,7 +55,7 @@ struct emu_stream {
     int priority;
 };
 
-// Functions for the last error and for names of errors.
+// Runtime functions for the last error and for the names of errors.
 
 API cudaError_t cudaPeekAtLastError() {
     if (emu::current) return static_cast<cudaError_t>(emu::current->last_error);
@@ -82,7 +83,7 @@ API const char* cudaGetErrorName(cudaError_t error) {
 }
 #undef EMU_CASE
 
-// Functions for devices. There is one device, number 0.
+// Runtime functions for devices. The emulator has one device, number 0.
 
 API cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, noted(cudaSuccess); }
 API cudaError_t cudaGetDevice(int* number) { return *number = 0, noted(cudaSuccess); }
@@ -191,7 +192,7 @@ API cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VE
 API cudaError_t cudaProfilerStart() { return noted(cudaSuccess); }
 API cudaError_t cudaProfilerStop() { return noted(cudaSuccess); }
 
-// Functions that allocate, copy, set and free memory.
+// Runtime functions that allocate, copy, set and free memory.
 
 API cudaError_t cudaMalloc(void** place, size_t bytes) {
     if (!place) return noted(cudaErrorInvalidValue);
@@ -275,7 +276,7 @@ API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, cons
     return noted(cudaSuccess);
 }
 
-// Functions for streams and events. Work has run when the call that issues it returns.
+// Runtime functions for streams and events. The emulator runs the work before the issuing call returns.
 
 API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int priority) {
     return *stream = new emu_stream{priority}, noted(cudaSuccess);

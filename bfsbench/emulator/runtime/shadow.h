@@ -1,4 +1,5 @@
-// A record of each word of a region of memory: its last accesses, and which of its bytes have been written.
+// The race detector's record of a region of memory: for each word its last accesses, and which of its bytes
+// have been written.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,21 @@
 
 namespace emu {
 
-// A number for all accesses that a thread makes between two synchronisations (clocks.h). Later moments have
-// higher numbers; 0 is no moment.
+// A number for all accesses that a thread makes between two synchronisations (clocks.h). Later accesses have
+// higher numbers. 0 stands for no access.
 using Moment = uint64_t;
 
-// A past access. It has eight bytes, because the emulator keeps three past accesses for each word of memory. It
-// holds the moment, the number of the instruction, the scope, the act, and a bit for each byte of the word. The
-// class packs these by shifts, because the compiler would move the parts of a bit field through memory.
+// A past access to a word of memory. It takes eight bytes, because the race detector keeps three past
+// accesses for each word. It holds the access's moment, the number of its instruction, its scope, whether it
+// wrote, and a bit for each accessed byte. The class packs them by shifts, because the compiler would move
+// the parts of a bit field through memory.
 class Past {
   public:
     Past() = default;
     Past(Moment moment, unsigned site, Act act, Scope scope)
         : bits_(moment << 24 | uint64_t{site} << 8 | static_cast<uint64_t>(scope) << 6 |
                 static_cast<uint64_t>(act) << 4) {}
-    // Returns this access, limited to some bytes of the word.
+    // Returns this access, limited to the bytes of the word whose bits are set in `bytes`.
     Past to(unsigned bytes) const { return Past(bits_ & ~uint64_t{0xf} | bytes); }
 
     Moment moment() const { return bits_ >> 24; }
@@ -37,8 +39,8 @@ class Past {
     uint64_t bits_ = 0;
 };
 
-// The record of the accesses to a region. Each kind of data has its own array, because most memory is only
-// read. A read of such memory then needs only `first_read`.
+// The race detector's record of all accesses to a region of memory. Each kind of data has its own array,
+// because kernels only read most memory. A read of memory that is only read needs only `first_read`.
 class Shadow {
   public:
     static constexpr size_t kWordBytes = 4;
@@ -51,14 +53,14 @@ class Shadow {
           first_reads_(zeros<Past>(words_)),
           last_reads_(zeros<Past>(words_)) {}
 
-    // Returns a bit for each byte of the word; it is set if the byte has been written.
+    // Returns four bits, one for each byte of the word. A bit is set if the byte has been written.
     unsigned char& written(size_t word) { return written_[word]; }
     // write() returns the last write to a word. first_read() and last_read() return the two recorded reads
-    // since that write.
+    // since this write.
     Past& write(size_t word) { return writes_[word]; }
     Past& first_read(size_t word) { return first_reads_[word]; }
     Past& last_read(size_t word) { return last_reads_[word]; }
-    // Returns the moment at which a word in the neighbourhood of `word` (kPart words) was last written.
+    // Returns the moment of the last write to the block of kPart words that contains `word`.
     Moment& last_write_near(size_t word) { return last_writes_[word / kPart]; }
 
     void set_written(size_t first, size_t bytes) {
@@ -74,7 +76,7 @@ class Shadow {
         }
     }
 
-    // Forgets all accesses and writes.
+    // Forgets all accesses, and which bytes have been written.
     void clear() {
         memset(written_.get(), 0, words_);
         memset(last_writes_.get(), 0, (words_ / kPart + 1) * sizeof(Moment));
@@ -84,13 +86,14 @@ class Shadow {
     }
     bool fits(size_t bytes) const { return words_ == bytes / kWordBytes + 2; }
 
-    static constexpr unsigned kWhole = (1 << kWordBytes) - 1;  // of `written`: all bytes of a word
+    // Value of written() if all bytes of the word have been written.
+    static constexpr unsigned kWhole = (1 << kWordBytes) - 1;
 
   private:
-    static constexpr size_t kPart = 64;  // words
+    static constexpr size_t kPart = 64;  // number of words that share one element of last_writes_
 
-    // An array of zeros. calloc reserves its memory, but the system provides pages only when they are first
-    // touched.
+    // An array of zeros. calloc reserves memory, but the operating system provides a page only when it is
+    // first touched.
     template <class T>
     using Zeros = std::unique_ptr<T[], void (*)(void*)>;
     template <class T>

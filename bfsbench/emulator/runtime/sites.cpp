@@ -6,7 +6,8 @@ namespace emu {
 
 namespace {
 
-constexpr size_t kMostSites = 1 << 16;  // the most sites that the number in a Past can name
+// The largest number of instructions that the 16-bit number in a Past can name.
+constexpr size_t kMostSites = 1 << 16;
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The instructions that touch memory, numbered in the order in which they are first met. Each instruction has a
-// record of the place that it touched last.
+// A table of the instructions that access memory, numbered in the order in which they first run. For each
+// instruction, the table remembers the memory that the instruction accessed last.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,16 @@ namespace emu {
 class Shadow;
 
 struct Site {
-    const void* address = nullptr;  // null for a free slot
+    const void* address = nullptr;  // address of the instruction; null for a free slot of the hash table
     uint16_t number = 0;
-    // Bytes of a buffer, or of a variable in a block's shared memory, in which the last access lay. Later
-    // accesses inside need no search. `first` counts from `origin` or, if `shared` is set, from the beginning
-    // of the running block's shared memory.
+    // Bytes of the buffer or shared variable that contain the instruction's last access. Later accesses to
+    // these bytes need no search. `first` counts from `origin` or, if `shared` is set, from the beginning of
+    // the running block's shared memory.
     bool shared = false;
     const char* origin = nullptr;
     size_t first = 0, bytes = 0;
-    Shadow* shadow = nullptr;  // null for the block's own shadow
+    // Record of the accesses to this memory; null for the running block's shared memory.
+    Shadow* shadow = nullptr;
 
     void forget_place() { bytes = 0; }
     bool has(size_t offset, size_t count) const { return offset - first < bytes && offset - first + count <= bytes; }
@@ -29,16 +30,16 @@ struct Site {
 
 class Sites {
   public:
-    // Returns the site of an instruction, and adds it if necessary. The reference is valid until the next
-    // site is added.
+    // Returns the entry of an instruction, and adds the entry if necessary. The reference is valid until the
+    // next entry is added.
     Site& at(const void* address) {
         for (size_t slot = slot_of(address);; slot = (slot + 1) & mask_) {
             if (slots_[slot].address == address) return slots_[slot];
             if (!slots_[slot].address) return add(address);
         }
     }
-    // Returns the site in the instruction's first slot of the hash table. That is nearly always the
-    // instruction's own site, but the caller must check.
+    // Returns the entry in the instruction's first slot of the hash table. Nearly always this is the
+    // instruction's own entry, but the caller must check.
     const Site& likely(const void* address) const { return slots_[slot_of(address)]; }
     const void* address(unsigned number) const { return addresses_[number]; }
     const std::vector<const void*>& addresses() const { return addresses_; }
@@ -53,7 +54,7 @@ class Sites {
 
     size_t mask_ = 1023;  // number of slots minus one; at most half of the slots are used
     std::vector<Site> slots_ = std::vector<Site>(mask_ + 1);
-    std::vector<const void*> addresses_;                 // by number
+    std::vector<const void*> addresses_;                 // by instruction number: address of the instruction
 };
 
 }  // namespace emu

@@ -1,8 +1,8 @@
-// Stores that lanes have executed before their warp has made the steps of these stores.
+// Delays the stores of a warp's lanes while the emulator counts memory accesses.
 //
-// A lane does not wait at a store. The value stays in this buffer, as in a processor's store buffer, until the
-// warp makes the step. Then the value goes to memory. Until then the lane runs to its next step or its end, but
-// it does not load. Such a load might read the stored word, or be ahead of stores of other lanes.
+// A lane does not wait at a store. The stored value stays in this buffer, as in a processor's store buffer,
+// until the lane's warp makes the store. Then the value goes to memory. Until then the lane may run on, but
+// it does not load: a load might read the stored word, or come before stores of other lanes.
 #pragma once
 
 #include <cstring>
@@ -17,7 +17,7 @@ class StoreBuffer {
     struct Store {
         Entry entry;
         char value[kMostBytes];  // the new value or, while memory holds the new value, the old value
-        // Swaps the value in memory with the value here.
+        // Swaps the value in memory with the value in this object.
         void exchange(size_t bytes) {
             auto* place = const_cast<char*>(entry.address());
             char other[kMostBytes];
@@ -32,11 +32,11 @@ class StoreBuffer {
         memset(end_, 0, sizeof end_);
     }
     bool empty(unsigned lane) const { return !end_[lane]; }
-    // Adds a store of a lane, behind its earlier stores. Returns null if there is no room.
+    // Adds a store of a lane, behind the lane's earlier stores. Returns null if the buffer has no room.
     Store* add(unsigned lane) { return end_[lane] < kRoom ? &stores_[end_[lane]++][lane] : nullptr; }
-    // Returns the first store of a lane, which must have one.
+    // Returns the oldest store of a lane, which must have a store.
     const Store& first(unsigned lane) const { return stores_[first_[lane]][lane]; }
-    // Removes and returns the first store of a lane. The reference is valid until the next add().
+    // Removes and returns the oldest store of a lane. The reference is valid until the next add().
     Store& take(unsigned lane) {
         Store& taken = stores_[first_[lane]++][lane];
         if (first_[lane] == end_[lane]) first_[lane] = end_[lane] = 0;

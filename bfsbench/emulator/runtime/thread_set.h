@@ -1,4 +1,4 @@
-// A set of thread ranks of one block.
+// A set of threads of one block, identified by their ranks.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ class ThreadSet {
         --count_;
     }
 
-    // Returns the first member at or after `start`, wrapping around. The set must not be empty.
+    // Returns the first member at or after rank `start`. After the last rank, the search continues at rank 0.
+    // The set must not be empty.
     unsigned next_from(unsigned start) const {
         size_t i = start / 64 < words_.size() ? start / 64 : 0;
         uint64_t word = start / 64 < words_.size() ? words_[i] & ~uint64_t{0} << start % 64 : words_[i];

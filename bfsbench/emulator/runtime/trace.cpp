@@ -6,7 +6,8 @@ namespace emu {
 
 namespace {
 
-constexpr size_t kMostOps = 1 << 16;  // the most operations that the number in an Entry can name
+// The largest number of operations that the 16-bit number in an Entry can name.
+constexpr size_t kMostOps = 1 << 16;
 
 }  // namespace
 
@@ -21,7 +22,7 @@ void Ops::fill(Slot& slot, const void* site, uint32_t form, const void* from) {
         return;
     }
     if (all_.size() == kMostOps) fail("more than %zu instructions and jumps", kMostOps);
-    if (all_.empty()) all_.push_back({});  // op 0 stands for none
+    if (all_.empty()) all_.push_back({});  // operation 0 stands for no operation
     auto number = static_cast<uint16_t>(all_.size());
     all_.push_back({site, from, form >> 4, static_cast<Kind>(form >> 1 & 7), (form & 1) != 0, waits});
     numbers_.emplace(site, number);

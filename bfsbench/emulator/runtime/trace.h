@@ -1,5 +1,5 @@
-// Traces: what lanes have done that their warp has not done yet, namely steps and backward jumps between
-// them.
+// While the emulator counts memory accesses, a lane runs ahead of its warp. Its trace lists the memory
+// accesses, barriers and backward jumps that the lane has executed and the warp has not made yet.
 #pragma once
 
 #include <array>
@@ -16,14 +16,15 @@ namespace emu {
 
 class Lockstep;
 
-// Records which memory has changed in this launch. A lane reads this record before it loads.
+// Records which memory has changed in this launch. A lane reads this record before each load.
 struct Changes {
     static constexpr size_t kWord = 4, kSlots = 1 << 12;
-    uint64_t stored[kSlots] = {};  // a bit per word, by hash: the word may have been stored to in this launch
-    bool put_aside = false;        // true if some words of memory hold an old value now (see views.h)
+    uint64_t stored[kSlots] = {};  // a bit per word, by hash: true if this launch may have stored to the word
+    // True if some words of memory hold an old value at the moment (see views.h).
+    bool put_aside = false;
     uint32_t stores = 0;           // number of stores in this launch
 
-    // Returns whether a load of these bytes may have to find an older value than memory holds.
+    // Returns whether a load of these bytes may have to return an older value than memory holds.
     bool may_be_old(const char* address, size_t bytes) const {
         bool found = false;
         auto first = reinterpret_cast<uintptr_t>(address);
@@ -32,14 +33,14 @@ struct Changes {
         }
         return found;
     }
-    // Returns may_be_old() for kBytes bytes at most 16, at an address that is a multiple of kBytes.
+    // Returns may_be_old() for kBytes bytes, at most 16. The address must be a multiple of kBytes.
     template <size_t kBytes>
     bool may_be_old(const char* address) const {
         constexpr uint64_t kWords = (uint64_t{1} << (kBytes + kWord - 1) / kWord) - 1;
         auto word = reinterpret_cast<uintptr_t>(address) / kWord;
         return stored[word / 64 % kSlots] >> word % 64 & kWords;
     }
-    // Returns non-zero if may_be_old() holds for a word of the 32 bytes around an address.
+    // Returns non-zero if may_be_old() is true for a word of the aligned 32 bytes that contain `address`.
     unsigned near(const char* address) const {
         size_t byte = reinterpret_cast<uintptr_t>(address) / (8 * kWord) % sizeof stored;
         return static_cast<unsigned>(stored[byte / 8] >> byte % 8 * 8 & 0xff);
@@ -47,20 +48,21 @@ struct Changes {
     void note_store(uintptr_t word) { stored[word / 64 % kSlots] |= uint64_t{1} << word % 64; }
 };
 
-enum class Kind : int { read, write, update, barrier, note, jump, part };  // note: see Counting::note_phases_at
+// `note` is a store that marks a phase (see Counting::note_phases_at).
+enum class Kind : int { read, write, update, barrier, note, jump, part };
 
-// An operation of lanes, without its address. A jump leads from `from` to `site`. Neither a jump nor a
-// `part`, which leaves a loop early, is a step.
+// Describes what an instruction of a kernel does, without the accessed address. A jump leads from `from` to
+// `site`. A `part` leaves a loop early. Jumps and parts are neither memory accesses nor barriers.
 struct Op {
     const void* site;
     const void* from;
     unsigned bytes;
     Kind kind;
-    bool plain;  // a load that may find an old value
-    bool waits;  // lanes wait at this load, because earlier executions of it came too early
+    bool plain;  // true for an ordinary load, which may return an old value
+    bool waits;  // true if lanes wait at this load, because its earlier executions came too early
 };
 
-// An operation in a trace: the number of its Op, and its address.
+// An operation that a lane has executed: the number of its Op, and the accessed address. Traces hold entries.
 class Entry {
   public:
     Entry() = default;
@@ -78,8 +80,8 @@ class Entry {
     uint64_t bits_;
 };
 
-// The operations of lanes, by number. An operation is looked up by its site, or a jump by its two ends. Numbers
-// stay valid as long as the object lives.
+// A table of the operations that lanes have executed, by number. An operation is found by its instruction,
+// and a jump by its two ends. Numbers stay valid as long as the table lives.
 class Ops {
   public:
     struct alignas(32) Slot {
@@ -87,7 +89,7 @@ class Ops {
         const void* from = nullptr;
         uint32_t shape = 0;
         bool waits = false;
-        Entry entry{0, nullptr};  // without an address
+        Entry entry{0, nullptr};  // number of the operation, without an address
     };
 
     const Op& operator[](unsigned number) const { return all_[number]; }
@@ -103,8 +105,8 @@ class Ops {
         if (slot.site != site || slot.shape != shape || slot.from != from) fill(slot, site, shape, from);
         return slot;
     }
-    // quick_load() returns the entry of a plain load at which lanes do not wait; quick_jump() returns the
-    // entry of a jump. The entry has no address. The result is null if the operation has not been used
+    // quick_load() returns the entry of an ordinary load at which lanes do not wait. quick_jump() returns the
+    // entry of a jump. The entry has no address. The functions return null if the operation was not used
     // recently.
     const Entry* quick_load(const void* site) const {
         const Quick& load = loads_[reinterpret_cast<uintptr_t>(site) % kSlots];
@@ -114,14 +116,14 @@ class Ops {
         const Slot& slot = slots_[index_of(to, from)];
         return slot.site == to && slot.from == from ? &slot.entry : nullptr;
     }
-    // Makes quick_load() find a load, until another load takes its slot.
+    // Makes quick_load() find a load, until another load takes its slot in the hash table.
     void note_quick(const Slot& load) {
         if (load.waits) return;
         loads_[reinterpret_cast<uintptr_t>(load.site) % kSlots] = {load.site, load.entry};
     }
     const Slot& jump(const void* from, const void* to) { return at(to, shape(0, Kind::jump, false), from); }
 
-    // Lets lanes wait at loads of this site from now on.
+    // Makes lanes wait at the load instruction `site` from now on.
     void wait_at(const void* site);
 
   private:
@@ -138,44 +140,48 @@ class Ops {
     std::array<Slot, kSlots> slots_{};  // the operations that were used most recently
     std::array<Quick, kSlots> loads_{};
     std::vector<Op> all_;
-    std::unordered_multimap<const void*, uint16_t> numbers_;  // by site
+    // Numbers of the operations of an instruction, by the instruction's address.
+    std::unordered_multimap<const void*, uint16_t> numbers_;
 };
 
-// The traces of a warp's lanes. A row holds one entry of each lane, because most lanes have equal entries.
+// The traces of a warp's lanes: for each lane a list of operations. A row holds one entry of each lane,
+// because most lanes have equal entries.
 struct alignas(64) Traces {
     static constexpr unsigned kRoom = 64;
-    uint8_t begin[kWarpSize];  // row of each lane's first entry, and row after its last; both are 0 for an empty trace
+    // By lane: row of the first entry (`begin`) and row after the last entry (`end`); both are 0 for an empty
+    // trace.
+    uint8_t begin[kWarpSize];
     uint8_t end[kWarpSize];
     Entry rows[kRoom][kWarpSize];
-    // Prefetches the lane's entry that lies a few rows further on.
+    // Prefetches the lane's entry that lies three rows further on.
     static void fetch_after(const Entry* entry) {
         constexpr uintptr_t kSoon = 3 * sizeof rows[0];
         prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(entry) + kSoon));
     }
 };
 
-// The trace of the running lane, which adds to it.
+// Records the operations of the running lane in the lane's trace. Each core has one Trace object.
 class Trace {
   public:
-    // Begins to record another lane. `place` is the instruction at which this lane was last.
+    // Begins to record another lane. `place` is the instruction at which this lane has stopped.
     void take_up(Lockstep& of, Ops& ops, const Changes& changes, Traces& traces, unsigned rank, const void* place,
                  const char* stack) {
         of_ = &of, ops_ = &ops, changes_ = &changes, rank_ = rank, stack_ = stack;
         end_ = &traces.end[rank % kWarpSize], first_ = &traces.rows[0][rank % kWarpSize];
         place_ = number(place);
     }
-    // Notes that no lane runs whose accesses are counted. No address is higher than place_ then, so all quick
-    // paths return false.
+    // Stops recording until the next take_up(). Then no address is higher than place_, so all quick functions
+    // return false.
     void leave() { of_ = nullptr, place_ = ~uintptr_t{0}; }
     bool runs() const { return of_ != nullptr; }
     const void* place() const { return reinterpret_cast<const void*>(place_); }
-    // Returns whether an address is on the lane's stack, where nothing is counted.
+    // Returns whether an address is on the lane's stack. The emulator does not count accesses to the stack.
     bool is_own(const char* address) const { return StackPool::is_on(stack_, address); }
 
-    // Notes that the lane comes to a basic block or to a step. Returns whether the trace is full, so that the
-    // lane must wait.
+    // Records that the lane comes to a basic block. Returns whether the trace is full, so that the lane must
+    // wait.
     bool come_to(const void* place) { return !come_on(place) && jump_to(place); }
-    // Moves to `place` if its address is higher than the current one. Otherwise returns false and does
+    // Moves to `place` if its address is higher than the current address. Otherwise returns false and changes
     // nothing.
     bool come_on(const void* place) {
         if (number(place) <= place_) return false;
@@ -188,9 +194,9 @@ class Trace {
         return add(op.entry.at(address));
     }
 
-    // load_quickly() adds an aligned plain load, and jump_quickly() adds a jump. These functions return false,
-    // without effect, if a slower function must handle the entry, for example the first entry of a trace. So
-    // they call no function and need no stack.
+    // load_quickly() records an aligned ordinary load, and jump_quickly() records a jump. They call no
+    // function and need no stack. They return false and change nothing if a slower function must record the
+    // operation, for example as the first entry of a trace.
     template <size_t kBytes>
     bool load_quickly(const char* address, const void* site) {
         if (number(site) <= place_) return false;
@@ -209,8 +215,8 @@ class Trace {
         put(end, *op, place);
         return true;
     }
-    // begin_with_load() and begin_with_jump() add the first entry of a trace. They return false, without
-    // effect, if a slower function must handle the entry.
+    // begin_with_load() and begin_with_jump() record the first entry of a trace. They return false and change
+    // nothing if a slower function must record the operation.
     template <size_t kBytes>
     bool begin_with_load(const char* address, const void* site) {
         const Entry* op = ops_->quick_load(site);
@@ -227,12 +233,12 @@ class Trace {
         return true;
     }
 
-    // Notes that the lane leaves a loop early. Returns whether the trace is full.
+    // Records that the lane leaves a loop early. Returns whether the trace is full.
     bool part() { return add(ops_->at(place(), Ops::shape(0, Kind::part, false)).entry); }
 
   private:
     static uintptr_t number(const void* place) { return reinterpret_cast<uintptr_t>(place); }
-    // Returns whether memory holds what a load of this address must find.
+    // Returns whether memory holds the value that a load of this address must return.
     template <size_t kBytes>
     bool finds_last(const char* address) const {
         return !changes_->put_aside && !changes_->may_be_old<kBytes>(address);
@@ -242,7 +248,7 @@ class Trace {
         place_ = number(to);
         return add(jump);
     }
-    // A trace with fewer entries has room for the next entry and for another jump and a step.
+    // Number of entries up to which a trace has room for the next entry, for another jump and for an access.
     static constexpr unsigned kPlenty = Traces::kRoom - 3;
     // Returns whether the trace is neither empty nor nearly full.
     static bool has_entries(unsigned end) { return end - 1 < kPlenty; }
@@ -251,7 +257,7 @@ class Trace {
         first_[end * kWarpSize] = entry;
         *end_ = static_cast<uint8_t>(end + 1);
     }
-    // Adds an entry. Returns whether the trace is full: it has no room for both a jump and a step.
+    // Adds an entry. Returns whether the trace is full, because it has no room for a further jump and access.
     bool add(Entry entry) {
         unsigned end = *end_;
         if (!end) begin_anew();
@@ -270,7 +276,7 @@ class Trace {
     unsigned rank_ = 0;
 };
 
-// The trace of the thread that runs on this core.
+// Records the operations of the CUDA thread that runs on this core.
 extern __thread Trace trace __attribute__((tls_model("initial-exec")));
 
 }  // namespace emu

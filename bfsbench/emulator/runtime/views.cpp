@@ -7,7 +7,8 @@ namespace emu {
 
 namespace {
 
-// Number of steps after which other multiprocessors see a store.
+// Number of rounds after which other multiprocessors see a store. In a round, each warp of a block makes one
+// memory access.
 constexpr uint64_t kDelay = 2;
 
 }  // namespace
@@ -31,8 +32,8 @@ void Views::begin_launch(unsigned multiprocessors, size_t cache) {
     changes.stores = 0;
 }
 
-// Returns the cache line with this number. If the cache does not have it, it replaces the line that was not
-// used for the longest time.
+// Returns the cache line with this number. If the cache does not hold the line, the function replaces the
+// least recently used line.
 Views::Line& Views::line_of(View& view, uint32_t line) const {
     Set& set = view.sets[line % sets_];
     for (Line& way : set.ways) {
@@ -45,7 +46,7 @@ Views::Line& Views::line_of(View& view, uint32_t line) const {
     return oldest;
 }
 
-// Returns a sector of the cache, or null if it is not there.
+// Returns a sector of the cache, or null if the sector is not in the cache.
 const Views::Sector* Views::cached(View& view, size_t sector) const {
     auto line = static_cast<uint32_t>(sector / kSectors);
     for (const Line& way : view.sets[line % sets_].ways) {
@@ -77,7 +78,7 @@ void Views::log_mark(View& view, Mark mark, uint32_t value) {
     view.logged += kWords;
 }
 
-// Brings the cache up to date with the log.
+// Applies all loads and marks in the log to the cache, and empties the log.
 void Views::follow_log(View& view) {
     Sector now{};
     const uint32_t* end = view.log.data() + view.logged;
@@ -97,7 +98,8 @@ void Views::follow_log(View& view) {
     view.marked = false;
 }
 
-// Returns the hash table's entry for the stores to a word, which may be free.
+// Returns the slot of the hash table for the stores to a word. The slot is free if this launch has not stored
+// to the word.
 const Views::Stored& Views::stored_at(const Word* word) const {
     size_t mask = words_.size() - 1;
     for (size_t slot = slot_of(word);; slot = (slot + 1) & mask) {
@@ -123,7 +125,8 @@ Views::Word Views::seen(const View& view, unsigned multiprocessor, uint64_t time
 
 void Views::show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place) {
     View& view = views_[multiprocessor];
-    size_t before = reinterpret_cast<uintptr_t>(address) % sizeof(Word);  // bytes of the first word before the address
+    // Number of bytes of the first word that lie before the address.
+    size_t before = reinterpret_cast<uintptr_t>(address) % sizeof(Word);
     for (size_t at = 0; at < before + bytes; at += sizeof(Word)) {
         auto* word = reinterpret_cast<Word*>(address - before + at);
         const Stored& stored = stored_at(word);

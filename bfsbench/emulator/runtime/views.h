@@ -1,13 +1,13 @@
-// The values that plain loads find while other multiprocessors store. These may be old values, because
-// first-level caches are not kept up to date.
+// Emulates that loads may return old values while other multiprocessors store, because a GPU does not keep
+// first-level caches up to date.
 //
-// A multiprocessor sees its own stores at once. It sees stores of other multiprocessors after some steps, and
-// only in sectors that are not in its cache; a cached sector does not change. A fence, an acquire or a
-// barrier of several blocks empties the cache. Atomics, volatile loads and loads with a scope bypass the cache.
-// An atomic also removes its line from the cache.
+// A multiprocessor sees its own stores at once. It sees stores of other multiprocessors after some rounds,
+// and only in sectors that are not in its cache; a cached sector does not change. A fence, an acquire or a
+// barrier of several blocks empties the cache. Atomics, volatile loads and loads with a scope bypass the
+// cache. An atomic also removes its line from the cache.
 //
-// Memory always holds the newest value. When a load must find an older value, show() puts the older value into
-// memory. put_back() restores the newer value before the machine does anything else.
+// Memory always holds the newest value. When a load must return an older value, show() puts the older value
+// into memory. put_back() restores the newest value before the emulator does anything else.
 #pragma once
 
 #include <cstddef>
@@ -20,37 +20,37 @@ namespace emu {
 
 class Views {
   public:
-    // Begins a launch. `cache` is the size of each multiprocessor's cache, in bytes.
+    // Begins a launch. `cache` is the size in bytes of each multiprocessor's first-level cache.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // Notes that a warp loads sectors, when its block has made `time` steps. list(log) stores up to `most`
-    // sector numbers at `log`, and returns the number of them.
+    // Records that a warp loads sectors when its block has made `time` rounds. list(log) stores up to `most`
+    // sector numbers at `log`, and returns the number of sectors.
     template <class List>
     void load(unsigned multiprocessor, uint64_t time, unsigned most, List list) {
         View& view = views_[multiprocessor];
         uint32_t* log = log_at(view, time, most);
         view.logged += list(log);
     }
-    // may_be_old() returns whether a load may have to find an older value. show() puts that older value into
-    // memory before the load.
+    // may_be_old() returns whether a load may have to return an older value than memory holds. show() puts
+    // the older value into memory before the load.
     bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }
     void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
-    // stores() returns the number of stores so far. stored_since() returns whether any store after the first
-    // `number` stores wrote to an address.
+    // stores() returns the number of stores so far in this launch. stored_since() returns whether a store
+    // after the first `number` stores wrote to the address.
     uint64_t stores() const { return changes.stores; }
     bool stored_since(const char* address, uint64_t number) const;
-    // Notes that a thread is about to change memory.
+    // Records that a thread is about to change memory.
     void store(unsigned multiprocessor, uint64_t time, const char* address, size_t bytes);
-    // Prefetches for a store that a thread makes soon.
+    // Prefetches the memory that a thread's next store will access.
     void fetch_store(const char* address) const {
         prefetch(&words_[slot_of(address)]);
         prefetch(address);
     }
     void drop(unsigned multiprocessor, size_t place);
-    // Lets the multiprocessor see all stores made so far.
+    // Empties the multiprocessor's cache, so that its later loads see all stores made so far.
     void acquire(unsigned multiprocessor);
 
-    // Puts newer values back into memory after a load.
+    // Restores the newest values in memory after a load of old values.
     void put_back() {
         if (changes.put_aside) put_back_all();
     }
@@ -60,56 +60,59 @@ class Views {
   private:
     using Word = uint32_t;
     static_assert(sizeof(Word) == Changes::kWord);
-    static constexpr size_t kSector = 32, kSectors = 4;  // sectors per line
+    static constexpr size_t kSector = 32, kSectors = 4;  // sectors per cache line
     static constexpr size_t kWays = 4;
     static constexpr unsigned kMostKept = 8;
 
-    // In the structs Store to Log, `time` is a number of steps of a block, and `number` is a number of stores.
-    // Both count from the beginning of the launch.
+    // In the structs from Store to View, `time` is a number of rounds of a block, and `number` is a number of
+    // stores. Both numbers count from the beginning of the launch.
     struct Store {
         uint32_t time, number;
         uint32_t multiprocessor;
         Word before;
-        uint32_t previous;  // index of the word's store before this one, or kNone
+        uint32_t previous;  // index of the previous store to the word, or kNone
     };
     static constexpr uint32_t kNone = ~0u;
-    // The stores to one word.
+    // All stores of this launch to one word of memory.
     struct Stored {
         const Word* word = nullptr;
         uint32_t launch = 0;
-        uint32_t latest = 0;  // index of the latest store to the word
+        uint32_t latest = 0;  // index in history_ of the latest store to the word
     };
     struct Sector {
         uint32_t time, number;  // time of the sector's load, and number of stores before this load
     };
     struct Line {
-        uint32_t line = 0, launch = 0;  // lines of earlier launches are not in the cache
+        // Number of the line, and of the launch that loaded it; other launches' lines are not in the cache.
+        uint32_t line = 0, launch = 0;
         uint32_t used = 0;
-        uint32_t there = 0;  // a bit for each sector in the cache
+        uint32_t there = 0;  // a bit for each sector of the line that is in the cache
         bool is(uint32_t number, uint32_t now) const { return line == number && launch == now; }
     };
     struct alignas(kWays * sizeof(Line)) Set {
         Line ways[kWays];
     };
-    // The view of one multiprocessor. Its cache is brought up to date only when a load may find an old value.
-    // Until then a log lists the loaded sectors in order, with marks between them.
+    // The first-level cache of one multiprocessor. The emulator updates the cache only when a load may have
+    // to return an old value. Until then a log lists the loaded sectors in order, with marks between the
+    // sectors.
     struct View {
         uint32_t acquired = 0;
         std::vector<uint32_t> log;
         uint32_t logged = 0;                  // number of words in the log
-        // True if the log has a kMoment mark; the two members below are the values of the latest one.
+        // True if the log has a kMoment mark. Then logged_time and logged_number hold the values of the
+        // latest mark.
         bool marked = false;
         uint32_t logged_time, logged_number;
 
-        // The state of the cache at the beginning of the log.
+        // The state of the cache before the first entry of the log.
         uint32_t acquired_then = 0, uses = 0;
         std::vector<Set> sets;
-        std::vector<Sector> sectors;  // by set, way and number in the line
+        std::vector<Sector> sectors;  // by set, way and number in the line: the cached sectors
     };
-    // Marks in a log. kMoment is followed by a time and a number of stores, kDrop by a line, and kAcquire by
-    // a number of stores.
+    // Marks in the log of a View. After kMoment follow a time and a number of stores, after kDrop a cache
+    // line, and after kAcquire a number of stores.
     enum Mark : uint32_t { kFirstMark = ~2u, kMoment = kFirstMark, kDrop, kAcquire };
-    static constexpr uint32_t kLogged = 1 << 15;  // words
+    static constexpr uint32_t kLogged = 1 << 15;  // usual size of a log, in words
     struct Newer {
         Word* place;
         Word value;
@@ -149,7 +152,7 @@ class Views {
     void grow();
     void put_back_all();
 
-    uint32_t sets_ = 1;  // sets of a cache
+    uint32_t sets_ = 1;  // number of sets of each cache
     uint32_t launch_ = 0;
     std::vector<View> views_;
     std::vector<Store> history_;

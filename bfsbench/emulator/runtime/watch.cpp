@@ -19,8 +19,8 @@ uint64_t value_at(const char* address, size_t bytes) {
     return value;
 }
 
-// Returns whether two accesses to one word do not race because each is atomic or volatile, with a scope that
-// covers the other thread.
+// Returns whether two accesses to one word do not race because each access is atomic or volatile, with a
+// scope that covers the other thread.
 bool both_strong(const Past& a, const Past& b, bool one_block) {
     if (a.scope() == Scope::none || b.scope() == Scope::none) return false;
     return one_block || (a.scope() != Scope::block && b.scope() != Scope::block);
@@ -28,8 +28,8 @@ bool both_strong(const Past& a, const Past& b, bool one_block) {
 
 }  // namespace
 
-// An access up to this many bytes behind a block's shared memory is reported as meant for it, unless it lies
-// in a buffer.
+// Number of bytes behind a block's shared memory. A wrong access to these bytes is reported as an access to
+// shared memory.
 constexpr size_t kNearShared = 1 << 16;
 
 __thread Watch* watching = nullptr;
@@ -43,7 +43,8 @@ void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     steps_left = kMostSteps;
     sites_.forget_places();
     if (!child) clocks.begin_family();
-    if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();  // all other grids have ended
+    // All other grids have ended.
+    if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();
     clocks.begin_grid(grid, child ? child->parent : 0, child ? child->known : nullptr,
                       child && !child->shape.stream ? child->block : Clocks::kNoStream);
     launch_began_ = clocks.next_moment();
@@ -87,8 +88,8 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
     return search.found;
 }
 
-// Reports a launch without end. For some threads that could run, it reports their last access, which shows
-// what they poll.
+// Reports a launch without end. For up to four threads that could run, it reports the last access, which
+// shows for what the thread waits.
 void Watch::report_endless() {
     unsigned left = 4;
     for (const ResidentBlock* block : worker->resident()) {
@@ -120,7 +121,7 @@ void Watch::report_index(const char* array, int64_t index, const void* site) {
 }
 
 void Watch::report_mask(CallSite from) {
-    // File + line: a unique address for this line.
+    // The sum of the file name's address and the line number identifies the line.
     Past now(0, sites_.at(from.file + from.line).number, Act::update, Scope::none);
     if (is_known(Fault::mask, now, nullptr)) return;
     report(Fault::mask, {}, nullptr, here(), now, nullptr);
@@ -177,7 +178,7 @@ void Watch::access_elsewhere(const char* address, size_t bytes, Past now, Order 
 }
 
 // Remembers the buffer or variable that an instruction has accessed. Shared memory of other blocks of the
-// cluster is not remembered, but searched each time.
+// cluster is searched at each access.
 void Watch::keep_place(Site& site, const Place& place, size_t offset) {
     if (!place.block) {
         site.shared = false;
@@ -222,7 +223,8 @@ void Watch::require_constant(const char* address, size_t bytes, const void* wher
         if (first < launch_began_ && site.shadow->last_write_near((offset + bytes - 1) / kWord) < launch_began_) return;
     }
     Place place = find(address);
-    if (!place.shadow || place.block) return;  // the access is refused later, or is to shared memory
+    // Another check refuses the read, or the read is from shared memory.
+    if (!place.shadow || place.block) return;
     offset = static_cast<size_t>(address - place.begin);
     if (offset + bytes > place.bytes) return;
     for (size_t word = offset / kWord; word * kWord < offset + bytes; ++word) {
@@ -250,8 +252,8 @@ void Watch::record(const Place& place, const char* address, size_t bytes, Act ac
     incomplete_ = act != Act::read;
 }
 
-// Stores the new value of the last record. An access is recorded before it is made, so its result is known at
-// the next one.
+// Stores the new value of the last recorded access. An access is recorded before it is made, so its new value
+// is known at the next access.
 void Watch::complete_record() {
     if (!incomplete_) return;
     Record& last = records_.back();
@@ -277,7 +279,8 @@ void Watch::forget_findings() {
     known_.clear();
 }
 
-// Returns whether this fault was found before between these two instructions. If so, counts it again.
+// Returns whether this fault was found before at these two instructions. If it was, the function increments
+// the finding's count.
 bool Watch::is_known(Fault fault, const Past& now, const Past* other) {
     uint64_t others = other ? other->site() + uint64_t{1} : 0;
     uint64_t key = (static_cast<uint64_t>(fault) << 16 | now.site()) << 17 | others;
@@ -298,7 +301,7 @@ void Watch::report(Fault fault, const Place& place, const char* address, const T
                          place.bytes, place.element, address - place.begin, 1, grid_->kernel.name, nullptr, 0});
 }
 
-// Reports an access outside of all memory and ends its thread. The access is not executed.
+// Reports an access outside of all valid memory, and ends the accessing thread. The access is not executed.
 void Watch::refuse(const Place& place, const char* address, size_t bytes, const Past& now) {
     Place nearest = place;
     Fault fault = Fault::out_of_bounds;
@@ -323,8 +326,8 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
 
 namespace {
 
-// These functions are separate because they need stack. A thread of a machine that counts should have little on
-// its stack while it waits.
+// access_watched() and step_and_acquire() are separate functions because they need stack. The function
+// watch() should use little stack, because its stack is copied while the thread waits.
 __attribute__((noinline)) void access_watched(const char* place, size_t bytes, Act act, Scope scope, Order order,
                                               const void* site) {
     watching->access(place, bytes, act, scope, order, site);

@@ -1,5 +1,5 @@
-// Checks every memory access of kernels: whether its target is valid, and whether it races with other accesses.
-// On request, records all accesses.
+// Checks every memory access of kernels: whether its address is valid, and whether the access races with
+// other accesses. On request, the checker also records all accesses.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,11 @@ namespace emu {
 struct ChildLaunch;
 
 enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, lost_launch, endless, misaligned, stale, mask };
-// The owner of the memory. For `array`, the region is named by the array's type, and offsets are indices.
+// The kind of memory that an access touches. `array` stands for an array of which only the type and the index
+// are known.
 enum class Space : int { buffer, block, module, nowhere, array };
 
-// watch.py has a copy of the layout of these structs, and reads their members.
+// watch.py declares equal structs and reads their members.
 struct Actor {
     const void* site;
     int act, scope;
@@ -31,25 +32,26 @@ struct Actor {
 };
 struct Finding {
     int fault, space;
-    Actor actor, other;  // the site of `other` is null unless two accesses race
-    const char* begin;   // beginning of the region
+    Actor actor, other;  // `other` is the second access of a race; its site is null for other faults
+    const char* begin;   // start of the buffer, variable or library that contains the address
     uint64_t bytes, element;
-    int64_t offset;  // offset of the access in the region
-    uint64_t count;  // how often this fault was found between these two instructions
+    int64_t offset;  // offset of the access from `begin`, in bytes
+    uint64_t count;  // number of times that this fault was found between these two instructions
     const char* kernel;
     const char* file;  // source file of a wrong mask; null for other faults
     int line;
 };
 struct Record {
     const char* kernel;
-    const char* begin;  // beginning of the region
+    const char* begin;  // start of the buffer, shared memory or library that contains the address
     const void* site;
-    uint64_t offset, before, after;  // before, after: value of the word, up to 8 bytes
+    // Offset from `begin`; value of the word, up to 8 bytes, before and after the access.
+    uint64_t offset, before, after;
     unsigned launch, block, thread, bytes;
     int act, space;
 };
 
-// Returns the loaded segments of a module, in which its variables lie.
+// Returns the address ranges of a loaded library. The library's variables lie in these ranges.
 std::vector<std::pair<const char*, size_t>> segments_of(const char* path);
 
 class Watch {
@@ -57,35 +59,36 @@ class Watch {
     explicit Watch(Buffers& buffers) : buffers_(buffers) {}
 
     Clocks clocks;
-    bool goes_on = false;  // a fault ends only its thread, not the launch
+    bool goes_on = false;  // true if a fault ends only its thread, and not the launch
 
-    // Begins a launch. `child` is null for a launch of the host.
+    // Begins a launch. `child` is null if the host launches the kernel.
     void begin_launch(const Grid& grid, const ChildLaunch* child);
     void end_launch();
     void begin_block(ResidentBlock& block);
 
-    // Checks a read of whole words by the current thread on a fast path, which most reads take. Returns
-    // false, without effect, if the slow path must check it.
+    // Checks a read of whole words by the current thread in the common case. Returns false and changes
+    // nothing if access() must check the read.
     bool read_quickly(const char* address, size_t bytes, const void* where);
 
-    // Checks an access that the current thread is about to make. May interrupt the thread.
+    // Checks an access that the current thread is about to make. The call may let other threads run.
     void access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where);
 
-    // Checks a read by __ldg: nobody may have written these words since the launch began.
+    // Checks a read by __ldg. No thread may have written these words since the launch began.
     void require_constant(const char* address, size_t bytes, const void* where);
 
-    // Reports a refused launch whose error the kernel's thread has not read before its end.
+    // Reports a child launch that was refused and whose error the launching thread never read. The runtime
+    // calls this when the thread ends.
     void lose_launch(const Thread& thread);
 
-    // Report an access of the current thread that the rules of C++ forbid.
+    // Report an access of the current thread that breaks a rule of C++ or CUDA.
     void report_index(const char* array, int64_t index, const void* site);
     void report_mask(CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
 
-    // Fails because the launch has made all the steps it may make. Reports where its threads are.
+    // Ends the launch with an error, because it has run too long. Reports what its threads access.
     [[noreturn]] void report_endless();
 
-    // Adds the variables of a module, which kernels may use like buffers.
+    // Adds the variables of a kernel library, which kernels may access like buffers.
     void add_module(const char* begin, size_t bytes);
 
     void set_recording(bool on);
@@ -93,12 +96,12 @@ class Watch {
     const std::vector<Finding>& findings() const { return findings_; }
     void forget_findings();
 
-    // Returns the instructions that have touched memory.
+    // Returns the addresses of the instructions that have accessed memory.
     const std::vector<const void*>& sites() const { return sites_.addresses(); }
 
   private:
-    // Most steps of a launch. On graphs small enough for watching, launches take a few million; one search
-    // takes 23 million.
+    // Largest number of basic blocks that a launch may enter. On the small graphs of race detection, launches
+    // enter a few million; the longest known search enters 23 million.
     static constexpr int64_t kMostSteps = 40'000'000;
 
     struct Place {
@@ -106,19 +109,20 @@ class Watch {
         const char* begin = nullptr;
         size_t bytes = 0, element = 1;
         Space space = Space::nowhere;
-        const ResidentBlock* block = nullptr;  // the block, if this is shared memory
+        const ResidentBlock* block = nullptr;  // the block that owns the memory, if it is shared memory
     };
-    // Returns the memory in which a thread of block `from` finds an address.
+    // Returns the memory that contains an address, from the view of a thread of block `from`.
     Place find(const char* address, const ResidentBlock& from = block_of(here()));
     static Place find_shared(const char* address, const ResidentBlock& from);
-    // Checks an access that does not lie in the buffer or variable that its instruction accessed last.
+    // Checks an access outside the buffer or variable that its instruction accessed last.
     void access_elsewhere(const char* address, size_t bytes, Past now, Order order, const void* where);
     void keep_place(Site& site, const Place& place, size_t offset);
     void check(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     bool check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address);
     bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
-    // Reports a race if a past access of this era (clocks.h) races with the current access.
+    // Reports a race if the past access races with the current access `now`. The past access belongs to this
+    // era (clocks.h).
     void meet(const Past& past, const Past& now, const char* address);
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
@@ -131,7 +135,7 @@ class Watch {
     Buffers& buffers_;
     std::map<const char*, std::unique_ptr<Region>> modules_;
     std::vector<Finding> findings_;
-    std::unordered_map<uint64_t, size_t> known_;  // findings by kind and sites
+    std::unordered_map<uint64_t, size_t> known_;  // index in findings_ by kind of fault and instructions
     Sites sites_;
     const Grid* grid_ = nullptr;
     unsigned launch_ = 0;
@@ -140,7 +144,7 @@ class Watch {
     std::vector<Record> records_;
 };
 
-// In a watched program: the range of device memory, and a check of the host's accesses to it.
+// The range of device memory in a program with host code, and a check of the host's accesses to this range.
 extern const char* device_range;
 extern size_t device_range_bytes;
 void report_host_access(const char* address, size_t bytes, Act act, const void* site);
@@ -149,16 +153,16 @@ inline void check_host_access(const char* address, size_t bytes, Act act, const 
     if (__builtin_expect(on_device && !current, 0)) report_host_access(address, bytes, act, site);
 }
 
-// The Watch of the launch that runs on this core, or null.
+// The checker of the launch that runs on this core, or null if the emulator does not check accesses.
 extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 
-// Number of basic blocks that the launch may still enter. It is 0 if the emulator does not watch.
+// Number of basic blocks that the launch may still enter. It is 0 if the emulator does not check accesses.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
-// This function is inlined, so that no registers are saved. It handles a read only if three conditions hold.
-// The read must lie in the buffer or variable that its instruction accessed last. The words must have been last
-// written in an earlier era (clocks.h). If the thread has met other threads, no other thread may have read the
-// words in this era.
+// The function is inlined, so that the caller saves no registers. It handles a read only under three
+// conditions. The read must lie in the buffer or variable that its instruction accessed last. The last write
+// to the words must belong to an earlier era (clocks.h). If the thread has synchronised with other threads,
+// no other thread may have read the words in this era.
 inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
     constexpr size_t kWord = Shadow::kWordBytes;
     Fiber& fiber = here();
@@ -186,8 +190,8 @@ inline __attribute__((always_inline)) bool Watch::read_quickly(const char* addre
     return true;
 }
 
-// Checks an access. The inlined part suffices for most accesses: they lie in the buffer or variable that
-// their instruction accessed last.
+// Checks an access of the current thread. The inlined part suffices for most accesses, which lie in the
+// buffer or variable that their instruction accessed last.
 inline __attribute__((always_inline)) void Watch::access(const char* address, size_t bytes, Act act, Scope scope, Order order, const void* where) {
     Fiber& fiber = here();
     if (--fiber.patience <= 0) give_way();
@@ -203,7 +207,8 @@ inline __attribute__((always_inline)) void Watch::access(const char* address, si
     if (scope != Scope::none) clocks.atomic(address, act, scope, order);
 }
 
-// Checks an access. Nearly all accesses are whole words or part of one word.
+// Checks an access for races and for unwritten bytes. Nearly all accesses are to whole words, or to part of
+// one word.
 inline __attribute__((always_inline)) void Watch::check(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address) {
     constexpr size_t kWord = Shadow::kWordBytes;
     size_t word = offset / kWord, first = offset % kWord;
@@ -220,7 +225,7 @@ inline __attribute__((always_inline)) void Watch::check(Shadow& shadow, size_t o
     if (__builtin_expect(!written && now.act() != Act::write, 0)) report_unwritten(address, now);
 }
 
-// Checks an access to some bytes of a word. Returns whether all of them had been written before.
+// Checks an access to some bytes of a word. Returns whether all these bytes had been written before.
 inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address) {
     Past now = access.to(bytes);
     unsigned char& written = shadow.written(word);
@@ -242,8 +247,8 @@ inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, siz
     return all_written;
 }
 
-// Keeps two reads of a word that a later write may race with: the first read that is not over, and the last
-// read.
+// Keeps two reads of a word with which a later write may race: the first read that does not surely happen
+// before the current access, and the last read.
 inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
     Past& first = shadow.first_read(word);
     bool over = clocks.before_era(first.moment()) || first.moment() == now.moment() ||

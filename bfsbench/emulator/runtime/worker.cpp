@@ -16,24 +16,24 @@ __thread Worker* worker = nullptr;
 
 namespace {
 
-// Number of calls of yield_point() after which other threads run. A large number makes switches rare, and a
+// Number of yield_point() calls after which other threads run. A large number makes switches rare, and a
 // small number keeps waits short.
 constexpr int kPatience = 1024;
 
-// A seeded schedule keeps a few blocks in progress. Now and then the schedule starts another block, because all
-// blocks in progress may wait for a block that has not begun.
+// Number of blocks that a schedule with a seed keeps in progress. Now and then it starts another block,
+// because all blocks in progress may wait for a block that has not begun.
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
-// A seeded schedule may interrupt watched threads at every access. It does so only in one of this many spells
-// of time.
+// Number of time intervals that repeat. If the emulator checks accesses, a schedule with a seed may interrupt
+// threads at every access, but only in one of these intervals.
 constexpr unsigned kOneInSpells = 8;
 
-// One of this many interruptions switches to another block.
+// With a seed, one of this many interruptions switches to another block.
 constexpr unsigned kOneInLeaves = 4;
 
-// Touches the stack before a switch, which needs some stack itself. If the stack is full, the fault must come
-// while `current` still names the thread that owns the stack.
+// Touches the stack before a switch of threads, which needs some stack. If the stack is full, the fault must
+// come while `current` still names the thread that owns the stack.
 __attribute__((noinline)) void touch_stack() {
     constexpr size_t kRoom = 2048;
     volatile char room[kRoom];
@@ -73,7 +73,7 @@ void fail(const char* format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (!current) {  // a function for host and device was called on the host
+    if (!current) {  // the host has called a function for host and device
         fprintf(stderr, "%s\n", text);
         ::abort();
     }
@@ -85,15 +85,15 @@ void give_way() { worker->give_way(current_fiber()); }
 
 void finish_thread() { worker->finish(current_fiber()); }
 
-// Draws the number of calls of yield_point() after which other threads run.
+// Returns the number of yield_point() calls after which other threads run.
 //
-// Without a watch, a seeded schedule interrupts every thread at every yield point in seven of eight launches.
+// Without race detection, seven of eight launches with a seed interrupt every thread at every yield point.
 // This exposes the smallest race windows. In the eighth launch threads run far ahead of each other. If one
 // launch mixed interrupted and uninterrupted threads, the uninterrupted threads would win every race.
 //
-// A machine that watches finds races whatever the windows are, and a switch takes as long as ten accesses. So
-// its threads are seldom interrupted after few accesses. Only every third seed interrupts them at every
-// chance, in an eighth of the spells.
+// Race detection finds races of any window, and a switch takes as long as ten accesses. So its threads are
+// seldom interrupted after few accesses. Only every third seed interrupts them at every chance, in an eighth
+// of the time intervals.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
     constexpr int64_t kSpell = 1024;  // steps
@@ -119,7 +119,8 @@ Fiber* Worker::pick(ResidentBlock& block) {
     return block.pick(random_);
 }
 
-// Prepares a thread to run on a stack. Returns false, after aborting the grid, if there is no stack.
+// Prepares a CUDA thread to run on a stack. If `stack` is null, the function aborts the grid and returns
+// false.
 bool Worker::begin(Fiber& fiber, char* stack) {
     fiber.stack = stack;
     if (!stack) grid->abort(place_of(*grid, fiber) + "no room for the stack of another thread");
@@ -133,7 +134,7 @@ bool Worker::begin(Fiber& fiber, char* stack) {
     return true;
 }
 
-// Continues `to`, or the worker's loop if `to` is null. Returns when another flow switches to *save.
+// Continues `to`, or the worker's loop if `to` is null. Returns when another switch continues *save.
 void Worker::go(Context* save, Fiber* to) {
     auto* from = static_cast<Fiber*>(current);
     bool begins = to && !to->stack;
@@ -146,7 +147,8 @@ void Worker::go(Context* save, Fiber* to) {
         if (to) emu_switch(save, to->context);
     } else if (to && shared_) {
         exchange(*from, *to);
-    } else if (shared_ && save == &from->context) {  // other flows never continue
+    // Nothing else continues after it leaves the shared stack.
+    } else if (shared_ && save == &from->context) {
         leave(*from);
     } else {
         emu_switch(save, to ? to->context : loop_);
@@ -174,7 +176,7 @@ void Worker::give_way(Fiber& fiber) {
     block.turns = 0;
     gave_way_ = true;
     if (!random_) return go(&fiber.context, nullptr);
-    running_ = next_block();  // not null, because this block is runnable
+    running_ = next_block();  // not null, because this block can run
     Fiber* to = pick(*running_);
     if (to != &fiber) return go(&fiber.context, to);
     fiber.patience = draw_patience();
@@ -220,7 +222,7 @@ void Worker::end_early(Fiber& fiber) {
     char* stack = std::exchange(fiber.stack, nullptr);
     end(fiber);
     Fiber* to = pick(block_of(fiber));
-    stacks_.give(stack);  // no thread takes it before the switch
+    stacks_.give(stack);  // no thread takes the stack before the switch
     Context nowhere;
     go(&nowhere, to);
     __builtin_unreachable();
@@ -239,7 +241,7 @@ void Worker::run(Grid& launched) {
         if (Fiber* first = pick(*running_)) go(&loop_, first);
         set_current(nullptr);
         if (grid->aborted()) break;
-        if (running_->has_ended()) {  // threads may have switched to another block than the one begun with
+        if (running_->has_ended()) {  // threads may have switched to another block than the first
             retire(*running_);
         } else if (!running_->runnable()) {
             if (!running_->answer_lanes()) check_progress(*running_);
@@ -250,7 +252,7 @@ void Worker::run(Grid& launched) {
     worker = nullptr;
 }
 
-// Aborts the grid if the threads of a block wait only for each other, because then they wait for ever.
+// Aborts the grid if the threads of a block wait only for each other, because they would wait for ever.
 void Worker::check_progress(const ResidentBlock& block) {
     if (block.waiting(Wait::grid).count() || block.waiting(Wait::cluster).count()) return;
     grid->abort(place_of(*grid, *block.waiting_thread()) + "deadlock: " + block.describe_waits());
@@ -264,8 +266,8 @@ ResidentBlock* Worker::next_block() {
             if (ResidentBlock* fresh = start_cluster()) return fresh;
         }
         if (runnable) {
-            // All blocks of this worker have had a turn and still wait, so it yields the core to another
-            // worker.
+            // All blocks of this worker have run once and still wait, so this thread yields the core to
+            // another worker.
             if (gave_way_ && !random_ && runnable == resident_.front()) std::this_thread::yield();
             return runnable;
         }
@@ -279,8 +281,8 @@ bool Worker::wants_new_block() {
     return random_->below(resident_.size() < kInterleaved ? kOneInStarts : kOneInStartsMore) == 0;
 }
 
-// Returns the next runnable block, or null. The search starts after the block that ran last, or at a random
-// block with a seed.
+// Returns the next block that can run, or null. The search starts after the block that ran last. With a seed
+// it starts at a random block.
 ResidentBlock* Worker::find_runnable() {
     size_t count = resident_.size();
     size_t candidate = random_ && count ? random_->below(static_cast<unsigned>(count)) : last_ + 1;
@@ -361,7 +363,8 @@ void Worker::retire(ResidentBlock& block) {
     grid->end_blocks(static_cast<unsigned>(cluster->blocks.size()));
 }
 
-// Releases all blocks. After an abort, it also takes back the stacks of threads that have not ended.
+// Releases all blocks. After an abort, the function also takes back the stacks of threads that have not
+// ended.
 void Worker::drop_everything() {
     for (ResidentBlock* block : resident_) {
         for (unsigned i = 0; i < block->started; ++i) {
