@@ -1,9 +1,9 @@
-"""Finds all variants: the algorithms that bfsbench can run.
+"""Finds all variants. A variant is an algorithm that bfsbench can run.
 
-A module of this folder declares a variant if it has a subclass of Variant with a ``name``. The environment
-variable ``BFSBENCH_VARIANTS`` lists further folders, where a ``.cu`` file lies beside its module. A user's
-families are found in the same folders. So are entries: programs of other authors, each declared in a TOML
-file (:mod:`bfsbench.entries`).
+A module of this folder declares a variant by a subclass of Variant that has a ``name``. The environment
+variable ``BFSBENCH_VARIANTS`` lists further folders, in which a ``.cu`` file lies beside each module. These
+folders may also contain families (problems on graphs). They may contain entries too: programs of other
+authors, each declared in a TOML file (:mod:`bfsbench.entries`).
 """
 
 import importlib
@@ -30,19 +30,19 @@ __path__ += [folder for folder in os.environ.get("BFSBENCH_VARIANTS", "").split(
 
 @dataclass(frozen=True)
 class Discovered:
-    """All declarations that were found in the folders of variants."""
+    """Holds the variants and families that were found in the folders of variants."""
 
     variants: Mapping[str, type[Variant]]
-    """Variants by name, in alphabetical order."""
+    """The variant classes by name, in alphabetical order."""
     families: Mapping[str, Family]
-    """Families by name. The families of this package come first."""
+    """The families by name. The families that come with bfsbench are first."""
     problems: tuple[str, ...]
-    """One message for each module, entry or folder that could not be used."""
+    """One error message for each module, entry or folder that could not be used."""
 
 
 def all_variants() -> dict[str, type[Variant]]:
-    """Returns all variants by name, in alphabetical order. Raises UsageError with the first problem if a
-    module, an entry or a folder cannot be used."""
+    """Returns all variant classes by name, in alphabetical order. Raises UsageError if a module, an entry or
+    a folder cannot be used. The error reports only the first problem."""
     found = look()
     if found.problems:
         raise UsageError(found.problems[0])
@@ -50,15 +50,15 @@ def all_variants() -> dict[str, type[Variant]]:
 
 
 def all_families() -> dict[str, Family]:
-    """Returns all families by name, including the families of user modules that could be loaded."""
+    """Returns all families by name. A user's families are included if their modules could be loaded."""
     return dict(look().families)
 
 
 def add_folder(folder: Path) -> list[type[Variant]]:
-    """Add a folder of variants, as if ``BFSBENCH_VARIANTS`` listed it. Returns the variants that the folder
-    declares.
+    """Add a folder of variants, as if the environment variable ``BFSBENCH_VARIANTS`` listed it. Returns the
+    variant classes that the folder declares.
 
-    Raises UsageError for a broken module, and for a folder that declares no variant.
+    Raises UsageError if a module is broken, or if the folder declares no variant.
     """
     place = folder.resolve()
     if str(place) not in __path__:
@@ -79,8 +79,9 @@ def add_folder(folder: Path) -> list[type[Variant]]:
 
 @cache
 def look() -> Discovered:
-    """Import the modules of all folders. Returns all declarations in them. A broken module is recorded as a
-    problem, and the other modules are still loaded."""
+    """Import the modules of all folders of variants. Returns the variants and families that they declare. If
+    a module is broken, its error is added to ``problems`` of the result, and the other modules are still
+    loaded."""
     families = dict(families_here())
     declared: list[type[Variant]] = []
     problems: list[str] = []
@@ -112,9 +113,9 @@ def look() -> Discovered:
 
 
 def _modules(others: Container[Path | None], problems: list[str]) -> Iterator[ModuleType]:
-    """Import the modules of all folders, except the files in ``others``: these belong to entries, which run
-    in processes of their own. Yields the modules. Appends a message to ``problems`` for each module that
-    cannot be imported."""
+    """Import the modules in all folders of variants, and yield them. Files in ``others`` are left out: they
+    belong to entries, which run in separate processes. If a module cannot be imported, a message is appended
+    to ``problems``."""
     modules: dict[str, Path] = {}
     for folder in dict.fromkeys(Path(entry).resolve() for entry in __path__):
         if not folder.is_dir():
@@ -122,7 +123,7 @@ def _modules(others: Container[Path | None], problems: list[str]) -> Iterator[Mo
         for info in pkgutil.iter_modules([str(folder)]):
             file = folder / (f"{info.name}/__init__.py" if info.ispkg else f"{info.name}.py")
             if not file.is_file() or file in others:
-                continue  # a compiled extension module, or the module of an entry
+                continue  # skip compiled extension modules, and modules of entries
             if info.name in modules:
                 problems.append(f"{file} is called like {modules[info.name]}: rename it")
                 continue
@@ -134,8 +135,8 @@ def _modules(others: Container[Path | None], problems: list[str]) -> Iterator[Mo
 
 
 def _imported(name: str, file: Path) -> ModuleType:
-    """Import a module of a variant. Raises UsageError with a one-line message if the import raises any
-    exception."""
+    """Import the module ``name`` of a variant from ``file``. Returns the module. If the import raises any
+    exception, this function raises UsageError with a one-line message instead."""
     try:
         return importlib.import_module(f"{__name__}.{name}")
     except (Exception, SystemExit) as error:  # a user's module may raise any exception
@@ -153,8 +154,8 @@ def _file(module: str) -> str:
 def _check(
     variant: type[Variant], others: Mapping[str, type[Variant]], families: Mapping[str, Family]
 ) -> None:
-    """Raises UsageError if the declaration of a variant is incomplete or wrong. The message names the module
-    and the attribute."""
+    """Check the declaration of a variant. Raises UsageError, which names the module and the attribute, if the
+    declaration is incomplete or wrong."""
     file = variant.entry.file.name if issubclass(variant, EntryVariant) else _file(variant.__module__)
     if fault := fault_of_names(variant):
         raise UsageError(f"variant class {variant.__name__} ({file}): {fault}")
@@ -175,15 +176,15 @@ def _check(
 
 
 def with_aliases(name: str) -> str:
-    """Returns a variant's name followed by its aliases, as in ``frontier_numbers (push)``. Returns a name
-    without aliases, and any other text, unchanged."""
+    """Returns a variant's name followed by its aliases, as in ``frontier_numbers (push)``. If ``name`` is not
+    a variant, or if the variant has no aliases, the text is returned unchanged."""
     variant = look().variants.get(name)
     return f"{name} ({', '.join(variant.aliases)})" if variant and variant.aliases else name
 
 
 def find(name: str) -> type[Variant]:
-    """Returns the variant with a given name or alias. Raises UsageError, which suggests similar names, if
-    there is none."""
+    """Returns the variant with a given name or alias. If there is none, raises UsageError, whose message
+    suggests similar names."""
     known: dict[str, type[Variant]] = {}
     for variant in all_variants().values():
         known.update(dict.fromkeys((variant.name, *variant.aliases), variant))

@@ -1,4 +1,5 @@
-"""The search ``adaptive`` of this project: a single launch, which decides for each level how to run it."""
+"""Declares the breadth-first search ``adaptive``, which this project designed. A search is a single kernel
+launch. The kernel decides for each level how to run it."""
 
 from ctypes import c_int, c_longlong, c_uint, c_ulonglong, c_void_p
 from functools import cache
@@ -24,8 +25,8 @@ from bfsbench.variants.prepared_rows import (
 
 
 class NextFrontier(Struct):
-    """Counts of a frontier in global memory, to which blocks add while they find the frontier:
-    ``next_frontier`` of search.cuh."""
+    """The struct ``next_frontier`` of search.cuh. Blocks add to its counts in global memory while they find
+    the next frontier."""
 
     _fields_: ClassVar = [
         ("barrier", CountedBarrier),
@@ -36,7 +37,7 @@ class NextFrontier(Struct):
 
 
 class Thresholds(Struct):
-    """The limits by which the kernel decides how to run a level: ``thresholds`` of search.cuh."""
+    """The struct ``thresholds`` of search.cuh: the limits by which the kernel decides how to run a level."""
 
     _fields_: ClassVar = [
         ("small", c_uint),
@@ -99,12 +100,13 @@ _SEARCHES, _VERTICES, _ARCS = 9, 4096, 1 << 16
 
 
 def levels_to_thousands(graph: Graph, most: int) -> int:
-    """Returns how many levels a search takes to reach 4,096 vertices. The result is at most ``most`` + 1.
+    """Returns how many levels a breadth-first search needs to reach 4,096 vertices. The result is at most
+    ``most`` + 1.
 
-    It is the median of nine searches, which start at evenly spaced vertex ids. Searches that end before they
-    reach 4,096 vertices do not count. If all nine end early, the result is ``most`` + 1. In a level of n
-    vertices, only the first 65,536 / n arcs of each row are followed, so that hubs cost little. The graph
-    must have at least one vertex.
+    The result is the median of nine searches, which start at evenly spaced vertex ids. Searches that end
+    before they reach 4,096 vertices do not count. If all nine end early, the result is ``most`` + 1. From a
+    frontier of n vertices, a search follows only the first 65,536 / n arcs of each row, so that hubs cost
+    little. The graph must have at least one vertex.
     """
     starts = (np.arange(_SEARCHES) * 2 + 1) * graph.num_vertices // (2 * _SEARCHES)
     found = sorted(levels for start in starts if (levels := _levels_from(graph, int(start), most)))
@@ -112,8 +114,8 @@ def levels_to_thousands(graph: Graph, most: int) -> int:
 
 
 def _levels_from(graph: Graph, start: int, most: int) -> int | None:
-    """Returns how many levels a search from ``start`` takes to reach 4,096 vertices. The result is at most
-    ``most`` + 1. Returns None if the search ends before it has reached 4,096 vertices."""
+    """Returns how many levels a breadth-first search from ``start`` needs to reach 4,096 vertices. The result
+    is at most ``most`` + 1. Returns None if the search ends before it has reached 4,096 vertices."""
     seen = frontier = np.array([start], np.int32)
     for level in range(1, most + 1):
         share = _ARCS // len(frontier)
@@ -128,46 +130,49 @@ def _levels_from(graph: Graph, start: int, most: int) -> int | None:
 
 
 _PART = 32
-"""Most arcs of a part that is queued in global memory."""
+"""Maximum number of arcs in a queue entry in global memory. A queue entry is a part: a run of arcs in one
+row."""
 _QUAD, _BLOCK_PARTS = 4, 2048
-"""Most arcs of a part that is queued in a cluster, and the number of parts that a block of the cluster can
-queue. With offsets of 64 bits, a block can queue half as many."""
+"""``_QUAD`` is the maximum number of arcs in a queue entry of a cluster. ``_BLOCK_PARTS`` is the number of
+entries that the queue of one block of the cluster can hold. With 64-bit offsets, the queue holds half as
+many."""
 _LARGEST_CLUSTER = 16
 _LARGE, _THIN, _DENSE, _QUICK = 1 << 18, 5, 16, 8
-"""Limits above which the levels of a graph are likely to be large. The graph has more than ``_LARGE``
-vertices and a mean out-degree of at least ``_DENSE``. A mean of ``_THIN`` suffices if searches reach
-thousands of vertices within ``_QUICK`` levels."""
+"""Limits above which the levels of a graph are likely to be large. The graph must have more than ``_LARGE``
+vertices, and a mean out-degree of at least ``_DENSE``. A mean of at least ``_THIN`` suffices if searches
+reach thousands of vertices within ``_QUICK`` levels."""
 _PUSHED_EDGE, _FEW_LINES = 6, 1 << 17
-"""Cost of pushing along an arc to a new vertex. The unit is one look at an in-neighbour. The cost is twice as
-high for graphs of at most ``_FEW_LINES`` vertices: their bitmaps take few lines of the L2 cache, where claims
-meet."""
+"""``_PUSHED_EDGE`` is the cost of pushing along an arc to a new vertex. Its unit is the cost of testing one
+in-neighbour. The cost is twice as high for graphs of at most ``_FEW_LINES`` vertices. Their bitmaps occupy
+few lines of the L2 cache, so atomic operations often meet on one line."""
 _SMALL_PARTS_OF_BLOCK, _VERTICES_PER_SMALL_PART = 640, 32
 _LEAST_SMALL_PARTS, _MOST_SMALL_PARTS = 6400, 12800
-"""Limits of the largest frontier that a cluster expands, in parts. A cluster of fewer than 16 blocks expands
-``_SMALL_PARTS_OF_BLOCK`` parts per block. For a cluster of 16, it is one part per
-``_VERTICES_PER_SMALL_PART`` vertices of the graph, between ``_LEAST_SMALL_PARTS`` and ``_MOST_SMALL_PARTS``.
-"""
+"""Limits of the largest frontier that a cluster expands. The unit is a part: up to 4 arcs of one row. A
+cluster of fewer than 16 blocks expands ``_SMALL_PARTS_OF_BLOCK`` parts per block. A cluster of 16 blocks
+expands one part per ``_VERTICES_PER_SMALL_PART`` vertices of the graph, between ``_LEAST_SMALL_PARTS`` and
+``_MOST_SMALL_PARTS``."""
 _REGION_BITS, _LEAST_REGION_SHIFT = 9, 7
-"""The leading ``_REGION_BITS`` bits of a vertex id select a region, and each region belongs to one block of a
-cluster. At least ``_LEAST_REGION_SHIFT`` bits remain, so that a region has at least four words of a bitmap.
-"""
+"""The leading ``_REGION_BITS`` bits of a vertex id select a region. Each region of vertices belongs to one
+block of a cluster. The lowest ``_LEAST_REGION_SHIFT`` bits never select a region, so a region has at least
+four 32-bit words of a bitmap."""
 _LEAST_VERTICES = 1 << 14
 """The smallest number of vertices for which rows are copied into records by default."""
 _STATIC_SHARED = 42 << 10
-"""Upper limit of the shared memory that the kernel uses besides the bitmap, in bytes."""
+"""Upper limit, in bytes, of the shared memory that the kernel uses besides the bitmap."""
 _LEAST_FRESH, _MOST_FRESH, _MOST_STATIC = 64, 1 << 13, 48 << 10
-"""``_LEAST_FRESH`` and ``_MOST_FRESH`` limit the words of a bitmap that a block pulls between two barriers:
-these words take room from the L1 cache. ``_MOST_STATIC`` is the largest static shared memory of a kernel, in
-bytes."""
+"""``_LEAST_FRESH`` and ``_MOST_FRESH`` limit how many words of a bitmap a block processes between two
+barriers of a pulled level. These words lie in shared memory, which leaves less room for the L1 cache.
+``_MOST_STATIC`` is the maximum static shared memory of a kernel, in bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
-"""The largest number of blocks whose arrivals fit the words of the barrier."""
+"""Maximum number of blocks. The words of the barrier cannot count the arrivals of more blocks."""
 _LEVELS_AT_A_TIME, _TINY_LEVELS = 1 << 20, 4
-"""The cluster meets the other blocks after ``_LEVELS_AT_A_TIME`` levels, so that these blocks wait at the
-barrier for a bounded time. After more than ``_TINY_LEVELS`` tiny levels in a row, the search expects that the
-next levels are tiny too."""
+"""After ``_LEVELS_AT_A_TIME`` levels, the cluster that runs small levels joins the barrier of all blocks. The
+wait of the other blocks is thus bounded. After more than ``_TINY_LEVELS`` tiny levels in a row, the kernel
+expects further tiny levels."""
 _RESIDENT: WeakKeyDictionary[Device, dict[tuple[object, ...], int]] = WeakKeyDictionary()
-"""The number of blocks that trial launches found to be resident together, if the driver reported more. The
-first key is the device. The second key has the block size, the shared memory and the macros of the build."""
+"""The number of blocks that can run at once, where trial launches found fewer than the driver reported. The
+first key is the device. The second key has the block size, the shared memory in bytes, and the macros of the
+build."""
 
 
 def num_entered(graph: DeviceGraph) -> int:
@@ -176,19 +181,20 @@ def num_entered(graph: DeviceGraph) -> int:
 
 
 def grows_quickly(graph: DeviceGraph) -> bool:
-    """Returns whether a search of this graph is likely to have few, large levels. In a mesh, for example,
-    levels are many and small."""
+    """Returns whether a breadth-first search of this graph is likely to have few, large levels. The result is
+    False for meshes, for example, which have many small levels."""
     return levels_to_thousands(graph.host_graph, _QUICK) <= _QUICK
 
 
 class Adaptive(OneLaunchVariant):
-    """Runs a whole search in one launch and chooses how to run each level. One block expands tiny frontiers,
-    and a cluster of blocks expands small ones. For larger frontiers all blocks push or pull.
+    """Runs a whole breadth-first search in one launch, and chooses how to run each level. One block expands
+    tiny frontiers, and a thread-block cluster expands small frontiers. All blocks together push or pull
+    larger frontiers.
 
-    cuda_src/adaptive/adaptive.md in the repository describes the search. The launch also initialises the
-    search, and at its end it clears the bitmaps for the next search. So ``reset`` has nothing to do. Blocks
-    consist of whole warps. ``--grid`` limits the number of blocks. The blocks form whole clusters, at least
-    one, and all of them fit the device at once.
+    The page cuda_src/adaptive/adaptive.md of the repository describes the search. The kernel initialises the
+    search itself. At its end it clears the bitmaps for the next search. Therefore ``reset`` has nothing to
+    do. Blocks must consist of whole warps. The option ``--grid`` limits the number of blocks. The number is
+    rounded down to whole clusters, with at least one cluster. All blocks are resident on the device at once.
     """
 
     name = "adaptive"
@@ -297,22 +303,28 @@ class Adaptive(OneLaunchVariant):
     edge_reads: ClassVar = {"pull": "pull"}
     probe_polls = 1 << 16
     records_fit = True
-    """False if there was no memory for the rows as records, and the user had not asked for them."""
+    """False if the device had no memory for short rows as records, although the user had not asked for
+    records."""
     largest_cluster = _LARGEST_CLUSTER
-    """The most blocks of a cluster. A device without room for a cluster of this size gets smaller
-    clusters."""
+    """Maximum number of blocks in a cluster. It is lowered on devices that have no room for such a large
+    cluster."""
 
     def cluster_size(self) -> int:
-        """Returns the number of blocks of a cluster: the value of the knob CLUSTER_SIZE, unless that is 0.
-        Then it is 2 for graphs whose levels are likely to be large, because clusters of 2 use all
-        multiprocessors. For other graphs it is 16. The device's own limit applies to both values."""
+        """Returns the number of blocks in a cluster. A value of the knob CLUSTER_SIZE other than 0 is
+        returned unchanged.
+
+        The default is 2 if the levels of the graph are likely to be large, because clusters of 2 blocks use
+        all multiprocessors. For other graphs it is 16. If the device's limit is smaller than the default, the
+        limit is returned.
+        """
         given = int(self.knob["CLUSTER_SIZE"])
         most = min(self.largest_cluster, self.device.limits.blocks_per_cluster)
         return given or min(most, 2 if most > 2 and self._has_large_levels() else _LARGEST_CLUSTER)
 
     def _has_large_levels(self) -> bool:
-        """Returns whether the levels of the graph are likely to be large. It is False for graphs with short
-        rows: they may be copied into records (SHORT_ROWS), for which clusters of 16 share the bitmap."""
+        """Returns whether the levels of the graph are likely to be large. The result is False for graphs with
+        only short rows. Their rows may be copied into records (knob SHORT_ROWS), which need clusters of 16
+        blocks to hold the bitmap."""
         mean = int(self.num_edges) / max(1, self.num_vertices)
         if self.num_vertices <= _LARGE or mean < _THIN or self._longest_row <= LONGEST_ROW:
             return False
@@ -334,9 +346,11 @@ class Adaptive(OneLaunchVariant):
         return self.num_vertices >= int(self.knob["MANY_VERTICES"])
 
     def _fresh_words(self) -> int:
-        """Returns how many words of a bitmap a block pulls between two barriers, if it marks them in dynamic
-        shared memory. That is all words of the block if there is room for them. Returns 0 where the kernel
-        marks them in static shared memory."""
+        """Returns how many words of a bitmap a block processes between two barriers of a pulled level.
+
+        The result sets the size of an array in dynamic shared memory. It covers all words of the block if
+        there is room for them. Returns 0 if the kernel uses an array in static shared memory instead.
+        """
         if not self._has_many_vertices() or self._makes_records():
             return 0
         limits = self.device.limits
@@ -355,12 +369,12 @@ class Adaptive(OneLaunchVariant):
         return adaptive_structs(self.num_edges.itemsize == 8, self.leaves_tree)
 
     def _cluster_parts(self) -> int:
-        """Returns the number of parts that one block of the cluster can queue."""
+        """Returns the number of entries that the queue of one block of the cluster can hold."""
         return _BLOCK_PARTS * 4 // self.num_edges.itemsize
 
     def _makes_records(self) -> bool:
-        """Returns whether rows are copied into records (the knob SHORT_ROWS). Raises LaunchError if the user
-        asks for this and it is not possible."""
+        """Returns whether short rows are copied into records (knob SHORT_ROWS). Raises LaunchError if the
+        user asks for records and they are not possible."""
         asked = int(self.knob["SHORT_ROWS"])
         if asked == 0 or (asked < 0 and (self.num_vertices < _LEAST_VERTICES or not self.records_fit)):
             return False
@@ -385,24 +399,24 @@ class Adaptive(OneLaunchVariant):
         return max(_LEAST_REGION_SHIFT, int(self.num_vertices).bit_length() - _REGION_BITS)
 
     def _bitmap_bytes(self) -> int:
-        """Returns the size in bytes of the bitmap words that one block of the cluster owns."""
+        """Returns the size in bytes of the part of the bitmap that one block of the cluster holds."""
         regions = -(-self.num_vertices // (1 << self._region_shift()))
         return -(-regions // self.cluster_size()) << (self._region_shift() - 3)
 
     def _shared_bytes(self) -> int:
-        """Returns the dynamic shared memory of a block, in bytes."""
+        """Returns the bytes of dynamic shared memory per block."""
         return self._bitmap_bytes() if self._makes_records() else 4 * self._fresh_words()
 
     def prepare(self) -> None:
-        """Allocate memory and bind the kernel. Raises LaunchError if the device cannot hold even one cluster.
-        Also raises it if SHORT_ROWS=1 is not possible for the graph."""
-        self._makes_records()  # raises its error before anything is allocated
+        """Allocate memory and bind the kernel. Raises LaunchError if the device cannot hold even one cluster,
+        or if the knob SHORT_ROWS is 1 for a graph that does not allow it."""
+        self._makes_records()  # raises LaunchError before anything is allocated
         warp = self.device.limits.warp_size
         words = -(-self.num_vertices // warp)
         visited, visited_then, unopened = (self.device.empty(words, "uint32") for _ in range(3))
         self.bitmaps = {"visited": visited, "visited_then": visited_then, "open": unopened}
         for bitmap in (visited, unopened):
-            bitmap.fill(0)  # the first launch reads it
+            bitmap.fill(0)  # the first launch reads this bitmap
         self.state = self.device.signal(self._structs()["search_state"])
         self.state.fill(0)
         parts = int(self.num_edges) // _PART + 2 * self.num_vertices + _LARGEST_CLUSTER * _BLOCK_PARTS
@@ -418,8 +432,8 @@ class Adaptive(OneLaunchVariant):
                 self.largest_cluster = self.cluster_size() // 2
 
     def _bind(self, arguments: dict[str, Any]) -> None:
-        """Bind the kernel ``adaptive`` to its arguments. Raises LaunchError if the device cannot hold even
-        one cluster."""
+        """Bind the kernel ``adaptive`` to its arguments, and determine the number of blocks. Raises
+        LaunchError if the device cannot hold even one cluster."""
         kernel, shared = self.kernel(self.name), self._shared_bytes()
         launch = {**arguments, "block": self.block, "shared": shared, "scalars": ("source",)}
         probe = kernel.bind(**launch, records=None, max_polls=self.probe_polls)
@@ -436,8 +450,9 @@ class Adaptive(OneLaunchVariant):
         return max(_LEAST_SMALL_PARTS, min(by_vertices, _MOST_SMALL_PARTS))
 
     def _tiny_parts(self) -> int:
-        """Returns the largest frontier, in parts, that one block of the cluster expands alone. The next
-        frontier is then likely to fit the queue of this block."""
+        """Returns the largest frontier that one block of the cluster expands alone. The unit is a part: up to
+        4 arcs of one row. After a frontier of this size, the next frontier is likely to fit the queue of the
+        block."""
         row = max(1, -(-int(self.num_edges) // (_QUAD * self.num_vertices)))
         return min(int(self.knob["TINY_PARTS"]), self._cluster_parts() // (_QUAD * row))
 
@@ -469,9 +484,11 @@ class Adaptive(OneLaunchVariant):
         )
 
     def _short_rows(self) -> ShortRows | None:
-        """Returns the graph's rows as records (the knob SHORT_ROWS), or None if the search runs without
-        records. If the records do not fit the memory, it runs without them. With SHORT_ROWS=1 it raises
-        DeviceOutOfMemoryError instead."""
+        """Returns the graph's short rows as records, or None if the search runs without records.
+
+        The knob SHORT_ROWS decides. If the records do not fit the device's memory, the result is None. With
+        SHORT_ROWS=1, however, DeviceOutOfMemoryError is raised.
+        """
         try:
             return self.graph.once(with_records) if self._makes_records() else None
         except DeviceOutOfMemoryError:
@@ -481,7 +498,8 @@ class Adaptive(OneLaunchVariant):
             return None
 
     def _thresholds(self) -> Struct:
-        """Returns the thresholds for the kernel. A cluster expands at most the parts that fit its queues."""
+        """Returns the limits by which the kernel chooses how to run a level. The limit for clusters is at
+        most what the queues of a cluster hold."""
         small = min(self._small_parts(), self.cluster_size() * self._cluster_parts())
         return self._structs()["thresholds"](
             small=small,
@@ -498,9 +516,11 @@ class Adaptive(OneLaunchVariant):
         return answer(levels=self.level_array)
 
     def _resident_blocks(self, probe: Launch, most: int) -> int:
-        """Returns the number of blocks of the largest grid whose blocks all meet at the barrier, found by
-        trial launches. ``most`` is the number of blocks that the driver reports as resident. Fewer may fit,
-        because all blocks of a cluster must fit into one group of multiprocessors."""
+        """Returns the largest number of blocks that all meet at the barrier. Trial launches find this number.
+
+        ``most`` is the number of resident blocks that the driver reports. Fewer blocks may fit, because all
+        blocks of a cluster must run on one group of multiprocessors.
+        """
         cluster = self.cluster_size()
         possible = min(most, _MOST_BLOCKS) // cluster * cluster
         most = min(possible, max(cluster, (self.grid or possible) // cluster * cluster))
@@ -511,7 +531,7 @@ class Adaptive(OneLaunchVariant):
             failed = self.state.read_struct().failed
             self.state.fill(0)
             if not failed:
-                if blocks < most:  # the next search begins with this number
+                if blocks < most:  # later searches begin their trials with this number of blocks
                     known[kernel] = blocks
                 return blocks
         raise LaunchError(

@@ -1,4 +1,5 @@
-"""All-pairs shortest paths of unweighted graphs: one breadth-first search from each vertex."""
+"""Declares variants that find all-pairs shortest paths of unweighted graphs by one breadth-first search from
+each vertex."""
 
 from __future__ import annotations
 
@@ -19,18 +20,19 @@ if TYPE_CHECKING:
 
 
 _PIECE = 1024
-"""Rows with more arcs are cut into pieces of this many; see many.cu."""
+"""Maximum number of arcs in a piece of a row. Longer rows are cut into pieces (see many.cu)."""
 
 
 def require_unweighted(name: str, graph: Graph) -> None:
-    """Raises LaunchError if an arc of the graph has a weight other than 1."""
+    """Raise LaunchError if any arc of the graph has a weight other than 1. The variant ``name`` stands in the
+    message."""
     if graph.weights is not None and bool((graph.weights != 1).any()):
         raise LaunchError(f"{name} takes graphs whose arcs all weigh 1, not {graph.full_name}")
 
 
 def hops_of(graph: Graph, distances: Matrix) -> Matrix:
-    """Returns the next hops of a graph without weights, int32[V, V]. The hop in row v, column t is a
-    neighbour of v whose distance to t is one less."""
+    """Returns the next hops of an unweighted graph, int32[V, V]. The element in row v and column t is a
+    neighbour of v that is one arc closer to t than v is."""
     hops = np.full_like(distances, -1)
     np.fill_diagonal(hops, np.arange(len(hops)))
     for tail, head in zip(graph.edge_sources.tolist(), graph.column_indices.tolist(), strict=True):
@@ -40,7 +42,8 @@ def hops_of(graph: Graph, distances: Matrix) -> Matrix:
 
 
 class ApspBfs(KernelAllPairs):
-    """All-pairs shortest paths: the kernel ``many`` searches from every vertex, with one bit per search."""
+    """Finds all-pairs shortest paths on a GPU. The kernel ``many`` searches from every vertex, with one bit
+    per search."""
 
     name = "apsp_bfs"
     kernel_files = ("apsp_fw", "many")
@@ -63,7 +66,8 @@ class ApspBfs(KernelAllPairs):
         }
 
     def prepare(self) -> None:
-        """Bind the kernel for passes over all sources. Raises LaunchError for a graph with weights."""
+        """Compile the kernel and bind it to launches that together search from all vertices. Raises
+        LaunchError if the graph has weights other than 1."""
         require_unweighted(self.name, self.host_graph)
         super().prepare()
         every = np.arange(self.num_vertices, dtype=np.int32)
@@ -82,7 +86,7 @@ class ApspBfs(KernelAllPairs):
 
 
 class CpuApspBfs(HostAllPairs):
-    """All-pairs shortest paths on all cores of the CPU: a search from every vertex, with one bit per
+    """Finds all-pairs shortest paths on all cores of the CPU. It searches from every vertex, with one bit per
     search."""
 
     name = "cpu_apsp_bfs"
@@ -93,8 +97,8 @@ class CpuApspBfs(HostAllPairs):
     knobs = (BITS, THREADS, GROUPED, ALPHA)
 
     def prepare(self) -> None:
-        """Allocate the matrix and the searches. Raises LaunchError for a graph with weights, and when the
-        system refuses the memory."""
+        """Allocate the matrix and the memory of the searches. Raises LaunchError if the graph has weights
+        other than 1, or if the system refuses the memory."""
         require_unweighted(self.name, self.graph)
         size = self.graph.num_vertices
         self.matrix = np.empty((size, size), np.int32)

@@ -1,10 +1,11 @@
-"""All-pairs shortest paths by Floyd and Warshall's algorithm, without blocking."""
+"""Declares all-pairs shortest paths by Floyd and Warshall's algorithm, without blocking."""
 
 from bfsbench.variants.base import KernelAllPairs
 
 
 class ApspFw(KernelAllPairs):
-    """The "naive GPU implementation" of CSE 6230: one thread computes each value of the result."""
+    """The "naive GPU implementation" of the paper CSE 6230. One thread computes each element of the
+    matrix."""
 
     name = "apsp_fw"
     aliases = ("floyd_warshall",)

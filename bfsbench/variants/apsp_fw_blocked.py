@@ -1,4 +1,4 @@
-"""All-pairs shortest paths by Floyd and Warshall's algorithm in tiles."""
+"""Declares all-pairs shortest paths by Floyd and Warshall's algorithm in tiles."""
 
 from collections.abc import Mapping
 
@@ -7,14 +7,15 @@ from bfsbench.variants.base import KernelAllPairs, Knob, KnobValue
 
 
 class ApspFwBlocked(KernelAllPairs):
-    """The blocked algorithm of CSE 6230, after Venkataraman, Sahni and Mukhopadhyaya, and Katz and Kider.
+    """The blocked algorithm of the paper CSE 6230, after Venkataraman, Sahni and Mukhopadhyaya, and Katz and
+    Kider.
 
-    The paper measured best results with 4 x 2 elements per thread on a Tesla M2090. It does not give the size
-    of its tiles.
+    The paper measured its best results with 4 x 2 elements per thread on a Tesla M2090. It does not give the
+    size of its tiles.
 
-    This version differs in two choices. In the second phase, a tile is multiplied with the pivot tile, which
-    is complete by then, instead of taking one step for each k. The kernels pad the matrix to whole tiles
-    themselves.
+    This version differs from the paper in two choices. In the second phase, the pivot tile is already
+    complete. So each tile is multiplied with the pivot tile, instead of taking one step for each k. The
+    kernels also pad the matrix to whole tiles.
     """
 
     name = "apsp_fw_blocked"

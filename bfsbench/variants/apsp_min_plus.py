@@ -1,4 +1,5 @@
-"""All-pairs shortest paths by repeated squaring in the min-plus algebra."""
+"""Declares all-pairs shortest paths by repeated squaring of the matrix of distances in the min-plus
+algebra."""
 
 from collections.abc import Mapping
 
@@ -6,16 +7,19 @@ from bfsbench.backends.base import Buffer
 from bfsbench.variants.base import KernelAllPairs, KnobValue
 
 _TILE_SIZE, _ELEMENTS = 64, 4
-"""Rows and columns of a tile, and of the square in it that one thread computes."""
+"""``_TILE_SIZE`` is the number of rows and columns of a tile. Within the tile, each thread computes a square
+of ``_ELEMENTS`` rows and columns."""
 _THREADS = (_TILE_SIZE // _ELEMENTS) ** 2
 
 
 class ApspMinPlus(KernelAllPairs):
-    """The matrix multiplication of CSE 6230: EXTEND-SHORTEST-PATHS and FAST-ALL-PAIRS-SHORTEST-PATHS.
+    """The matrix multiplication of the paper CSE 6230, with its procedures EXTEND-SHORTEST-PATHS and
+    FAST-ALL-PAIRS-SHORTEST-PATHS.
 
-    The product of the matrix of shortest paths of at most m arcs with itself gives shortest paths of at most
-    2 m arcs. So the result takes ceil(log2(V - 1)) products. The paper's best kernel has 16 x 16 threads with
-    16 elements each. Here the 16 elements form a square of 4 x 4.
+    Let a matrix hold the lengths of shortest paths of at most m arcs. Its min-plus product with itself holds
+    the lengths of shortest paths of at most 2 m arcs. So ceil(log2(V - 1)) products give all distances. The
+    paper's best kernel has blocks of 16 x 16 threads with 16 elements per thread. Here the 16 elements form a
+    square of 4 x 4.
     """
 
     name = "apsp_min_plus"

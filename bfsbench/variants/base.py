@@ -1,8 +1,8 @@
-"""Re-exports the declarations that the author of a variant needs.
+"""Re-exports the classes and functions that the author of a variant needs.
 
-Declarations for variants of any family come from :mod:`bfsbench.programs`. The base classes of searches come
-from :mod:`bfsbench.programs.families.bfs.searches`. The base classes of all-pairs shortest paths come from
-:mod:`bfsbench.programs.families.apsp.variants`.
+Declarations for variants of every family come from :mod:`bfsbench.programs`. Base classes of breadth-first
+searches come from :mod:`bfsbench.programs.families.bfs.searches`. Base classes of all-pairs shortest paths
+come from :mod:`bfsbench.programs.families.apsp.variants`.
 """
 
 from bfsbench.programs import (

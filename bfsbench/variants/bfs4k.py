@@ -1,5 +1,5 @@
-"""The search BFS-4K: one block or many, virtual warps or edge-discover, child kernels, and hashing against
-duplicates."""
+"""Declares the breadth-first search BFS-4K. It uses one block or many, virtual warps or edge-discover, child
+kernels, and hashing against duplicates."""
 
 from collections.abc import Mapping
 from ctypes import c_int
@@ -13,11 +13,11 @@ from bfsbench.variants.base import UNREACHED, KernelVariant, Knob, KnobValue
 from bfsbench.variants.level_queues import rebuilds
 
 _LOCAL_QUEUE = 16
-"""Most vertices that a thread collects before its warp writes them to the queue."""
+"""Maximum number of vertices that a thread collects before its warp writes them to the queue."""
 _VARIABLES = 256
-"""Shared memory that the static variables of the kernels take, in bytes."""
+"""Bytes of shared memory that the static variables of the kernels take."""
 _NEVER = 2**31 - 1
-"""A degree that no vertex has, so that no vertex goes to a child kernel."""
+"""A degree higher than that of any vertex. As a limit for child kernels, it means that no vertex gets one."""
 
 
 def _switch(name: str, part: str) -> Knob:
@@ -25,7 +25,7 @@ def _switch(name: str, part: str) -> Knob:
 
 
 class SearchState(Struct):
-    """The state of a BFS-4K search, which launches and the host share."""
+    """The state of a BFS-4K search in device memory. Kernels update it, and the host reads it."""
 
     _fields_: ClassVar = [("level", c_int), ("sizes", c_int * 3), ("children", c_int * 2)]
 
@@ -33,31 +33,33 @@ class SearchState(Struct):
 class Bfs4k(KernelVariant):
     """The search of Busato and Bombieri, "BFS-4K", IEEE TPDS 2015.
 
-    The single-block kernel runs levels with small frontiers in one block, and the multi-block kernel runs all
-    others. ``--block`` sets the threads of the single-block kernel, and K6 sets the threads of the
-    multi-block kernel.
+    The single-block kernel runs levels with small frontiers in one block. The multi-block kernel runs all
+    other levels. The option ``--block`` sets the threads of the single-block kernel, and the knob K6 sets the
+    threads of the multi-block kernel.
 
     These choices are not in the paper:
 
-    - Vertices of equal degree either all go to child kernels, or none of them, so that K2 is never exceeded.
-    - A warp of edge-discover takes fewer than 32 vertices when that keeps more warps busy.
-    - The single-block kernel has the rows of the frontier in shared memory. Its vertices are in global
-      memory, where the multi-block kernel finds them.
-    - Kernels of CUDA 12 cannot wait for their children. So the single-block kernel ends with a level that has
-      children.
-    - A level has at most 2,048 children. Further rows stay with the parent.
+    - Either all vertices of one degree go to child kernels, or none of them. So the share of such vertices
+      never exceeds K2.
+    - A warp that runs edge-discover takes fewer than 32 vertices when that keeps more warps busy.
+    - The single-block kernel keeps the rows of the frontier in shared memory. It keeps the vertices of the
+      frontier in global memory, where the multi-block kernel finds them.
+    - Kernels of CUDA 12 cannot wait for their child kernels. So the single-block kernel ends after a level
+      that has launched child kernels.
+    - A level launches at most 2,048 child kernels. The parent kernel expands further rows itself.
 
-    Without all of its parts, the search is a queue, a prefix sum and one thread per vertex: ``K2=0 K4=0 K5=0
-    HASH=none VIRTUAL_WARPS=0 BINARY_PREFIX_SUM=0 COALESCED_READS=0 COALESCED_WRITES=0``. Each bar of Fig. 14
-    adds one part to the bar before it:
+    With all options off, the search is a queue, a prefix sum and one thread per vertex: ``K2=0 K4=0 K5=0
+    HASH=none VIRTUAL_WARPS=0 BINARY_PREFIX_SUM=0 COALESCED_READS=0 COALESCED_WRITES=0``. Each bar of the
+    paper's Fig. 14 adds one option to the previous bar:
 
-    - virtual warps: ``VIRTUAL_WARPS=1``, at least K1 threads;
+    - virtual warps: ``VIRTUAL_WARPS=1``, with at least K1 threads;
     - edge-discover: ``K4=1``, first with ``EXT=0``, then with ``EXT=1``;
     - dynamic parallelism: ``K2=0.15``;
     - duplicate detection: ``HASH=hash64`` (``hash_warp`` is the method of the paper's reference 16).
 
-    The remaining parts are the single-block kernel (``K5=1``), BINARY_PREFIX_SUM, COALESCED_READS and
-    COALESCED_WRITES. Fig. 14 compares with the searches ``frontier`` and ``edge_frontier_numbers``.
+    The remaining options are the single-block kernel (``K5=1``), BINARY_PREFIX_SUM, COALESCED_READS and
+    COALESCED_WRITES. Fig. 14 compares BFS-4K with two searches that are called ``frontier`` and
+    ``edge_frontier_numbers`` here.
     """
 
     name = "bfs4k"
@@ -137,7 +139,7 @@ class Bfs4k(KernelVariant):
         "missed": "entries of the next frontier that were duplicates",
     }
     queue_capacity: int | None = None
-    """Capacity of each queue, in vertices. By default there is room for every vertex."""
+    """Capacity of each queue, in vertices. None gives room for every vertex of the graph."""
 
     def defines(self) -> dict[str, int | str]:
         return super().defines() | {"CHILD_KERNELS": int(float(self.knob["K2"]) > 0)}
@@ -164,7 +166,8 @@ class Bfs4k(KernelVariant):
         }
         self._bind_multi_block(search)
         self.limit = self.device.limits.max_threads_per_block * int(self.knob["K5"])
-        """Largest frontier, in vertices, that the single-block kernel expands: F_threshold of the paper."""
+        """Maximum number of frontier vertices that the single-block kernel expands. The paper calls it
+        F_threshold."""
         if self.limit:
             self._bind_single_block(search)
 
@@ -173,7 +176,7 @@ class Bfs4k(KernelVariant):
         self.threads = int(self.knob["K6"]) or self.block
         room = limits.shared_memory_per_multiprocessor - _VARIABLES
         self.hash_bytes = self._hash_bytes(room * self.threads // limits.max_threads_per_multiprocessor)
-        """Size of a block's hash table in the multi-block kernel, in bytes."""
+        """Bytes of shared memory that a block of the multi-block kernel has for its hash table."""
         resident_threads = limits.num_multiprocessors * limits.max_threads_per_multiprocessor
         kernel = self.kernel("bfs4k_multi_block")
         launch = {"block": self.threads, "shared": self.hash_bytes}
@@ -203,13 +206,13 @@ class Bfs4k(KernelVariant):
         )
 
     def _hash_bytes(self, room: int) -> int:
-        """Returns the size in bytes of a block's hash table: the largest power of two that fits ``room``
-        bytes, at least 8. Returns 0 if the knob HASH is ``none``."""
+        """Returns the size in bytes of a block's hash table. It is the largest power of two that fits
+        ``room`` bytes, but at least 8. Returns 0 if the knob HASH is ``none``."""
         return 0 if self.knob["HASH"] == "none" else max(8, 1 << room.bit_length() - 1)
 
     def _child_degree(self) -> int:
-        """Returns the smallest degree d such that at most K2 per cent of the vertices have degree d or
-        more."""
+        """Returns the smallest degree d such that at most K2 per cent of the vertices have degree d or more.
+        Vertices of degree d or more are expanded by child kernels."""
         share = int(self.num_vertices * float(self.knob["K2"]) / 100)
         if share == 0:
             return _NEVER
@@ -230,7 +233,8 @@ class Bfs4k(KernelVariant):
                 self.single_block(1, level, size)
                 self.mark(level, "bfs4k_single_block")
             else:
-                # One row keeps at most one warp busy.
+                # A row of arcs keeps at most one warp busy, so more than 32 threads per vertex are not
+                # needed.
                 self.multi_block(min(-(-size * 32 // self.threads), self.max_blocks), level, size)
                 self.mark(level, "bfs4k_multi_block")
             state = self.state.read_struct()
@@ -241,8 +245,8 @@ class Bfs4k(KernelVariant):
                 size = int(self.state.read_struct().sizes[level % 3])
 
     def level_counters(self) -> list[dict[str, int]]:
-        """Returns the counters of each level, as every variant has them, with ``missed`` added. ``missed`` is
-        the number of queued duplicates, computed from the levels."""
+        """Returns the counters of each level by name. Adds the counter ``missed``: the number of queued
+        duplicates, which is computed from the levels."""
         levels = self.levels()
         sizes = np.bincount(levels[levels >= 0])
         discovered = [*sizes[1:].tolist(), 0]
@@ -253,16 +257,17 @@ class Bfs4k(KernelVariant):
 
     @classmethod
     def paper_knobs(cls) -> dict[str, KnobValue]:
-        """Returns the values of K1 to K7 that the paper sets "heuristically for all the analysed graphs"."""
+        """Returns the values of the knobs K1 to K7 in the paper, which were set "heuristically for all the
+        analysed graphs"."""
         return {knob.name: knob.default for knob in cls.knobs if len(knob.name) == 2}
 
     @classmethod
     def auto_knobs(cls, statistics: Mapping[str, float]) -> dict[str, KnobValue]:
-        """Returns values of K1 to K7 for a graph, by the rules of the paper's section 7. ``statistics``
-        describes the graph, as :func:`bfsbench.graphs.statistics.describe` returns it.
+        """Returns values of the knobs K1 to K7 for a graph, by the rules of the paper's section 7.
+        ``statistics`` describes the graph, as :func:`bfsbench.graphs.statistics.describe` returns it.
 
-        The paper names graphs with "low", "medium" and "high" statistics, but gives no numbers. The bounds
-        here put each of these graphs into its class.
+        The paper classifies the statistics of its graphs as "low", "medium" and "high", but gives no numbers.
+        The limits in this function put each graph of the paper into the class that the paper names.
         """
         mean, deviation = statistics["degree_mean"], statistics["degree_std"]
         k1 = 4
@@ -278,10 +283,11 @@ class Bfs4k(KernelVariant):
 
 
 _HIGH_MEAN = 16
-"""Least mean degree that is "high". It lies between Amazon (8.2) and coPapers, random and R-MAT graphs (64
-and more)."""
+"""The lowest mean degree that counts as "high". It lies between the mean degrees of Amazon (8.2) and of
+coPapers, random and R-MAT graphs (64 and more)."""
 _HIGH_DEVIATION = 32
-"""Least standard deviation of the degrees that is "high". It lies between web-Google (6.5), which is medium,
-and ForestFire (38.3)."""
+"""The lowest standard deviation of the degrees that counts as "high". It lies between web-Google (6.5), which
+the paper calls medium, and ForestFire (38.3)."""
 _HIGH_MODE = 2048
-"""Child kernels pay above this maximum degree, which the paper's Table 1 calls mode."""
+"""Child kernels pay off if the maximum degree of the graph exceeds this number. The paper's Table 1 calls the
+maximum degree "mode"."""

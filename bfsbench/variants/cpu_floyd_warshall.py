@@ -1,4 +1,5 @@
-"""All-pairs shortest paths on the CPU, as a baseline for the GPU."""
+"""Declares all-pairs shortest paths by Floyd and Warshall's algorithm on the CPU, as a baseline for GPU
+variants."""
 
 import ctypes
 
@@ -10,10 +11,10 @@ from bfsbench.variants.base import HostAllPairs
 
 
 class CpuFloydWarshall(HostAllPairs):
-    """Floyd and Warshall's algorithm in tiles of 64 x 64, on all cores, with AVX2 if the processor has it.
+    """Floyd and Warshall's algorithm in tiles of 64 x 64 on all cores. It uses AVX2 if the processor has it.
 
-    CSE 6230 uses three plain loops as its baseline. The tiles are processed in the order of
-    ``apsp_fw_blocked``.
+    The paper CSE 6230 uses three plain loops as its baseline. This version processes tiles in the same order
+    as the GPU variant ``apsp_fw_blocked``.
     """
 
     name = "cpu_floyd_warshall"

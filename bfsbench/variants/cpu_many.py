@@ -1,4 +1,5 @@
-"""Breadth-first searches from up to 512 sources at once, on all cores of the CPU."""
+"""Declares breadth-first searches from many sources on all cores of the CPU. One pass searches from up to 512
+sources at once."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ class _Arguments(ctypes.Structure):
 
 
 def threads_of(knobs: Mapping[str, KnobValue]) -> int:
-    """Returns the number of threads that run passes: the knob THREADS, but at most one per usable core."""
+    """Returns the number of threads that run passes: the value of the knob THREADS, but at most one thread
+    per usable core. The value 0 gives one thread per usable core."""
     cores = usable_cores()
     return min(int(knobs["THREADS"]) or cores, cores)
 
@@ -63,17 +65,17 @@ def threads_of(knobs: Mapping[str, KnobValue]) -> int:
 def memory_of(num_vertices: int, threads: int, bits: int) -> int:
     """Returns the memory in bytes that the searches take besides the graph.
 
-    For each vertex, a thread has three rows of bits, two queue entries and one byte. Grouping the sources
+    For each vertex, every thread has three rows of bits, two queue entries and one byte. Grouping the sources
     takes another 16 bytes per vertex.
     """
     return num_vertices * (threads * (3 * bits // 8 + 9) + 16)
 
 
 class ManySearches:
-    """The searches of ``native/cpu_many.cpp`` over one graph, with given knobs. They can start from any
-    sources.
+    """Runs the searches of ``native/cpu_many.cpp`` on one graph, with given knob values. Each call of ``run``
+    may have other sources.
 
-    Raises LaunchError when the system refuses the memory.
+    The constructor raises LaunchError when the system refuses the memory.
     """
 
     def __init__(self, graph: Graph, knobs: Mapping[str, KnobValue], sources: int) -> None:
@@ -100,8 +102,9 @@ class ManySearches:
         weakref.finalize(self, native.many_destroy, self._searches)
 
     def run(self, sources: Ids, measures: Any, distances: Any = None) -> None:
-        """Search from distinct sources, int32[S]. Writes the results to ``measures`` and, if it is given, to
-        ``distances``, int32[S, V]. Raises LaunchError when the system refuses memory or threads."""
+        """Search from distinct sources, int32[S]. Writes one result per source to ``measures``. Also writes
+        the distances to ``distances``, int32[S, V], unless it is None. Raises LaunchError when the system
+        refuses memory or threads."""
         places = (None if array is None else array.ctypes.data for array in (measures, distances))
         number = ctypes.c_int64(len(sources))
         source_place = ctypes.c_void_p(sources.ctypes.data)
@@ -110,7 +113,7 @@ class ManySearches:
 
 
 def width(num_vertices: int, threads: int, sources: int) -> int:
-    """Returns the number of sources that one pass searches from if the knob BITS is 0."""
+    """Returns the number of sources that one pass serves by default, that is, if the knob BITS is 0."""
 
     def taken(bits: int) -> int:
         return memory_of(num_vertices, threads, bits)
@@ -119,12 +122,12 @@ def width(num_vertices: int, threads: int, sources: int) -> int:
 
 
 class CpuMany(HostCloseness):
-    """Then et al.'s searches with bit vectors. Each core runs passes of its own. The passes share only the
-    graph.
+    """The multi-source search of Then et al., with one bit per source. Each core runs its own passes, and the
+    passes share only the graph.
 
-    Sources that are near each other in the graph form a group, as in iBFS. In a large graph of long paths,
-    searches from random sources rarely reach one vertex in the same level. There, one search at a time is as
-    fast.
+    Sources that are near each other in the graph form a group, as in iBFS. In a large graph with long paths,
+    searches from random sources rarely reach one vertex in the same level. On such graphs, searching from one
+    source at a time is as fast.
     """
 
     name = "cpu_many"
@@ -139,8 +142,8 @@ class CpuMany(HostCloseness):
     searches: ManySearches | None = None
 
     def prepare(self) -> None:
-        """Compile the native code. The first run allocates memory, because the width of a pass depends on the
-        number of sources."""
+        """Compile the native code. The first run allocates memory, because the number of sources per pass
+        depends on the number of all sources."""
         library("cpu_many")
 
     def reset(self, sources: Ids) -> None:

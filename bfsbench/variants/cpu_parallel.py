@@ -1,4 +1,5 @@
-"""A well-optimised multi-core search: the baseline that a GPU has to beat."""
+"""Declares a well-optimised breadth-first search on all cores of the CPU. It is the baseline that a GPU has
+to beat."""
 
 import ctypes
 import weakref
@@ -32,12 +33,13 @@ class CpuParallel(HostVariant):
     """Beamer, Asanovic and Patterson's direction-optimising search on all cores.
 
     A push claims vertices in an array of bytes, without locked instructions (Leiserson and Schardl 2010). In
-    short rows it claims without a branch (Green, Dukhan and Vuduc 2015). It fetches rows eight vertices ahead
-    (Chhugani et al. 2012).
+    short rows it claims vertices without a branch (Green, Dukhan and Vuduc 2015). It prefetches rows eight
+    vertices ahead (Chhugani et al. 2012).
 
-    ALPHA has the same meaning as in the search ``direction_optimized``. Its default is lower than in Beamer
-    et al., because this push is faster. Pulling ends only when the frontier also shrinks. A level of at most
-    SEQUENTIAL_LIMIT arcs is pushed by one thread, because dividing it among threads would take longer.
+    The knob ALPHA has the meaning that it has in the search ``direction_optimized``. Its default is lower
+    than in the paper by Beamer et al., because the push of this program is faster. The search returns from
+    pull to push only when the frontier also shrinks. One thread alone pushes a level of at most
+    SEQUENTIAL_LIMIT arcs, because dividing the level among threads would take longer.
     """
 
     name = "cpu_parallel"
@@ -87,12 +89,13 @@ class CpuParallel(HostVariant):
     )
 
     steps: npt.NDArray[np.int8] | None = None
-    """An int8[V] array in which searches record how they expanded each level: 0 pushed by one thread, 1
-    pushed by all, 2 pulled by all. It must be set before ``prepare``. Benchmarks leave it None."""
+    """An int8[V] array in which a search records how it expanded each level. The values are 0 (one thread
+    pushed), 1 (all threads pushed) and 2 (all threads pulled). Set it before ``prepare``. Benchmarks leave it
+    None."""
 
     def prepare(self) -> None:
-        """Create the search with its threads and memory. Raises LaunchError when the system refuses the
-        threads or the memory."""
+        """Allocate the memory of the search and start its threads. Raises LaunchError when the system refuses
+        the threads or the memory."""
         graph = self.graph
         self.level_array = np.empty(graph.num_vertices, np.int32)
         rows = ("row_offsets", "column_indices", "column_offsets", "row_indices")
@@ -113,7 +116,7 @@ class CpuParallel(HostVariant):
         weakref.finalize(self, native.parallel_destroy, self.search)
 
     def reset(self, source: int) -> None:
-        """Does nothing: the search itself clears its levels, on all its threads."""
+        """Do nothing, because the search itself initialises its levels, on all its threads."""
 
     def traverse(self, source: int) -> None:
         self.run(self.search, source, self.place)

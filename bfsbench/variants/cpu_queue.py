@@ -1,12 +1,13 @@
-"""The sequential search on the CPU: the reference for correctness, and the CPU baseline of the papers."""
+"""Declares the sequential breadth-first search on the CPU. It is the reference for correct levels, and the
+CPU baseline of the papers."""
 
 from bfsbench.programs.families.bfs.search import SequentialSearch
 from bfsbench.variants.base import UNREACHED, HostVariant
 
 
 class CpuQueue(HostVariant):
-    """A sequential search with a queue: Springer's Algorithm 1, Luo's "CPU-BFS", and the CPU baselines of CSE
-    6230 and BFS-4K."""
+    """A sequential breadth-first search with a queue. Springer calls it Algorithm 1, and Luo calls it
+    "CPU-BFS". CSE 6230 and BFS-4K use such a search as their CPU baseline."""
 
     name = "cpu_queue"
     aliases = ("sequential",)

@@ -1,4 +1,4 @@
-"""A search that switches between push and pull."""
+"""Declares a breadth-first search that switches between push and pull."""
 
 from typing import Any, ClassVar
 
@@ -7,14 +7,16 @@ from bfsbench.variants.base import LEVEL_SCAN, KernelVariant, Knob
 
 
 class DirectionOptimized(KernelVariant):
-    """Beamer's direction-optimising search with PMPP's kernels.
+    """Beamer's direction-optimising search, with the push and pull kernels of the book PMPP.
 
-    The push and pull kernels are those of Figs. 15.6 and 15.8, and they also count the vertices and edges
-    that they reach. The level array is the frontier in both directions, while Beamer's program keeps a queue
-    and a bitmap. As in Beamer's program, out-edges estimate the edges that a pull would read, also on
-    directed graphs. Edges of the frontier do not count as unexplored. The first level is always pushed.
-    Beamer's search returns to push only when the frontier shrinks. This search returns whenever the frontier
-    is small, so directions may alternate near the end of a search.
+    The kernels are those of PMPP's Figs. 15.6 and 15.8. In addition, they count the vertices and edges that
+    they reach. In both directions the level array is the frontier, while Beamer's program keeps a queue and a
+    bitmap.
+
+    The number of unexplored out-edges estimates how many edges a pull would read, as in Beamer's program,
+    even on directed graphs. Edges of the frontier do not count as unexplored. The first level is always
+    pushed. Beamer's search returns to push only when the frontier shrinks. This search returns to push
+    whenever the frontier is small, so directions may alternate near the end of a search.
     """
 
     name = "direction_optimized"

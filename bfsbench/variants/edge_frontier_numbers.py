@@ -1,4 +1,4 @@
-"""An edge-centric search over the COO arrays."""
+"""Declares an edge-centric breadth-first search over the COO arrays."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -8,10 +8,11 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class EdgeFrontierNumbers(LevelKernelVariant):
-    """Springer's edge-centric kernel with an iteration counter. It is also PMPP's edge-centric kernel.
+    """Springer's edge-centric kernel with an iteration counter. The book PMPP has an equivalent edge-centric
+    kernel.
 
-    The edges are in CSR order. So neighbouring threads read the level of one tail, and the levels of
-    neighbouring heads.
+    The edges are in CSR order. Neighbouring threads therefore often read the level of one common tail. The
+    heads of their edges are in ascending order.
     """
 
     name = "edge_frontier_numbers"

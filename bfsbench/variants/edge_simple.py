@@ -1,4 +1,4 @@
-"""An unoptimised edge-centric search without a frontier."""
+"""Declares an unoptimised edge-centric breadth-first search without a frontier."""
 
 from typing import ClassVar
 
@@ -8,9 +8,9 @@ from bfsbench.variants.edge_frontier_numbers import EdgeFrontierNumbers
 class EdgeSimple(EdgeFrontierNumbers):
     """Springer's unoptimised edge-centric kernel.
 
-    The printed kernel has an error, which is corrected here: it adds one to the level of an unreached tail.
-    That overflows if the paper's ``MAX_DIST`` is the largest integer. This kernel skips edges with unreached
-    tails. The edges are in CSR order.
+    The kernel printed in the paper has an error: it adds one to the level of an unreached tail. The sum
+    overflows if the paper's ``MAX_DIST`` is the largest integer. The kernel of this project skips edges with
+    unreached tails. The edges are in CSR order.
     """
 
     name = "edge_simple"

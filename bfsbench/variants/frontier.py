@@ -1,4 +1,4 @@
-"""A vertex-centric push search with boolean arrays."""
+"""Declares a vertex-centric push search whose frontiers are boolean arrays."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class Frontier(LevelKernelVariant):
-    """Springer's vertex frontier. Luo measures it as IIIT-BFS, and BFS-4K measures it as Harish.
+    """Springer's vertex frontier. Luo measures this search as IIIT-BFS, and BFS-4K measures it as Harish.
 
-    The kernels are as printed, with flags of one byte. One detail differs: how the host detects that a level
-    has found a vertex. Here the second kernel writes the number of the level, so that the host has nothing to
-    clear between levels.
+    The kernels are as printed in the paper, with flags of one byte. Only one detail differs: how the host
+    learns that a level has found a vertex. In this version, the second kernel writes the number of the level.
+    So the host need not clear a flag between levels.
     """
 
     name = "frontier"
@@ -22,7 +22,7 @@ class Frontier(LevelKernelVariant):
     work = "O(DV + E)"
     space = "2.75V + E"
     synchronisation = "two launches a level"
-    # A flag is a byte, and every level reads two flags of each vertex.
+    # A flag takes one byte. Every level reads two flags of each vertex.
     traffic = Traffic(per_edge=5, per_vertex=17, per_scan=2)
 
     def prepare(self) -> None:

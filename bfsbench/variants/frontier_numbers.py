@@ -1,10 +1,12 @@
-"""A vertex-centric push search whose level array is the frontier."""
+"""Declares a vertex-centric push search whose frontier is the set of vertices at the current level. It needs
+no array besides the levels."""
 
 from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class FrontierNumbers(LevelKernelVariant):
-    """Springer's frontier with an iteration counter. It is also PMPP's vertex-centric push kernel."""
+    """Springer's frontier with an iteration counter. The book PMPP has an equivalent vertex-centric push
+    kernel."""
 
     name = "frontier_numbers"
     aliases = ("push",)

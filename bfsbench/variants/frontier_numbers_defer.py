@@ -1,4 +1,4 @@
-"""A push search that defers vertices of high out-degree to the end of a level."""
+"""Declares a push search that expands vertices of high out-degree at the end of each level."""
 
 from collections.abc import Mapping
 
@@ -9,11 +9,11 @@ from bfsbench.variants.base import LEVEL_SCAN, Knob, LevelKernelVariant
 class FrontierNumbersDefer(LevelKernelVariant):
     """Springer's deferring of outliers, after Hong et al. 2011.
 
-    The printed kernel has errors, which are corrected here. It treats its queue as full when fewer places are
-    left than the block has threads. That needs a barrier in every round and wastes entries. If a block has
-    more threads than the queue has entries, the unsigned difference is huge. Then the kernel writes past the
-    end of the queue. Here a vertex whose place is past the end is expanded at once, for any block and queue
-    size.
+    The kernel printed in the paper has errors. It treats its queue as full when fewer places are left than
+    the block has threads. That needs a barrier in every round and wastes places. If the block has more
+    threads than the queue has places, an unsigned difference becomes huge. The kernel then writes past the
+    end of the queue. In this version, a thread expands a vertex at once if the queue has no place for it. So
+    every block size and queue size works.
     """
 
     name = "frontier_numbers_defer"

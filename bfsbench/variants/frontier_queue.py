@@ -1,4 +1,5 @@
-"""A search with a frontier queue at two levels: in shared memory and in global memory."""
+"""Declares a breadth-first search with two levels of frontier queues: one in shared memory and one in global
+memory."""
 
 from collections.abc import Mapping
 
@@ -8,12 +9,15 @@ from bfsbench.variants.level_queues import LevelQueueVariant, rebuilds
 
 
 class FrontierQueue(LevelQueueVariant):
-    """Springer's hierarchical frontier queue, which is the queue of Luo et al. 2010.
+    """Springer's hierarchical frontier queue, after the queue of Luo et al. 2010.
 
-    The printed kernel has three errors, which are corrected here. It writes past its block queue when a round
-    discovers more than ``BLOCK_QUEUE_SIZE`` vertices. Here these vertices go to the global queue. It writes
-    past its global queue when there are more duplicates than vertices. Here the host then rebuilds the queue
-    from the levels. It lets every thread clear the length of the block queue, which is a race between writes.
+    The kernel printed in the paper has three errors:
+
+    - It writes past its block queue when a round discovers more than ``BLOCK_QUEUE_SIZE`` vertices. In this
+      version, the excess vertices go to the global queue.
+    - It writes past its global queue when there are more duplicates than vertices. In this version, the host
+      then rebuilds the queue from the levels.
+    - It lets every thread clear the length of the block queue, which is a race between writes.
     """
 
     name = level_kernel = "frontier_queue"
@@ -34,7 +38,7 @@ class FrontierQueue(LevelQueueVariant):
     )
     check_knobs = ({"BLOCK_QUEUE_SIZE": 8},)
     queue_capacity: int | None = None
-    """Capacity of each global queue, in vertices. By default there is room for every vertex."""
+    """Capacity of each global queue, in vertices. None gives room for every vertex of the graph."""
 
     def arguments(self) -> Mapping[str, Argument]:
         return {
@@ -53,7 +57,7 @@ class FrontierQueue(LevelQueueVariant):
         self.rebuild = rebuilds(self, self.queues, self.sizes, self.block)
 
     def queue_size(self, level: int) -> int:
-        size = super().queue_size(level) & 0xFFFFFFFF  # the word is unsigned (queue.cuh)
+        size = super().queue_size(level) & 0xFFFFFFFF  # kernels declare the word as unsigned (queue.cuh)
         if size <= self.capacity:
             return size
         self.sizes.fill_member(0, "sizes", level % 3)

@@ -1,4 +1,4 @@
-"""A search that turns a boolean frontier into a queue."""
+"""Declares a search that converts a boolean frontier to a queue by a prefix sum in each level."""
 
 from bfsbench.variants.base import KernelVariant, Knob, Traffic
 from bfsbench.variants.scan import PrefixSum
@@ -7,11 +7,11 @@ from bfsbench.variants.scan import PrefixSum
 class FrontierScan(KernelVariant):
     """Springer's frontier queue with prefix sum.
 
-    The printed kernel scans a single tile of at most 1,024 vertices, a power of two, in one block of half as
-    many threads. It also has bank conflicts. Here the scan takes any number of tiles, and then scans the sums
-    of the tiles. The last tile is filled up with zeros. Shared memory is padded against bank conflicts, as in
-    the version that the paper measured. Any grid and block are allowed. The length of the queue has a word of
-    its own, so that the host reads nothing else. In the printed kernel it is the first element of the queue.
+    The kernel printed in the paper scans a single tile of at most 1,024 vertices in one block, and has bank
+    conflicts. In this version, the scan takes any number of tiles, and then scans the sums of the tiles. The
+    last tile is padded with zeros. Padding of shared memory avoids bank conflicts, as in the version that the
+    paper measured. Every grid size and block size works. The length of the queue is a separate word, so that
+    the host reads nothing else. In the printed kernel, the length is the first element of the queue.
     """
 
     name = "frontier_scan"
@@ -22,7 +22,8 @@ class FrontierScan(KernelVariant):
     work = "O(VD + E)"
     space = "4.75V + E"
     synchronisation = "several launches a level"
-    # A flag is a byte. Every level reads three arrays of flags, and copies and sums one of them.
+    # A flag takes one byte. Every level reads three arrays of flags. It also copies one array and computes
+    # its prefix sum.
     traffic = Traffic(per_edge=5, per_scan=16)
     knobs = (
         Knob(

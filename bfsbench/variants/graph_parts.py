@@ -1,7 +1,8 @@
-"""Cuts a graph into parts that fit a block's shared memory, each with the vertices around it.
+"""Cuts a graph into parts for the search ``resident_parts``. A part is a set of vertices whose rows fit a
+block's shared memory, together with the vertices around it (ghosts).
 
-The device grows the parts from seeds. The module also splits vertices of high degree into rows of bounded
-degree.
+The device grows the parts from seed vertices. This module also splits vertices of high degree into several
+rows of bounded degree.
 """
 
 import time
@@ -23,23 +24,26 @@ from bfsbench.support.paths import CUDA_SRC
 from bfsbench.variants.base import DeviceGraph
 
 PLACES = 32
-"""The own vertices of a part begin at a multiple of this number, and so do its ghosts."""
+"""Places are the numbers of vertices in the order of the parts. The places of each part begin at a multiple
+of this constant. Within a part, the ids of the ghosts also begin at a multiple of it."""
 _VERTICES_A_THREAD = 8
-"""Vertices of the graph per thread that grows parts: the frontiers of a growth are far smaller than the
-graph."""
+"""Number of vertices of the graph per thread of the kernel that grows parts. It is more than one because the
+frontiers of this growth are far smaller than the graph."""
 _ROUNDS = 6
-"""Number of rounds in which parts are grown."""
+"""Number of rounds in which the device grows parts from seed vertices."""
 _FILLED = 0.55
-"""Mean size of a part for the first seeds, as a share of the most vertices of a part."""
+"""Expected mean size of the parts that grow from the first seeds, as a share of the maximum size of a
+part."""
 _SMALLEST_SHARE = 8
-"""A part is given up if it has fewer than its most vertices divided by this number."""
+"""A part is dissolved if it has fewer vertices than the maximum size of a part divided by this number."""
 _REST_SHARE = 4
-"""Parts of vertices that no seed reaches have at most the most vertices of a part divided by this number."""
+"""Vertices that no seed reaches form separate parts. Their maximum size is the maximum size of other parts
+divided by this number."""
 _MAX_POLLS = 1 << 27
 
 
 class Growth(Struct):
-    """The state of a growth of parts: ``growth`` of ``grow_parts.cu``."""
+    """The struct ``growth`` of ``grow_parts.cu``: the state of the kernel that grows parts."""
 
     _fields_: ClassVar = [
         ("barrier", GridBarrier),
@@ -52,19 +56,21 @@ class Growth(Struct):
 
 @dataclass(frozen=True)
 class Cells:
-    """The vertices of each part, before their rows are packed."""
+    """The vertices of each part, before the rows of the vertices are packed."""
 
     places: Buffer
     vertices: Buffer
     first_places: npt.NDArray[np.int32]
-    """int32[N]: the first place of each part."""
+    """int32[N]: the place of the first vertex of each part. Places number the vertices in the order of the
+    parts."""
     sizes: npt.NDArray[np.int32]
     """int32[N]: the number of vertices of each part."""
     num_places: int
 
 
 class _Labelling:
-    """The device arrays in which a growth records the part of each vertex: ``labelling`` of grow_parts.cu."""
+    """The device arrays in which the kernel that grows parts records the part of each vertex (struct
+    ``labelling`` of grow_parts.cu)."""
 
     def __init__(self, device: Device, num_vertices: int, most_labels: int) -> None:
         self.labels, self.ranks, self.queue = (device.empty(num_vertices, np.int32) for _ in range(3))
@@ -75,13 +81,14 @@ class _Labelling:
 
 
 def rows_of(graph: DeviceGraph) -> tuple[Argument, ...]:
-    """Returns the CSR and CSC arrays of a graph as kernels take them: ``graph_rows`` of parts.cuh."""
+    """Returns the CSR and CSC arrays of a graph in the order of the struct ``graph_rows`` of parts.cuh, as a
+    kernel argument."""
     return (*graph.csr.values(), *graph.csc.values())
 
 
 def module_of(graph: DeviceGraph, name: str, types: Mapping[str, CType], macros: Mapping[str, int]) -> Module:
-    """Returns the compiled module of a ``.cu`` file in the folder resident_parts, whose kernels prepare
-    parts."""
+    """Compile the file ``name``.cu of the folder resident_parts, whose kernels prepare the parts of a graph.
+    Returns its module."""
     offsets = graph.host_graph.row_offsets.dtype
     contract = Contract(Path(__file__).name, {"offset_t": offsets, **types}, {"PLACES": PLACES})
     source = CUDA_SRC / "resident_parts" / f"{name}.cu"
@@ -91,7 +98,7 @@ def module_of(graph: DeviceGraph, name: str, types: Mapping[str, CType], macros:
 
 
 class Growing:
-    """Grows parts of a graph from seeds in several rounds, on the device (``grow_parts.cu``)."""
+    """Grows the parts of a graph from seed vertices on the device, in several rounds (``grow_parts.cu``)."""
 
     def __init__(self, graph: DeviceGraph, most_vertices: int) -> None:
         self.device, self.num_vertices = graph.device, graph.host_graph.num_vertices
@@ -121,8 +128,9 @@ class Growing:
         launch(min(kernel.resident_blocks(_BLOCK), -(-self.num_vertices // (_VERTICES_A_THREAD * _BLOCK))))
 
     def _grow_both_ways(self, number: int) -> None:
-        """Grow parts from seeds until all reachable vertices have a part. Then grow from the boundaries of
-        the parts inwards, which finds their centres."""
+        """Run one round of growth. First, grow ``number`` parts from the seed vertices until every reachable
+        vertex has a part. Then grow inwards from the boundaries of the parts, which finds the centre of each
+        part."""
         arguments: dict[str, Argument] = {"state": self.state}
         self.outwards.labels.fill(-1)
         self._launch(
@@ -144,8 +152,8 @@ class Growing:
         self._grow(self.inwards)
 
     def cells(self) -> Cells:
-        """Grow the parts of the graph. Returns their vertices. Raises KernelError when blocks gave up waiting
-        for each other."""
+        """Grow the parts of the graph. Returns the vertices of each part. Raises KernelError when a block
+        waited too long for other blocks."""
         self.state.fill(0)
         number = self.first_seeds
         self._launch("draw_seeds", number, seeds=self.seeds, number=number, num_vertices=self.num_vertices)
@@ -183,8 +191,12 @@ class Growing:
         return int(self.state.read_struct().number)
 
     def _places(self, sizes: npt.NDArray[np.int32]) -> Cells:
-        """Returns parts of at most ``most`` vertices, and gives each vertex its place. Larger parts are cut.
-        The last parts, with the vertices that no seed reaches, are smaller."""
+        """Cut the grown parts to at most ``most`` vertices, and give each vertex its place. Returns the cut
+        parts.
+
+        ``sizes`` has the number of vertices of each grown part. Its last element counts the vertices that no
+        seed reaches. These vertices form smaller parts, at the end.
+        """
         most = np.full(len(sizes), self.most)
         most[-1] = self.rest
         cells = -(-sizes // most)
@@ -218,12 +230,12 @@ class Growing:
 
 @dataclass(frozen=True)
 class SplitRows:
-    """CSR arrays in which each vertex has one or more consecutive rows, with at most ``degree`` of its arcs
-    per row.
+    """CSR arrays of a graph whose long rows are split. Each vertex has one or more consecutive rows, each
+    with at most ``degree`` arcs.
 
     ``row_offsets``, [R+1], has the dtype of the graph's offsets. ``column_indices``, int32[E], has the first
     row of each arc's head. ``first_rows``, int32[V], has the first row of each vertex. ``run_lengths``,
-    int32[R], has for each row the number of rows of its vertex.
+    int32[R], has for each row the number of rows that its vertex has.
     """
 
     row_offsets: Offsets
@@ -233,10 +245,10 @@ class SplitRows:
 
 
 def split_rows(graph: Graph, degree: int) -> SplitRows:
-    """Split the vertices of out-degree above ``degree`` into rows. Returns the split CSR arrays.
+    """Split each vertex whose out-degree exceeds ``degree`` into several rows. Returns the split CSR arrays.
 
-    Each vertex gets as few rows as possible, and all of its rows but the last are full. Raises UsageError
-    when there would be more rows than ids.
+    Each vertex gets as few rows as possible. All rows of a vertex except the last are full. Raises UsageError
+    when there would be more rows than an id can number.
     """
     degrees = np.diff(graph.row_offsets)
     runs = np.maximum(1, -(-degrees // degree))
@@ -259,19 +271,20 @@ def split_rows(graph: Graph, degree: int) -> SplitRows:
 
 
 MOST_HOPS = 32
-"""Ghosts are looked for up to this number of arcs away from a part."""
+"""The largest distance, in arcs, between a part and its ghosts. Ghosts are vertices around a part."""
 READERS = 32
-"""Length of a part's list of readers. The first reader is the part itself. If the list is too short, its last
-entry stands for all parts."""
+"""Length of the list of parts that read a part's vertices. The first entry is the part itself. If the list is
+too short, its last entry stands for all parts."""
 _BLOCK = 256
 _BARRIER_COST = 50.0
-"""Cost of a barrier and the work around it, in the unit of ghosts per own vertex."""
+"""Cost of a barrier and the work around it. The unit is the cost of one ghost per own vertex of a part."""
 _FEW_PARTS = 8
-"""Parts per multiprocessor. With more parts, K is chosen so that a block has room for two of the largest."""
+"""Limit for the number of parts per multiprocessor. Above this limit, the number of levels between barriers
+is chosen so that a block has room for two of the largest parts."""
 
 
 class Part(Struct):
-    """One part of a graph in the layout that a block loads: the struct ``part`` in ``parts.cuh``."""
+    """The struct ``part`` in ``parts.cuh``: describes one part of a graph in the form that a block loads."""
 
     _fields_: ClassVar = [
         ("first", c_longlong),
@@ -284,41 +297,44 @@ class Part(Struct):
 
 @dataclass(frozen=True)
 class GraphParts:
-    """The parts of a graph on the device. Each vertex has a place. The places of one part are consecutive
-    numbers, and the next part follows."""
+    """The parts of a graph on the device. Each vertex has a number, its place. The places of one part are
+    consecutive, and the places of the next part follow."""
 
     table: npt.NDArray[np.void]
-    """Part[N], on the host: one element for each part."""
+    """Part[N] on the host. It has one element for each part."""
     quads: Buffer
-    """uint64: for each local id of all parts the row, as four local ids of 16 bits."""
+    """uint64: one row of neighbours for each local id of all parts, as four local ids of 16 bits. A local id
+    is the number of a vertex within a part."""
     words: Buffer
-    """uint32 for each local id of all parts. For an own vertex, the word has one bit for each reader of the
-    part that has the vertex as a ghost. For a ghost, the word is its place."""
+    """uint32: one word for each local id of all parts. The word of a ghost is its place. The word of an own
+    vertex has one bit for each reading part. The bit is set if that part has the vertex as a ghost."""
     readers: Buffer
-    """int32[N * READERS]: the parts that read each part. -1 stands for no part, and -2 for all parts."""
+    """int32[N * READERS]: for each part, the numbers of the parts that read its vertices. -1 stands for no
+    part, and -2 for all parts."""
     part_at: Buffer
-    """int32: the part to which each group of PLACES places belongs."""
+    """int32: the number of the part to which each group of PLACES consecutive places belongs."""
     places: Buffer
-    """int32[V]: the place of each vertex."""
+    """int32[V]: the place of each vertex. Places number the vertices in the order of the parts."""
     vertices: Buffer
-    """int32: the vertex at each place, or -1 if there is none."""
+    """int32: the vertex at each place, or -1 at places that are only padding."""
     number: int
     hops: int
-    """Arcs between a part and its farthest ghosts. A block can run this number of levels before it reads the
-    ghosts again."""
+    """The distance in arcs between a part and its farthest ghosts. A block can run this number of levels
+    before it must read the levels of its ghosts again."""
     most_ids: int
-    """The number of local ids of the largest part, a multiple of PLACES."""
+    """The number of local ids of the largest part, a multiple of PLACES. A local id is the number of a vertex
+    within a part."""
     milliseconds: float
-    """Time of growing and packing the parts, in ms."""
+    """Time in ms to grow and pack the parts."""
 
 
 @cache
 def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphParts]:
-    """Returns a function that makes the parts of a graph, for ``DeviceGraph.once``. A part has at most
-    ``most_vertices`` vertices, and ghosts up to ``hops`` hops away. If ``hops`` is 0, the function chooses
-    the number of hops.
+    """Returns a function that makes the parts of a graph. Pass this function to ``DeviceGraph.once``.
 
-    The function raises LaunchError if a part with its ghosts does not fit a block's shared memory.
+    A part has at most ``most_vertices`` own vertices, and ghosts that are up to ``hops`` arcs away. If
+    ``hops`` is 0, the function chooses this distance. The function raises LaunchError if a part with its
+    ghosts does not fit a block's shared memory.
     """
 
     def graph_parts(graph: DeviceGraph) -> GraphParts:
@@ -332,7 +348,7 @@ def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphPart
 
 
 class _Packing:
-    """Finds the ghosts of parts and packs the rows of parts, on the device (``pack_parts.cu``)."""
+    """Finds the ghosts of all parts, and packs the rows of the parts, on the device (``pack_parts.cu``)."""
 
     def __init__(self, graph: DeviceGraph, cells: Cells) -> None:
         self.graph, self.device, self.cells = graph, graph.device, cells
@@ -351,8 +367,8 @@ class _Packing:
         }
 
     def _table_bits(self) -> int:
-        """Returns the binary logarithm of the size of the hash table. The table has twice as many places as
-        the graph has vertices, or as many as fit shared memory."""
+        """Returns the binary logarithm of the number of places in the hash table. The table has at least
+        twice as many places as the graph has vertices, if shared memory has room for them."""
         bits = 4
         while 2 ** (bits + 1) * 10 + 8 <= self.device.limits.shared_memory_per_block_optin and (
             2**bits < 2 * self.graph.host_graph.num_vertices
@@ -367,9 +383,12 @@ class _Packing:
         launch(min(self.number, kernel.resident_blocks(block, self.shared)))
 
     def _ghosts(self, hops: int, long_quads: Buffer | None = None) -> npt.NDArray[np.int64]:
-        """Returns the number of ghosts of each part up to each number of hops, int64[N, hops + 1]. If
-        ``long_quads``, int32[N], is given, it receives the number of additional groups of four ids that each
-        part's long rows need."""
+        """Returns the number of ghosts that each part has within each distance of 0 to ``hops`` arcs,
+        int64[N, hops + 1].
+
+        Long rows need additional groups of four ids. If ``long_quads``, int32[N], is given, it receives the
+        number of such groups for each part.
+        """
         ghosts = self.device.empty(self.number * (hops + 1), np.int32)
         parts = table_on(self.device, self._parts())
         self._launch("measure", parts=parts, ghosts=ghosts, long_quads=long_quads, hops=hops)
@@ -385,8 +404,12 @@ class _Packing:
         return table
 
     def parts(self, hops: int, started: float) -> GraphParts:
-        """Pack all parts with their ghosts. Returns the parts. Raises LaunchError if a part and its ghosts do
-        not fit."""
+        """Pack all parts with their ghosts. Returns the parts. Raises LaunchError if a part with its ghosts
+        does not fit shared memory.
+
+        ``hops`` is the largest distance of a ghost, or 0 to choose it here. ``started`` is the time at which
+        the preparation began.
+        """
         reach = self._ghosts(MOST_HOPS)
         hops, ghosts, ids = self._chosen(hops, reach)
         empty, cells = self.device.empty, self.cells
@@ -429,9 +452,13 @@ class _Packing:
     def _chosen(
         self, hops: int, reach: npt.NDArray[np.int64]
     ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Choose the number of hops, at most ``hops`` unless that is 0. Returns it, and for each part its
-        number of ghosts and its number of local ids. Vertices, ghosts, and additional groups of four ids for
-        long rows have local ids. Raises LaunchError if not even one hop fits."""
+        """Choose the distance in arcs up to which parts have ghosts. It is at most ``hops``, unless ``hops``
+        is 0.
+
+        Returns the distance. Also returns the number of ghosts and the number of local ids of each part. Own
+        vertices, ghosts, and additional groups of four ids for long rows have local ids. Raises LaunchError
+        if not even the distance 1 fits.
+        """
         many = self.number > _FEW_PARTS * self.device.limits.num_multiprocessors
         for groups in (self.room // 2, self.room) if many and not hops else (self.room,):
             most = groups * PLACES
@@ -448,14 +475,15 @@ class _Packing:
         )
 
     def _best(self, hops: int, reach: npt.NDArray[np.int64], most: int) -> int:
-        """Returns the best number of hops for parts with at most ``most`` vertices, ghosts included. Returns
-        0 if not even one hop fits. If ``hops`` is not 0, the result is the largest number up to ``hops`` that
-        fits."""
+        """Returns the best distance in arcs up to which parts have ghosts. A part may have at most ``most``
+        vertices, ghosts included. If ``hops`` is not 0, the result is the largest distance up to ``hops``
+        that fits. Returns 0 if not even the distance 1 fits."""
         fit = ((self.own[:, None] + reach).max(axis=0) + PLACES <= most).nonzero()[0]
         fit = fit[(fit > 0) & (fit <= (hops or MOST_HOPS))]
         if hops or not len(fit):
             return int(fit.max(initial=0))
-        # All levels of a step share one barrier, and the work of a level grows with the number of ghosts.
+        # All levels between two barriers share the cost of one barrier. The work of a level grows with the
+        # number of ghosts.
         share = reach.sum(axis=0)[fit] / self.cells.sizes.sum()
         return int(fit[np.argmin(_BARRIER_COST / fit + share)])
 
@@ -468,26 +496,29 @@ def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
 
 
 _GROUP_BYTES = PLACES * 12 + 3 * 4 + 4
-"""Shared memory of PLACES local ids in bytes: rows, places or readers; bits of vertices; the place of the
-group."""
+"""Bytes of shared memory for a group of PLACES local ids. The terms are rows and places (or readers), three
+words of vertex bits, and the place of the group."""
 _OTHER_BYTES = 6 << 10
-"""Bytes of shared memory that the kernel declares or the system reserves."""
+"""Bytes of shared memory that the kernel declares statically or the system reserves."""
 
 
 def bitmap_bytes(number: int) -> int:
-    """Returns the bytes of shared memory that a block's bitmaps take, if the graph has ``number`` parts."""
+    """Returns the bytes of shared memory that a block's bitmaps of parts take. The graph has ``number``
+    parts."""
     return 7 * 4 * -(-number // 32)
 
 
 def most_groups(device: Device, number: int = 0) -> int:
-    """Returns how many groups of PLACES local ids fit a block's shared memory besides its bitmaps of
-    ``number`` parts. A local id is the number of a vertex within a part. All groups together have fewer than
-    2^15 ids."""
+    """Returns how many groups of PLACES local ids fit a block's shared memory. The block's bitmaps of
+    ``number`` parts take a share of this memory.
+
+    A local id is the number of a vertex within a part. All groups together have fewer than 2^15 ids.
+    """
     room = device.limits.shared_memory_per_block_optin - _OTHER_BYTES - bitmap_bytes(number)
     return max(0, min(room // _GROUP_BYTES, 2**15 // PLACES - 1))
 
 
 def memory_of(groups: int, number: int) -> int:
-    """Returns the bytes of shared memory that ``groups`` groups of local ids take, together with bitmaps of
-    ``number`` parts. A local id is the number of a vertex within a part."""
+    """Returns the bytes of shared memory that ``groups`` groups of local ids and the bitmaps of ``number``
+    parts take together. A local id is the number of a vertex within a part."""
     return groups * _GROUP_BYTES + bitmap_bytes(number)

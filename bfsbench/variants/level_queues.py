@@ -1,4 +1,4 @@
-"""The base class of searches that have a queue of vertices for each level."""
+"""Defines the base class of searches that have a queue of vertices for each level."""
 
 from collections.abc import Mapping
 from ctypes import c_int
@@ -9,16 +9,19 @@ from bfsbench.variants.base import KernelVariant
 
 
 class QueueSizes(Struct):
-    """Lengths of the queues of three consecutive levels, by level modulo 3. ``level`` is the level at which a
-    kernel that runs several levels has stopped."""
+    """Lengths of the queues of three consecutive levels. The index of a queue is its level modulo 3.
+    ``level`` is the level at which a kernel that runs several levels has stopped."""
 
     _fields_: ClassVar = [("sizes", c_int * 3), ("level", c_int)]
 
 
 def rebuilds(variant: KernelVariant, queues: list[Buffer], state: Signal, block: int) -> list[Launch]:
-    """Returns two launches that rebuild the queue of a level from the level array (``rebuild.cuh``): one for
-    even levels and one for odd levels. ``state`` has a member ``sizes``. Before a launch, the host must clear
-    the element of ``sizes`` for this level."""
+    """Returns two launches that rebuild the queue of a level from the level array (``rebuild.cuh``). The
+    first launch is for even levels, and the second for odd levels.
+
+    ``state`` has a member ``sizes``. Before a launch, the host must clear the element of ``sizes`` that
+    belongs to the level.
+    """
     kernel = variant.kernel("rebuild_queue")
     search = {"levels": variant.level_array, "num_vertices": variant.num_vertices}
     common: dict[str, Any] = {**search, "sizes": state.member("sizes"), "block": block}
@@ -26,24 +29,24 @@ def rebuilds(variant: KernelVariant, queues: list[Buffer], state: Signal, block:
 
 
 class LevelQueueVariant(KernelVariant):
-    """A search that expands the queue of one level into the queue of the next level, with one launch per
-    level.
+    """A search whose kernel expands the queue of one level into the queue of the next level. Each level is
+    one launch.
 
-    The kernel's parameters include ``const int *queue, int *next_queue, int *sizes``. Its last parameter is
-    ``int level``. ``sizes`` has the lengths of queues by level modulo 3. The launch for level L reads the
-    length for L, increases the length for L + 1, and clears the length for L + 2. So the host clears nothing
-    between levels, and reads ``sizes`` once after each level.
+    The kernel's parameters include ``const int *queue, int *next_queue, int *sizes``. The kernel's last
+    parameter is ``int level``. ``sizes`` has the length of the queue of level L at index L modulo 3. The
+    launch for level L reads the length for L, increases the length for L + 1, and clears the length for L +
+    2. So the host clears nothing between levels, and reads ``sizes`` once after each level.
     """
 
     level_kernel: ClassVar[str]
     """Name of the kernel that expands a level."""
 
     def arguments(self) -> Mapping[str, Argument]:
-        """Returns the kernel's arguments by name, besides queues, ``sizes`` and ``level``."""
+        """Returns the kernel's arguments by name, except the queues, ``sizes`` and ``level``."""
         return {**self.graph.csr, "levels": self.level_array, "num_vertices": self.num_vertices}
 
     def shared_memory(self) -> int:
-        """Returns the dynamic shared memory per block, in bytes."""
+        """Returns the bytes of dynamic shared memory per block."""
         return 0
 
     def prepare(self) -> None:
@@ -72,5 +75,5 @@ class LevelQueueVariant(KernelVariant):
             size = self.queue_size(level)
 
     def queue_size(self, level: int) -> int:
-        """Wait until the queue of a level is complete. Returns its number of vertices."""
+        """Wait until the queue of a level is complete. Returns the number of entries in the queue."""
         return int(self.sizes.read_struct().sizes[level % 3])

@@ -1,4 +1,5 @@
-"""A search by prefix sums, a mask and compaction, meant to do linear work."""
+"""Declares a breadth-first search by prefix sums, a mask and compaction, whose authors aimed at linear
+work."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,22 +11,24 @@ from bfsbench.variants.rules import Statistics, has_long_rows
 from bfsbench.variants.scan import PrefixSum
 
 _MAX_THREADS = 2**30
-"""Most threads of a launch, so that kernels can count them in 32 bits."""
+"""Maximum number of threads of a launch. Kernels can count this number in 32 bits."""
 
 
 class LinearWork(KernelVariant):
-    """The "Optimized Linear Work" search of CSE 6230, which its authors modelled on Merrill et al.
+    """The search "Optimized Linear Work" of the paper CSE 6230, which its authors modelled on Merrill et al.
 
     The authors claim linear work, because each level expands only frontier vertices. But the prefix sum of
-    the mask and the compaction look at all vertices, so the work is O(VD + E).
+    the mask and the compaction read all vertices in each level. The work is therefore O(VD + E).
 
-    Two limits of the original are removed here. Prefix sums have any length. Fine-grained gathering with
-    precomputed start indices failed in the original when a thread must expand several vertices. Here each
-    thread of a tile takes every blockDim-th vertex of the tile, until it meets a vertex of the next tile.
+    This version removes two limits of the original. Prefix sums may have any length. Fine-grained gathering
+    with precomputed start indices failed in the original when a thread had to expand several vertices. In
+    this version, each thread of a tile takes every blockDim-th vertex, until it meets a vertex of the next
+    tile.
 
-    Two choices are made here. The sequential threshold applies to all gathered neighbours with duplicates,
-    which bounds the work of one thread. Below it the mask is over gathered neighbours instead of vertices.
-    The search ends when a frontier is empty, without a scan of all levels.
+    This version also makes two choices. The sequential threshold limits the number of gathered neighbours,
+    duplicates included, and thereby the work of one thread. Below the threshold, the mask has one element per
+    gathered neighbour instead of one per vertex. The search ends when a frontier is empty, without reading
+    all levels.
     """
 
     name = "linear_work"
@@ -36,7 +39,8 @@ class LinearWork(KernelVariant):
     work = "O(VD + E); its authors claim O(V + E)"
     space = "5.25V + 2E"
     synchronisation = "several launches a level"
-    # Gathered neighbours are written and read again. Every level copies the mask and sums the copy.
+    # Each gathered neighbour is written once and read again. Every level copies the mask and computes the
+    # prefix sum of the copy.
     traffic = Traffic(per_edge=16, per_scan=14)
     knobs = (
         Knob(
@@ -81,7 +85,8 @@ class LinearWork(KernelVariant):
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """Returns knob values for a graph. If it has long rows, the threads of a block share them."""
+        """Returns knob values for a graph. If the graph has long rows, all threads of a block together gather
+        the neighbours."""
         return {"GATHERING": "fine-grained", "GATHER_TILE_SIZE": 16} if has_long_rows(statistics) else {}
 
     def prepare(self) -> None:
@@ -169,7 +174,8 @@ class LinearWork(KernelVariant):
             vertices_before, edges_before = reached.vertices, reached.edges
 
     def gather_neighbours(self, size: int, edges: int) -> None:
-        """Gather the neighbours of a frontier of ``size`` vertices, which have ``edges`` out-edges in all."""
+        """Gather the neighbours of all frontier vertices in one array. The frontier has ``size`` vertices
+        with ``edges`` out-edges in all."""
         blocks = self.blocks(size)
         self.count_neighbours(self.blocks(size + 1), size)
         self.scan_degrees(size + 1)
@@ -178,7 +184,8 @@ class LinearWork(KernelVariant):
         self.gather(self.blocks(-(-edges // self.tile) * self.block) if self.fine else blocks, size)
 
     def _filter(self, size: int, edges: int, level: int) -> None:
-        """Make the next frontier of the gathered vertices that have no level yet."""
+        """Keep the gathered vertices that have no level yet, and make them the next frontier. The current
+        frontier has ``size`` vertices with ``edges`` out-edges in all."""
         if edges <= self.threshold:
             self.filter_sequentially(1, size, level)
             return

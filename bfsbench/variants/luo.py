@@ -1,4 +1,5 @@
-"""The search of Luo et al.: queues at three levels, and kernels at three layers."""
+"""Declares the breadth-first search of Luo et al., which has queues at three levels and kernels at three
+layers."""
 
 import time
 from collections.abc import Mapping
@@ -15,11 +16,11 @@ from bfsbench.variants.graph_parts import SplitRows, split_rows
 from bfsbench.variants.rules import Statistics, has_hubs, has_long_rows
 
 _STATIC_SHARED_MEMORY = 1024
-"""Bytes of a block's shared memory for the static variables of its kernel."""
+"""Bytes of a block's shared memory for the static variables of the kernel."""
 
 
 class SearchState(Struct):
-    """The state of a search by Luo et al., which launches and the host share."""
+    """The state of a search in device memory. Kernels update it, and the host reads it."""
 
     _fields_: ClassVar = [("level", c_int), ("sizes", c_int * 3), ("failed", c_int), ("barrier", GridBarrier)]
 
@@ -27,12 +28,16 @@ class SearchState(Struct):
 class Luo(KernelVariant):
     """The search of Luo, Wong and Hwu, DAC 2010.
 
-    The following details are choices of this version. A vertex is claimed by an atomic compare-and-swap, so a
-    queue has no duplicates. Vertices that do not fit a full queue in shared memory go to the queue in global
-    memory. The resident blocks return a frontier to the single block only at half the size at which they get
-    it. So a frontier of about that size does not return to the host in every level. The paper copies
-    W-frontiers into a B-frontier. Here threads find entries in the W-frontiers, by the offsets that the copy
-    would need. The paper's blocks have 512 threads: ``--block 512``.
+    The following details are choices of this version:
+
+    - A thread claims a vertex by an atomic compare-and-swap, so a queue has no duplicates.
+    - If a queue in shared memory is full, further vertices go to the queue in global memory.
+    - A shrinking frontier moves from the resident blocks to the single block only at half of the single
+      block's limit. So a frontier near the limit does not return to the host in every level.
+    - The paper copies W-frontiers (queues of warps) into a B-frontier (the queue of a block). In this
+      version, threads find entries in the W-frontiers, by the offsets that the copy would need.
+
+    The paper's blocks have 512 threads: ``--block 512``.
     """
 
     name = "luo"
@@ -94,12 +99,12 @@ class Luo(KernelVariant):
     layers = ("luo_block", "luo_resident")
     block_layers = ("luo_block",)
     max_polls = 1 << 26
-    """Number of times that a block polls the barrier before it gives up. This takes many seconds."""
+    """How often a block polls the barrier before it gives up. The limit is reached after many seconds."""
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """Returns knob values for a graph. Hubs are split into several rows. For long rows, each thread of a
-        warp has a queue of its own."""
+        """Returns knob values for a graph. If the graph has hubs, they are split into several rows. If it has
+        long rows, each thread of a warp has its own queue."""
         queues = {"W_FRONTIERS": 32} if has_long_rows(statistics) else {}
         return queues | ({"SPLIT_DEGREE": 16} if has_hubs(statistics) else {})
 
@@ -118,8 +123,9 @@ class Luo(KernelVariant):
         self._bind_grid_layers({**search, **launch})
 
     def _upload_rows(self, degree: int) -> dict[str, Any]:
-        """Returns row offsets, column indices and run lengths on the device. With ``degree`` 0 these are the
-        graph's own arrays. Otherwise vertices of higher degree are split into several rows."""
+        """Returns row offsets, column indices and run lengths on the device, by the names of kernel
+        parameters. If ``degree`` is 0, these are the graph's own arrays. Otherwise vertices whose degree
+        exceeds ``degree`` are split into several rows."""
         self.max_degree = int(np.diff(self.host_graph.row_offsets).max())
         self.split: SplitRows | None = None
         if degree == 0:
@@ -168,8 +174,9 @@ class Luo(KernelVariant):
         )
 
     def queue_capacity(self, rows: int, room: int) -> int:
-        """Returns the number of entries of a W-frontier. That is the most that ``rows`` rows can discover, or
-        fewer if only ``room`` bytes are available."""
+        """Returns the number of entries of a W-frontier, which is a queue in shared memory. The default is
+        the largest number of vertices that ``rows`` rows can discover, limited by ``room`` bytes. The knob
+        B_FRONTIER_SIZE overrides the default."""
         number = int(self.knob["W_FRONTIERS"])
         if asked := int(self.knob["B_FRONTIER_SIZE"]):
             return max(1, asked // number)
@@ -183,8 +190,8 @@ class Luo(KernelVariant):
         self.begin(1, source if self.split is None else int(self.split.first_rows[source]))
 
     def traverse(self, source: int) -> None:
-        """Run the levels of a search. Raises KernelError when resident blocks gave up waiting for each
-        other."""
+        """Run all levels of a search from ``source``. Raises KernelError when a resident block waited too
+        long for other blocks."""
         size = 1 if self.split is None else int(self.split.run_lengths[self.split.first_rows[source]])
         level = 0
         while size:

@@ -1,4 +1,5 @@
-"""Breadth-first searches from up to 1,024 sources at once, by one kernel."""
+"""Declares breadth-first searches from many sources on a GPU. One launch searches from up to 1,024 sources at
+once."""
 
 from __future__ import annotations
 
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
 WIDTHS = (64, 128, 256, 512, 1024)
 _MAX_POLLS = 1 << 27
-"""Number of times that a block polls a barrier before it gives up. This takes a minute or more."""
+"""How often a block polls the barrier before it gives up. The limit is reached after a minute or more."""
 
 
 class Measures(Struct):
-    """The results of one search: ``measures`` of many.cu."""
+    """The struct ``measures`` of many.cu: the results of the search from one source."""
 
     _fields_: ClassVar = [
         ("reached", c_longlong),
@@ -39,7 +40,7 @@ class Measures(Struct):
 
 
 class ManyState(Struct):
-    """The state of a pass on the device: the sizes of levels, and the barrier of all blocks."""
+    """The state of one launch on the device: the sizes of levels, and the barrier of all blocks."""
 
     _fields_: ClassVar = [
         ("leaving", c_ulonglong * 3),
@@ -50,7 +51,7 @@ class ManyState(Struct):
 
 
 class ManyGraph(Struct):
-    """A graph as the kernel takes it, in CSR and CSC, with the pieces of its long rows."""
+    """The graph as an argument of the kernel: CSR, CSC, and the pieces into which long rows are cut."""
 
     _fields_: ClassVar = [
         ("row_offsets", c_void_p),
@@ -65,7 +66,7 @@ class ManyGraph(Struct):
 
 
 class ManyRows(Struct):
-    """The device arrays of a pass: rows of bits, bitmaps of frontiers, and counts."""
+    """The device arrays of one launch: rows of bits, bitmaps of frontiers, and counts."""
 
     _fields_: ClassVar = [
         (name, c_void_p) for name in ("seen", "even", "odd", "even_bitmap", "odd_bitmap", "counts")
@@ -76,14 +77,14 @@ STRUCTS = (GridBarrier, Measures, ManyState, ManyGraph, ManyRows)
 
 
 def memory_of(num_vertices: int, bits: int) -> int:
-    """Returns the memory in bytes that a pass of ``bits`` sources takes besides the graph and the pieces of
-    long rows. For each vertex that is three rows of bits, and a bit in two bitmaps."""
+    """Returns the memory in bytes that a launch with ``bits`` sources takes, besides the graph and the pieces
+    of long rows. Each vertex has three rows of bits, and one bit in each of two bitmaps."""
     return num_vertices * (3 * bits + 2) // 8
 
 
 def pieces_of(offsets: Offsets, most: int) -> Ids:
-    """Returns the pieces of the rows that have more than ``most`` arcs, int32[P, 2]. Each piece has at most
-    ``most`` arcs. It is given by its vertex and by its number in the vertex's row."""
+    """Cut the rows that have more than ``most`` arcs into pieces of at most ``most`` arcs. Returns the
+    pieces, int32[P, 2]. A piece is described by its vertex and by its number in the vertex's row."""
     counts = -(-np.diff(offsets) // most)
     (long,) = np.nonzero(counts > 1)
     counts = counts[long]
@@ -92,7 +93,8 @@ def pieces_of(offsets: Offsets, most: int) -> Ids:
 
 
 def long_rows(program: KernelProgram, most: int) -> dict[str, Any]:
-    """Uploads the pieces of long rows. Returns the members of ManyGraph that describe them."""
+    """Upload the pieces of rows with more than ``most`` arcs. Returns the members of the struct ManyGraph
+    that describe the pieces."""
     graph = program.host_graph
     members: dict[str, Any] = {}
     for name, offsets in (("out", graph.row_offsets), ("in", graph.column_offsets)):
@@ -103,8 +105,8 @@ def long_rows(program: KernelProgram, most: int) -> dict[str, Any]:
 
 
 def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
-    """Returns an order of the sources, int64[S]: indices into ``sources``. Sources near each other in the
-    graph are near each other in this order, so that one pass takes them."""
+    """Returns an order of the sources, int64[S], as indices into ``sources``. Sources that are near each
+    other in the graph are near each other in this order. So one pass searches from neighbouring sources."""
     order = np.empty(len(sources), np.int64)
     arrays = (graph.row_offsets, graph.column_indices, sources, order)
     places = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
@@ -116,8 +118,8 @@ def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
 
 
 class Passes:
-    """Passes of the kernel ``many`` for one program, each over up to ``bits`` sources, with their device
-    memory. ``rows`` has the members of ManyGraph that the program has prepared itself."""
+    """Launches the kernel ``many`` once per group of up to ``bits`` sources, and owns the device memory of
+    these launches. ``rows`` has members of the struct ManyGraph that the caller has prepared."""
 
     def __init__(
         self,
@@ -153,20 +155,21 @@ class Passes:
         )
 
     def run(self) -> None:
-        """Launch all passes, without waiting for them."""
+        """Launch the kernel for all groups of sources, without waiting for the results."""
         for first in range(0, len(self.sources), self.bits):
             self._launch(self._blocks, first, min(self.bits, len(self.sources) - first))
 
     def finish(self, name: str) -> None:
-        """Wait for all passes. Raises KernelError when blocks gave up waiting for each other."""
+        """Wait for all launches. Raises KernelError when a block waited too long for other blocks."""
         if self._state.read_struct().failed:
             raise KernelError(f"{name}: {self._blocks} blocks did not all meet")
 
 
 class Many(KernelProgram, ClosenessVariant):
-    """Searches from many sources with one bit per source. Each launch is a pass over up to 1,024 sources.
+    """Searches from many sources, with one bit per source. Each launch searches from up to 1,024 sources.
 
-    ``--grid`` limits the number of blocks. All blocks of a launch fit the device at once.
+    The option ``--grid`` limits the number of blocks. All blocks of a launch are resident on the device at
+    once.
     """
 
     name = "many"
@@ -228,7 +231,7 @@ class Many(KernelProgram, ClosenessVariant):
 
     def prepare(self) -> None:
         """Compile the kernel, upload the graph and the pieces of long rows, and reorder in-neighbours. The
-        first run allocates the other memory, because the sources are not known earlier."""
+        first run allocates the remaining memory, because ``prepare`` does not know the sources."""
         self.kernel(self.name)
         self.rows = long_rows(self, int(self.knob["PIECE"]))
         if self.knob["LIKELY_FIRST"]:

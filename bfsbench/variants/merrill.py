@@ -1,4 +1,5 @@
-"""The search of Merrill et al.: cooperative expansion and contraction by prefix sums."""
+"""Declares the breadth-first search of Merrill et al. Threads expand rows and remove duplicates together, by
+prefix sums."""
 
 from collections.abc import Mapping
 from ctypes import c_int, c_ulonglong
@@ -25,7 +26,7 @@ _RESIDENT_KERNELS = {
 
 
 class SearchState(Struct):
-    """The state of a search by Merrill et al., which launches and the host share."""
+    """The state of a search in device memory. Kernels update it, and the host reads it."""
 
     _fields_: ClassVar = [
         ("sizes", c_ulonglong * 3),
@@ -39,15 +40,18 @@ class SearchState(Struct):
 class Merrill(KernelVariant):
     """The search of Merrill, Garland and Grimshaw, in its four organisations.
 
-    The following details are choices of this version. The organisation two-phase returns to the host after
-    every level. The three others stay in one launch of resident blocks while queues are short. The
-    organisation hybrid runs contract-expand in resident blocks, and otherwise two-phase. A queue of vertices
-    has one entry per vertex, and a queue of candidates has one entry per arc. If duplicates outgrow a queue,
-    it is rebuilt from the levels. A bit of the bitmap is set only when the level is known.
+    The following details are choices of this version:
 
-    ATOMIC_CLAIM is an addition of this project. The authors' status lookup removes duplicates if few
+    - The organisation two-phase returns to the host after every level. The three other organisations stay in
+      one launch of resident blocks while queues are short.
+    - The organisation hybrid runs contract-expand in resident blocks, and two-phase for longer queues.
+    - A queue of vertices has room for one entry per vertex. A queue of candidates has room for one entry per
+      arc. If duplicates overflow a queue, it is rebuilt from the levels.
+    - A bit of the bitmap is set only when the level of the vertex is known.
+
+    This project added the knob ATOMIC_CLAIM. The authors' status lookup removes duplicates only if few
     candidates are looked up at one time. A device with hundreds of thousands of resident threads looks up a
-    whole level at once. Then most duplicates pass in the organisations that queue candidates.
+    whole level at once. Most duplicates then remain in the organisations that queue candidates.
     """
 
     name = "merrill"
@@ -108,15 +112,15 @@ class Merrill(KernelVariant):
     }
     layers = ("resident_expand_contract", "resident_contract_expand")
     queue_capacity: int | None = None
-    """Capacity of each queue, in entries. By default it is the whole array of the queue."""
+    """Capacity of each queue, in entries. None uses the whole array of the queue."""
     max_polls = 1 << 26
-    """Number of times that a block polls the barrier before it gives up. This takes many seconds."""
+    """How often a block polls the barrier before it gives up. The limit is reached after many seconds."""
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """Returns knob values for a graph. If it has many small levels, contract-expand runs in resident
-        blocks. Otherwise vertices are claimed, so that no candidates are queued, and only duplicates within a
-        warp are removed."""
+        """Returns knob values for a graph. If the graph has many small levels, the organisation is
+        contract-expand, which keeps levels in resident blocks. Otherwise vertices are claimed atomically and
+        no candidates are queued. Only duplicates within a warp are then removed."""
         if is_deep(statistics):
             return {"ORGANISATION": "contract-expand"}
         return {"ORGANISATION": "expand-contract", "BITMAP": 0, "ATOMIC_CLAIM": 1, "HISTORY_SIZE": 0}
@@ -183,8 +187,8 @@ class Merrill(KernelVariant):
         )
 
     def _shared_memory(self, kernel: str) -> int:
-        """Returns the bytes of dynamic shared memory that a kernel needs (``workspace`` in the kernels of
-        merrill)."""
+        """Returns the bytes of dynamic shared memory that a kernel needs (see ``workspace`` in the kernel
+        files of the folder merrill)."""
         warps = -(-self.block // self.device.limits.warp_size)
         words = warps * _WARP_TABLE_SIZE + int(self.knob["HISTORY_SIZE"])
         if "expand_contract" in kernel:
@@ -200,8 +204,8 @@ class Merrill(KernelVariant):
         self.begin(1, source)
 
     def traverse(self, source: int) -> None:
-        """Run the levels of a search. Raises KernelError when resident blocks gave up waiting for each
-        other."""
+        """Run all levels of a search from ``source``. Raises KernelError when a resident block waited too
+        long for other blocks."""
         level, size = 0, 1
         while size:
             if size <= self.resident_limit:
@@ -216,10 +220,11 @@ class Merrill(KernelVariant):
                 level, size = self.queue_at(level + 1)
 
     def queue_at(self, level: int | None = None) -> tuple[int, int]:
-        """Wait for the queue of a level. By default, that is the level at which the resident blocks stopped.
+        """Wait until the queue of a level is complete. By default, this is the level at which the resident
+        blocks stopped.
 
-        Returns the level and the length of its queue. A queue that has lost entries is rebuilt first. Raises
-        KernelError when resident blocks gave up waiting for each other.
+        Returns the level, and the number of entries in its queue. A queue that has lost entries is rebuilt
+        first. Raises KernelError when a resident block waited too long for other blocks.
         """
         state = self.state.read_struct()
         if state.failed:

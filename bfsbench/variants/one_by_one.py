@@ -1,4 +1,5 @@
-"""Single searches, one after the other: the baseline for searches from many sources."""
+"""Declares single-source searches that run one after the other. They are the baseline for variants that
+search from many sources at once."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ _KERNELS = (
 
 
 class _OneByOne(ClosenessVariant):
-    """For each source, runs one breadth-first search with its default knobs. The knob SEARCH or
-    SEARCH_KERNELS names the search. Only the time of the searches counts."""
+    """Runs one breadth-first search per source. The knob SEARCH or SEARCH_KERNELS names the search, whose own
+    knobs have their defaults. The reported time is the sum of the times of the searches."""
 
     search: SearchVariant
     found: Measures | None = None
@@ -77,7 +78,8 @@ class _OneByOne(ClosenessVariant):
 
 
 class OneByOne(_OneByOne, HostCloseness):
-    """For each source, runs a search on the CPU or an entry."""
+    """Runs one search per source. The search is a CPU program of this package, or an entry (a program of
+    other authors)."""
 
     name = "one_by_one"
     summary = "a search of family bfs from one source after the other"
@@ -90,21 +92,22 @@ class OneByOne(_OneByOne, HostCloseness):
         self.search = kind(graph, kind.knob_values({}))
 
     def prepare(self) -> None:
-        """Prepare the repeated search. Raises LaunchError if it is an entry that is not installed."""
+        """Prepare the search that is repeated. Raises LaunchError if the search is an entry that is not
+        installed."""
         if reason := self.search.missing():
             raise LaunchError(reason)
         super().prepare()
 
     def measures(self) -> Measures:
-        """Returns the results for all sources. Raises WrongResultError if an entry has written into its copy
-        of the graph."""
+        """Returns the results for all sources. Raises WrongResultError if the search is an entry and has
+        written to its copy of the graph."""
         if isinstance(self.search, ForeignProgram):
             self.search.require_unwritten()
         return super().measures()
 
 
 class OneByOneKernels(_OneByOne, KernelProgram):
-    """For each source, runs a search with CUDA kernels."""
+    """Runs one search per source. The search consists of CUDA kernels."""
 
     name = "one_by_one_kernels"
     summary = "a search by kernels from one source after the other"

@@ -1,4 +1,4 @@
-"""Prepares rows on the device for the search ``adaptive``.
+"""Prepares the rows of a graph on the device, for the searches ``adaptive`` and ``many``.
 
 In-neighbours can be reordered so that a search for a parent ends early. Short rows can be stored as records,
 which need no offsets.
@@ -15,23 +15,23 @@ from bfsbench.support.paths import CUDA_SRC
 from bfsbench.variants.base import DeviceGraph
 
 LIKELY_ALIGNMENT = 32
-"""Alignment of the array of likely parents, which follows the rows. The unit is an element."""
+"""The array of likely parents follows the rows, and begins at a multiple of this number of elements."""
 _LONG_ROW = 1024
-"""A row of at least this number of arcs is sorted by a block instead of a warp."""
+"""A block sorts rows of at least this number of arcs. A warp sorts shorter rows."""
 _SMALL_BLOCK, _LARGE_BLOCK = 256, 1024
 
 
 @dataclass(frozen=True)
 class LikelyParents:
-    """In-neighbours on the device, sorted by falling out-degree, and the first in-neighbour of each
-    vertex."""
+    """The in-neighbours of each vertex on the device, sorted by falling out-degree, and the first
+    in-neighbour of each vertex."""
 
     row_indices: Buffer
-    """int32: first the E ids of CSC, sorted within each row. The sort key is the number of binary digits of
-    the out-degree, and the largest comes first. From the next multiple of 32 on, V likely parents follow: the
-    first vertex of each row, or for an empty row the vertex itself."""
+    """int32: first the E ids of CSC. Each row is sorted by the number of binary digits of the out-degree,
+    largest first. From the next multiple of 32 on, V likely parents follow. The likely parent of a vertex is
+    the first id in its row, or the vertex itself if the row is empty."""
     milliseconds: float
-    """Time of allocating and sorting, in ms."""
+    """Time in ms to allocate and sort the arrays."""
 
 
 def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
@@ -68,27 +68,30 @@ def likely_parents_first(graph: DeviceGraph) -> LikelyParents:
 
 
 RECORD = 4
-"""Number of arcs in a record."""
+"""Number of arcs in a record, which stores a short row without offsets."""
 LONGEST_ROW = 2 * RECORD
-"""Most arcs of a row that is stored as records."""
+"""Maximum number of arcs in a row that is stored as records."""
 _ALIGNMENT = 32
-"""Alignment of the records, which follow the rows. The unit is an element."""
+"""The records follow the rows, and begin at a multiple of this number of elements."""
 _BLOCK = 256
 
 
 @dataclass(frozen=True)
 class ShortRows:
-    """The rows of a graph as records. A record has four arcs of a vertex at a fixed place, so it needs no
-    offsets. Marks in the column indices tell how many records a vertex has."""
+    """The rows of a graph, stored as records. A record has up to four arcs of a vertex. The vertex id gives
+    its position, so no offsets are needed. Two bits of the column indices tell how many records a vertex
+    has."""
 
     column_indices: Buffer
     """int32: first the E ids of CSR. Bit 31 of an id is set if the vertex has two records. Bit 30 is set if
-    it needs no record: its row is empty, or leads only back. From ``first_record`` on, each vertex has four
-    entries. If any row has more than four arcs, four more entries per vertex follow. Unused entries are -1.
+    the vertex needs no record, because its row is empty or leads only back.
+
+    From ``first_record`` on, each vertex has four entries. If any row has more than four arcs, four more
+    entries per vertex follow. Unused entries are -1.
     """
     first_record: int
     milliseconds: float
-    """Time of allocating and making the records, in ms."""
+    """Time in ms to allocate and make the records."""
 
 
 def longest_row(graph: DeviceGraph) -> int:
@@ -97,11 +100,11 @@ def longest_row(graph: DeviceGraph) -> int:
 
 
 def with_records(graph: DeviceGraph) -> ShortRows:
-    """Add records to a copy of a graph's column indices. Returns the copy on the device. A record has four
-    arcs of a vertex at a fixed place.
+    """Append records to a copy of a graph's column indices. Returns the copy on the device. A record has up
+    to four arcs of a vertex, at a position that follows from the vertex id.
 
-    Rows must have at most ``LONGEST_ROW`` arcs, and offsets must have 32 bits. The graph must have fewer than
-    2^27 vertices, so that ids leave two bits free and places in the array fit an int32. Raises
+    Each row must have at most ``LONGEST_ROW`` arcs, and offsets must have 32 bits. The graph must have fewer
+    than 2^27 vertices. Then ids leave two bits free, and an int32 can index the array. Raises
     DeviceOutOfMemoryError if E + 8 V words do not fit.
     """
     device, host_graph = graph.device, graph.host_graph

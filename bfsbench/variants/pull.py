@@ -1,4 +1,4 @@
-"""A vertex-centric bottom-up search over the CSC arrays."""
+"""Declares a vertex-centric pull (bottom-up) search over the CSC arrays."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -8,7 +8,8 @@ from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class Pull(LevelKernelVariant):
-    """PMPP's vertex-centric pull kernel: each unreached vertex looks for a parent among its in-neighbours."""
+    """The vertex-centric pull kernel of the book PMPP. Each unreached vertex looks for a parent among its
+    in-neighbours."""
 
     name = "pull"
     aliases = ("bottom_up",)

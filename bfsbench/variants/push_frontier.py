@@ -1,14 +1,14 @@
-"""A vertex-centric push search with frontier queues."""
+"""Declares a vertex-centric push search with frontier queues in global memory."""
 
 from bfsbench.variants.level_queues import LevelQueueVariant
 
 
 class PushFrontier(LevelQueueVariant):
-    """PMPP's push kernel with frontiers.
+    """The push kernel with frontiers of the book PMPP.
 
-    The printed kernel has two limits, which are removed here. It needs as many threads as the frontier has
-    vertices. Here any grid works. It needs the host to clear the length of the next frontier before every
-    launch. Here the kernel clears it.
+    This version removes two limits of the printed kernel. The printed kernel needs as many threads as the
+    frontier has vertices, but in this version any grid works. The printed kernel also needs the host to clear
+    the length of the next frontier before every launch. In this version, the kernel clears it.
     """
 
     name = level_kernel = "push_frontier"

@@ -1,4 +1,4 @@
-"""A push search that runs several small levels in one launch."""
+"""Declares a push search that runs several small levels in one launch."""
 
 from bfsbench.variants.base import Knob
 from bfsbench.variants.level_queues import QueueSizes
@@ -6,13 +6,14 @@ from bfsbench.variants.push_private import PushPrivate
 
 
 class PushMultilevel(PushPrivate):
-    """PMPP's push with consecutive small levels in one grid. The book has a drawing of it but no kernel.
+    """The push search of the book PMPP that runs consecutive small levels in one grid. The book has a drawing
+    of it but no kernel.
 
-    The following details are choices of this version. The grid of small levels is a single block. A level is
-    small if it has at most SMALL_FRONTIER vertices, for which the block has room in shared memory. A level
-    that outgrows this limit is completed in global memory. The kernel ``push_private`` then takes over until
-    a level is small again. With the default SMALL_FRONTIER, a level in the block takes about as long as a
-    launch. This was measured on an H200 with blocks of 256 to 1024 threads.
+    The following details are choices of this version. The grid that runs small levels is a single block. A
+    level is small if it has at most SMALL_FRONTIER vertices, which the block's shared memory can hold. A
+    level that outgrows this limit is completed in global memory. The kernel ``push_private`` then takes over
+    until a level is small again. With the default SMALL_FRONTIER, a level in the block takes about as long as
+    a launch. We measured this on an H200 with blocks of 256 to 1024 threads.
     """
 
     name = "push_multilevel"

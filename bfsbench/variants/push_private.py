@@ -1,4 +1,4 @@
-"""A vertex-centric push search with frontiers in shared memory."""
+"""Declares a vertex-centric push search with frontier queues in shared memory."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -10,16 +10,16 @@ from bfsbench.variants.level_queues import LevelQueueVariant
 
 
 class PushPrivate(LevelQueueVariant):
-    """PMPP's push kernel with privatised frontiers.
+    """The push kernel with privatised frontiers of the book PMPP.
 
-    The printed kernel has two errors, which are corrected here. Every thread that finds the private frontier
-    full sets the length of this frontier to its capacity, while other threads increment the length. So a
-    thread may get a place that is already taken, and vertices are lost. Here the length only grows, and it is
-    cut to the capacity when the frontier is copied. The printed kernel also needs as many threads as the
-    frontier has vertices. Here any grid works.
+    The printed kernel has an error. Every thread that finds the private frontier full sets its length to the
+    capacity, while other threads increment the length. A thread may then get a place that is already taken,
+    and vertices are lost. In this version the length only grows, and it is cut to the capacity when the block
+    copies the frontier. The printed kernel also needs as many threads as the frontier has vertices. In this
+    version any grid works.
 
-    The paper leaves LOCAL_FRONTIER_CAPACITY open. The default takes 8 KiB. So shared memory does not limit
-    the number of resident blocks of 128 threads or more.
+    The book leaves LOCAL_FRONTIER_CAPACITY open. The default takes 8 KiB of shared memory. With blocks of 128
+    threads or more, shared memory then does not limit the number of resident blocks.
     """
 
     name = level_kernel = "push_private"

@@ -1,4 +1,4 @@
-"""A push search that takes vertices in order of out-degree."""
+"""Declares a push search that processes vertices in order of out-degree."""
 
 import time
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from bfsbench.variants.reorder import by_out_degree
 
 
 def jobs_by_out_degree(graph: DeviceGraph) -> tuple[Buffer, float]:
-    """Sort the vertices of a graph by out-degree, the highest first. Returns them on the device, int32[V],
-    and the time of sorting in ms."""
+    """Sort the vertices of a graph by falling out-degree. Returns the sorted vertices on the device,
+    int32[V], and the time of sorting in ms."""
     started = time.perf_counter()
     order = by_out_degree(graph.host_graph.row_offsets)
     milliseconds = (time.perf_counter() - started) * 1e3
@@ -18,8 +18,8 @@ def jobs_by_out_degree(graph: DeviceGraph) -> tuple[Buffer, float]:
 
 
 class Redirect(LevelKernelVariant):
-    """Springer's job reordering array: threads take vertices in the order of this array. It is sorted once,
-    with the highest out-degree first, as in the search ``reorder``."""
+    """Springer's job reordering array. Threads process vertices in the order of this array. The array is
+    sorted once, with the highest out-degree first. The search ``reorder`` uses the same order."""
 
     name = "redirect"
     summary = "an array of jobs gives warps vertices of like out-degree"

@@ -1,4 +1,4 @@
-"""A push search over a graph whose vertices are renumbered in the order of their out-degrees."""
+"""Declares a push search over a graph whose vertices are renumbered in the order of their out-degrees."""
 
 import time
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from bfsbench.variants.base import LEVEL_SCAN, DeviceGraph, LevelKernelVariant
 
 
 def by_out_degree(row_offsets: Offsets) -> Ids:
-    """Returns all vertices, int32[V], from the highest out-degree to the lowest. Vertices of equal out-degree
-    are in ascending order."""
+    """Returns all vertices, int32[V], sorted from the highest out-degree to the lowest. Vertices of equal
+    out-degree are in ascending order."""
     return np.argsort(-np.diff(row_offsets), kind="stable").astype(np.int32)
 
 
@@ -25,11 +25,11 @@ def inverse(order: Ids) -> Ids:
 
 
 def renumbered(row_offsets: Offsets, column_indices: Ids, order: Ids) -> tuple[Offsets, Ids]:
-    """Renumber the vertices of a graph: vertex ``order[i]`` becomes vertex i. Returns row offsets and column
-    indices, with the dtypes of the given arrays.
+    """Renumber the vertices of a graph: vertex ``order[i]`` becomes vertex i. Returns the new row offsets and
+    column indices, with the dtypes of the given arrays.
 
-    Within a row, the neighbours keep the order of their old ids. Besides the result, the function needs
-    memory for two arrays of E offsets.
+    Within a row, neighbours stay in the order of their old ids. Besides the result, the function needs memory
+    for two arrays of E offsets.
     """
     degrees = np.diff(row_offsets)[order]
     offsets = np.zeros_like(row_offsets)
@@ -40,7 +40,7 @@ def renumbered(row_offsets: Offsets, column_indices: Ids, order: Ids) -> tuple[O
 
 
 def by_falling_degree(graph: DeviceGraph) -> tuple[Buffer, Buffer, Ids, float]:
-    """Renumber the vertices of a graph by out-degree, the highest first.
+    """Renumber the vertices of a graph by falling out-degree.
 
     Returns row offsets and column indices on the device. Also returns the new number of each vertex,
     int32[V], and the time of sorting and renumbering in ms.
@@ -57,9 +57,10 @@ def by_falling_degree(graph: DeviceGraph) -> tuple[Buffer, Buffer, Ids, float]:
 class Reorder(LevelKernelVariant):
     """Springer's physical reordering of vertices by out-degree.
 
-    The paper does not say in which direction. Here the highest degree comes first: blocks start roughly in
-    order, and the longest jobs should not start last. Levels are returned under the user's ids. The graph is
-    renumbered once, and ``preprocess_ms`` of every search is the time of this renumbering.
+    The paper does not give the direction of the order. This version puts the highest degree first. Blocks
+    start roughly in order, and the longest jobs should not start last. Levels are returned by the original
+    vertex ids. The graph is renumbered once. ``preprocess_ms`` of every search is the time of this
+    renumbering.
     """
 
     name = "reorder"

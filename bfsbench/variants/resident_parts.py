@@ -1,4 +1,5 @@
-"""A search in parts of the graph in shared memory, which runs several levels between two barriers."""
+"""Declares a breadth-first search in shared memory. The graph is cut into parts, and each block runs several
+levels of its parts between two barriers of all blocks."""
 
 from ctypes import c_int, c_uint, c_void_p
 from typing import ClassVar
@@ -22,7 +23,7 @@ _SLOTS = 16
 
 
 class Partition(Struct):
-    """The parts of a graph as the kernel takes them (``block_memory.cuh``)."""
+    """The struct of ``block_memory.cuh`` that describes the parts of a graph to the kernel."""
 
     _fields_: ClassVar = [
         *((name, c_void_p) for name in ("parts", "quads", "words", "readers")),
@@ -32,33 +33,34 @@ class Partition(Struct):
 
 
 class Exchange(Struct):
-    """The device arrays by which blocks exchange their results (``block_memory.cuh``)."""
+    """The struct of ``block_memory.cuh`` with the device arrays through which blocks exchange their
+    results."""
 
     _fields_: ClassVar = [(name, c_void_p) for name in ("at_level", "bitmaps")]
 
 
 class SlotLayout(Struct):
-    """Sizes of the arrays in a block's shared memory (``block_memory.cuh``)."""
+    """The struct of ``block_memory.cuh`` with the sizes of the arrays in a block's shared memory."""
 
     _fields_: ClassVar = [("slots", c_uint), ("slot_groups", c_uint), ("bitmap_words", c_uint)]
 
 
 class SearchState(Struct):
-    """State that a search leaves in global memory for the host and for the next search."""
+    """The state of a search in global memory, which the host and the next search read."""
 
     _fields_: ClassVar = [("barrier", GridBarrier), ("failed", c_int)]
 
 
 class ResidentParts(OneLaunchVariant):
-    """Runs a search in one launch, for graphs of large diameter. The graph is cut into parts, each with its
-    ghosts: the vertices up to K hops around it. A block runs K levels of the parts in its shared memory
-    before all blocks meet at a barrier.
+    """Runs a breadth-first search in one launch. It suits graphs of large diameter. The graph is cut into
+    parts. Each part also has its ghosts: the vertices up to K arcs around it. A block runs K levels of its
+    parts in shared memory before all blocks meet at a barrier.
 
-    ``prepare`` grows the parts on the device (``graph_parts.py``), which takes ``preprocess_ms``. The parts
-    are kept with the graph. ``--grid`` limits the number of blocks, and all blocks fit the device at once.
-    The launch also initialises the search, loads the parts, and writes levels in the order of vertices. A
-    graph whose parts have too many ghosts, such as a graph with hubs, is refused with a LaunchError. All
-    other graphs get the right levels.
+    ``prepare`` makes the parts on the device (``graph_parts.py``), and ``preprocess_ms`` is the time that
+    this takes. Later searches of the graph reuse the parts. The option ``--grid`` limits the number of
+    blocks, all of which are resident at once. The launch also initialises the search, loads the parts, and
+    writes the levels in the order of the vertices. If a part with its ghosts does not fit shared memory, as
+    in a graph with hubs, ``prepare`` raises LaunchError.
     """
 
     name = "resident_parts"
@@ -110,7 +112,7 @@ class ResidentParts(OneLaunchVariant):
 
     def prepare(self) -> None:
         """Make the parts of the graph, allocate memory and bind the kernel. Raises LaunchError if a part with
-        its ghosts does not fit shared memory."""
+        its ghosts does not fit a block's shared memory."""
         parts = self.graph.once(parts_of(int(self.knob["PART_VERTICES"]), int(self.knob["LEVELS"])))
         self.preprocess_ms = parts.milliseconds
         layout, shared = self._layout(parts)
@@ -142,8 +144,8 @@ class ResidentParts(OneLaunchVariant):
         )
 
     def _layout(self, parts: GraphParts) -> tuple[SlotLayout, int]:
-        """Returns the layout of a block's shared memory, and its size in bytes. The block gets as many slots
-        for parts as there is room for."""
+        """Returns the layout of a block's shared memory, and its size in bytes. A slot holds one part. The
+        block gets as many slots as fit."""
         slot_groups = parts.most_ids // PLACES
         slots = most_groups(self.device, parts.number) // slot_groups
         slots = min(slots, _SLOTS, parts.number, (2**15 - 1) // parts.most_ids)

@@ -1,7 +1,7 @@
-"""Classes of graphs, by which ``--knobs auto`` chooses the values of knobs.
+"""Classifies graphs. The preset ``--knobs auto`` chooses the values of knobs by these classes.
 
-The rules were found by tuning every search on one graph of each class (results/h200/tuned.csv). With these
-bounds, each of the graphs gets the values that were best for it. Each function takes a graph's statistics,
+We found the limits by tuning every search on one graph of each class (results/h200/tuned.csv). With these
+limits, each graph gets the knob values that were best for it. Each function takes the statistics of a graph,
 which :func:`bfsbench.graphs.statistics.describe` returns.
 """
 
@@ -11,17 +11,18 @@ Statistics = Mapping[str, float]
 
 
 def has_hubs(statistics: Statistics) -> bool:
-    """Returns whether some rows are much longer than most, as in social graphs, web crawls, R-MAT and
-    Kronecker graphs."""
+    """Returns whether the largest degree is at least 16 times the mean degree. This holds for social graphs,
+    web crawls, R-MAT graphs and Kronecker graphs."""
     return statistics["degree_max"] >= 16 * statistics["degree_mean"]
 
 
 def has_long_rows(statistics: Statistics) -> bool:
-    """Returns whether rows are long enough for a warp. That holds if the graph has hubs, or if its mean
-    degree is at least 16."""
+    """Returns whether rows are long enough to keep a whole warp busy. This holds if the graph has hubs, or if
+    its mean degree is at least 16."""
     return has_hubs(statistics) or statistics["degree_mean"] >= 16
 
 
 def is_deep(statistics: Statistics) -> bool:
-    """Returns whether a search has many levels with few vertices each, as on roads and lattices."""
+    """Returns whether a search of the graph has many levels with few vertices each, as in road networks and
+    lattices."""
     return statistics["diameter_at_least"] >= 500

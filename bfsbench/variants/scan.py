@@ -1,4 +1,4 @@
-"""Prefix sums on the device, for searches that use them."""
+"""Computes prefix sums on the device, for searches that need them."""
 
 from bfsbench.backends.base import Buffer, Launch
 from bfsbench.variants.base import KernelVariant
@@ -7,9 +7,9 @@ from bfsbench.variants.base import KernelVariant
 class PrefixSum:
     """Computes the exclusive prefix sum of the first elements of an array, in place.
 
-    The variant's ``.cu`` file includes ``scan.cuh`` and is compiled with the knob ``TILE_SIZE``. The array's
-    type is ``SCAN_TYPE`` of that file, by default int32. A call of the object issues one launch if there is
-    one tile. Otherwise each level of recursion issues two more launches.
+    The variant's ``.cu`` file must include ``scan.cuh``, and is compiled with the knob ``TILE_SIZE``. The
+    type of the elements is ``SCAN_TYPE`` of that file, by default int32. Calling the object issues one launch
+    if there is one tile. Otherwise each level of recursion issues two more launches.
     """
 
     def __init__(self, variant: KernelVariant, array: Buffer, max_length: int, tile_size: int) -> None:
@@ -18,7 +18,7 @@ class PrefixSum:
         self._blocks, self._block, self._tile_size = variant.blocks, block, tile_size
         self._max_length = max_length
         self._arrays = [array]
-        """Keeps the buffers alive, because a launch has only their addresses."""
+        """Keeps the buffers alive, because launches hold only addresses of buffers."""
         self._going_down: list[Launch] = []
         self._going_up: list[Launch] = []
         while True:
@@ -32,7 +32,8 @@ class PrefixSum:
             array, max_length = sums, num_tiles
 
     def __call__(self, length: int | None = None) -> None:
-        """Compute the prefix sum of the first ``length`` elements, by default of all."""
+        """Compute the prefix sum of the first ``length`` elements. By default, compute it for all
+        elements."""
         lengths = [self._max_length if length is None else length]
         for scan in self._going_down:
             num_tiles = -(-lengths[-1] // self._tile_size)

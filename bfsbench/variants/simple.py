@@ -1,4 +1,4 @@
-"""An unoptimised vertex-centric search without a frontier."""
+"""Declares an unoptimised vertex-centric breadth-first search without a frontier."""
 
 from typing import ClassVar
 
@@ -6,11 +6,11 @@ from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class Simple(LevelKernelVariant):
-    """Springer's Algorithm 2: in each level, every vertex relaxes its neighbours. The paper's
-    ``v_adj_length`` is the difference of two row offsets here.
+    """Springer's Algorithm 2. In each level, every vertex relaxes its neighbours. The paper's
+    ``v_adj_length`` is here the difference of two row offsets.
 
-    The printed kernel has an error, which is corrected here: it adds one to the infinite level of an
-    unreached vertex, which overflows. This kernel skips unreached vertices.
+    The kernel printed in the paper has an error: it adds one to the infinite level of an unreached vertex,
+    which overflows. The kernel of this project skips unreached vertices.
     """
 
     name = "simple"

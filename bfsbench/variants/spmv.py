@@ -1,4 +1,4 @@
-"""A search by matrix-vector products."""
+"""Declares a breadth-first search by matrix-vector products."""
 
 from typing import Any, ClassVar
 
@@ -6,11 +6,11 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class Spmv(LevelKernelVariant):
-    """The matrix-based search of Deng et al. 2009, with which Luo and BFS-4K compare.
+    """The matrix-based search of Deng et al. 2009. Luo and BFS-4K compare their searches with it.
 
-    Deng et al. describe their kernels only by their complexity. This kernel has that complexity: it takes one
-    thread per row, and multiplies every row in every level, without a mask. The kernel's comments say why.
-    The vectors x and y have one byte per vertex, and swap roles after each level.
+    Deng et al. describe their kernels only by their complexity. The kernel of this project has that
+    complexity. It uses one thread per row, and multiplies every row in every level, without a mask. Comments
+    in the kernel say why. The vectors x and y have one byte per vertex, and swap roles after each level.
     """
 
     name = "spmv"
@@ -22,7 +22,8 @@ class Spmv(LevelKernelVariant):
     parallel_unit = "a thread per row"
     work = "O(V + DE)"
     space = "2.5V + E"
-    # An element of a vector is a byte. Every level reads each row's offset and writes its element.
+    # An element of a vector takes one byte. In every level, each row's offset is read and each row's element
+    # is written.
     traffic = Traffic(per_edge=5, per_vertex=4, per_scan=5)
     edge_reads: ClassVar = {"spmv": "all"}
 

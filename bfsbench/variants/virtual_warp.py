@@ -1,4 +1,4 @@
-"""A search with virtual warps: several threads share a vertex."""
+"""Declares a breadth-first search with virtual warps: groups of threads that share a vertex."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,9 @@ from bfsbench.variants.rules import Statistics, has_long_rows
 class VirtualWarp(LevelKernelVariant):
     """Springer's virtual warp-centric kernel, after Hong et al. 2011.
 
-    The printed kernel has an error, which is corrected here. It distributes the vertices by threads, so a
-    virtual warp at the end of the graph may have fewer than W_SZ threads. Then every W_SZ-th neighbour is
-    missed. Here the number of items is rounded up to whole virtual warps.
+    The kernel printed in the paper has an error. It distributes vertices by the number of threads, so the
+    last virtual warp may have fewer than W_SZ threads. The kernel then misses every W_SZ-th neighbour of that
+    warp's vertex. In this version, the number of work items is rounded up to whole virtual warps.
     """
 
     name = "virtual_warp"
@@ -29,5 +29,6 @@ class VirtualWarp(LevelKernelVariant):
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """Returns knob values for a graph: whole warps for long rows, and pairs of threads for short rows."""
+        """Returns knob values for a graph. Long rows get virtual warps of 32 threads, and short rows get
+        pairs of threads."""
         return {"W_SZ": 32 if has_long_rows(statistics) else 2}
