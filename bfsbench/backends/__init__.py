@@ -1,4 +1,5 @@
-"""Opens devices that run the kernels of ``cuda_src``: a GPU, or an emulation on this machine's CPU."""
+"""Opens devices that run the kernels of ``cuda_src``. A device is a GPU, or an emulated GPU on this machine's
+CPU."""
 
 from __future__ import annotations
 
@@ -11,16 +12,17 @@ if TYPE_CHECKING:
     from bfsbench.backends.cuda import Driver
 
 GPU_BACKENDS = ("cuda", "cuda-core")
-"""Backends that run kernels on a GPU: through PyCUDA and nvcc, and through cuda-core and NVRTC."""
+"""The backends that run kernels on a GPU. ``cuda`` uses PyCUDA and nvcc, and ``cuda-core`` uses NVIDIA's
+package cuda-core and NVRTC."""
 BACKENDS = ("auto", *GPU_BACKENDS, "cpu")
 
 
 def open_device(backend: str, schedule_seed: int = 0) -> Device:
-    """Open a device. ``backend`` is one of GPU_BACKENDS, ``cpu``, or ``auto``, which takes the first that can
-    be used.
+    """Open a device. Returns the device. ``backend`` is one of GPU_BACKENDS, or ``cpu``, or ``auto`` for the
+    first of them that works.
 
-    ``schedule_seed`` determines the order in which the CPU runs threads and blocks. Raises UsageError if the
-    backend is unknown or not available.
+    ``schedule_seed`` determines the order in which the backend ``cpu`` runs threads and blocks. Raises
+    UsageError if the backend is unknown or not available.
     """
     if backend not in BACKENDS:
         raise UsageError(f"unknown backend '{backend}': choose from {', '.join(BACKENDS)}")

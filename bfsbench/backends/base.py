@@ -1,14 +1,19 @@
-"""Defines the device interface: everything that a variant's host loop may use of a GPU.
+"""Defines the device interface: the operations on a GPU that the host code of a variant may use.
 
-There are two implementations: :mod:`bfsbench.backends.cuda` (a GPU, through PyCUDA or cuda-core) and
-:mod:`bfsbench.backends.cpu` (the ``.cu`` files compiled as C++). Operations are issued in order on one stream
-and may be asynchronous. Only ``synchronize``, ``Buffer.download``, ``Signal.read`` and
-``Event.milliseconds_since`` wait. Nothing here allocates or compiles once a search has been prepared.
+There are two implementations. :mod:`bfsbench.backends.cuda` runs kernels on a GPU, through PyCUDA or
+cuda-core. :mod:`bfsbench.backends.cpu` compiles the ``.cu`` files as C++ and emulates a GPU. Operations run
+in the order of their calls on one stream, and may be asynchronous. Only ``synchronize``, ``Buffer.download``,
+``Signal.read`` and ``Event.milliseconds_since`` wait. Once a search has been prepared, no operation allocates
+or compiles.
 
-A kernel argument may be a Buffer or a Signal (a device pointer), None (a null pointer), or a Struct. It may
-also be a NumPy scalar of the parameter's type, or a Python int, which becomes the parameter's integer type. A
-tuple of these stands for a struct. Its first member must be as wide as any other, and the struct must have no
-padding at its end.
+A kernel argument may be one of these:
+
+- a Buffer or a Signal, which becomes a device pointer, or None, which becomes a null pointer;
+- a Struct;
+- a NumPy scalar of the parameter's type;
+- a Python int, which becomes the parameter's integer type;
+- a tuple of such arguments, which becomes a struct. No member may be wider than the first, and the struct
+  must have no padding at its end.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ Define = int | str
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of the device, as it reports them. Sizes are in bytes."""
+    """Limits that the device reports. Sizes are in bytes."""
 
     warp_size: int
     max_threads_per_block: int
@@ -38,129 +43,134 @@ class Limits:
     num_multiprocessors: int
     max_threads_per_multiprocessor: int
     shared_memory_per_block: int
-    """The limit for kernels that do not opt in to more."""
+    """Shared memory per block, for kernels that do not opt in to a higher limit."""
     shared_memory_per_block_optin: int
-    """The limit for kernels that opt in. The device interface opts in if ``shared`` of ``Kernel.bind`` needs
-    it."""
+    """Shared memory per block, for kernels that opt in to the higher limit. A kernel is opted in
+    automatically if ``shared`` of ``Kernel.bind`` needs it."""
     shared_memory_per_multiprocessor: int
     memory: int
     max_blocks_per_multiprocessor: int = 32
     reserved_shared_memory: int = 0
-    """Shared memory of a multiprocessor that the system reserves for each block."""
+    """Shared memory per block that the system reserves, in bytes."""
     blocks_per_cluster: int = 1
-    """Largest thread-block cluster. 1 if the device has no clusters."""
+    """Maximum number of blocks in a thread-block cluster. It is 1 if the device has no clusters."""
     l2_cache: int = 0
-    """In bytes. 0 if unknown."""
+    """Size of the L2 cache in bytes. It is 0 if unknown."""
 
 
 class Buffer(Protocol):
-    """A protocol for one-dimensional arrays on the device."""
+    """Protocol of one-dimensional arrays on the device."""
 
     dtype: np.dtype[Any]
     struct: type[Struct] | None
-    """The struct type of its elements, if kernels declare them as structs."""
+    """The struct type of the elements. None if the elements are numbers."""
     size: int
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
-        """Set ``count`` elements from ``start`` on to a value, asynchronously. The default is all elements
-        from ``start`` on.
+        """Set ``count`` elements from index ``start`` on to a value, asynchronously. By default, set all
+        elements from ``start`` on.
 
         Elements must have 1 or 4 bytes. Elements of other sizes can only be set to 0.
         """
 
     def upload(self, array: npt.NDArray[Any]) -> None:
-        """Copy a host array into the buffer. It must have the buffer's size and dtype."""
+        """Copy a host array into the buffer. The array must have the size and the dtype of the buffer."""
 
     def download(self) -> npt.NDArray[Any]:
-        """Wait for the device. Returns a copy of the array on the host."""
+        """Wait for the device. Returns a copy of the buffer's contents on the host."""
 
 
 class Signal(Protocol):
-    """A protocol for int32 words, or a struct, on the device that the host polls through pinned memory."""
+    """Protocol of small device memory that the host reads often, through pinned memory. It holds int32 words
+    or one struct."""
 
     def read(self, index: int = 0) -> int:
-        """Wait for all work issued so far. Returns the word ``index``."""
+        """Wait for all work issued so far. Returns the int32 word number ``index``."""
 
     def read_struct(self) -> Any:
-        """Wait for all work issued so far. Returns the struct, whose attributes are its members. The result
-        is valid until the next read."""
+        """Wait for all work issued so far. Returns the struct, whose members are attributes of the result.
+        The result is valid until the next read."""
 
     def fill(self, value: int, index: int | None = None) -> None:
-        """Set the word ``index``, or every word, asynchronously."""
+        """Set the word number ``index`` to a value, asynchronously. If ``index`` is None, set all words."""
 
     def fill_member(self, value: int, member: str, index: int = 0) -> None:
-        """Set the words of a member of the struct, or of one element of an array, asynchronously."""
+        """Set all words of a member of the struct to a value, asynchronously. If the member is an array, set
+        only its element ``index``."""
 
     def member(self, name: str) -> Argument:
-        """Returns the address of a member of the struct, as a kernel argument."""
+        """Returns the device address of a member of the struct, as a kernel argument."""
 
 
 class Launch(Protocol):
-    """A protocol for kernels that are bound to everything but the number of blocks and the last int
+    """Protocol of kernels with bound arguments. A call still takes the number of blocks, and the last int
     parameters."""
 
     def __call__(self, blocks: int, *scalars: int) -> None:
-        """Launch the kernel asynchronously. ``scalars`` are the values of the kernel's last parameters, all
-        of type ``int``."""
+        """Launch the kernel with ``blocks`` blocks, asynchronously. ``scalars`` are the values of the
+        kernel's last parameters, which all have the type ``int``."""
 
 
 class Kernel(Protocol):
-    """A protocol for ``__global__`` functions of a module."""
+    """Protocol of the ``__global__`` functions of a module."""
 
     def bind(
         self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
     ) -> Launch:
-        """Fix the kernel's arguments, the threads per block and the bytes of dynamic shared memory. Returns a
-        Launch.
+        """Bind the kernel to its arguments, the number of threads per block, and the bytes of dynamic shared
+        memory. Returns a Launch.
 
-        Arguments are given by the names of the kernel's parameters. The first ones may be given by position.
-        ``scalars`` are the last ``int`` parameters, which each launch gives: their number, or their names in
-        order. Raises a LaunchError that names the parameter if an argument does not fit the kernel's
-        declaration. Raises LaunchError also if the device can never launch this configuration.
+        Arguments are given by the names of the kernel's parameters. The first arguments may be given by
+        position. ``scalars`` describes the last ``int`` parameters, whose values each launch gives: either
+        their number, or their names in order. Raises LaunchError, which names the parameter, if an argument
+        does not fit the kernel's declaration. Also raises LaunchError if the device can never launch this
+        configuration.
         """
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
-        """Returns how many blocks of this configuration the device holds at a time."""
+        """Returns how many blocks with this block size and dynamic shared memory can run on the whole device
+        at once."""
 
 
 class Module(Protocol):
-    """A protocol for compiled ``.cu`` files."""
+    """Protocol of compiled ``.cu`` files."""
 
     def kernel(self, name: str) -> Kernel: ...
 
 
 class Event(Protocol):
-    """A protocol for points in the device's stream of work."""
+    """Protocol of markers in the device's stream of work. The device records the time when it reaches a
+    marker."""
 
     def record(self) -> None: ...
 
     def milliseconds_since(self, earlier: Event) -> float:
-        """Wait for this event. Returns the time in ms from ``earlier`` to it."""
+        """Wait for this event. Returns the time in ms from the event ``earlier`` to this event."""
 
 
 class Device(Protocol):
-    """A protocol for a GPU, or an emulation of a GPU."""
+    """Protocol of a GPU, or of an emulation of a GPU."""
 
     backend: str
-    """``cuda``, ``cuda-core`` or ``cpu``. It goes into every row."""
+    """``cuda``, ``cuda-core`` or ``cpu``. Result rows record it."""
     limits: Limits
     compile_ms: float
-    """Time in ms that ``module`` has taken so far."""
+    """Total time in ms that calls of ``module`` have taken so far."""
 
     def describe(self) -> dict[str, str]:
-        """Returns ``gpu``, ``gpu_bus_id`` (on its host), ``compute_capability``, ``driver`` and ``cuda``, for
-        result rows. A value that does not apply is empty."""
+        """Returns values for result columns: ``gpu``, ``gpu_bus_id``, ``compute_capability``, ``driver`` and
+        ``cuda``. A value is empty if it does not apply."""
 
     def telemetry(self) -> dict[str, str]:
-        """Returns the current ``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle``. A value is empty if it
-        is unknown."""
+        """Returns the current values of ``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle``. A value is
+        empty if it is unknown."""
 
     def energy_joules(self) -> float | None:
-        """Returns the energy in J that the whole board has used since some moment in the past, or None
-        without a counter."""
+        """Returns the energy in J that the whole board has used since a fixed moment in the past. Returns
+        None if the device has no energy counter."""
 
     def other_processes(self) -> int:
-        """Returns how many other processes are known to compute on the device now."""
+        """Returns how many other processes currently compute on the device, as far as is known."""
 
     def module(
         self,
@@ -170,29 +180,30 @@ class Device(Protocol):
         child_kernels: bool = False,
         contract: Contract | None = None,
     ) -> Module:
-        """Compile a ``.cu`` file with the macros ``defines``. Returns its module. A repeated request returns
-        the first module.
+        """Compile a ``.cu`` file with the macros ``defines``. Returns its module. A repeated call with equal
+        arguments returns the first module.
 
-        ``child_kernels`` is needed if kernels launch kernels. With a contract the file compiles only if its
-        types and macros agree with the host's. Raises ToolchainError with the first error.
+        Set ``child_kernels`` if kernels launch kernels. With a contract, compilation fails unless the types
+        and macros of the file agree with the host's. Raises ToolchainError with the compiler's first error.
         """
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
-        """Returns a new buffer with the contents of a host array. Raises DeviceOutOfMemoryError."""
+        """Returns a new buffer with a copy of a host array. Raises DeviceOutOfMemoryError if the buffer does
+        not fit the device."""
 
     def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
         """Returns a new buffer of at least one element, with undefined contents. Raises
-        DeviceOutOfMemoryError."""
+        DeviceOutOfMemoryError if the buffer does not fit the device."""
 
     def signal(self, words: int | type[Struct] = 1) -> Signal: ...
 
     def event(self) -> Event: ...
 
     def reset_persisting_l2(self) -> None:
-        """Allow the L2 cache to evict lines that kernels made persist."""
+        """Allow the L2 cache to evict lines that kernels have marked as persisting."""
 
     def synchronize(self) -> None:
         """Wait for all work issued so far. Raises KernelError if a kernel failed."""
 
     def close(self) -> None:
-        """Free all memory and modules of the device, which cannot be used afterwards."""
+        """Free all memory and modules of the device. The device cannot be used afterwards."""

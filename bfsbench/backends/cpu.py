@@ -1,5 +1,5 @@
-"""Implements the device interface on this machine's CPU. :mod:`bfsbench.emulator` runs the ``.cu`` files.
-This device serves to develop and test kernels without a GPU. Its times do not predict the times of a GPU."""
+"""Implements the device interface on this machine's CPU, by :mod:`bfsbench.emulator`. This device is for
+developing and testing kernels without a GPU. Its times do not predict the times of a GPU."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from bfsbench.support.paths import KERNEL_HEADERS
 
 
 class CpuDevice(Emulator):
-    """An emulator as a :class:`bfsbench.backends.base.Device`. It takes the arguments of
-    :class:`bfsbench.emulator.Emulator`, except ``include``."""
+    """An emulated GPU that implements :class:`bfsbench.backends.base.Device`. The constructor takes the
+    arguments of :class:`bfsbench.emulator.Emulator`, except ``include``."""
 
     backend = "cpu"
 
@@ -22,21 +22,21 @@ class CpuDevice(Emulator):
         self.limits = _limits(self.hardware)
 
     def describe(self) -> dict[str, str]:
-        """Returns columns of result rows about the device. ``gpu`` names the emulation, and its schedule if
-        that is not 0."""
+        """Returns values for the result columns that describe the device. ``gpu`` names the emulation, and
+        the seed of its schedule if that is not 0."""
         schedule = f", schedule {self.seed}" if self.seed else ""
         gpu = f"emulated on {cpu_model()}{schedule}"
         return {"gpu": gpu, "gpu_bus_id": "", "compute_capability": "", "driver": "", "cuda": ""}
 
     def telemetry(self) -> dict[str, str]:
-        """Returns empty values, because an emulation has no clocks to read."""
+        """Returns empty values, because an emulated GPU has no clocks."""
         return {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
 
     def energy_joules(self) -> float | None:
         return None
 
     def reset_persisting_l2(self) -> None:
-        """Do nothing, because caches are not emulated."""
+        """Do nothing, because the emulator has no caches."""
 
     def other_processes(self) -> int:
         return 0

@@ -1,15 +1,14 @@
-"""Implements the device interface on a GPU, for the backends ``cuda`` and ``cuda-core``, which differ in
-their driver.
+"""Implements the device interface on a GPU, for the backends ``cuda`` and ``cuda-core``. The two backends
+differ in their driver: the Python package through which they call NVIDIA's driver.
 
-The first half defines what the devices need from NVIDIA's driver, whichever Python package calls the driver.
-:mod:`bfsbench.backends.pycuda_driver` implements it with PyCUDA, and compiles with nvcc.
-:mod:`bfsbench.backends.cuda_core_driver` implements it with cuda-bindings, compiles with NVRTC, and needs no
-CUDA toolkit. All work goes to one stream. Methods of a driver raise DeviceError or one of its subclasses if
-the driver fails. Clocks, throttle state, energy and processes of a GPU come from NVML, which needs no CUDA
-context.
+The first half of the module defines the interface of a driver. :mod:`bfsbench.backends.pycuda_driver`
+implements it with PyCUDA, and compiles with nvcc. :mod:`bfsbench.backends.cuda_core_driver` implements it
+with cuda-bindings, compiles with NVRTC, and needs no CUDA toolkit. All work goes to one stream. Methods of a
+driver raise DeviceError or a subclass if NVIDIA's driver fails. Clocks, throttle state, energy and processes
+of a GPU come from NVML, which needs no CUDA context.
 
-The second half has devices, modules, kernels, buffers, signals, and the bytes of kernels' arguments. The
-context spins when it waits, because a level of a search is shorter than a thread's sleep and wake-up.
+The second half has devices, modules, kernels, buffers, signals, and the encoding of kernel arguments. A host
+thread that waits for the GPU spins, because a level of a search is shorter than the time to wake a thread.
 """
 
 from __future__ import annotations
@@ -46,12 +45,13 @@ THROTTLE_REASONS = {
     0x0000000000000040: "hardware thermal",
     0x0000000000000080: "power brake",
 }
-"""Bits of NVML's clocks-event reasons that slow a kernel down. Idleness and user settings are left out."""
+"""Names of NVML's reasons for lower clocks, by their bits. Idle clocks and limits that a user has set are
+left out."""
 
 
 class Telemetry:
-    """Reads clocks, energy and processes of one GPU. A value is empty if nvidia-ml-py or the driver does not
-    have it."""
+    """Reads clocks, energy and processes of one GPU through NVML. A value is empty if the package
+    nvidia-ml-py or NVIDIA's driver cannot provide it."""
 
     def __init__(self, pci_bus_id: str) -> None:
         self.driver = ""
@@ -69,7 +69,7 @@ class Telemetry:
             return
 
     def _ask(self, function: str, *arguments: object) -> Any:
-        """Returns NVML's answer about the GPU, or None if it has no answer."""
+        """Call a function of NVML for the GPU. Returns its result, or None if the call fails."""
         if self._nvml is None:
             return None
         try:
@@ -78,8 +78,8 @@ class Telemetry:
             return None
 
     def read(self) -> dict[str, str]:
-        """Returns ``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle``, the reasons for slower clocks or
-        ``none``."""
+        """Returns the current values of ``sm_clock_mhz``, ``memory_clock_mhz`` and ``throttle``. ``throttle``
+        lists the reasons for lower clocks, or is ``none``."""
         values = {"sm_clock_mhz": "", "memory_clock_mhz": "", "throttle": ""}
         if self._nvml is None:
             return values
@@ -93,19 +93,19 @@ class Telemetry:
         return values
 
     def energy_joules(self) -> float | None:
-        """Returns the energy in J that the board has used since the driver was loaded. The result is None if
-        the GPU has no counter."""
+        """Returns the energy in J that the board has used since NVIDIA's driver was loaded. Returns None if
+        the GPU has no energy counter."""
         millijoules = self._ask("nvmlDeviceGetTotalEnergyConsumption")
         return None if millijoules is None else int(millijoules) / 1e3
 
     def other_processes(self) -> int:
-        """Returns how many processes besides this one compute on the GPU. The result is 0 if the driver has
-        no answer."""
+        """Returns how many other processes compute on the GPU. Returns 0 if the driver does not tell."""
         return max(0, len(self._ask("nvmlDeviceGetComputeRunningProcesses") or ()) - 1)
 
 
 PENDING_CHILDREN = 16384
-"""Number of pending child kernels for which the device reserves memory. Kernels launch far fewer."""
+"""Maximum number of waiting child kernels for which the device reserves memory. The kernels of this project
+launch far fewer."""
 
 _LAUNCH_REFUSED = (
     "invalid argument",
@@ -115,11 +115,12 @@ _LAUNCH_REFUSED = (
     "invalid configuration",
     "cluster misconfiguration",
 )
-"""Phrases in the driver's messages about launches that it has refused."""
+"""Phrases that the driver's message contains if the driver refuses a launch."""
 
 
 def device_error(message: str, *, out_of_memory: bool = False) -> DeviceError:
-    """Returns the project's error for a failure of the driver, chosen by the driver's message."""
+    """Returns the error of this project for a failure of the driver. The class of the error depends on the
+    driver's message."""
     text = message.splitlines()[0]
     if out_of_memory:
         return DeviceOutOfMemoryError(text)
@@ -141,27 +142,27 @@ LIMITS = {
     "reserved_shared_memory": 111,
     "l2_cache": 38,
 }
-"""The number in cuda.h, as CUdevice_attribute, of the attribute that gives a limit of
-:class:`bfsbench.backends.base.Limits`."""
+"""Numbers of device attributes in cuda.h (enum CUdevice_attribute), by the fields of
+:class:`bfsbench.backends.base.Limits` that they give."""
 COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR, MAX_REGISTERS_PER_MULTIPROCESSOR = 75, 76, 82
-"""Numbers in cuda.h of other attributes that this package reads."""
+"""Numbers of further device attributes in cuda.h (enum CUdevice_attribute)."""
 
 
 class FunctionAttribute(IntEnum):
-    """Attributes of kernels that this package uses, numbered as CUfunction_attribute in cuda.h."""
+    """Attributes of kernels, with their numbers in cuda.h (enum CUfunction_attribute)."""
 
     MAX_THREADS_PER_BLOCK = 0
     SHARED_SIZE_BYTES = 1
     NUM_REGS = 4
     MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
     REQUIRED_CLUSTER_WIDTH = 11
-    """The cluster size that a kernel is compiled with, or 0."""
+    """The number of blocks per cluster with which a kernel was compiled. It is 0 if there is none."""
     NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
     """True if clusters may have more than 8 blocks."""
 
 
 class Function(Protocol):
-    """A protocol for kernels that the driver has loaded."""
+    """Protocol of kernels that the driver has loaded."""
 
     def attribute(self, which: FunctionAttribute) -> int: ...
 
@@ -170,11 +171,10 @@ class Function(Protocol):
     def bind(
         self, block: int, shared: int, arguments: bytes, scalars: int, keep_alive: tuple[Argument, ...]
     ) -> Launch:
-        """Returns a launch with ``block`` threads per block. ``shared`` is the bytes of dynamic shared
-        memory.
+        """Returns a launch with ``block`` threads and ``shared`` bytes of dynamic shared memory per block.
 
-        ``arguments`` are the bytes of all parameters but the last ``scalars`` parameters, which are ints.
-        ``keep_alive`` has the objects whose addresses are among the bytes.
+        ``arguments`` has the bytes of all parameters except the last ``scalars`` parameters, which are ints.
+        ``keep_alive`` has the objects whose addresses are among these bytes.
         """
 
 
@@ -183,51 +183,51 @@ class Binary:
     """A compiled ``.cu`` file that the driver has loaded."""
 
     cubin: bytes | None
-    """The cubin from which the file was loaded. None if the driver has linked it."""
+    """The cubin from which the file was loaded. None if the driver has linked the file."""
     function: Callable[[str], Function]
     """Returns the kernel with a given name."""
 
 
 @dataclass(frozen=True)
 class Mirror:
-    """Words in pinned host memory that mirror words on the device."""
+    """Words in pinned host memory that are a copy of words on the device."""
 
     words: npt.NDArray[np.int32]
     update: Callable[[], None]
-    """Waits for all work issued so far, then copies the words from the device."""
+    """Waits for all work issued so far, and then copies the words from the device."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The device and the CUDA versions in use."""
+    """Describes the GPU and the CUDA versions in use."""
 
     name: str
     pci_bus_id: str
     compute_capability: tuple[int, int]
     memory: int
-    """In bytes."""
+    """Memory of the GPU in bytes."""
     driver: int
-    """The CUDA version that the driver supports. 13000 means 13.0."""
+    """The CUDA version that NVIDIA's driver supports, as a number: 13000 means 13.0."""
     toolkit: str
     """The CUDA version of the compiler, such as 13.0."""
 
 
 class Driver(Protocol):
-    """A protocol for access to the first visible GPU through one Python package."""
+    """Protocol of access to the first visible GPU through one Python package."""
 
     backend: str
-    """Its name in ``--backend`` and in rows."""
+    """The name of the backend on the command line (``--backend``) and in result rows."""
     identity: Identity
 
     def attribute(self, which: int) -> int:
-        """Returns the device attribute with a number of cuda.h."""
+        """Returns a device attribute, selected by its number in cuda.h."""
 
     def allocate(self, size: int) -> Any:
-        """Returns ``size`` bytes of device memory as an object. ``int()`` of the object is their address. The
-        memory is freed with the object."""
+        """Allocate ``size`` bytes of device memory. Returns an object that owns the memory. ``int()`` of the
+        object is the address. The memory is freed when the object is deleted."""
 
     def mirror(self, address: int, count: int) -> Mirror:
-        """Returns pinned host memory that mirrors ``count`` words at an address on the device."""
+        """Returns pinned host memory into which ``count`` words at a device address can be copied."""
 
     def fill_words(self, address: int, value: int, count: int) -> None: ...
 
@@ -244,7 +244,8 @@ class Driver(Protocol):
     def load(
         self, source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
     ) -> Binary:
-        """Compile a file with the C++ code ``appended`` after it, and load it. Raises ToolchainError."""
+        """Compile a ``.cu`` file with the C++ code ``appended`` after it, and load it. Returns the loaded
+        file. Raises ToolchainError if the file cannot be compiled."""
 
     def close(self) -> None: ...
 
@@ -263,10 +264,11 @@ class LaunchConfig(ctypes.Structure):
 
 
 def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, shared: int) -> int | None:
-    """Returns how many clusters of a kernel the device holds at a time, or None if the driver cannot answer.
+    """Returns how many clusters of a kernel can run on the device at once. Returns None if the driver cannot
+    tell.
 
-    The kernel of ``cubin`` is compiled with clusters of ``cluster`` blocks. The device is the device of the
-    current context.
+    The kernel of ``cubin`` must be compiled with clusters of ``cluster`` blocks. The result is for the device
+    of the current context.
     """
     driver, of = ctypes.CDLL(DRIVER_LIBRARY), FunctionAttribute
     if not hasattr(driver, "cuOccupancyMaxActiveClusters"):
@@ -288,16 +290,17 @@ def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, share
 
 
 def packed(arguments: Iterable[Argument], scalars: int) -> bytes:
-    """Returns the bytes of a launch's parameters, without the last ``scalars`` parameters, which are ints.
-    The bytes are laid out like members of a C struct."""
+    """Returns the bytes of a launch's parameters, in the layout of a C struct. The last ``scalars``
+    parameters, which are ints, are left out."""
     members = [each for one in arguments for each in (one if isinstance(one, tuple) else (one,))]
     fields = [_field(member) for member in members]
-    letters = "".join(letter for letter, _ in fields) + "0i" * (scalars > 0)  # pads for an int
+    # "0i" pads the bytes so that an int can follow
+    letters = "".join(letter for letter, _ in fields) + "0i" * (scalars > 0)
     return struct.pack(letters, *(value for _, value in fields))
 
 
 def _field(argument: Argument) -> tuple[str, Any]:
-    """Returns the format letters and the value of a kernel argument for ``struct.pack``."""
+    """Returns the format letters and the value with which ``struct.pack`` encodes a kernel argument."""
     if isinstance(argument, CudaBuffer | CudaSignal | Member):
         return "P", argument.pointer
     if isinstance(argument, Struct):
@@ -350,16 +353,17 @@ class CudaBuffer:
 
 @dataclass(frozen=True)
 class Member:
-    """The address of a member of a signal's struct, as a kernel argument."""
+    """The device address of a member of a signal's struct, as a kernel argument."""
 
     pointer: int
     dtype: np.dtype[Any]
     signal: CudaSignal
-    """Keeps the memory alive while the address is in use."""
+    """The signal that owns the memory. This reference keeps the memory allocated while the address is in
+    use."""
 
 
 class CudaSignal:
-    """Words in device memory with a mirror in pinned host memory. Implements
+    """Words in device memory, with a copy in pinned host memory. Implements
     :class:`bfsbench.backends.base.Signal`."""
 
     def __init__(self, words: int | type[Struct], driver: Driver) -> None:
@@ -461,8 +465,8 @@ class CudaModule:
 
 
 class CudaDevice:
-    """The first visible GPU. Implements :class:`bfsbench.backends.base.Device`. Raises UsageError if kernels
-    cannot run on it."""
+    """The first visible GPU. Implements :class:`bfsbench.backends.base.Device`. The constructor raises
+    UsageError if kernels cannot run on the GPU."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
@@ -480,7 +484,7 @@ class CudaDevice:
         self._modules: dict[tuple[object, ...], CudaModule] = {}
         telemetry = Telemetry(driver.identity.pci_bus_id)
         self._driver_version = telemetry.driver
-        # These methods of the device interface are methods of the driver or of Telemetry.
+        # The driver or Telemetry implements these methods of the device interface.
         self.telemetry, self.energy_joules = telemetry.read, telemetry.energy_joules
         self.other_processes = telemetry.other_processes
         self.event, self.synchronize = driver.event, driver.synchronize
@@ -527,7 +531,7 @@ class CudaDevice:
         return CudaSignal(words, self.driver)
 
     def reset_persisting_l2(self) -> None:
-        library = ctypes.CDLL(DRIVER_LIBRARY)  # PyCUDA does not wrap the function
+        library = ctypes.CDLL(DRIVER_LIBRARY)  # PyCUDA does not wrap the function cuCtxResetPersistingL2Cache
         if status := library.cuCtxResetPersistingL2Cache():
             raise KernelError(f"cuCtxResetPersistingL2Cache failed with CUDA error {status}")
 
@@ -537,19 +541,19 @@ class CudaDevice:
 
 
 def _blocks_per_cluster(compute_capability: tuple[int, int]) -> int:
-    """Returns the largest number of blocks per cluster, by CUDA's documentation, because PyCUDA cannot query
-    the driver."""
+    """Returns the largest number of blocks per cluster for a compute capability. The number comes from CUDA's
+    documentation, because PyCUDA cannot query the driver."""
     if compute_capability < (9, 0):
         return 1
     return _PORTABLE_CLUSTER if compute_capability >= (12, 0) else 16
 
 
 def _occupancy(function: Function, block: int, shared: int, limits: Limits, registers: int) -> int:
-    """Returns how many blocks of a function one multiprocessor holds at a time. ``registers`` is its number
-    of registers.
+    """Returns how many blocks of a kernel can run on one multiprocessor at once. ``registers`` is the number
+    of registers of the multiprocessor.
 
-    PyCUDA does not wrap the driver's function. This is NVIDIA's documented calculation for compute capability
-    5.0 and later. Warps get registers in units of 256 from four equal parts of the register file.
+    PyCUDA does not wrap the driver's function. This calculation follows NVIDIA's documentation for compute
+    capability 5.0 and later. Warps get registers in units of 256 from four equal parts of the register file.
     """
     warps = -(-block // 32)
     used_registers = function.attribute(FunctionAttribute.NUM_REGS) * 32

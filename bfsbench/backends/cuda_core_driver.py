@@ -1,10 +1,10 @@
 """Implements the driver of the backend ``cuda-core`` with NVIDIA's Python packages, which need no CUDA
-toolkit.
+toolkit. Importing this module requires the package cuda-core.
 
 NVRTC, NVIDIA's compiler as a library, compiles ``.cu`` files, and the cubins are cached. The libraries and
-NVIDIA's headers come from PyPI, or from a toolkit if there is one. A search launches and reads at every
-level. These two calls go to the driver's library through ctypes, with arguments converted once. All other
-calls use cuda-bindings, which convert arguments at each call. Importing this module needs cuda-core.
+headers come from PyPI, or from a CUDA toolkit if there is one. Launches and reads occur in every level of a
+search. Therefore these two operations call the driver's library through ctypes, with arguments that were
+converted once. All other operations use cuda-bindings, which convert arguments at each call.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ from bfsbench.support.toolchain import (
 def compile_source(
     source: Path, defines: Mapping[str, Define], appended: str, arch: str, *, child_kernels: bool
 ) -> bytes:
-    """Returns the cubin of a ``.cu`` file with the C++ code ``appended`` after it. ``arch`` is like
-    ``sm_90``.
+    """Compile a ``.cu`` file with the C++ code ``appended`` after it. Returns the cubin. ``arch`` is a GPU
+    architecture such as ``sm_90``.
 
-    A cubin in the cache is used if the file, its headers, the macros and the compiler are unchanged. Raises
+    A cached cubin is returned if the file, its headers, the macros and the compiler are unchanged. Raises
     ToolchainError with the compiler's first error, or if a library or a header is missing.
     """
     files = [*source_files(source, KERNEL_HEADERS)]
@@ -83,7 +83,8 @@ def compile_source(
 
 
 def _linked(source: Path, defines: Mapping[str, Define], appended: str, arch: str) -> ObjectCode:
-    """Returns the code of kernels that launch kernels, linked with the device part of CUDA's runtime."""
+    """Compile a file whose kernels launch kernels. Returns its code, linked with the device part of CUDA's
+    runtime."""
     try:
         load_nvidia_dynamic_lib("nvJitLink")
         runtime = find_static_lib("cudadevrt")
@@ -102,7 +103,7 @@ def _compiled(
     source: Path, defines: Mapping[str, Define], appended: str, arch: str, *, relocatable: bool = False
 ) -> ObjectCode:
     options = ProgramOptions(
-        name=str(source),  # in messages and line numbers
+        name=str(source),  # the name that messages and line numbers show
         arch=arch,
         define_macro=[(name, str(value)) for name, value in defines.items()] or None,
         include_path=[str(folder) for folder in (source.parent, *KERNEL_HEADERS, *_cuda_headers())],
@@ -111,7 +112,7 @@ def _compiled(
     )
     try:
         return Program(f"{source.read_text()}\n{appended}", "c++", options).compile("cubin")
-    except Exception as error:  # cuda-core has no public name for its own exception
+    except Exception as error:  # cuda-core raises an exception class that has no public name
         said, found, log = str(error).partition("compilation log:")
         if not found:
             raise
@@ -119,7 +120,7 @@ def _compiled(
 
 
 def _cuda_headers() -> list[str]:
-    """Returns the folders of NVIDIA's headers: the runtime's headers, and the C++ library that they
+    """Returns the folders of NVIDIA's headers: the headers of the CUDA runtime, and the C++ library that they
     include."""
     folders = [find_nvidia_header_directory(name) for name in ("cudart", "cccl")]
     if None in folders:
@@ -129,27 +130,27 @@ def _cuda_headers() -> list[str]:
 
 
 _BUFFER_POINTER, _BUFFER_SIZE = 1, 2
-"""CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE of cuda.h."""
+"""The constants CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE of cuda.h."""
 _NAME_LENGTH = 256
 
 Owner = TypeVar("Owner")
 
 
 def _error(status: Any) -> DeviceError:
-    """Returns the error for a CUresult other than success."""
+    """Returns the error of this project for a CUresult (a status code of the driver) other than success."""
     _, text = cuda.cuGetErrorString(status)
     told = text.decode() if text else str(status)
     return device_error(told, out_of_memory=status == cuda.CUresult.CUDA_ERROR_OUT_OF_MEMORY)
 
 
 def _text(buffer: bytes) -> str:
-    """Returns the text in a buffer of the driver. It ends at the first zero byte."""
+    """Returns the text in a byte buffer that the driver has filled. The text ends at the first zero byte."""
     return buffer.split(b"\0", 1)[0].decode()
 
 
 def _checked(returned: tuple[Any, ...]) -> Any:
-    """Returns the result that follows the CUresult of a driver function. Raises DeviceError if the CUresult
-    is an error."""
+    """Check what a driver function has returned: a status code (CUresult), perhaps followed by a result.
+    Returns the result, or None. Raises DeviceError if the status is an error."""
     if returned[0]:
         raise _error(returned[0])
     return returned[1] if len(returned) > 1 else None
@@ -173,7 +174,8 @@ class CoreFunction:
     def bind(
         self, block: int, shared: int, arguments: bytes, scalars: int, keep_alive: tuple[Argument, ...]
     ) -> Launch:
-        # The parameters are in one buffer that the driver copies at each launch. Only the last ints change.
+        # All parameters are in one buffer, which the driver copies at each launch. Only the last ints change
+        # between launches.
         fixed = len(arguments)
         parameters = ctypes.create_string_buffer(arguments, max(1, fixed + 4 * scalars))
         last: Any = (ctypes.c_int * scalars).from_buffer(parameters, fixed)
@@ -192,12 +194,13 @@ class CoreFunction:
             if status:
                 raise _error(cuda.CUresult(status))
 
-        launch.__dict__["keep_alive"] = (keep_alive, parameters, size)  # the driver gets their addresses
+        # the driver gets addresses of these objects
+        launch.__dict__["keep_alive"] = (keep_alive, parameters, size)
         return launch
 
 
 class _Memory:
-    """An object that stands for memory on the device. ``int()`` gives its address."""
+    """A block of device memory. ``int()`` of the object gives the address."""
 
     def __init__(self, address: int) -> None:
         self._address = address
@@ -226,10 +229,10 @@ class CoreEvent:
 
 
 class CoreDriver:
-    """The first visible GPU through cuda-bindings. Implements :class:`bfsbench.backends.cuda.Driver`.
+    """Calls the first visible GPU through cuda-bindings. Implements :class:`bfsbench.backends.cuda.Driver`.
 
-    Raises DeviceError if there is no GPU. Raises ToolchainError if NVRTC is missing or too new for the
-    driver.
+    The constructor raises DeviceError if there is no GPU. It raises ToolchainError if NVRTC is missing or too
+    new for the driver.
     """
 
     backend = "cuda-core"
@@ -316,7 +319,7 @@ class CoreDriver:
         self, source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
     ) -> Binary:
         cubin = compile_source(source, defines, appended, self._arch, child_kernels=child_kernels)
-        module = _checked(cuda.cuModuleLoadData(cubin))  # the driver unloads it with its context
+        module = _checked(cuda.cuModuleLoadData(cubin))  # the driver unloads the module when the context ends
 
         def function(name: str) -> CoreFunction:
             found = _checked(cuda.cuModuleGetFunction(module, name.encode()))
@@ -327,11 +330,11 @@ class CoreDriver:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            cuda.cuDevicePrimaryCtxRelease(self._device)  # this may fail if a kernel has failed
+            cuda.cuDevicePrimaryCtxRelease(self._device)  # this call may fail if a kernel has failed
 
     def _owned(self, owner: Owner, free: Any, handle: Any) -> Owner:
-        """Free ``handle`` when ``owner`` is freed, or with the context if that ends first. Returns
-        ``owner``."""
+        """Arrange that ``handle`` is freed when the object ``owner`` is deleted, or when the context ends,
+        whichever is first. Returns ``owner``."""
         weakref.finalize(owner, self._free, free, handle).atexit = False
         return owner
 

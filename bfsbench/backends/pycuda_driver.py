@@ -1,9 +1,9 @@
-"""Implements the driver of the backend ``cuda`` with PyCUDA and nvcc. Importing this module needs PyCUDA.
+"""Implements the driver of the backend ``cuda`` with PyCUDA and nvcc. Importing this module requires PyCUDA.
 
-PyCUDA caches binaries. It writes its cache in place and does not check what it reads. A process killed while
-it writes would therefore leave a broken kernel to the next process. Here each process works in a folder of
-its own, which begins with links to all finished binaries. It links its own binaries into the common folder
-once they are complete.
+PyCUDA writes its cache of binaries in place, and does not check what it reads. If a process were killed while
+it writes, later processes would load a broken kernel. To avoid this, each process has its own folder, which
+begins with links to all finished binaries. When a process has completed a binary, it links the binary into
+the common folder.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ from bfsbench.support.toolchain import NVCC_OPTIONS, find_nvcc, first_error
 def compile_source(
     source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
 ) -> tuple[Any, bytes | None]:
-    """Compile a ``.cu`` file with the C++ code ``appended`` after it, and load it in the current context.
+    """Compile a ``.cu`` file with the C++ code ``appended`` after it, and load it in the current CUDA
+    context.
 
-    Returns PyCUDA's module, and the cubin from which it was loaded. If ``child_kernels``, the driver links
-    the module, and the cubin is None. Raises ToolchainError.
+    Returns PyCUDA's module, and the cubin from which it was loaded. If ``child_kernels`` is true, the driver
+    links the module, and the cubin is None. Raises ToolchainError if the file cannot be compiled.
     """
     try:
         nvcc = find_nvcc()
@@ -77,13 +78,13 @@ def compile_source(
 
 @cache
 def _folders() -> tuple[Path, Path]:
-    """Returns the common folder of finished binaries, and this process's own folder. Folders of killed
-    processes are removed first."""
+    """Returns the common folder of finished binaries, and the folder of this process. First removes the
+    folders that killed processes have left."""
     finished = cache_dir() / "pycuda"
     finished.mkdir(parents=True, exist_ok=True)
     for left in cache_dir().glob("pycuda-*-*"):
         if not Path("/proc", left.name.split("-")[1]).exists():
-            shutil.rmtree(left, ignore_errors=True)  # its process was killed
+            shutil.rmtree(left, ignore_errors=True)  # the process of this folder was killed
     own = Path(tempfile.mkdtemp(dir=cache_dir(), prefix=f"pycuda-{os.getpid()}-"))
     atexit.register(shutil.rmtree, own, ignore_errors=True)
     for binary in finished.iterdir():
@@ -92,15 +93,15 @@ def _folders() -> tuple[Path, Path]:
 
 
 def _translated(error: Exception) -> DeviceError:
-    """Returns the project's error for an error of PyCUDA."""
+    """Returns the error of this project that corresponds to an error of PyCUDA."""
     return device_error(str(error), out_of_memory=isinstance(error, cuda.MemoryError))
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise the project's errors instead of PyCUDA's errors, in the ``with`` block.
+    """Convert PyCUDA's errors in the ``with`` block to errors of this project.
 
-    The operations that a search repeats catch errors themselves, which is faster than this block.
+    Operations that every search repeats catch PyCUDA's errors themselves, because this block takes more time.
     """
     try:
         yield
@@ -126,8 +127,8 @@ class PycudaFunction:
     def bind(
         self, block: int, shared: int, arguments: bytes, scalars: int, keep_alive: tuple[Argument, ...]
     ) -> Launch:
-        # This is the function below PyCUDA's prepared calls, which pack all arguments at each launch. Packing
-        # takes 2 of 5 us.
+        # This function is what PyCUDA's prepared calls use internally. Calling it directly avoids packing all
+        # arguments at each launch, which takes 2 of 5 us.
         launch_kernel, stream = self._function._launch_kernel, self._stream
         shape, pack = (block, 1, 1), struct.Struct("i" * scalars).pack
 
@@ -137,7 +138,7 @@ class PycudaFunction:
             except cuda.Error as error:
                 raise _translated(error) from error
 
-        launch.__dict__["keep_alive"] = keep_alive  # the arguments hold addresses in these objects
+        launch.__dict__["keep_alive"] = keep_alive  # the arguments contain addresses in these objects
         return launch
 
 
@@ -164,8 +165,8 @@ class PycudaEvent:
 
 
 class PycudaDriver:
-    """The first visible GPU through PyCUDA. Implements :class:`bfsbench.backends.cuda.Driver`. Raises
-    DeviceError if there is no GPU."""
+    """Calls the first visible GPU through PyCUDA. Implements :class:`bfsbench.backends.cuda.Driver`. The
+    constructor raises DeviceError if there is no GPU."""
 
     backend = "cuda"
 
@@ -177,7 +178,8 @@ class PycudaDriver:
                 raise DeviceError("no CUDA device is visible")
             self._device = cuda.Device(0)
             self._context = self._device.make_context(cuda.ctx_flags.SCHED_SPIN)
-            atexit.register(self.close)  # PyCUDA aborts a process that ends with a context on its stack
+            # PyCUDA aborts a process that ends while a context is on PyCUDA's stack
+            atexit.register(self.close)
             cuda.Context.set_limit(cuda.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT, PENDING_CHILDREN)
             self._stream = cuda.Stream()
         self.identity = Identity(
@@ -251,6 +253,7 @@ class PycudaDriver:
 
     def close(self) -> None:
         atexit.unregister(self.close)
-        with suppress(cuda.Error):  # a context in which a kernel failed ends with the process
+        # if a kernel has failed, its context cannot be closed and ends with the process
+        with suppress(cuda.Error):
             self._context.pop()
             self._context.detach()

@@ -1,7 +1,9 @@
-"""Reads what host code and kernels agree on: source files, parameters, structs and constants.
+"""Reads from a kernel file what it must agree on with host code: parameters, structs and constants of its
+kernels.
 
-A kernel file is read as text. The emulator, the GPU backends and the host loops share this code. A launch
-whose arguments do not fit its kernel therefore fails on every backend with one message.
+A kernel file is read as text. The emulator, the GPU backends and the host code of variants share this
+package. So if the arguments of a launch do not fit the kernel, the error message is the same on every
+backend.
 """
 
 from bfsbench.kernels.signature import Argument, Contract, CType, Scalars, Signature, Struct, struct_of

@@ -1,8 +1,8 @@
-"""Reads a kernel's parameters from its declaration, and checks that arguments fit them.
+"""Reads the parameters of a kernel from its declaration, and checks that arguments fit them.
 
-A contract lists the structs, the types of integers and the constants that a kernel file and the host code
-declare. The file is compiled with assertions made from the contract. It does not compile if a declaration
-differs.
+A contract lists the structs, integer types and constants that a kernel file and the host code both declare.
+C++ assertions that are made from the contract are compiled after the file. Compilation fails if a declaration
+in the file differs.
 """
 
 import ctypes
@@ -20,11 +20,11 @@ from bfsbench.support.errors import LaunchError
 
 
 class Struct(ctypes.Structure):
-    """The base class of structs that kernels declare too. ``SearchState`` in Python is ``search_state`` in
-    C++.
+    """The base class of structs that both the host code and the kernels declare. ``SearchState`` in Python
+    corresponds to ``search_state`` in C++.
 
-    ``_fields_`` lists the members in order, with pointers as ``c_void_p``. An instance is a kernel's
-    argument. The constructor takes all members by name, and a buffer may stand for a pointer.
+    ``_fields_`` lists the members in order, with pointers as ``c_void_p``. An instance can be passed as a
+    kernel argument. The constructor takes all members by name. A device buffer may be given for a pointer.
     """
 
     def __init__(self, **members: Any) -> None:
@@ -36,13 +36,13 @@ class Struct(ctypes.Structure):
 
     @classmethod
     def c_name(cls) -> str:
-        """Returns the name of the struct in kernels."""
+        """Returns the name that the struct has in C++."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     @classmethod
     def words(cls, member: str, index: int = 0) -> slice:
-        """Returns the 32-bit words of a member as a slice. For an array, these are the words of the element
-        ``index``."""
+        """Returns the position of a member within the struct, as a slice of 32-bit words. If the member is an
+        array, the slice covers only its element ``index``."""
         field = getattr(cls, member)
         kind: Any = next(kind for name, kind, *_ in cls._fields_ if name == member)
         size = ctypes.sizeof(kind._type_) if issubclass(kind, ctypes.Array) else field.size
@@ -51,11 +51,11 @@ class Struct(ctypes.Structure):
 
 
 CType = type[Struct] | np.dtype[Any]
-"""A type that host and kernels both declare: a struct, or an integer of some size."""
+"""A type that both the host code and the kernels declare: a struct, or an integer type."""
 
 
 def struct_of(dtype: Any) -> type[Struct] | None:
-    """Returns the struct type of an array's elements, or None if they are not structs."""
+    """Returns the struct type of an array's elements. Returns None if the elements are not structs."""
     return dtype if isinstance(dtype, type) and issubclass(dtype, Struct) else None
 
 
@@ -78,7 +78,8 @@ def _struct_assertions(owner: str, name: str, struct: type[Struct]) -> Iterator[
     members = [member for member, *_ in struct._fields_]
     for member in members:
         yield _size(f"{name}::{member}", getattr(struct, member).size, f"{owner}: {name}::{member}")
-    yield "#ifdef __CUDACC_RTC__"  # NVRTC before 13.5 has no __builtin_offsetof, so check order and sizes
+    # NVRTC before 13.5 has no __builtin_offsetof, so only order and sizes are checked
+    yield "#ifdef __CUDACC_RTC__"
     yield f"constexpr {name} example_of_{name}{{}};"
     for earlier, later in pairwise(members):
         places = (f"(const void *)&example_of_{name}.{member}" for member in (earlier, later))
@@ -89,23 +90,24 @@ def _struct_assertions(owner: str, name: str, struct: type[Struct]) -> Iterator[
         yield _assertion(f"__builtin_offsetof({name}, {member}) == {place}", f"{where} is at byte {place}")
     yield "#endif"
     yield _size(name, ctypes.sizeof(struct), f"{owner}: struct {name}")
-    # If the numbers of members differ, the compiler's error about this binding names the two numbers.
+    # If the struct in C++ has another number of members, the compiler's error about this binding shows both
+    # numbers.
     bindings = ", ".join(f"member_{i}" for i in range(len(members)))
     function = f"static inline __device__ void contract_of_{name}({name} &all)"
     yield f"{function} {{ [[maybe_unused]] auto &[{bindings}] = all; }}"
 
 
 Argument = Any
-"""A kernel's argument: a buffer, a signal, a member of a signal, None, an int, a NumPy scalar, or a Struct. A
-tuple of these stands for a struct."""
+"""A kernel argument: a buffer, a signal, a member of a signal, None, an int, a NumPy scalar, or a Struct. A
+tuple of such arguments stands for a struct."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter that a kernel declares."""
+    """A parameter in the declaration of a kernel."""
 
     type: str
-    """The type without qualifiers and ``std::``, such as ``offset_t *``."""
+    """The C++ type without qualifiers and without ``std::``, such as ``offset_t *``."""
     name: str
 
     @property
@@ -123,7 +125,8 @@ _PARAMETER = re.compile(
 
 
 def parameter(text: str) -> Parameter:
-    """Parse the text that declares one parameter. Returns the parameter, whose name may be missing."""
+    """Parse the declaration of one parameter. Returns the parameter. Its name is empty if the declaration has
+    none."""
     plain = " ".join(_QUALIFIERS.sub(" ", text).split())
     found = _PARAMETER.match(plain)
     if found is None or not found["type"].strip() or (found["name"] in _C_TYPES and not found["array"]):
@@ -154,12 +157,13 @@ _C_TYPES: Mapping[str, np.dtype[Any]] = {
 
 
 Scalars = int | tuple[str, ...]
-"""The last parameters, which each launch gives. They are given as their number, or as their names."""
+"""The last parameters of a kernel, whose values each launch gives. They are described by their number, or by
+their names."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A kernel and its parameters, with the types that the host declares besides C++'s own types."""
+    """The name and the parameters of a kernel, with the types that the host code also declares."""
 
     file: str
     kernel: str
@@ -172,11 +176,11 @@ class Signature:
     def arrange(
         self, positional: Sequence[Argument], named: Mapping[str, Argument], scalars: Scalars
     ) -> tuple[tuple[Argument, ...], int]:
-        """Returns the arguments for all parameters but the last ``scalars`` parameters, in the order of the
-        declaration. Returns also the number of these last parameters.
+        """Put the arguments of a kernel into the order of its parameters. The last ``scalars`` parameters are
+        left out. Returns the arguments, and the number of parameters left out.
 
-        An int becomes a scalar of the parameter's type. Raises a LaunchError that names the parameter if an
-        argument does not fit.
+        A Python int becomes a scalar of the parameter's type. Raises LaunchError, which names the parameter,
+        if an argument does not fit.
         """
         count = self._checked_scalars(scalars)
         wanted = self.parameters[: len(self.parameters) - count]
@@ -250,35 +254,36 @@ class Signature:
 
 
 def _alike(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Returns whether two NumPy types have equal size and kind. Signed and unsigned integers count as one
+    """Returns whether two NumPy types have equal sizes and kinds. Signed and unsigned integers count as one
     kind."""
     whole = given.kind in "iub" and wanted.kind in "iub"
     return given.itemsize == wanted.itemsize and (whole or given.kind == wanted.kind)
 
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
-"""The definition of a macro without parameters."""
+"""Matches the definition of a macro that has no parameters."""
 
 
 @dataclass(frozen=True)
 class Contract:
-    """Declarations that the host shares with a kernel file, besides the parameters of kernels."""
+    """The declarations that the host code shares with a kernel file, except the parameters of kernels."""
 
     owner: str
-    """The owner's name, for messages."""
+    """The name of the host code that declares the contract. It stands in error messages."""
     types: Mapping[str, CType] = field(default_factory=dict)
-    """Structs and integer types by their names in the file. Types that the file does not mention are
-    ignored."""
+    """Structs and integer types, by the names that they have in the kernel file. Types that the file does not
+    mention are ignored."""
     constants: Mapping[str, int] = field(default_factory=dict)
-    """Constants by their names in the file. Constants that the file does not mention are ignored."""
+    """Values of constants, by the names that they have in the kernel file. Constants that the file does not
+    mention are ignored."""
 
     def key(self) -> tuple[object, ...]:
-        """Returns a key that is equal for equal contracts."""
+        """Returns a hashable key of the contract. Equal contracts have equal keys."""
         return (self.owner, *self.types.items(), *self.constants.items())
 
     def assertions(self, source: Path, include: Sequence[Path], macros: Mapping[str, int | str]) -> str:
-        """Returns C++ code to compile after the file. It does not compile if the file's types or macros
-        differ."""
+        """Returns C++ code to compile after the kernel file. Compilation fails if the types or macros of the
+        file differ from the contract."""
         words = {word for text in texts(source, include) for word in re.findall(r"\w+", text.mask)}
         constants = {name: value for name, value in self.constants.items() if {*name.split("::")} <= words}
         lines = [f'#line 1 "{self.owner}"']
@@ -295,8 +300,8 @@ class Contract:
         return "\n".join(lines) + "\n"
 
     def signatures(self, source: Path, include: Sequence[Path]) -> dict[str, Signature]:
-        """Returns the signatures of all kernels that the file or its local headers declare, by kernel
-        name."""
+        """Returns the signatures of all kernels that the file ``source`` or its local headers declare, by
+        kernel name."""
         declared = declared_parameters(source, include).items()
         return {name: Signature(source.name, name, parameters, self.types) for name, parameters in declared}
 
@@ -309,7 +314,7 @@ def declared_parameters(source: Path, include: Sequence[Path] = ()) -> dict[str,
     for text in texts(source, include):
         kernels += kernels_of(text)
         defined = {name: value.replace("\\\n", " ") for name, value in _MACRO.findall(text.code)}
-        macros = {**defined, **macros}  # macros defined before an #include apply in the header
+        macros = {**defined, **macros}  # macros defined before an #include also apply in the header
 
     def parameters(text: str) -> list[Parameter]:
         expanded = re.sub(r"[A-Za-z_]\w*", lambda word: macros.get(word.group(), word.group()), text)

@@ -10,7 +10,8 @@ from bfsbench.support.errors import ToolchainError
 _LITERAL_OR_COMMENT = re.compile(
     r"""//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'""", re.DOTALL
 )
-"""A quotation mark after a digit is not a literal, because it separates digits."""
+"""Matches literals and comments in C++ code. A quotation mark after a digit does not begin a literal, because
+it separates digits."""
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(if(?:n?def)?|elif|else|endif)\b[ \t]*([^\n]*)", re.MULTILINE)
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
@@ -22,7 +23,7 @@ _C_LINKAGE = re.compile(r'\bextern\s*"C"\s*(\{)?')
 
 @dataclass(frozen=True)
 class Edit:
-    """Text that replaces ``code[start:end]``."""
+    """A replacement for the text ``code[start:end]`` of a source file."""
 
     start: int
     end: int
@@ -30,11 +31,11 @@ class Edit:
 
 
 class SourceText:
-    """Three views of a source file, which have equal length and equal positions.
+    """A source file in three forms of equal length. A position in one form is valid in all of them.
 
-    ``code`` has blanks for comments and for text that ``#if 0`` leaves out. ``mask`` also has blanks for
-    literals, so that it can be searched. ``statements`` also has blanks for preprocessor directives. Line
-    breaks and text that is not UTF-8 stay. Raises ToolchainError if the file cannot be read.
+    ``code`` has blanks instead of comments and of text that ``#if 0`` leaves out. ``mask`` also has blanks
+    instead of literals, so that it can be searched. ``statements`` also has blanks instead of preprocessor
+    directives. All forms keep line breaks. The constructor raises ToolchainError if the file cannot be read.
     """
 
     def __init__(self, path: Path, text: str | None = None) -> None:
@@ -49,11 +50,12 @@ class SourceText:
         self.statements = _DIRECTIVE.sub(lambda match: _blank(match.group()), self.mask)
 
     def line(self, position: int) -> int:
-        """Returns the line number of a position, counted from 1."""
+        """Returns the number of the line that contains a position. Lines are counted from 1."""
         return self.code.count("\n", 0, position) + 1
 
     def error(self, position: int, message: str) -> ToolchainError:
-        """Returns an error to raise about the code at a position."""
+        """Returns an error with a message about the code at a position. The message names the file and the
+        line."""
         return ToolchainError(f"{self.path}:{self.line(position)}: error: {message}")
 
     def closing(self, position: int) -> int:
@@ -70,8 +72,8 @@ class SourceText:
         raise self.error(position, f"'{self.mask[position]}' is never closed")
 
     def edited(self, edits: list[Edit]) -> str:
-        """Returns the code with ``edits`` applied, which must not overlap. Line breaks are added so that line
-        numbers stay."""
+        """Apply edits, which must not overlap. Returns the new code. Line breaks are added, so that the
+        following lines keep their numbers."""
         parts, position = [], 0
         for edit in sorted(edits, key=lambda edit: edit.start):
             missing = self.code.count("\n", edit.start, edit.end) - edit.replacement.count("\n")
@@ -81,7 +83,8 @@ class SourceText:
 
 
 def _without_skipped(code: str) -> str:
-    """Returns the code with blanks between ``#if 0`` and its ``#else``, ``#elif`` or ``#endif``."""
+    """Returns the code with blanks instead of the text between ``#if 0`` and its ``#else``, ``#elif`` or
+    ``#endif``."""
     parts, kept, depth = [], 0, 0
     for match in _CONDITION.finditer(code):
         word, condition = match.groups()
@@ -112,10 +115,11 @@ def _blank_literal(match: re.Match[str]) -> str:
 
 
 def split_at(mark: str, text: str, mask: str | None = None) -> list[str]:
-    """Split a text at each character ``mark`` outside brackets. Returns the parts, stripped.
+    """Split a text at each character ``mark`` that is not inside brackets. Returns the pieces, without
+    surrounding blanks.
 
     The function looks for brackets and marks in ``mask``, by default in the text itself. A mask is a text of
-    equal length, such as the text with blanks for literals.
+    equal length, for example with blanks instead of literals.
     """
     parts, depth = [""], 0
     for character, masked in zip(text, mask or text, strict=True):
@@ -129,30 +133,32 @@ def split_at(mark: str, text: str, mask: str | None = None) -> list[str]:
 
 @dataclass(frozen=True)
 class KernelDefinition:
-    """A ``__global__`` function: its attributes as written, and where its body lies in its file."""
+    """The definition or declaration of a ``__global__`` function: its attributes as written, and the position
+    of its body in the file."""
 
     name: str
     c_linkage: bool
-    """True if the kernel has C linkage. The host can launch a kernel by name only if it has C linkage."""
+    """True if the kernel is declared ``extern "C"``. The host can launch only such kernels by name."""
     parameters: str
-    """The text between the brackets."""
+    """The text between the round brackets of the parameter list."""
     launch_bounds: str
     cluster: str
     body: range
     template: str = ""
-    """The text before its attributes: template heads and specifiers."""
+    """The text before the word ``__global__``: template heads and specifiers."""
     explicit: str = ""
-    """Template arguments of a specialisation, as written after its name."""
+    """The template arguments of a specialisation, as written after the kernel's name."""
 
 
 def source_files(source: Path, include: Sequence[Path] = ()) -> list[Path]:
-    """Returns the paths of a ``.cu`` file and of all local headers that it includes, each once. Raises
-    ToolchainError if a file cannot be read."""
+    """Returns the paths of a ``.cu`` file and of all local headers that it includes. Each path occurs once.
+    Raises ToolchainError if a file cannot be read."""
     return [text.path for text in texts(source, include)]
 
 
 def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
-    """Yield a source file and all local headers that it includes, each once. Raises ToolchainError."""
+    """Yields the texts of a source file and of all local headers that it includes. Each file occurs once.
+    Raises ToolchainError if a file cannot be read."""
     left, seen = [source.resolve()], set()
     while left:
         path = left.pop()
@@ -165,8 +171,8 @@ def texts(source: Path, include: Sequence[Path]) -> Iterator[SourceText]:
 
 
 def local_headers(source: SourceText, include: Sequence[Path]) -> Iterator[tuple[re.Match[str], Path]]:
-    """Yield the local headers that a file includes. Each comes with the regular expression's match of its
-    ``#include``. CUDA's own headers are left out."""
+    """Yields the local headers that a file includes: the match of the ``#include`` line, and the path of the
+    header. CUDA's own headers are left out."""
     for match in _LOCAL_INCLUDE.finditer(source.code):
         places = (source.path.parent, *include)
         header = next((h for place in places if (h := (place / match.group(1)).resolve()).is_file()), None)
@@ -201,7 +207,9 @@ def kernels_of(source: SourceText) -> Iterator[KernelDefinition]:
 
 
 def _has_c_linkage(source: SourceText, head: int, position: int) -> bool:
-    """Returns whether ``extern "C"`` is at the head of a declaration, or before a block around it."""
+    """Returns whether a kernel is declared ``extern "C"``, either at the head of its declaration or by a
+    block around it. ``head`` is the start of the declaration, and ``position`` the position of
+    ``__global__``."""
     for match in _C_LINKAGE.finditer(source.code, 0, position):
         if match.start() >= head or (match.group(1) and source.closing(match.end() - 1) > position):
             return True

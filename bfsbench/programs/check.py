@@ -1,4 +1,5 @@
-"""Checks arrays between timed runs, on the device that holds them (``cuda_src/check.cu``)."""
+"""Checks arrays on a device between timed runs: compares results, and detects forbidden writes
+(``cuda_src/check.cu``)."""
 
 from __future__ import annotations
 
@@ -14,27 +15,29 @@ if TYPE_CHECKING:
     from bfsbench.backends.base import Buffer, Device
 
 POISON = -0x5A5A5A5B
-"""The value that fills an answer before every run. It is not a level, distance, vertex or label."""
+"""The value that fills result arrays before every run, so that elements that were not written are noticed. No
+variant computes this value: it is not a level, distance, vertex or label."""
 
 SOURCE = CUDA_SRC / "check.cu"
 _BLOCK = 256
 _BLOCKS_PER_MULTIPROCESSOR = 8
 _ITEMS_PER_THREAD = 16
-"""Each thread gets at least this many items, so that few items take few threads."""
+"""Minimum number of items per thread. A kernel over few items thus starts few threads."""
 
 
 def blocks_for(device: Device, items: int) -> int:
-    """Returns how many blocks of 256 threads to launch for ``items`` items."""
+    """Returns how many blocks of 256 threads a checking kernel needs for ``items`` items."""
     most = _BLOCKS_PER_MULTIPROCESSOR * device.limits.num_multiprocessors
     return max(1, min(-(-items // (_BLOCK * _ITEMS_PER_THREAD)), most, device.limits.max_grid))
 
 
 class ExpectedAnswer:
-    """The reference answer on a device, with which other arrays are compared.
+    """Holds the expected result on a device, and compares other device arrays with it.
 
-    ``expected`` is int32[rows, width], or int32[rows]. If a compared array has more rows than ``expected``,
-    ``rows``, int32[rows], lists the rows to compare. The rows of a compared array begin ``pitch`` elements
-    apart, by default ``width``. Raises DeviceOutOfMemoryError.
+    ``expected`` is int32[rows, width], or int32[rows]. It may contain only some rows of the compared arrays.
+    In that case ``rows``, int32[rows], has the numbers of these rows. Rows of a compared array begin
+    ``pitch`` elements apart, by default ``width``. The constructor raises DeviceOutOfMemoryError if the
+    expected result does not fit the device.
     """
 
     def __init__(
@@ -56,24 +59,25 @@ class ExpectedAnswer:
         self._blocks = blocks_for(device, len(words))
 
     def differences(self, found: Buffer) -> int:
-        """Wait for the device. Returns in how many elements the int32 array ``found`` on the device differs
-        from the reference."""
+        """Wait for the device. Returns the number of elements in which the int32 device array ``found``
+        differs from the expected result."""
         self._differences.fill(0)
         self._kernel.bind(found, *self._expected, self._differences, block=_BLOCK)(self._blocks)
         return self._differences.read()
 
 
 class GuardedArrays:
-    """Detects writes to device arrays that must not change."""
+    """Detects writes to device arrays that must not change, by sums of their words."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._sums: dict[str, tuple[Callable[[], int], int]] = {}
-        """For each array by name: a function that sums its words, and the sum when ``add`` was called."""
+        """For the name of each array: a function that sums the array's words, and the sum when ``add`` was
+        called."""
 
     def add(self, name: str, array: Buffer) -> None:
-        """Begin to guard an array by recording the sum of its 32-bit words. Call this before any variant gets
-        the array."""
+        """Record the sum of an array's 32-bit words, so that ``changed`` can detect writes. Call this method
+        before any variant gets the array."""
         import numpy as np
 
         words = array.size * array.dtype.itemsize // 4
@@ -91,5 +95,5 @@ class GuardedArrays:
         self._sums[name] = summing, summing()
 
     def changed(self) -> list[str]:
-        """Wait for the device. Returns the names of the arrays that have changed."""
+        """Wait for the device. Returns the names of the arrays that have changed since they were added."""
         return [name for name, (summing, first) in self._sums.items() if summing() != first]

@@ -1,4 +1,5 @@
-"""Checks the attributes that a variant declares, because the class of a user may have any values."""
+"""Checks the attributes that a variant declares. The class may come from a user, so an attribute may have any
+value."""
 
 import re
 from collections.abc import Iterator
@@ -6,12 +7,13 @@ from collections.abc import Iterator
 from bfsbench.programs.variant import Knob, Variant
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]*\Z"
-"""Regular expression for names and aliases of variants, including programs of other authors."""
+"""Regular expression for the names and aliases of variants, and for the names of entries (programs of other
+authors)."""
 RESERVED_NAMES = ("all",)
-"""Words that stand for several variants on the command line, so no variant may have such a name."""
+"""Words that stand for several variants on the command line. No variant may have such a name."""
 
 NEEDED = ("family", "summary")
-"""Attributes that every variant must declare, besides its name."""
+"""Attributes that every variant must declare, besides ``name``."""
 _TEXTS = (*NEEDED, "frontier", "parallel_unit", "work", "space", "synchronisation")
 _LISTS = ("origin", "layout")
 _NAME = "lower-case letters, digits and underscores, a letter first"
@@ -19,7 +21,8 @@ _KNOB_NAME = "capitals, digits and underscores, a capital first"
 
 
 def fault_of_names(variant: type[Variant]) -> str:
-    """Returns the first fault in the name and the aliases of a variant, or an empty text."""
+    """Returns a description of the first fault in the name and the aliases of a variant. Returns an empty
+    string if there is no fault."""
     if fault := _fault_of_name(variant.name):
         return f"'name' {fault}"
     if not isinstance(variant.aliases, tuple):
@@ -31,13 +34,14 @@ def fault_of_names(variant: type[Variant]) -> str:
 
 
 def fault_of_values(variant: type[Variant]) -> str:
-    """Returns the first fault in the values that a variant declares besides its names, or an empty text. The
-    variant must have all attributes in ``NEEDED``."""
+    """Returns a description of the first fault in the attributes of a variant, apart from its name and
+    aliases. Returns an empty string if there is no fault. The variant must have all attributes in
+    ``NEEDED``."""
     return next(_faults(variant), "")
 
 
 def is_name(text: str) -> bool:
-    """Returns whether a variant can have this name."""
+    """Returns whether a text is a valid name for a variant."""
     return re.match(NAME_PATTERN, text) is not None
 
 
@@ -50,7 +54,7 @@ def _fault_of_name(name: object) -> str:
 
 
 def _faults(variant: type[Variant]) -> Iterator[str]:
-    """Yields the faults of a variant's attributes. Only the first fault is reliable, because each check
+    """Yields descriptions of the faults in a variant's attributes. Use only the first one, because each check
     assumes that the previous checks found no fault."""
     for attribute in _TEXTS:
         if not isinstance(getattr(variant, attribute), str):
@@ -81,7 +85,8 @@ def _faults_of_knobs(knobs: tuple[Knob, ...]) -> Iterator[str]:
 
 
 def _fault_of_range(knob: Knob) -> str:
-    """Returns the first fault in the legal values of a knob, or an empty text."""
+    """Returns a description of the first fault in the choices, minimum and maximum of a knob. Returns an
+    empty string if there is no fault."""
     kind = type(knob.default)
     if kind not in (int, float, str):
         return f"has a default {_kind(knob.default)}, not an int, float or str"

@@ -1,4 +1,4 @@
-"""Keeps a graph's arrays in a device's memory."""
+"""Keeps the arrays of a graph in the memory of a device."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ ARRAYS = {
     "CSC": ("column_offsets", "row_indices"),
     "COO": ("edge_sources", "column_indices"),
 }
-"""The arrays of each layout."""
+"""The names of the arrays that form each graph layout."""
 
 
 class DeviceGraph:
-    """A graph's arrays on a device. Each array is uploaded at its first use, and then kept. All searches
-    share the arrays, so no search may write to them. ``written`` detects writes."""
+    """The arrays of one graph on a device. An array is uploaded at its first use, and then kept. All searches
+    share the arrays, so no search may write to them. The method ``written`` detects writes."""
 
     def __init__(self, device: Device, host_graph: Graph) -> None:
         self.device = device
         self.host_graph = host_graph
         self._made: dict[Callable[..., Any], Any] = {}
         self._cost: dict[object, tuple[float, set[object]]] = {}
-        """By name of an array or by function: the ms that it took, and the keys of what it used."""
+        """The cost of each array or preprocessing function: its time in ms, and the keys of the arrays that
+        it used. The key is the name of the array, or the function."""
         self._used: set[object] = set()
         self._nested_ms = 0.0
         self._guarded = GuardedArrays(device)
         self._expected: tuple[object, object, ExpectedAnswer] | None = None
 
     def once(self, make: Callable[[DeviceGraph], Made]) -> Made:
-        """Returns the result of ``make`` for the graph. The result is kept, and all searches that pass this
-        function share it.
+        """Returns the result of ``make`` for this graph. The result is kept. Later calls with this function
+        return the kept result, so that searches can share it.
 
-        Device arrays in the result are guarded against writes. The result may be an array, a tuple or a
-        dataclass.
+        The result may be an array, a tuple or a dataclass. Device arrays in it are protected: ``written``
+        detects writes to them.
         """
         if make not in self._made:
             found = self._made[make] = self._clocked(make, lambda: make(self))
@@ -59,20 +60,19 @@ class DeviceGraph:
         return made
 
     def expected(self, reference: npt.NDArray[Any], rows: npt.NDArray[Any] | None = None) -> ExpectedAnswer:
-        """Returns the reference answer on the device as an ExpectedAnswer. Only the latest answer is kept on
-        the device."""
+        """Upload the expected result ``reference``. Returns an object that compares device arrays with it.
+        Only the latest expected result is kept on the device."""
         if self._expected is None or self._expected[0] is not reference or self._expected[1] is not rows:
-            self._expected = None  # frees its memory first
+            self._expected = None  # this first frees the memory of the previous expected result
             self._expected = reference, rows, ExpectedAnswer(self.device, reference, rows=rows)
         return self._expected[2]
 
     def preparation_ms(self, prepare: Callable[[], None], layout: tuple[str, ...]) -> tuple[float, float]:
-        """Call ``prepare``, which prepares a search. ``layout`` names the arrays that the search reads.
-        Returns the times in ms of preparation and of compilation.
+        """Call ``prepare``, which prepares a search. Returns two times in ms: the preparation without
+        compilation, and the compilation. ``layout`` names the graph layouts that the search reads.
 
-        The preparation time is the time that it would take if this search were the first on the graph. So it
-        includes the time of arrays that earlier searches have uploaded or made. It does not include
-        compilation.
+        The preparation time is computed as if this search were the first search of the graph. So it includes
+        the time to upload or make arrays that earlier searches have left.
         """
         compiled = self.device.compile_ms
         self._clocked("preparation", prepare)
@@ -83,10 +83,10 @@ class DeviceGraph:
         return own_ms + shared_ms, self.device.compile_ms - compiled
 
     def _clocked(self, key: object, make: Callable[[], Made]) -> Made:
-        """Call ``make`` and record its own time in ms under ``key``. Returns its result.
+        """Call ``make``, and record its time in ms under ``key``. Returns the result of ``make``.
 
-        The time includes neither compilation nor the time of arrays that ``make`` asks for and that are
-        recorded under keys of their own. Those keys are recorded beside the time.
+        The recorded time excludes compilation. It also excludes other arrays that ``make`` requests, because
+        their times are recorded under their own keys. The keys of these arrays are recorded beside the time.
         """
         outer, nested = self._used, self._nested_ms
         self._used, self._nested_ms = set(), 0.0
@@ -98,8 +98,7 @@ class DeviceGraph:
         return made
 
     def written(self) -> list[str]:
-        """Wait for the device. Returns the names of the arrays that have been written to since they were
-        uploaded."""
+        """Wait for the device. Returns the names of the arrays that have changed since they were uploaded."""
         return self._guarded.changed()
 
     @cached_property
@@ -128,12 +127,12 @@ class DeviceGraph:
 
     @property
     def csr(self) -> dict[str, Argument]:
-        """Returns the arrays of out-neighbours, by the names of kernel parameters."""
+        """Returns the device arrays of out-neighbours (CSR), by the names of kernel parameters."""
         return {"row_offsets": self.row_offsets, "column_indices": self.column_indices}
 
     @property
     def csc(self) -> dict[str, Argument]:
-        """Returns the arrays of in-neighbours, by the names of kernel parameters."""
+        """Returns the device arrays of in-neighbours (CSC), by the names of kernel parameters."""
         return {"column_offsets": self.column_offsets, "row_indices": self.row_indices}
 
     def _uploaded(self, name: str) -> Buffer:

@@ -1,9 +1,11 @@
-"""Defines the base classes of variants. A variant consists of a declaration and of the program that runs.
+"""Defines the base classes of variants. A variant is an algorithm: a declaration, and the program that runs
+it.
 
-A variant belongs to a family, which is the problem that it solves (:mod:`bfsbench.programs.families`). A
-variant is constructed for a graph and for values of its knobs. Variants with kernels also get a grid and a
-block. ``prepare`` compiles and allocates once, and is not timed. The family's base classes declare all other
-methods. The module also has classes for knobs, for memory traffic, and for the clocks that time programs.
+A variant belongs to a family, which is the problem that it solves (:mod:`bfsbench.programs.families`). The
+constructor takes a graph, and values for the variant's parameters (knobs). Variants with kernels also take a
+grid size and a block size. The method ``prepare`` compiles and allocates once, and is not timed. The family's
+base classes declare all other methods. The module also has classes for knobs, for memory traffic, and for
+clocks.
 """
 
 from __future__ import annotations
@@ -32,33 +34,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The bytes that an algorithm has to move through global memory. The roofline model bounds the time of a
-    search by them. Ids, levels and offsets have 4 bytes. Traffic that races add, such as duplicates, is not
-    counted."""
+    """The bytes that an algorithm must move through global memory, from which the roofline model computes a
+    lower bound of the time.
+
+    Ids, levels and offsets count as 4 bytes. Additional traffic from races, such as duplicates, does not
+    count.
+    """
 
     per_edge: int = 8
-    """Bytes per edge that is read: its entry in the adjacency array, and the test whether its other end is
+    """Bytes per edge that is read: one entry of the adjacency array, and the test whether the vertex is
     new."""
     per_frontier_edge: int = 0
-    """Additional bytes per edge that leaves the frontier, for searches that read all edges to find these
-    edges."""
+    """Additional bytes per edge that leaves the frontier. This is for searches that read all edges to find
+    the edges of the frontier."""
     per_vertex: int = 20
-    """Bytes per reached vertex: its level, two offsets, and its entry in a queue, which is written and
-    read."""
+    """Bytes per reached vertex: its level, two offsets, and a queue entry that is written and read."""
     per_scan: int = 0
-    """Bytes per level and vertex of the graph, for searches that read all vertices to find the frontier."""
+    """Bytes per level and per vertex of the graph. This is for searches that read all vertices in each level
+    to find the frontier."""
 
 
 KnobValue = int | float | str
 
 PRESETS = ("default", "paper", "auto")
-"""The ways to choose values for knobs that a user does not give: the declared defaults, the values of the
-paper, and rules for the graph."""
+"""How to choose values for knobs that a user does not set. ``default`` takes the declared defaults, ``paper``
+takes the values of the paper, and ``auto`` follows rules for the graph."""
 
 
 @dataclass(frozen=True)
 class Knob:
-    """A parameter of a variant besides grid and block, named as in its paper."""
+    """A parameter of a variant, besides the grid size and the block size. Its name is the name in the
+    paper."""
 
     name: str
     default: KnobValue
@@ -68,25 +74,27 @@ class Knob:
     minimum: float | None = None
     maximum: float | None = None
     compile_time: bool = False
-    """True if the value is compiled into the kernel as a macro of this name, instead of passed to it."""
+    """True if the kernel gets the value as a macro of this name, when it is compiled. False if the value is
+    passed at run time."""
     changed: tuple[KnobValue, ...] = ()
-    """The values that change the authors' algorithm. Verdicts on papers keep rows with these values apart."""
+    """The values that change the algorithm of the paper's authors. Judgements of a paper's claims leave out
+    results with these values."""
 
     @property
     def option(self) -> str:
-        """Returns the command-line option: ``W_SZ`` gives ``--w-sz``."""
+        """Returns the command-line option of the knob, such as ``--w-sz`` for ``W_SZ``."""
         return "--" + self.name.lower().replace("_", "-")
 
     @property
     def legal(self) -> str:
-        """Returns the legal values as text."""
+        """Returns a text that lists the legal values of the knob, or gives their range."""
         if self.choices:
             return ", ".join(map(str, self.choices))
         return f"{self.minimum:g} .. {self.maximum:g}"
 
     def check(self, value: str | KnobValue) -> KnobValue:
-        """Returns the value converted to the knob's type. Raises UsageError if it has another type or is out
-        of range."""
+        """Check a value for the knob. Returns it, converted to the knob's type. Raises UsageError if the
+        value has another type or is out of range."""
         kind = type(self.default)
         try:
             typed = kind(value)
@@ -102,10 +110,10 @@ class Knob:
 
 
 class Clock(Protocol):
-    """A protocol for clocks that measure the time in ms between ``start`` and ``stop``."""
+    """Protocol of clocks that measure the time in ms between ``start`` and ``stop``."""
 
     def wait(self) -> None:
-        """Wait for earlier work, so that it is not timed."""
+        """Wait until earlier work has ended, so that its time is not measured."""
 
     def start(self) -> None: ...
 
@@ -116,7 +124,7 @@ class HostClock:
     """Measures time with the host's monotonic clock."""
 
     def wait(self) -> None:
-        """Do nothing, because earlier work of the host has ended."""
+        """Do nothing, because calls on the host have ended when they return."""
 
     def start(self) -> None:
         self._started = time.perf_counter()
@@ -126,7 +134,7 @@ class HostClock:
 
 
 class DeviceClock:
-    """Measures time with a pair of device events around the work issued between them."""
+    """Measures the time of GPU work with one device event before it and one after it."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -144,57 +152,60 @@ class DeviceClock:
 
 
 class Variant(ABC):
-    """One algorithm of one family. The class is its declaration. An instance is a computation on one
-    graph."""
+    """An algorithm of one family. The class declares the algorithm. An instance runs it on one graph."""
 
     family: ClassVar[str]
-    """The name of a :class:`bfsbench.programs.families.base.Family`."""
+    """The name of the variant's :class:`bfsbench.programs.families.base.Family`, such as ``bfs``."""
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str]
-    """What the variant does, in one line."""
+    """One line that says what the algorithm does."""
     origin: ClassVar[tuple[str, ...]] = ()
-    """Paper and figure, each as ``Springer, Fig. 9``. Tables leave out descriptions that are empty."""
+    """The paper and figure that describe the algorithm, such as ``Springer, Fig. 9``. If this or another
+    descriptive attribute is empty, tables leave it out."""
     layout: ClassVar[tuple[str, ...]] = ()
-    """The layouts that the variant reads: CSR, CSC, COO, matrix."""
+    """The graph layouts that the variant reads: CSR, CSC, COO, or matrix."""
     frontier: ClassVar[str] = ""
-    """How the frontier is represented."""
+    """A description of how the algorithm represents the frontier."""
     parallel_unit: ClassVar[str] = ""
-    """The item that one thread or group of threads works on."""
+    """A description of the work item of one thread or group of threads."""
     work: ClassVar[str] = ""
-    """Work complexity, with V, E and the depth D."""
+    """Work complexity of the algorithm in terms of V vertices, E edges and depth D."""
     space: ClassVar[str] = ""
-    """Memory of a search, including the graph, in words of 4 bytes, with 32-bit offsets."""
+    """Memory of a search, graph included, as a formula in words of 4 bytes. Offsets have 32 bits."""
     synchronisation: ClassVar[str] = "a launch a level"
-    """The synchronisation between levels."""
+    """A description of how the algorithm synchronises levels."""
     knobs: ClassVar[tuple[Knob, ...]] = ()
     check_knobs: ClassVar[tuple[Mapping[str, KnobValue], ...]] = ()
-    """Sets of knob values. A check on small graphs runs the variant with each set, to cover code that the
-    defaults do not run."""
+    """Sets of knob values. ``bfsbench check`` also runs the variant on small graphs with each set, to cover
+    code that the default values do not reach."""
     counters: ClassVar[Mapping[str, str]] = {}
-    """The names and meanings of the counters of each level of a profiled search. Kernels count if they are
-    compiled with ``COUNTERS`` set to 1. They declare an enum in the namespace ``counted``: these names in
-    order, and then ``number``."""
+    """Names and meanings of the events that the kernels count in each level of a profiled search. Kernels
+    count if they are compiled with the macro ``COUNTERS`` set to 1. They declare an enum in the namespace
+    ``counted``, with these names in order, and then ``number``."""
     host: ClassVar[bool] = False
-    """True if the variant is a native CPU program, which has no grid and block."""
+    """True if the variant is a program on the CPU, which has no grid and no block."""
     launched: ClassVar[bool] = True
-    """True if a grid and a block are chosen for the variant. False if it has none or chooses its own."""
+    """True if the user or bfsbench chooses a grid size and a block size. False if the variant has none, or
+    chooses them itself."""
     usual_block: ClassVar[int] = 256
     """Default number of threads per block."""
     preprocess_ms: float = 0.0
-    """Time in ms to preprocess the graph for this search. It is 0 for most variants. Searches that share the
-    result (``DeviceGraph.once``) all have the time of the first ``prepare``."""
+    """Time in ms to preprocess the graph for this algorithm. It is 0 for most algorithms. If several searches
+    share a preprocessed graph (``DeviceGraph.once``), each reports the time of the first preprocessing."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """Prepare the variant for its graph. This happens once, outside the timed runs."""
+        """Compile, allocate and preprocess for the variant's graph. bfsbench calls this method once, and does
+        not time it as part of a run."""
 
     def prepared_ms(self) -> tuple[float, float]:
-        """Prepare the variant. Returns the time in ms of preparation, and the time in ms of compilation.
+        """Prepare the variant. Returns two times in ms: the preparation without compilation, and the
+        compilation.
 
-        Preparation is everything between the graph's CSR on disk and readiness for the first search, in a
-        process that has started and loaded its libraries. It includes allocation, upload, conversion to other
-        formats, probes of the graph and searches that tune. It does not include compilation.
+        Preparation begins with the graph's CSR on disk, in a process that has loaded its libraries. It ends
+        when the first search can start. It includes allocation, upload, conversion to other formats, probes
+        of the graph and searches that tune.
         """
         started = time.perf_counter()
         self.prepare()
@@ -202,39 +213,40 @@ class Variant(ABC):
 
     @abstractmethod
     def another(self) -> Self:
-        """Returns a new variant for this graph, these knobs and this launch shape. It is not prepared."""
+        """Returns a new instance of the variant with the same graph, knob values, grid size and block size.
+        The new instance is not prepared."""
 
     @abstractmethod
     def clock(self) -> Clock:
-        """Returns the clock that times runs of the variant."""
+        """Returns the clock that times runs of this variant."""
 
     @classmethod
     def missing(cls) -> str:
-        """Returns one line that says how to make the variant run on this machine. The line is empty if
-        nothing is missing."""
+        """Returns one line that says what to install so that the variant can run on this machine. Returns an
+        empty string if nothing is missing."""
         return ""
 
     @classmethod
     def program_parts(cls) -> Iterator[bytes] | None:
-        """Returns an iterator over the bytes that identify a program of other authors. Returns None for
-        programs whose sources belong to the variant."""
+        """Returns an iterator over bytes that identify the program, for a program of other authors. Returns
+        None for a variant that consists of source files of its own."""
         return None
 
     @classmethod
     def memory_note(cls, num_vertices: int, sources: int | None, knobs: Mapping[str, KnobValue]) -> str:
-        """Returns the memory that a run takes besides the graph, as a formula with its value. The text is
-        empty if the memory is unknown."""
+        """Returns a text with the memory that a run takes besides the graph: a formula and its value. Returns
+        an empty string if the memory is unknown."""
         return ""
 
     def measured(self) -> dict[str, str]:
-        """Returns values of result columns that only the variant knows: the clock that timed the last runs,
-        and the memory of these runs."""
+        """Returns values for result columns that only the variant knows, by column name. They describe the
+        last runs: the clock that timed them, and their memory."""
         return {"clock": "ours" if self.host else "events"}
 
     @classmethod
     def knob_values(cls, given: Mapping[str, str | KnobValue]) -> dict[str, KnobValue]:
-        """Returns values for all knobs, with defaults for knobs that are not given. Raises UsageError for an
-        unknown knob or a bad value."""
+        """Returns values for all knobs of the variant. Knobs that are not in ``given`` get their defaults.
+        Raises UsageError for an unknown knob or a bad value."""
         known = {knob.name: knob for knob in cls.knobs}
         for name in given:
             if name not in known:
@@ -243,10 +255,10 @@ class Variant(ABC):
 
     @classmethod
     def preset(cls, name: str, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:
-        """Returns the knob values that one of PRESETS sets for a graph with these statistics.
+        """Returns the knob values of a preset for a graph. ``name`` is one of PRESETS.
 
-        Knobs that are left out keep their defaults. :func:`bfsbench.graphs.statistics.describe` gives the
-        statistics.
+        Knobs that are missing in the result keep their defaults. ``statistics`` describes the graph, as
+        :func:`bfsbench.graphs.statistics.describe` returns it.
         """
         if name == "auto":
             return cls.auto_knobs(statistics)
@@ -254,23 +266,23 @@ class Variant(ABC):
 
     @classmethod
     def paper_knobs(cls) -> Mapping[str, KnobValue]:
-        """Returns the knob values of the preset ``paper``, which the paper states."""
+        """Returns the knob values that the paper states, for the preset ``paper``."""
         return {}
 
     @classmethod
     def auto_knobs(cls, statistics: Mapping[str, float]) -> Mapping[str, KnobValue]:
-        """Returns the knob values of the preset ``auto``, which follow rules for a graph with these
-        statistics."""
+        """Returns knob values for a graph with these statistics, for the preset ``auto``."""
         return {}
 
     @classmethod
     def own_block(cls, knobs: Mapping[str, KnobValue]) -> int | None:
-        """Returns the threads per block if the knobs of the variant determine grid and block, else None."""
+        """Returns the number of threads per block if the knob values determine it. Returns None if it is
+        chosen by the user or bfsbench."""
         return None
 
 
 class HostProgram(Variant):
-    """A native program on the CPU of this machine, such as papers compare their kernels with."""
+    """A program that runs on the CPU of this machine, such as the baselines of papers."""
 
     host = True
     launched = False
@@ -286,62 +298,66 @@ class HostProgram(Variant):
         return HostClock()
 
     def settle_clock(self) -> None:
-        """Decide whether the program's own clock times it. Raises WrongResultError if this clock is wrong."""
+        """Decide which clock times the program: its own clock, or the host's clock. Raises WrongResultError
+        if the program's clock is wrong."""
 
 
 class ForeignProgram(HostProgram):
-    """A program of other authors, which gets a copy of the graph. Its family interprets the program's
-    answers. An answer is int32[V]. It is negative for a vertex that was not reached."""
+    """A program of other authors (an entry), which gets a copy of the graph. The program writes an answer,
+    int32[V]. A negative number means that a vertex was not reached. The variant's family interprets the
+    answer."""
 
     @abstractmethod
     def accepted(self, answer: Answer, source: int) -> Answer:
-        """Check an answer of the program. Returns it in the form that the family uses. Raises
-        WrongResultError."""
+        """Check an answer of the program. Returns the answer in the form of the family, such as levels.
+        Raises WrongResultError if the answer is wrong."""
 
     @abstractmethod
     def links(self, answer: Answer, source: int) -> Answer:
-        """Returns the links along paths, such as parents, from an answer that has them."""
+        """Returns the parents, or other links along paths, that an answer contains."""
 
     @abstractmethod
     def work_of(self, answer: Answer) -> int:
-        """Returns the number of arcs that a run with this answer must read."""
+        """Returns the number of arcs that the program must have read to find this answer."""
 
     @abstractmethod
     def require_unwritten(self) -> None:
-        """Check that the program has not written to its copy of the graph. Raises WrongResultError if it
-        has."""
+        """Raise WrongResultError if the program has written to its copy of the graph."""
 
 
 @dataclass(frozen=True)
 class KernelSetup:
-    """The graph, launch shape and knobs for which a kernel program is constructed."""
+    """The arguments with which a kernel program is constructed: graph, grid size, block size and knob
+    values."""
 
     graph: DeviceGraph
     """The graph's arrays on a device."""
     grid: int | None
-    """The largest number of blocks of a launch. None allows as many blocks as the work needs."""
+    """Maximum number of blocks of a launch. None allows as many blocks as the work needs."""
     block: int
-    """Threads per block."""
+    """Number of threads per block."""
     knobs: Mapping[str, KnobValue]
-    """Values of all knobs of the variant, from ``Variant.knob_values``."""
+    """Values of all knobs of the variant, as ``Variant.knob_values`` returns them."""
 
 
 class KernelProgram(Variant):
-    """A variant that consists of CUDA kernels and their host loop."""
+    """A variant that consists of CUDA kernels and of the host code that launches them."""
 
     child_kernels: ClassVar[bool] = False
     constants: ClassVar[Mapping[str, int]] = {}
-    """Constants that the kernels declare too. A kernel file does not compile if it gives one of them another
-    value."""
+    """Constants that both the host code and the kernels declare. Compilation fails if a kernel file gives a
+    constant another value."""
     structs: ClassVar[tuple[type[Struct], ...]] = ()
-    """Structs that the kernels declare too. Structs of base classes are added."""
+    """Structs that both the host code and the kernels declare. Structs of base classes need not be
+    repeated."""
     whole_warps: ClassVar[bool] = False
-    """True if the kernels need blocks of whole warps. Other blocks are refused."""
+    """True if the number of threads per block must be a multiple of the warp size."""
     kernel_files: ClassVar[tuple[str, ...]] = ()
-    """Names of the ``.cu`` files with the kernels, without suffix. By default the variant's name."""
+    """Names of the ``.cu`` files with the kernels, without the suffix. An empty tuple stands for one file
+    with the variant's name."""
 
     def __init__(self, setup: KernelSetup) -> None:
-        """Store the setup. Raises LaunchError for a block that the kernels do not take."""
+        """Store the arguments. Raises LaunchError if the kernels cannot run with this block size."""
         self.setup = setup
         self.device = setup.graph.device
         warp = self.device.limits.warp_size
@@ -351,7 +367,7 @@ class KernelProgram(Variant):
         self.host_graph = setup.graph.host_graph
         self.num_vertices = self.host_graph.num_vertices
         self.num_edges = self.host_graph.row_offsets.dtype.type(self.host_graph.num_edges)
-        """Its dtype is the type ``offset_t`` of the kernels."""
+        """The number of arcs, with the NumPy type that corresponds to ``offset_t`` of the kernels."""
         self.grid = setup.grid
         self.block = setup.block
         self.knob = setup.knobs
@@ -366,18 +382,19 @@ class KernelProgram(Variant):
         return self.graph.preparation_ms(self.prepare, self.layout)
 
     def blocks(self, work: int) -> int:
-        """Returns how many blocks to launch for ``work`` items, with one thread per item. The number is at
-        most ``grid``.
+        """Returns how many blocks to launch for ``work`` items, with one thread per item. The result is at
+        most the grid size, if the user has set one.
 
-        The launch always has fewer than 2^31 threads, as the kernels' loop counters require (see graph.cuh).
+        A launch always has fewer than 2^31 threads, as the loop counters of the kernels require (see
+        graph.cuh).
         """
         needed = max(1, -(-work // self.block))
         most = min(self.device.limits.max_grid, (2**31 - 1) // self.block)
         return min(needed, self.grid or most, most)
 
     def kernel(self, name: str) -> Kernel:
-        """Returns a kernel, compiled with the variant's macros. Its source is the file with the kernel's
-        name, or else the variant's first file."""
+        """Returns a kernel of the variant, compiled with the variant's macros. Its source is the kernel file
+        with the name of the kernel, or else the first kernel file."""
         files = self.source_files()
         source = next((file for file in files if file.stem == name), files[0])
         module = self.device.module(
@@ -386,8 +403,8 @@ class KernelProgram(Variant):
         return module.kernel(name)
 
     def contract(self) -> Contract:
-        """Returns the declarations that host and kernels share. See
-        :meth:`bfsbench.backends.base.Device.module`."""
+        """Returns the structs, types and constants that host and kernels both declare.
+        :meth:`bfsbench.backends.base.Device.module` checks that they agree."""
         from bfsbench.backends.base import Contract
 
         structs: dict[str, CType] = {struct.c_name(): struct for struct in self.shared_structs()}
@@ -395,18 +412,18 @@ class KernelProgram(Variant):
         return Contract(owner, {"offset_t": self.num_edges.dtype, **structs}, self.shared_constants())
 
     def shared_structs(self) -> tuple[type[Struct], ...]:
-        """Returns the structs that kernels declare too: ``structs`` of the class and its bases. Subclasses
-        add structs that depend on the graph or the family."""
+        """Returns the structs that host and kernels both declare: ``structs`` of the class and of its base
+        classes. Subclasses add structs that depend on the graph or the family."""
         return tuple(one for base in reversed(type(self).__mro__) for one in vars(base).get("structs", ()))
 
     def shared_constants(self) -> dict[str, int]:
-        """Returns the constants that kernels declare too: the warp size and ``constants``. Subclasses add
-        constants that depend on the family."""
+        """Returns the constants that host and kernels both declare, by name: the warp size and ``constants``.
+        Subclasses add constants that depend on the family."""
         return {"WARP": self.device.limits.warp_size, **self.constants}
 
     def defines(self) -> dict[str, int | str]:
-        """Returns the macros to compile with: compile-time knobs, and WIDE_OFFSETS, which is 1 if the graph
-        has offsets of 64 bits."""
+        """Returns the macros for the compilation: the compile-time knobs, and WIDE_OFFSETS. WIDE_OFFSETS is 1
+        if the graph's offsets have 64 bits."""
         defines = {knob.name: _macro(self.knob[knob.name]) for knob in self.knobs if knob.compile_time}
         return {**defines, "WIDE_OFFSETS": int(self.num_edges.itemsize == 8)}
 

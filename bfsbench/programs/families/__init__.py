@@ -1,7 +1,8 @@
-"""Finds the families of algorithms. A family is a problem on a graph, with its reference and its check.
+"""Finds the families that come with bfsbench. A family is a problem on a graph, with its reference and its
+check.
 
-All other code, from planning a sweep to writing its rows, is common to all families. A family is a module or
-package of this folder that declares a subclass of Family. It is not listed elsewhere.
+All other code, from planning a sweep to writing its rows, is common to all families. A module or package of
+this folder declares a family by a subclass of Family. Families need not be listed anywhere else.
 """
 
 import importlib
@@ -13,19 +14,19 @@ from types import ModuleType
 from bfsbench.programs.families.base import Family
 
 DEFAULT = "bfs"
-"""The default family of commands."""
+"""The name of the family that commands use if the user names none."""
 
 
 @cache
 def families_here() -> dict[str, Family]:
-    """Returns the families of this package by name. The default family is first."""
+    """Returns the families that come with bfsbench, by name. The default family is first."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
     found = {family.name: family for module in modules for family in families_of(module)}
     return dict(sorted(found.items(), key=lambda item: (item[0] != DEFAULT, item[0])))
 
 
 def families_of(module: ModuleType) -> Iterator[Family]:
-    """Yield the families that a module or a package declares."""
+    """Yields one instance of each family that a module or a package declares."""
     for item in vars(module).values():
         declared = isinstance(item, type) and issubclass(item, Family) and "name" in vars(item)
         if declared and f"{item.__module__}.".startswith(f"{module.__name__}."):

@@ -1,7 +1,7 @@
-"""Defines the base classes of families. A family is a problem on a graph, with all that is specific to this
-problem.
+"""Defines the base classes of families. A family is a problem on a graph, together with all code that is
+specific to this problem.
 
-The rest of the project uses these declarations to plan, time, write and report points of any family.
+All other code uses these classes to plan, time, record and report the runs of any family.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ if TYPE_CHECKING:
     from bfsbench.programs import ForeignProgram, Variant
 
 PICTURES = ("bars", "heatmap", "ablation", "knobs", "speedup", "curve", "spread", "history")
-"""Kinds of pictures that need only times, and are available for every family."""
+"""Kinds of pictures that need only times. They are available for every family."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of result files or profiles that a family fills."""
+    """A column of result files, or of profiles, that belongs to one family."""
 
     name: str
     meaning: str
     heading: str = ""
-    """Its heading in text. By default it is the name with spaces."""
+    """The heading of the column in text tables. The default is the name with spaces instead of
+    underscores."""
     kind: Literal["count", "number", "text"] = "count"
     total: str = ""
-    """In a profile, the label for the sum of this column over the steps of a run. Tables show the sum if this
-    is set."""
+    """Label for the sum of this column over all steps of a profiled run. Tables show the sum only if the
+    label is set."""
 
     @property
     def numeric(self) -> bool:
@@ -45,25 +46,26 @@ class Column:
 
 @dataclass(frozen=True)
 class Figure(Column):
-    """A column with a figure of merit, and how to combine it over sources."""
+    """A column with a measure of performance, such as a rate, and how to combine it over several sources."""
 
     kind: Literal["count", "number", "text"] = "number"
     harmonic: bool = False
-    """True to combine by the harmonic mean, which is right for rates. Otherwise the median is used."""
+    """True if values of several sources are combined by the harmonic mean, which is right for rates. False if
+    the median is used."""
     quartiles: bool = False
-    """True if tables also have the columns ``NAME_q1``, ``NAME_median`` and ``NAME_q3``."""
+    """True if tables also have the quartile columns ``NAME_q1``, ``NAME_median`` and ``NAME_q3``."""
     shown: bool = True
-    """True if text tables show the figure. CSV and JSON files always contain it."""
+    """True if text tables show the column. CSV and JSON files always contain it."""
 
     @property
     def table_columns(self) -> tuple[str, ...]:
-        """Returns the names of its columns in machine-readable tables."""
+        """Returns the names of the columns that this measure has in CSV and JSON tables."""
         spread = ("q1", "median", "q3") if self.quartiles else ()
         return (self.name, *(f"{self.name}_{part}" for part in spread))
 
     @property
     def headings(self) -> dict[str, str]:
-        """Returns the headings of its columns in text, by column name."""
+        """Returns the headings of the measure's columns in text tables, by column name."""
         own = self.heading or self.name.replace("_", " ")
         parts = {f"{self.name}_{part}": f"{own} {said}" for part, said in _SPREAD.items()}
         return {self.name: own, **(parts if self.quartiles else {})}
@@ -74,8 +76,8 @@ _SPREAD = {"q1": "Q1", "median": "median", "q3": "Q3"}
 
 @dataclass(frozen=True)
 class Paths:
-    """Links that lead along paths, and the time in ms to find them. ``links`` is int32 in the shape of the
-    family's answer: parents of a search, or next hops of all pairs."""
+    """Paths that a variant has found, and the time in ms to find them. ``links``, int32, has the parent of
+    each vertex, int32[V], or the next hops of all pairs, int32[V, V]."""
 
     links: npt.NDArray[np.int32]
     milliseconds: float
@@ -83,108 +85,115 @@ class Paths:
 
 @dataclass(frozen=True)
 class Run:
-    """A prepared variant together with a problem, which it can solve repeatedly."""
+    """The functions that run a prepared variant on a problem. The run can be repeated."""
 
     poison: Callable[[], None]
-    """Overwrites the last answer with a value that no run writes, so that only another run can make it
-    right."""
+    """Overwrites the last result with a value that no run writes. The result can only become right again by
+    another run."""
     reset: Callable[[], None]
-    """Initialises a run. This is the first part of the timed run."""
+    """Initialises a run. This is the first part of the timed work."""
     solve: Callable[[], None]
-    """Issues all the work of a run. The work may not be finished on return."""
+    """Starts all the work of a run. The work may not have finished when the function returns."""
     answer: Callable[[], npt.NDArray[Any]]
-    """Waits for the run. Returns the last answer."""
+    """Waits for the run. Returns the array that the run has computed."""
     check: Callable[[], None]
-    """Raises WrongResultError unless the last answer is right."""
+    """Raises WrongResultError unless the result of the last run is right."""
 
 
 class Problem(ABC):
-    """A problem on one graph, with the reference for its check."""
+    """A problem on one graph, with the reference result for checks."""
 
     @abstractmethod
     def run(self, variant: Variant) -> Run:
-        """Returns a run of this problem by a variant. Raises UsageError for a variant of another family."""
+        """Returns the functions by which ``variant`` solves this problem. Raises UsageError if the variant
+        belongs to another family."""
 
     def other_sources(self, count: int) -> list[int]:
-        """Returns at most ``count`` random sources of similar problems, which no program can foresee."""
+        """Returns at most ``count`` random sources of problems that take about as much work. A program cannot
+        foresee these sources."""
         return []
 
     @abstractmethod
     def columns(self, milliseconds: float) -> dict[str, str]:
-        """Returns the family's own columns of a result row, for a run of ``milliseconds``."""
+        """Returns the values of the family's own result columns, by name, for a run that took
+        ``milliseconds``."""
 
     def paths(self, variant: Variant) -> Paths:
-        """Find paths after ``variant`` has solved the problem. Returns the checked paths with the time to
-        find them.
+        """Find paths after ``variant`` has solved the problem. Returns the checked paths, and the time in ms
+        to find them.
 
-        Raises UsageError if the family has no paths. Raises WrongResultError, DeviceError.
+        Raises UsageError if the family has no paths, WrongResultError if the paths are wrong, and DeviceError
+        if the device fails.
         """
         raise UsageError(f"variants of family {variant.family} find no paths")
 
     def profile(self, variant: Variant) -> list[dict[str, str]]:
-        """Returns the cost of each step of a run: one row per step, with the family's own columns of a
-        profile.
+        """Run ``variant`` once more, and measure each step, such as a level. Returns one row per step, with
+        the columns in ``Family.profile``.
 
-        ``variant`` must not be prepared. The result is empty if there is no profile. Raises WrongResultError,
-        DeviceError.
+        ``variant`` must not be prepared. The result is empty if the family has no profiles. Raises
+        WrongResultError if the result is wrong, and DeviceError if the device fails.
         """
         return []
 
 
 class Family(ABC):
-    """A kind of problem on a graph, and the variants that solve it. Subclasses with a ``name`` are discovered
-    in this package and in the folders that ``BFSBENCH_VARIANTS`` names."""
+    """A kind of problem on a graph. bfsbench finds all subclasses with a ``name``, in this package and in the
+    folders that the environment variable ``BFSBENCH_VARIANTS`` lists."""
 
     name: ClassVar[str]
-    """The name in ``Variant.family`` and on the command line."""
+    """The name of the family in ``Variant.family`` and on the command line."""
     title: ClassVar[str]
-    """The name of the problem in words."""
+    """The name of the problem in words, for texts."""
     baseline: ClassVar[str]
-    """The variant that speed-ups compare with."""
+    """The name of the variant to which speed-ups refer."""
     one: ClassVar[str]
-    """The words for one run of a variant."""
+    """Words for one run of a variant, such as "a search"."""
     from_sources: ClassVar[bool]
-    """True if the problem has a source vertex, which is then a part of every point."""
+    """True if the problem starts from a source vertex. Results for different sources then have separate
+    rows."""
     draws_sources: ClassVar[bool] = False
-    """True if ``--sources`` asks for one point that starts from many sources. ``source`` is then their
-    number."""
+    """True if the option ``--sources`` asks for one run that starts from many sources. The column ``source``
+    then has the number of sources."""
     columns: ClassVar[tuple[Column, ...]] = ()
-    """The family's own columns of result files."""
+    """The columns that result files have only for this family."""
     profile: ClassVar[tuple[Column, ...]] = ()
-    """The family's own columns of profiles (``run --profile``). Empty if it has no profiles."""
+    """The columns that profiles (``run --profile``) have only for this family. The tuple is empty if the
+    family has no profiles."""
     pictures: ClassVar[tuple[str, ...]] = PICTURES
-    """Kinds of pictures that the family's rows support."""
+    """Kinds of pictures that can be drawn from the results of this family."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Returns the columns that are figures of merit."""
+        """Returns the result columns that measure performance."""
         return tuple(column for column in self.columns if isinstance(column, Figure))
 
     @abstractmethod
     def require(self, graph: Graph) -> None:
-        """Check that the problem is defined on a graph. Raises UsageError if not."""
+        """Check that the problem is defined on a graph. Raises UsageError if it is not."""
 
     def require_size(self, name: str, num_vertices: int) -> None:  # noqa: B027
-        """Check whether the problem is defined on a graph of this name and size, before its arcs are known.
-        Raises UsageError if not."""
+        """Check that the problem is defined on graphs of this size, before the arcs are loaded. ``name`` is
+        the name of the graph. Raises UsageError if the problem is not defined."""
 
     @abstractmethod
     def problem(self, graph: Graph, source: int | None) -> Problem:
-        """Returns the problem on a graph. Raises UsageError if it is not defined on the graph."""
+        """Returns the problem for a graph and a source. Raises UsageError if the problem is not defined on
+        the graph."""
 
     def path(self, links: npt.NDArray[np.int32] | None, source: int, target: int) -> Ids:
-        """Returns the vertices of a path from ``source`` to ``target``, including both.
+        """Returns the vertices of a path from ``source`` to ``target``, including both ends.
 
-        ``links`` is from ``Paths``. Raises NoPathError if there is no path, and UsageError if the family has
-        no paths.
+        ``links`` has parents or next hops, as in the class ``Paths``. Raises NoPathError if there is no path,
+        and UsageError if the family has no paths.
         """
         raise UsageError(f"{self.title} have no paths")
 
     def foreign(self) -> type[ForeignProgram]:
-        """Returns the base class for programs of other authors in this family. Raises UsageError if the
-        family has none."""
+        """Returns the base class for programs of other authors that solve this problem. Raises UsageError if
+        the family accepts no such programs."""
         raise UsageError(f"{self.title} take no programs of others")
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
-        """Yield warnings, one line each, for readers of the best times in ``rows``."""
+        """Yields warnings for readers of the best times in ``rows``. Each warning is one line."""
         return iter(())

@@ -1,5 +1,5 @@
-"""Declares the family of all-pairs shortest paths: the distance from every vertex to every other vertex. This
-module does not import NumPy, so that commands start quickly."""
+"""Declares the family of all-pairs shortest paths: the distances from every vertex to every other vertex. To
+let commands start quickly, this module does not import NumPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class AllPairsShortestPaths(Family):
-    """All-pairs shortest paths (CSE 6230, first half), checked against SciPy."""
+    """All-pairs shortest paths, which the first half of the paper CSE 6230 compares. Distances are checked
+    against SciPy."""
 
     name = "apsp"
     title = "all-pairs shortest paths"

@@ -1,4 +1,4 @@
-"""Converts a graph to a dense matrix of weights, from which all-pairs shortest paths start."""
+"""Converts a graph to a dense matrix of weights, which is the input of all-pairs shortest paths."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,16 +10,16 @@ from bfsbench.support.errors import UsageError
 Matrix = npt.NDArray[np.int32]
 
 INFINITY = 2**30 - 1
-"""The distance if there is no path. Twice this value is still an int32, so that kernels add without a test
-(cuda_src/min_plus.cuh)."""
+"""The distance between vertices without a path. Twice this value still fits an int32, so kernels can add two
+distances without a test (cuda_src/min_plus.cuh)."""
 
 MAX_VERTICES = 2**15
-"""A matrix with this number of rows takes 4 GiB, and an int32 can number its elements."""
+"""Maximum number of vertices. A matrix with this number of rows takes 4 GiB, and its elements can still be
+numbered by an int32."""
 
 
 def require_size(name: str, num_vertices: int) -> None:
-    """Check that the matrix of a graph with this name and size is not too large. Raises UsageError if it
-    is."""
+    """Raise UsageError if the weight matrix of a graph with this name and size would be too large."""
     if num_vertices > MAX_VERTICES:
         raise UsageError(
             f"{name} has {num_vertices:,} vertices: all-pairs shortest paths take a dense matrix, "
@@ -28,8 +28,8 @@ def require_size(name: str, num_vertices: int) -> None:
 
 
 def require_matrix(graph: Graph) -> None:
-    """Check a graph for all-pairs shortest paths. Raises UsageError if it is unfit. The matrix must not be
-    too large. Weights must have been read, must not be negative, and distances must fit."""
+    """Raise UsageError if a graph is unfit for all-pairs shortest paths. The matrix must not be too large.
+    Weights must have been read and must not be negative. Distances must fit an int32."""
     n = graph.num_vertices
     require_size(graph.full_name, n)
     if graph.weights_unread:
@@ -50,10 +50,12 @@ def require_matrix(graph: Graph) -> None:
 
 
 def weight_matrix(graph: Graph) -> Matrix:
-    """Returns int32[V, V] with the weight of the lightest arc from row to column.
+    """Returns the weight matrix of a graph, int32[V, V]. Element [u, v] is the weight of the lightest arc
+    from u to v.
 
-    An element is INFINITY if there is no arc, and 0 on the diagonal. Arcs weigh 1 if the graph has no
-    weights. Raises UsageError for a graph that ``require_matrix`` refuses, and NotEnoughMemoryError.
+    The element is INFINITY if there is no arc, and 0 on the diagonal. Arcs weigh 1 if the graph has no
+    weights. Raises UsageError if ``require_matrix`` refuses the graph, and NotEnoughMemoryError if the matrix
+    does not fit the memory.
     """
     require_matrix(graph)
     n = graph.num_vertices
@@ -63,7 +65,8 @@ def weight_matrix(graph: Graph) -> Matrix:
     if graph.weights is None:
         matrix[rows, columns] = 1
     else:
-        lightest = np.ones(graph.num_edges, np.bool_)  # the lightest of parallel arcs is the first
+        # True for each arc that is the lightest of its parallel arcs, which is the first of them
+        lightest = np.ones(graph.num_edges, np.bool_)
         lightest[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
         matrix[rows[lightest], columns[lightest]] = graph.weights[lightest]
     np.fill_diagonal(matrix, 0)

@@ -1,8 +1,8 @@
-"""Defines the problem of all-pairs shortest paths on one graph, and checks distances and next hops.
+"""Defines the problem of all-pairs shortest paths on one graph. Also checks distances against SciPy, and
+checks next hops.
 
-Distances are checked against SciPy. ``next_hops`` is always int32[V, V]. An element is the vertex after the
-row's vertex on a shortest path to the column's vertex. It is the vertex itself on the diagonal, and -1
-without a path.
+In this module, ``next_hops`` is always int32[V, V]. Element [s, t] is the vertex after s on a shortest path
+from s to t. It is s itself if s = t, and -1 if there is no path.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 WHOLE_UP_TO = 4096
 """Largest number of vertices of a graph whose distances are all checked."""
 ROWS_SAMPLED = 64
-"""Number of rows that are checked of larger graphs."""
+"""Number of rows of the distance matrix that are checked for larger graphs."""
 
 
 class WrongDistancesError(WrongResultError):
-    """Raised when distances, or the paths found with them, differ from the reference."""
+    """Raised when distances are wrong, or when next hops do not follow shortest paths."""
 
 
 def rows_to_check(num_vertices: int) -> npt.NDArray[np.int64]:
-    """Returns the vertices whose rows are checked. For a small graph, these are all vertices. For a larger
-    graph, they are the first, the last, and a random sample of the other vertices."""
+    """Returns the vertices whose rows of the distance matrix are checked. For a small graph, these are all
+    vertices. For a larger graph, these are the first vertex, the last vertex, and a random sample."""
     if num_vertices <= WHOLE_UP_TO:
         return np.arange(num_vertices)
     others = np.random.default_rng(num_vertices).choice(num_vertices - 2, ROWS_SAMPLED - 2, replace=False) + 1
@@ -42,10 +42,11 @@ def rows_to_check(num_vertices: int) -> npt.NDArray[np.int64]:
 
 
 def reference_distances(graph: Graph, rows: npt.NDArray[np.int64]) -> Matrix:
-    """Returns the distances that SciPy finds from ``rows`` to all vertices, int32[len(rows), V].
+    """Returns the distances from the vertices in ``rows`` to all vertices, as SciPy computes them,
+    int32[len(rows), V].
 
-    A distance is INFINITY if there is no path. For all rows, SciPy chooses between Floyd-Warshall and
-    Dijkstra's algorithm by the graph's density. For some rows, it uses Dijkstra's algorithm.
+    A distance is INFINITY if there is no path. SciPy uses Dijkstra's algorithm. If ``rows`` has all vertices,
+    SciPy may choose Floyd and Warshall's algorithm instead, by the density of the graph.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra, shortest_path
@@ -59,9 +60,9 @@ def reference_distances(graph: Graph, rows: npt.NDArray[np.int64]) -> Matrix:
 
 
 def check_distances(found: Matrix, expected: Matrix, rows: npt.NDArray[np.int64]) -> None:
-    """Compare distances from the vertices ``rows``. ``found`` and ``expected`` are int32[len(rows), V].
-    Raises a WrongDistancesError that names the first pair that differs and the number of differences.
-    """
+    """Compare the distances ``found`` with the distances ``expected``, both int32[len(rows), V]. Raises
+    WrongDistancesError if they differ. The error names the first pair of vertices that differs, and the
+    number of differences."""
     wrong = np.flatnonzero(found != expected)
     if len(wrong):
         row, target = divmod(int(wrong[0]), found.shape[1])
@@ -72,16 +73,17 @@ def check_distances(found: Matrix, expected: Matrix, rows: npt.NDArray[np.int64]
 
 
 TARGETS_AT_A_TIME = 256
-"""Number of columns checked at once. It bounds the memory that checking takes."""
+"""Number of target vertices whose next hops are checked at once. It limits the memory that the check
+takes."""
 
 
 def check_next_hops(weights: Matrix, distances: Matrix, next_hops: Matrix) -> None:
-    """Check that the next hops of every pair follow a path as long as the pair's distance. Raises
-    WrongDistancesError.
+    """Check that the next hops of every pair follow a path whose length is the pair's distance. Raises
+    WrongDistancesError if they do not.
 
-    Each hop must be an arc whose weight is the decrease of the distance. Hops must also reach their targets,
-    because arcs of weight 0 could form a cycle. Pointer jumping tests that with 2^k hops after k rounds.
-    ``weights``, ``distances`` and ``next_hops`` are int32[V, V].
+    Each hop must be an arc, and its weight must equal the decrease of the distance. Hops must also reach
+    their targets, because arcs of weight 0 could form a cycle. Pointer jumping tests this: after k rounds it
+    has followed 2^k hops. ``weights``, ``distances`` and ``next_hops`` are int32[V, V].
     """
     num_vertices = len(weights)
     sources = np.arange(num_vertices)[:, None]
@@ -108,10 +110,10 @@ def _require(right: npt.NDArray[np.bool_], targets: npt.NDArray[np.int64], what:
 
 
 def path_between(next_hops: Matrix | None, source: int, target: int) -> npt.NDArray[np.int32]:
-    """Returns the vertices of a shortest path from ``source`` to ``target``, including both, int32.
+    """Returns the vertices of a shortest path from ``source`` to ``target``, including both ends, int32.
 
-    Raises NoPathError if there is no path. Raises UsageError if there are no next hops, for a number that is
-    not a vertex, and for hops that do not reach the target.
+    Raises NoPathError if there is no path. Raises UsageError if ``next_hops`` is None, if a number is not a
+    vertex, or if the hops do not reach the target.
     """
     if next_hops is None:
         raise UsageError("there are no next hops to follow: ask for them with next_hops=True")
@@ -132,8 +134,8 @@ def path_between(next_hops: Matrix | None, source: int, target: int) -> npt.NDAr
 class AllPairs(Problem):
     """The problem of finding shortest paths between all pairs of vertices of one graph.
 
-    ``rows`` are the vertices whose distances are checked: all vertices, or a sample for a large graph.
-    ``distances``, int32[len(rows), V], are from SciPy.
+    ``rows`` are the vertices from which distances are checked: all vertices, or a sample for a large graph.
+    ``distances``, int32[len(rows), V], are the distances that SciPy computes from these vertices.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -146,12 +148,13 @@ class AllPairs(Problem):
         return Run(pairs.poison, pairs.reset, pairs.solve, pairs.distances, _Check(pairs, self))
 
     def check_distances(self, distances: Matrix) -> None:
-        """Check the distances from the vertices in ``rows``. Raises a WrongDistancesError that names the
-        first wrong pair."""
+        """Check the distances from the vertices in ``rows``. Raises WrongDistancesError, which names the
+        first wrong pair of vertices."""
         check_distances(distances[self.rows], self.distances, self.rows)
 
     def paths(self, variant: Variant) -> Paths:
-        """Returns next hops, recorded in another run by a copy of the variant. Raises WrongDistancesError."""
+        """Run a new instance of the variant that records next hops. Returns the checked next hops and the
+        time in ms. Raises WrongDistancesError if a hop is wrong."""
         from bfsbench.programs.families.apsp.matrix import weight_matrix
 
         tracking = _all_pairs(variant.another())
@@ -175,7 +178,7 @@ class AllPairs(Problem):
 
 
 class _Check:
-    """Checks the distances that a variant has left. Distances of kernels are checked on the device."""
+    """Checks the distances that a variant has computed. Distances of kernels are checked on the device."""
 
     def __init__(self, variant: AllPairsVariant, problem: AllPairs) -> None:
         self._variant = variant
@@ -183,7 +186,7 @@ class _Check:
         self._expected: ExpectedAnswer | None = None
 
     def __call__(self) -> None:
-        """Check the last distances. Raises WrongDistancesError."""
+        """Check the distances of the last run. Raises WrongDistancesError if they are wrong."""
         if not self._is_right_on_device():
             self._problem.check_distances(self._variant.distances())
 

@@ -15,7 +15,7 @@ _COPY_BLOCK = 256
 
 
 class AllPairsVariant(Variant):
-    """A variant that finds all-pairs shortest paths on a matrix of weights.
+    """The base class of variants that find all-pairs shortest paths in a matrix of weights.
 
     :func:`bfsbench.programs.families.apsp.matrix.weight_matrix` makes the matrix. If ``tracks`` is set before
     ``prepare``, the variant also records next hops, which takes longer.
@@ -28,32 +28,35 @@ class AllPairsVariant(Variant):
 
     @abstractmethod
     def poison(self) -> None:
-        """Fill the arrays behind ``distances`` and ``next_hops`` with POISON."""
+        """Fill the result arrays behind ``distances`` and ``next_hops`` with POISON, a value that no run
+        writes."""
 
     @abstractmethod
     def reset(self) -> None:
-        """Copy the weights to the array of distances. This is the first part of the timed run."""
+        """Copy the weights to the distance matrix. This is the first part of the timed run."""
 
     @abstractmethod
     def solve(self) -> None:
-        """Find all distances. On return the work has been issued, but may not be finished."""
+        """Start the computation of all distances. It may not have finished when the method returns."""
 
     @abstractmethod
     def distances(self) -> Matrix:
-        """Wait for the run. Returns the distances from row to column, int32[V, V], INFINITY if there is no
-        path."""
+        """Wait for the run. Returns the distance from each row's vertex to each column's vertex, int32[V, V].
+        It is INFINITY if there is no path."""
 
     @abstractmethod
     def next_hops(self) -> Matrix:
-        """Wait for the run. Returns int32[V, V], available only if ``tracks`` was set.
+        """Wait for the run. Returns the next hops, int32[V, V]. They are available only if ``tracks`` was
+        set.
 
-        An element is the vertex after the row's vertex on a shortest path to the column's vertex. It is -1 if
-        there is no path, and the vertex itself on the diagonal.
+        Element [s, t] is the vertex after s on a shortest path from s to t. It is -1 if there is no path, and
+        s itself if s = t.
         """
 
 
 class HostAllPairs(HostProgram, AllPairsVariant):
-    """A native program. ``prepare`` allocates ``matrix``, and also ``hops`` if ``tracks`` is set."""
+    """The base class of all-pairs shortest paths on the CPU. ``prepare`` allocates ``matrix``, and also
+    ``hops`` if ``tracks`` is set."""
 
     matrix: Matrix
     """The distances after a run, int32[V, V]."""
@@ -75,22 +78,23 @@ class HostAllPairs(HostProgram, AllPairsVariant):
 
 
 class KernelAllPairs(KernelProgram, AllPairsVariant):
-    """CUDA kernels on a matrix that is padded to a multiple of the tile size. Results have no padding."""
+    """The base class of all-pairs shortest paths by CUDA kernels. The matrix is padded to a multiple of the
+    tile size. Results have no padding."""
 
     def tile(self) -> int:
-        """Returns the tile size. The number of rows of the matrix is a multiple of it."""
+        """Returns the tile size. The padded number of rows is a multiple of it."""
         return 1
 
     def prepare(self) -> None:
-        """Allocate the arrays, and bind the kernel that copies the weights. Subclasses add their own
-        kernels."""
+        """Allocate the arrays, and bind the kernel that copies the weights. Subclasses extend this method to
+        bind the other kernels."""
         tile = self.tile()
         self.pitch = -(-self.num_vertices // tile) * tile
-        """Number of rows of the padded matrix, and of elements per row."""
+        """Number of rows, and of elements per row, of the padded matrix."""
         self.matrix: Buffer = self.device.empty(self.pitch**2, "int32")
         self.via: Buffer | None = self.device.empty(self.pitch**2, "int32") if self.tracks else None
-        """An intermediate vertex of each pair's shortest path. It is -1 if the path is one arc or there is no
-        path."""
+        """For each pair of vertices, an intermediate vertex of its shortest path. It is -1 if the path is a
+        single arc, or if there is no path."""
         begin = self.kernel("apsp_begin")
         self.begin: Launch = begin.bind(
             weights=self.graph.once(_weights),
@@ -108,7 +112,8 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
         return {**super().shared_constants(), "INFINITY_DISTANCE": INFINITY}
 
     def padded(self) -> dict[str, Any]:
-        """Returns the matrix, the intermediate vertices and the pitch, by the names of kernel parameters."""
+        """Returns the padded matrix, the intermediate vertices and the row length, by the names of kernel
+        parameters."""
         return {"matrix": self.matrix, "via": self.via, "pitch": self.pitch}
 
     def result(self) -> Buffer:
@@ -139,8 +144,8 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
 
 
 def _weights(graph: DeviceGraph) -> Buffer:
-    """Returns the matrix of weights on the device, int32[V * V]. Raises UsageError if the graph is unfit for
-    all-pairs shortest paths."""
+    """Returns the weight matrix of a graph on the device, int32[V * V]. Raises UsageError if the graph is
+    unfit for all-pairs shortest paths."""
     from bfsbench.programs.families.apsp.matrix import weight_matrix
 
     return graph.device.upload(weight_matrix(graph.host_graph))

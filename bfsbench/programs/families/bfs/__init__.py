@@ -1,5 +1,5 @@
-"""Declares the family of breadth-first search: the level of every vertex below a source. This module does not
-import NumPy, so that commands start quickly."""
+"""Declares the family of breadth-first search, which finds the level of every vertex below a source. To let
+commands start quickly, this module does not import NumPy."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.bfs.search import Search
 
 _BARELY = 0.01
-"""A search that reaches a smaller share of the vertices does not represent the graph."""
+"""If a search reaches a smaller share of the vertices than this, it does not represent the graph."""
 
 
 class BreadthFirstSearch(Family):
-    """Breadth-first searches of five papers, checked against a sequential search."""
+    """Breadth-first search, with the searches of five papers and others. Results are checked against a
+    sequential search."""
 
     name = "bfs"
     title = "breadth-first search"
@@ -64,7 +65,7 @@ class BreadthFirstSearch(Family):
     pictures = (*PICTURES, "profile", "roofline", "duplicates")
 
     def require(self, graph: Graph) -> None:
-        """Accept any graph."""
+        """Do nothing, because every graph has breadth-first searches."""
 
     def problem(self, graph: Graph, source: int | None) -> Search:
         if source is None:
@@ -84,8 +85,8 @@ class BreadthFirstSearch(Family):
         return ForeignSearch
 
     def advice(self, rows: pd.DataFrame) -> Iterator[str]:
-        """Yield a warning for each graph with sources that reach few vertices. These sources dominate a
-        harmonic mean."""
+        """Yields a warning for each graph with sources that reach few vertices, because such sources dominate
+        a harmonic mean of rates."""
         rows = rows[["graph", "graph_checksum", "source", "status", "reached", "num_vertices"]]
         searched = rows[rows["status"] == "ok"].drop_duplicates(["graph", "graph_checksum", "source"])
         short = searched["reached"] < _BARELY * searched["num_vertices"]

@@ -1,11 +1,11 @@
-"""Derives parents of a breadth-first tree from the levels of a search, checks them, and follows them to a
+"""Derives the parents of a breadth-first tree from levels. Also checks trees, and follows parents along a
 path.
 
-Most variants compute levels. After the timed searches, ``cuda_src/parents.cu`` adds the tree, or
-``native/parents.cpp`` after a host program. Other variants leave a tree, whose levels are counted here.
-Graph500's five rules are checked on the device that has the tree (``cuda_src/tree_check.cu``), or on the
-host. ``parents`` is always int32[V]. The source is its own parent, and a vertex that is not reached has
-NO_PARENT.
+Most variants compute levels. After the timed searches, ``cuda_src/parents.cu`` derives the tree, or
+``native/parents.cpp`` for programs on the CPU. Other variants compute a tree, and this module counts the
+levels in it. Graph500's five rules are checked where the tree is: on the device (``cuda_src/tree_check.cu``),
+or on the host. In this module, ``parents`` is always int32[V]. The source is its own parent, and an unreached
+vertex has NO_PARENT.
 """
 
 from __future__ import annotations
@@ -39,22 +39,23 @@ _BROKEN = {
     4: "an edge from vertex {} leads out of the tree",
     5: "no edge leads to vertex {} from its parent",
 }
-"""For each of Graph500's rules, the fault of a vertex that breaks it. Rule 2 is left out, because counting
-levels from parents makes it hold."""
+"""Error messages, by the number of Graph500's rule that a vertex breaks. Rule 2 always holds on the device,
+because levels are counted from the parents."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The numbers of edges and vertices of a tree that passed the check, and its depth."""
+    """The numbers of edges and vertices of a correct tree, and its depth."""
 
     edges: int
-    """Listed edges whose two ends are in the tree. An edge counts as often as it is listed."""
+    """Number of listed edges whose two ends are both in the tree. An edge that is listed twice counts
+    twice."""
     vertices: int
     depth: int
 
 
 class TreeFindings(Struct):
-    """The results of the kernels that check a tree. See ``tree_check.cu``."""
+    """The struct of ``tree_check.cu`` with the results of the kernels that check a tree."""
 
     _fields_: ClassVar = [
         ("edges", c_ulonglong),
@@ -66,11 +67,12 @@ class TreeFindings(Struct):
 
 
 class TreeCheck:
-    """Checks trees of one graph on a device. It keeps the memory that checking takes: four words per vertex.
+    """Checks breadth-first trees of one graph on a device. It keeps the memory for the check: four words per
+    vertex.
 
-    ``tails`` and ``heads`` are int32 of at least ``num_edges`` elements. With ``both_ways`` they are
+    ``tails`` and ``heads`` are int32 arrays of at least ``num_edges`` elements. If ``both_ways``, they are
     undirected edges, each listed once. Otherwise they are arcs, and rules 3 and 4 of
-    :func:`bfsbench.programs.families.bfs.parents.check_parents` hold only along arcs. Raises
+    :func:`bfsbench.programs.families.bfs.parents.check_parents` hold only along arcs. The constructor raises
     DeviceOutOfMemoryError.
     """
 
@@ -85,7 +87,7 @@ class TreeCheck:
         self._above, self._above_then, self.levels, self._levels_then = (
             device.empty(num_vertices, np.int32) for _ in range(4)
         )
-        """``levels``, int32[V], are the levels of the last tree that was accepted."""
+        """After a tree is accepted, ``levels``, int32[V], has the levels of its vertices."""
         self._joined = device.empty(-(-num_vertices // 32), np.uint32)
         self._found = device.signal(TreeFindings)
         self._edges = {"tails": tails, "heads": heads, "num_edges": num_edges, "both_ways": int(both_ways)}
@@ -94,20 +96,21 @@ class TreeCheck:
 
     @staticmethod
     def of(graph: DeviceGraph) -> TreeCheck:
-        """Returns a check that uses the arcs of a graph."""
+        """Returns a TreeCheck for the arcs of a graph."""
         host = graph.host_graph
         arcs = graph.edge_sources, graph.column_indices
         return TreeCheck(graph.device, host.num_vertices, *arcs, host.num_edges, both_ways=False)
 
     def check(self, parents: Buffer, source: int) -> Tree:
-        """Wait for the device and check a tree, int32[V]. Returns its numbers of edges and vertices, and its
-        depth. Raises WrongParentsError for the first broken rule, and DeviceError."""
+        """Check a tree on the device, int32[V], and wait for the results. Returns the numbers of edges and
+        vertices in the tree, and its depth. Raises WrongParentsError for the first broken rule, and
+        DeviceError if the device fails."""
         self._found.fill(0)
         for rule in range(RULES):
             self._found.fill_member(_NOWHERE, "first", rule)
         self._joined.fill(0)
         self._climb(parents, source)
-        self._raise_if_broken(source)  # levels mean nothing unless the parents form a tree
+        self._raise_if_broken(source)  # levels are meaningless unless the parents form a tree
         tree: dict[str, Any] = {"parents": parents, "joined": self._joined, "found": self._found}
         self._launch("check_edges", **self._edges, **tree, levels=self.levels)
         vertices = {"num_vertices": self._num_vertices, "levels": self.levels, "source": source}
@@ -117,7 +120,7 @@ class TreeCheck:
         return Tree(found.edges, found.vertices, found.depth)
 
     def _climb(self, parents: Buffer, source: int) -> None:
-        """Count the level of each vertex by following its parents."""
+        """Compute the level of each vertex by following its parents to the source."""
         vertices: dict[str, Any] = {"num_vertices": self._num_vertices, "found": self._found}
         climbed = {"above": self._above, "steps": self.levels}
         self._launch("begin_climb", parents=parents, source=source, **climbed, **vertices)
@@ -147,21 +150,23 @@ NO_PARENT = -1
 BLOCK = 256
 RUNS = 2
 ARCS_AT_A_TIME = 1 << 22
-"""Number of arcs checked at once. It bounds the memory that checking takes."""
+"""Number of arcs that are checked at once. It limits the memory that the check takes."""
 
 Parents = npt.NDArray[np.int32]
 
 
 class WrongParentsError(WrongResultError):
-    """Raised when parents break one of Graph500's rules. The message has the rule's number and a vertex."""
+    """Raised when parents break one of Graph500's rules. The message has the number of the rule and a
+    vertex."""
 
 
 def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Paths:
-    """Derive a breadth-first tree from the levels of the last search. Returns the parents, int32[V], with the
+    """Derive a breadth-first tree from the levels of the last search. Returns the parents, int32[V], and the
     time in ms.
 
-    This runs where the search ran, on the device or the host. It runs twice, and the second run is timed. The
-    parents of each run are checked. Raises WrongParentsError, DeviceError.
+    The derivation runs where the search ran: on the device or on the host. It runs twice, and the returned
+    time is the time of the second run. The parents of both runs are checked. Raises WrongParentsError if they
+    are wrong, and DeviceError if the device fails.
     """
     levels = np.ascontiguousarray(search.levels(), np.int32)
     if isinstance(search, KernelProgram):
@@ -177,11 +182,11 @@ def breadth_first_tree(graph: Graph, source: int, search: SearchVariant) -> Path
 
 
 def levels_of_tree(parents: Parents) -> Levels:
-    """Returns the level of each vertex of a tree, int32[V]: its number of steps to the root, by pointer
-    jumping.
+    """Returns the level of each vertex of a tree, int32[V]: the number of steps to the root. Pointer jumping
+    counts the steps.
 
     ``parents`` is int32[V]. A value that is not a vertex means that the vertex was not reached. If the
-    parents are not a tree, the levels mean nothing.
+    parents do not form a tree, the levels are meaningless.
     """
     num_vertices = len(parents)
     reached = (parents >= 0) & (parents < num_vertices)
@@ -194,7 +199,8 @@ def levels_of_tree(parents: Parents) -> Levels:
 
 
 class DeviceParents:
-    """A bound kernel that derives parents, int32[V], from levels and the CSC arrays on a device."""
+    """A bound kernel that derives the parents of all vertices, int32[V], from levels and the CSC arrays on a
+    device."""
 
     def __init__(self, graph: DeviceGraph, levels: Buffer) -> None:
         device, num_vertices = graph.device, levels.size
@@ -208,13 +214,13 @@ class DeviceParents:
         self._blocks = min(-(-num_vertices // BLOCK), device.limits.max_grid, (2**31 - 1) // BLOCK)
 
     def derive(self) -> None:
-        """Derive the parents asynchronously."""
+        """Launch the kernel that derives the parents, without waiting for it."""
         self._launch(self._blocks)
 
 
 def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
-    """Derive parents from levels, int32[V], twice by a kernel. Yields each result with its time in ms. Raises
-    DeviceError."""
+    """Derive parents from levels, int32[V], by a kernel, which runs RUNS times. Yields the parents and the
+    time in ms of each run. Raises DeviceError if the device fails."""
     derived = DeviceParents(graph, graph.device.upload(levels))
     clock: Clock = DeviceClock(graph.device)
     for _ in range(RUNS):
@@ -226,8 +232,8 @@ def parents_on_device(graph: DeviceGraph, levels: Levels) -> Iterator[Paths]:
 
 
 def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:
-    """Derive parents from ``levels``, a contiguous array int32[V]. A native program on all cores runs RUNS
-    times. Yields the parents and the time in ms of each run."""
+    """Derive parents from ``levels``, a contiguous int32[V], by a native program on all cores. The program
+    runs RUNS times. Yields the parents and the time in ms of each run."""
     native = library("parents")
     derive = native.parents_64 if graph.column_offsets.dtype.itemsize == 8 else native.parents_32
     derive.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 4]
@@ -244,25 +250,25 @@ def parents_on_host(graph: Graph, levels: Levels) -> Iterator[Paths]:
 
 
 def check_parents(graph: Graph, source: int, levels: Levels, parents: Parents) -> None:
-    """Check a search from ``source`` by Graph500's five rules. Raises WrongParentsError for the first broken
-    rule.
+    """Check a breadth-first search from ``source`` by Graph500's five rules. Raises WrongParentsError for the
+    first broken rule.
 
     ``levels`` is int32[V], -1 for an unreached vertex. ``parents`` is int32[V]. The rules come from the
     section "Validation" of the Graph500 specification, in its order:
 
-    1. The parents form a tree: the source is its own parent, and following parents always ends there.
+    1. The parents form a tree: the source is its own parent, and following parents always ends at the source.
     2. A vertex of the tree is one level below its parent, and the source is at level 0.
     3. An edge between vertices of the tree spans at most one level.
-    4. No edge leaves the tree, and the vertices with a level are those in the tree.
-    5. An edge of the graph leads from each parent to its vertex.
+    4. No edge leaves the tree, and the vertices with a level are exactly the vertices in the tree.
+    5. An edge of the graph leads from each parent to its child.
 
     Graph500's graphs are undirected. On a directed graph, an arc u -> v only says that v is at most one level
-    below u. Rule 3 therefore bounds levels only in the direction of arcs. An arc back up may span any number
-    of levels. Rule 4 forbids arcs out of the tree, but not arcs into it. If both arcs of each edge are
-    stored, these are again the original rules.
+    below u. Rule 3 therefore limits levels only in the direction of arcs. An arc back up may span any number
+    of levels. Rule 4 forbids arcs out of the tree, but not arcs into it. If the graph stores both arcs of
+    each edge, these rules are equivalent to Graph500's rules.
 
-    Together the rules hold only for a shortest-path tree with true levels. By rules 1, 2 and 5 no level is
-    too small. By rules 3 and 4 no level is too large or missing. The rules thus check the levels without a
+    Together, the rules hold only for a shortest-path tree with true levels. By rules 1, 2 and 5, no level is
+    too small. By rules 3 and 4, no level is too large or missing. So the rules check the levels without a
     reference search.
     """
     _check_tree(source, parents)
@@ -295,12 +301,12 @@ def levels_of_checked_tree(graph: Graph, source: int, tree: Parents) -> Levels:
 
 
 def path(parents: Parents | None, target: int) -> Ids:
-    """Returns the vertices of a shortest path from the source of a search to ``target``, including both,
+    """Returns the vertices of a shortest path from the source of a search to ``target``, including both ends,
     int32.
 
     ``parents`` is int32[V], as :func:`bfsbench.search` returns it with ``parents=True``. Raises NoPathError
-    for a target that was not reached. Raises UsageError if there are no parents, for a target that is not a
-    vertex, and for parents that do not lead to the source.
+    if the target was not reached. Raises UsageError if ``parents`` is None, if the target is not a vertex, or
+    if the parents do not lead to the source.
     """
     if parents is None:
         raise UsageError("there are no parents to follow: search with parents=True")
@@ -317,8 +323,8 @@ def path(parents: Parents | None, target: int) -> Ids:
 
 
 def _check_tree(source: int, parents: Parents) -> None:
-    """Check rule 1 of Graph500, that the parents form a tree. Raises WrongParentsError. Pointer jumping takes
-    2^k steps towards the root after k rounds."""
+    """Check rule 1 of Graph500: the parents form a tree. Raises WrongParentsError if they do not. Pointer
+    jumping has followed 2^k parents after k rounds."""
     num_vertices = len(parents)
     if (v := _first((parents < NO_PARENT) | (parents >= num_vertices))) is not None:
         raise _broken(1, f"vertex {v} has parent {parents[v]}, which is no vertex")
@@ -335,7 +341,8 @@ def _check_tree(source: int, parents: Parents) -> None:
 
 
 def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.NDArray[np.bool_]) -> None:
-    """Check rule 2 of Graph500, that each vertex is one level below its parent. Raises WrongParentsError."""
+    """Check rule 2 of Graph500: each vertex is one level below its parent. Raises WrongParentsError if a
+    vertex is not."""
     if levels[source] != 0:
         raise _broken(2, f"the source {source} has level {levels[source]}")
     child = in_tree.copy()
@@ -346,7 +353,7 @@ def _check_levels(source: int, levels: Levels, parents: Parents, in_tree: npt.ND
 
 
 def _arcs(graph: Graph) -> Iterator[tuple[Ids, Ids]]:
-    """Yield tails and heads of the arcs, int32, in runs of at most ARCS_AT_A_TIME arcs."""
+    """Yields the tails and heads of all arcs, int32, in pieces of at most ARCS_AT_A_TIME arcs."""
     for start in range(0, graph.num_edges, ARCS_AT_A_TIME):
         some = slice(start, start + ARCS_AT_A_TIME)
         yield graph.edge_sources[some], graph.column_indices[some]

@@ -1,8 +1,8 @@
-"""Takes level profiles: the cost of each level of a search, from a separate run.
+"""Takes level profiles: the cost of each level of a breadth-first search, measured in a separate run.
 
-Host loops mark the end of each launch (``KernelVariant.mark``). Kernels that run several levels in one launch
-record when each level begins (``profile.cuh``). So a profile has one row per level. A variant with counters
-searches once more with kernels that count, which are too slow to be timed.
+Host code marks the end of each launch (``KernelVariant.mark``). If a launch runs several levels, the kernel
+records when each level begins (``profile.cuh``). So a profile has one row per level. If a variant has
+counters, it searches once more with kernels that count events. These kernels are too slow to be timed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from bfsbench.programs.families.bfs.searches import KernelVariant
 
 @dataclass(frozen=True)
 class LevelCost:
-    """The kernel and the time of one level of one search."""
+    """The kernel that ran one level of a search, and the time of the level."""
 
     level: int
     kernel: str
@@ -29,7 +29,8 @@ class LevelCost:
 
 
 class LevelSizes:
-    """The numbers of vertices and edges at each level of a search, computed from its levels."""
+    """The numbers of vertices and edges at each level of a search, computed from the levels of the
+    vertices."""
 
     def __init__(self, graph: Graph, levels: npt.NDArray[np.int32]) -> None:
         self._graph = graph
@@ -47,8 +48,8 @@ class LevelSizes:
 
     @cached_property
     def _pull_edges(self) -> npt.NDArray[np.int64]:
-        """Returns how many adjacency entries unreached vertices read at each level if each stops at its first
-        parent."""
+        """Returns how many adjacency entries a pull reads at each level, int64[depth + 1]. Each unreached
+        vertex reads its entries up to its first parent."""
         offsets, levels = self._graph.column_offsets, self._levels
         first = np.diff(offsets).astype(np.int64)
         degrees = first.copy()
@@ -56,24 +57,25 @@ class LevelSizes:
         own = levels[owner]
         hits = np.flatnonzero((own > 0) & (levels[self._graph.row_indices] == own - 1))
         met = owner[hits]
-        begins = np.flatnonzero(np.diff(met, prepend=-1))  # the first parent of each vertex
+        begins = np.flatnonzero(np.diff(met, prepend=-1))  # position of the first parent of each vertex
         first[met[begins]] = hits[begins] - offsets[met[begins]] + 1
         whole, partly = self._sums(degrees), self._sums(first)
-        later = np.cumsum(whole[::-1])[::-1] - whole  # edges of vertices farther away than each level
+        later = np.cumsum(whole[::-1])[::-1] - whole  # edges of all vertices beyond each level
         missed = int(degrees[levels < 0].sum())
         return missed + np.append((partly + later)[1:], 0)
 
     def _sums(self, of_vertices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns the sum of ``of_vertices`` over the vertices at each level, int64[depth + 1]."""
+        """Returns the sum of ``of_vertices`` over the vertices at each level, int64[depth + 1].
+        ``of_vertices`` has a number for each vertex."""
         reached = self._levels >= 0
         at, weights = self._levels[reached], of_vertices[reached]
         return np.bincount(at, weights=weights, minlength=self.depth + 1).astype(np.int64)
 
     def edges_inspected(self, reads: str, level: int) -> int | None:
-        """Returns the number of edges that a kernel reads at a level, or None if it is unknown.
+        """Returns the number of edges that a kernel reads at a level. Returns None if the number is unknown.
 
-        ``reads`` says which edges the kernel reads: ``frontier``, ``pull`` (of unreached vertices), ``all``
-        or ``unknown``.
+        ``reads`` says which edges the kernel reads: ``frontier``, ``pull`` (edges of unreached vertices),
+        ``all`` or ``unknown``.
         """
         if level > self.depth:
             return 0 if reads == "frontier" else None
@@ -85,7 +87,8 @@ class LevelSizes:
 
 
 def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]) -> list[LevelCost]:
-    """Run and check an unprepared search. Returns the cost of each level. Raises WrongLevelsError."""
+    """Run an unprepared search from ``source``, time its levels, and check the result. Returns the cost of
+    each level. Raises WrongLevelsError if the levels differ from ``reference``."""
     device = variant.device
     variant.records = device.empty(variant.num_vertices + 2, LevelRecord)
     variant.prepare()
@@ -112,8 +115,9 @@ def profile(variant: KernelVariant, source: int, reference: npt.NDArray[np.int32
 def count_levels(
     variant: KernelVariant, source: int, reference: npt.NDArray[np.int32]
 ) -> list[dict[str, int]]:
-    """Run and check an unprepared search. Returns the counters of each level, empty if the search has none.
-    Raises WrongLevelsError."""
+    """Run an unprepared search with kernels that count events, and check the result. Returns the counts of
+    each level, by name. The list is empty if the search has no counters. Raises WrongLevelsError if the
+    levels differ from ``reference``."""
     if not variant.counters:
         return []
     num_levels = int(reference.max()) + 1
@@ -131,8 +135,12 @@ def _costs(
     records: npt.NDArray[np.void],
     layers: tuple[str, ...],
 ) -> list[LevelCost]:
-    """Returns one cost per level. If a launch ran several levels, their records say when each level began.
-    The last level gets the rest of the launch's time, including the time before the first level."""
+    """Returns the cost of each level. ``launches`` has the first level, the kernel and the end of each
+    launch.
+
+    If a launch ran several levels, ``records`` says when each level began. The last level of the launch also
+    gets the time before its first level.
+    """
     costs: list[LevelCost] = []
     earlier = start
     ends = [level for level, _, _ in launches[1:]] + [None]
@@ -166,10 +174,11 @@ def profiled(
     source: int,
     reference: npt.NDArray[np.int32],
 ) -> list[dict[str, str]]:
-    """Run, count and check a search. Returns its level profile: one row per level with the family's columns.
+    """Run an unprepared search and check the result. Returns its level profile: one row per level, with the
+    profile columns of the family.
 
-    ``search`` must not be prepared. ``counters`` is from ``count_levels``. Raises WrongLevelsError,
-    DeviceError.
+    ``counters`` has the event counts of each level, as ``count_levels`` returns them. Raises WrongLevelsError
+    if the levels are wrong, and DeviceError if the device fails.
     """
     rows = level_rows(search, profile(search, source, reference), reference)
     for row in rows:
@@ -181,8 +190,8 @@ def profiled(
 def level_rows(
     search: KernelVariant, costs: Sequence[LevelCost], reference: npt.NDArray[np.int32]
 ) -> list[dict[str, str]]:
-    """Returns one row per level of a search with the level's cost and sizes, in columns of a level
-    profile."""
+    """Returns the rows of a level profile: one dictionary per level, with the cost of the level and the
+    numbers of vertices and edges."""
     sizes = LevelSizes(search.host_graph, reference)
     rows = []
     for cost in costs:
@@ -205,5 +214,6 @@ def _counters_text(level: Mapping[str, int]) -> str:
 
 
 def parse_counters(text: str) -> dict[str, int]:
-    """Returns the counters in the column ``counts`` of a profile's row, by name. Missing counters are 0."""
+    """Parse the column ``counts`` of a level profile. Returns the event counts by name. Events that are
+    missing in the result were not counted in this level."""
     return {name: int(value) for name, value in (word.split("=") for word in text.split())}

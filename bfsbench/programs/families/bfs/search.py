@@ -1,4 +1,4 @@
-"""Defines the problem of one breadth-first search. The sequential search is the reference for its levels."""
+"""Defines the problem of one breadth-first search. A sequential search computes the reference levels."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Levels = npt.NDArray[np.int32]
 
 
 class WrongLevelsError(WrongResultError):
-    """Raised when the levels of a search differ from the reference."""
+    """Raised when the levels of a search differ from the reference levels."""
 
 
 class SequentialSearch:
-    """Searches one graph sequentially with ``native/cpu_queue.cpp``. It is the reference, and also a variant,
-    ``cpu_queue``.
+    """Searches one graph sequentially with ``native/cpu_queue.cpp``. It computes the reference levels, and
+    also serves as the variant ``cpu_queue``.
 
-    ``levels`` is int32[V]. All elements must be UNREACHED when ``run`` is called with a source.
+    ``levels`` is int32[V]. Before ``run`` is called with a source, all elements must be UNREACHED.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -51,7 +51,8 @@ class SequentialSearch:
 
 
 def reference_levels(graph: Graph, source: int) -> Levels:
-    """Returns the levels of the sequential search, int32[V]. Every other search must give equal levels."""
+    """Returns the level of each vertex, int32[V], by a sequential search from ``source``. All other searches
+    must give equal levels."""
     search = SequentialSearch(graph)
     search.levels.fill(UNREACHED)
     search.run(source)
@@ -64,8 +65,8 @@ def edges_below(graph: Graph, levels: Levels) -> int:
 
 
 def check_levels(levels: Levels, reference: Levels) -> None:
-    """Compare levels with the reference. Raises a WrongLevelsError that names the first vertex that
-    differs."""
+    """Compare levels with reference levels. Raises WrongLevelsError if they differ. The error names the first
+    vertex that differs."""
     if np.array_equal(levels, reference):
         return
     wrong = np.flatnonzero(levels != reference)
@@ -75,8 +76,8 @@ def check_levels(levels: Levels, reference: Levels) -> None:
 
 
 class Search(Problem):
-    """The problem of searching one graph from one source. ``levels``, int32[V], are from the sequential
-    search."""
+    """The problem of searching one graph from one source. ``levels``, int32[V], are the reference levels,
+    which a sequential search computes."""
 
     def __init__(self, graph: Graph, source: int) -> None:
         self.graph = graph
@@ -89,8 +90,9 @@ class Search(Problem):
         return Run(search.poison, reset, solve, search.levels, _Check(search, source, self.levels))
 
     def other_sources(self, count: int) -> list[int]:
-        """Returns random vertices with arcs that this search reaches, so that searches from them do similar
-        work. If there are fewer than ``count``, any vertices with arcs are taken."""
+        """Returns at most ``count`` random vertices that have arcs and that this search reaches. Searches
+        from them do about as much work. If the search reaches too few such vertices, the choice is among all
+        vertices with arcs."""
         with_arcs = np.diff(self.graph.row_offsets) > 0
         reached = with_arcs & (self.levels > 0)
         found = np.flatnonzero(reached if np.count_nonzero(reached) >= count else with_arcs)
@@ -99,7 +101,7 @@ class Search(Problem):
 
     @cached_property
     def edges_traversed(self) -> int:
-        """Returns the sum of the out-degrees of the reached vertices."""
+        """Returns the sum of the out-degrees of the vertices that the search reaches."""
         return edges_below(self.graph, self.levels)
 
     def columns(self, milliseconds: float) -> dict[str, str]:
@@ -113,8 +115,9 @@ class Search(Problem):
         }
 
     def paths(self, variant: Variant) -> Paths:
-        """Returns the breadth-first tree of the last search by ``variant``. Raises WrongParentsError. The
-        time is 0 if the search itself has left the tree."""
+        """Returns the breadth-first tree of the last search by ``variant``, and the time in ms to derive it.
+        The time is 0 if the search itself computes the tree. Raises WrongParentsError if the tree is
+        wrong."""
         from bfsbench.programs.families.bfs.parents import breadth_first_tree
 
         search = _search(variant)
@@ -124,8 +127,8 @@ class Search(Problem):
         return breadth_first_tree(self.graph, self.source, search)
 
     def profile(self, variant: Variant) -> list[dict[str, str]]:
-        """Returns the level profile of a search. The result is empty for host programs. Raises
-        WrongLevelsError."""
+        """Search once more with an unprepared variant. Returns the cost of each level. The result is empty
+        for programs on the CPU. Raises WrongLevelsError if the levels are wrong."""
         from bfsbench.programs.families.bfs.profile import count_levels, profiled
 
         if not isinstance(variant, KernelVariant):
@@ -135,7 +138,7 @@ class Search(Problem):
 
 
 class _Check:
-    """Checks the answers of a variant's searches from one source."""
+    """Checks the results of a variant's searches from one source."""
 
     def __init__(self, variant: SearchVariant, source: int, reference: Levels) -> None:
         self._variant = variant
@@ -143,8 +146,8 @@ class _Check:
         self._reference = reference
 
     def __call__(self) -> None:
-        """Check the levels of the last search, and its tree if it leaves one. Levels of kernels are checked
-        on the device. Raises WrongLevelsError, WrongParentsError."""
+        """Check the levels of the last search. Also check its tree if the search computes one. Levels of
+        kernels are checked on the device. Raises WrongLevelsError or WrongParentsError."""
         if not self._is_right_on_device():
             check_levels(self._variant.levels(), self._reference)
 
@@ -159,8 +162,8 @@ class _Check:
 
 
 def _check_tree(search: KernelVariant, source: int) -> Buffer:
-    """Check the tree that a search has left on the device. Returns its levels, int32[V]. Raises
-    WrongParentsError."""
+    """Check the tree that a search has left on the device. Returns the levels of the tree on the device,
+    int32[V]. Raises WrongParentsError if the tree is wrong."""
     from bfsbench.programs.families.bfs.parents import TreeCheck
 
     search.finish()

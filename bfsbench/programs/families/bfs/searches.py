@@ -1,5 +1,8 @@
-"""Defines base classes of breadth-first searches. ``prepare`` compiles and allocates once, untimed. ``reset``
-and ``traverse`` then run for every search, timed. ``levels`` copies the answer to the host."""
+"""Defines base classes of breadth-first searches.
+
+The method ``prepare`` compiles and allocates once, and is not timed. The methods ``reset`` and ``traverse``
+run for every search, and are timed. The method ``levels`` copies the result to the host.
+"""
 
 from __future__ import annotations
 
@@ -26,55 +29,57 @@ if TYPE_CHECKING:
 
 
 UNREACHED = -1
-"""Level of a vertex that has not been reached. Kernels use this value too (``graph.cuh``)."""
+"""The level of a vertex that a search has not reached. Kernels use this value too (``graph.cuh``)."""
 
 LEVEL_SCAN = Traffic(per_vertex=12, per_scan=4)
-"""Traffic of searches whose frontier is the vertices at the current level. They have no queue, but read all
-levels."""
+"""Memory traffic of searches without a queue. In every level, they read all levels to find the vertices at
+the current level."""
 
 
 class SearchVariant(Variant):
-    """A variant that is a breadth-first search."""
+    """The base class of variants that are breadth-first searches."""
 
     family = "bfs"
     layout: ClassVar[tuple[str, ...]] = ("CSR",)
 
     @abstractmethod
     def reset(self, source: int) -> None:
-        """Initialise a search. This is the first part of the timed run."""
+        """Initialise a search from ``source``. This is the first part of the timed run."""
 
     @abstractmethod
     def traverse(self, source: int) -> None:
-        """Search from ``source``. On return all work has been issued, but may not be finished."""
+        """Start a search from ``source``. The work may not have finished when the method returns."""
 
     @abstractmethod
     def poison(self) -> None:
-        """Fill the levels with POISON."""
+        """Fill the array of levels with POISON, a value that no search writes."""
 
     @abstractmethod
     def levels(self) -> npt.NDArray[np.int32]:
-        """Wait for the search. Returns the level of each vertex, int32[V], or UNREACHED for a vertex without
-        a level."""
+        """Wait for the search. Returns the level of each vertex, int32[V]. Vertices that were not reached
+        have UNREACHED."""
 
     @property
     def leaves_tree(self) -> bool:
-        """Returns whether a search leaves parents, from which ``levels`` counts the levels."""
+        """Returns whether a search computes parents. In that case, ``levels`` counts the levels from the
+        parents."""
         return False
 
     def parents(self) -> npt.NDArray[np.int32]:
-        """Wait for the search. Returns the tree that it has left, int32[V].
+        """Wait for the search. Returns the parent of each vertex, int32[V].
 
-        The source is its own parent. A vertex that is not reached has UNREACHED. Raises ValueError for a
-        search that leaves levels.
+        The source is its own parent. A vertex that was not reached has UNREACHED. Raises ValueError if the
+        search computes levels instead of parents.
         """
         raise ValueError(f"{self.name} leaves levels")
 
 
 class HostVariant(HostProgram, SearchVariant):
-    """A search by a native program, which allocates ``level_array`` in ``prepare``."""
+    """The base class of breadth-first searches on the CPU. Subclasses allocate ``level_array`` in
+    ``prepare``."""
 
     level_array: npt.NDArray[np.int32]
-    """The levels after a search, int32[V]."""
+    """The level of each vertex after a search, int32[V]."""
 
     def poison(self) -> None:
         self.level_array.fill(POISON)
@@ -84,24 +89,24 @@ class HostVariant(HostProgram, SearchVariant):
 
 
 class ForeignSearch(ForeignProgram, HostVariant):
-    """A search by a program of other authors. It answers with levels, or with parents if ``leaves_tree`` is
-    true.
+    """A breadth-first search by a program of other authors. The program's answer consists of levels, or of
+    parents if ``leaves_tree`` is true.
 
-    A negative level means that a vertex was not reached. A negative parent means this for all vertices but
-    the source.
+    A negative level means that a vertex was not reached. A negative parent also means this, except for the
+    source.
     """
 
     def links(self, answer: npt.NDArray[np.int32], source: int) -> npt.NDArray[np.int32]:
-        """Returns the parents of an answer, int32[V]. The source is its own parent, and unreached vertices
-        have UNREACHED."""
+        """Returns the parents in an answer of the program, int32[V]. The source becomes its own parent, and
+        unreached vertices get UNREACHED."""
         tree = answer.copy()
         tree[answer < 0] = UNREACHED
         tree[source] = source
         return tree
 
     def accepted(self, answer: npt.NDArray[np.int32], source: int) -> npt.NDArray[np.int32]:
-        """Returns the levels of an answer. Raises WrongParentsError for a tree that breaks one of Graph500's
-        rules."""
+        """Returns the levels of an answer, int32[V]. If the answer has parents, levels are counted from them.
+        Raises WrongParentsError if a tree breaks one of Graph500's rules."""
         if not self.leaves_tree:
             return answer
         from bfsbench.programs.families.bfs.parents import levels_of_checked_tree
@@ -115,37 +120,38 @@ class ForeignSearch(ForeignProgram, HostVariant):
 
 
 class KernelVariant(KernelProgram, SearchVariant):
-    """A search by CUDA kernels."""
+    """The base class of breadth-first searches by CUDA kernels."""
 
     layers: ClassVar[tuple[str, ...]] = ()
-    """Names of the layers that kernels of several levels record (see profile.cuh). The kernels have an enum
-    of these names in a namespace ``layers``."""
+    """Names of the layers (such as one block, or all blocks) that run levels, for kernels that record levels
+    (see profile.cuh). The kernels have an enum of these names in a namespace ``layers``."""
     times_levels: ClassVar[bool] = True
-    """False if several levels run together. In this case the profile has one row, for the first of these
-    levels."""
+    """False if the search runs several levels together. The profile then has one row for these levels, which
+    names the first of them."""
     block_layers: ClassVar[tuple[str, ...]] = ()
-    """The layers that run in one block or cluster, whose levels need no grid barrier."""
+    """The layers that run in a single block or cluster. Their levels need no barrier of the whole grid."""
     traffic: ClassVar[Traffic] = Traffic()
     edge_reads: ClassVar[Mapping[str, str]] = {}
-    """The edges that a kernel reads in a level, for level profiles. The default is ``frontier``. Other values
-    are ``all``, ``pull`` (edges of unreached vertices up to their first parent), and ``unknown``.
-    """
+    """For each kernel, which edges it reads in a level. A level profile uses this. The values are
+    ``frontier`` (the default), ``all``, ``unknown`` and ``pull``. ``pull`` stands for edges of unreached
+    vertices, up to their first parent."""
 
     def __init__(self, setup: KernelSetup) -> None:
         super().__init__(setup)
         self.mark: Callable[[int, str], None] = _ignore
-        """Host loops call this after they have issued a launch, with the launch's first level and its kernel.
-        A profiled run replaces it."""
+        """Host code calls this function after each launch, with the first level of the launch and the name of
+        the kernel. A profiled run replaces the function."""
         self.records: Buffer | None = None
-        """The buffer of level records, for kernels that run several levels in one launch (see
-        profile.cuh)."""
+        """Device buffer in which kernels record the start of each level, if one launch runs several levels
+        (see profile.cuh). None in timed searches."""
         self.counter_buffer: Buffer | None = None
-        """uint64[levels x counters], to which kernels with counters add. It is set before ``prepare``. It is
-        None in timed searches, which count nothing."""
+        """uint64[levels x counters] on the device, to which kernels add the events that they count. It must
+        be set before ``prepare``. It is None in timed searches, which count nothing."""
         self.level_array: Buffer = self.device.empty(self.num_vertices, "int32")
-        """The levels after a search, int32[V]. It has the parents if ``leaves_tree`` is true."""
+        """int32[V]: the levels after a search, or the parents if ``leaves_tree`` is true."""
         self.level_places: npt.NDArray[np.int32] | None = None
-        """int32[V], the index of each vertex's level in ``level_array``. None if the index is the vertex."""
+        """int32[V]: the position of each vertex's level in ``level_array``. None if the position is the
+        vertex id."""
 
     def defines(self) -> dict[str, int | str]:
         counting = {"COUNTERS": int(self.counter_buffer is not None)} if self.counters else {}
@@ -188,9 +194,9 @@ class KernelVariant(KernelProgram, SearchVariant):
         return levels if self.level_places is None else levels[self.level_places]
 
     def level_counters(self) -> list[dict[str, int]]:
-        """Wait for the search. Returns the counters of each level, by the names in ``counters``.
+        """Wait for the search. Returns the event counts of each level, by the names in ``counters``.
 
-        Events of a level are counted while its frontier is expanded. Raises ValueError unless
+        Events belong to the level whose frontier is being expanded. Raises ValueError unless
         ``counter_buffer`` was set.
         """
         if self.counter_buffer is None:
@@ -200,25 +206,25 @@ class KernelVariant(KernelProgram, SearchVariant):
 
 
 class LevelKernelVariant(KernelVariant):
-    """A search that launches one kernel per level until a level finds nothing. Most of the simpler designs do
-    this.
+    """The base class of searches that launch one kernel per level, until a level finds no vertex. Most of the
+    simple searches do this.
 
     The kernel's last two parameters are ``int *progress, int level``. A thread that changes anything writes
     ``level + 1`` to ``*progress``. The host launches the next level as long as ``*progress`` changes. Nothing
-    is reset between levels. A level costs one launch and one copy of four bytes to pinned memory.
+    is reset between levels. A level costs one launch, and one copy of four bytes to pinned memory.
     """
 
     level_kernel: ClassVar[str | None] = None
-    """Name of the kernel, if it differs from the variant's."""
+    """Name of the kernel. None stands for the name of the variant."""
 
     def arguments(self) -> Mapping[str, Argument]:
-        """Returns the kernel's arguments before ``progress``, by name. The default suits a kernel with one
-        thread per vertex that reads out-neighbours."""
+        """Returns the kernel's arguments before ``progress``, by parameter name. The default suits a kernel
+        that has one thread per vertex and reads out-neighbours."""
         return {**self.graph.csr, "num_vertices": self.num_vertices, "levels": self.level_array}
 
     def work_items(self) -> int:
-        """Returns how many items the threads of one launch divide among themselves. The default is one item
-        per vertex."""
+        """Returns the number of work items of one launch, such as vertices. The default is one item per
+        vertex."""
         return self.num_vertices
 
     def shared_memory(self) -> int:
@@ -249,33 +255,35 @@ class LevelKernelVariant(KernelVariant):
 
 
 class OneLaunchVariant(KernelVariant):
-    """A search by one launch, whose blocks are all resident and wait for each other.
+    """The base class of searches that are a single launch. All blocks are resident at once, and wait for each
+    other at barriers.
 
-    The kernel's last parameter is the source. The kernel initialises all that a search needs, or leaves it
-    initialised for the next search. ``prepare`` sets ``search``, ``num_blocks`` and ``state``, and passes
-    ``max_polls`` to the kernel.
+    The kernel's last parameter is the source. The kernel initialises everything that a search needs, or an
+    earlier launch has left it initialised. ``prepare`` must set ``search``, ``num_blocks`` and ``state``, and
+    pass ``max_polls`` to the kernel.
     """
 
     search: Launch
-    """The kernel, bound to all its arguments but the source."""
+    """The launch of the kernel, with all its arguments bound except the source."""
     num_blocks: int
     state: Signal
-    """A struct with a member ``failed``, which a block sets if it has given up waiting for other blocks."""
+    """A struct on the device with a member ``failed``. A block sets this member if it gives up waiting for
+    other blocks."""
     max_polls: int = 1 << 27
-    """Number of times that a block polls the barrier before it gives up. This takes a minute or more."""
+    """How often a block polls the barrier before it gives up. The limit is reached after a minute or more."""
 
     def reset(self, source: int) -> None:
-        """Do nothing, because the launch initialises what it needs."""
+        """Do nothing, because the kernel initialises everything that it needs."""
 
     def traverse(self, source: int) -> None:
         self.search(self.num_blocks, source)
         self.mark(0, self.name)
 
     def finish(self) -> None:
-        """Wait for the search. Raises KernelError if blocks gave up waiting for each other."""
+        """Wait for the search. Raises KernelError if a block gave up waiting for other blocks."""
         if self.state.read_struct().failed:
             raise KernelError(f"{self.name}: {self.num_blocks} blocks did not all meet")
 
 
 def _ignore(level: int, kernel: str) -> None:
-    """Ignore a launch, because no profile is taken."""
+    """Do nothing. Host code calls this function after each launch unless a profile is being taken."""

@@ -1,4 +1,5 @@
-"""Declares the family closeness: distances from many sources to all vertices, summed for each source."""
+"""Declares the family closeness. A variant of this family searches from many sources, and sums the distances
+from each source to all vertices."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Closeness(Family):
-    """The family of searches from many sources: from all vertices, or from ``--sources S`` of them.
+    """The family of searches from many sources: from all vertices, or from ``--sources S`` random vertices.
 
-    Closeness and diameters follow from the distances. The column ``source`` has the number of sources that
-    were drawn. It is empty if every vertex is a source.
+    Closeness centralities and diameters follow from the distances. The result column ``source`` has the
+    number of random sources. The column is empty if every vertex is a source.
     """
 
     name = "closeness"

@@ -1,7 +1,7 @@
-"""Defines the problem of searches from many sources, and checks its answers.
+"""Defines the problem of searching from many sources, and checks its results.
 
-Answers for a sample of the sources are compared with single searches. On small graphs the sample is all
-sources. The remaining answers must obey laws that hold for all distances.
+Results for a sample of the sources are compared with single-source searches. On small graphs, all sources are
+compared. The remaining results must obey laws that hold for all distances.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.closeness.variants import Measures
 
 ALL_CHECKED_STEPS = 2 * 10**7
-"""All sources are checked if single searches from them take at most this number of vertices and arcs."""
+"""Limit of the work of a complete check, in vertices and arcs that single-source searches visit. Up to this
+limit, all sources are checked."""
 SAMPLE = 16
-"""Number of sources that are checked on larger problems."""
+"""Number of sources that are checked if checking all sources would take too long."""
 _TOLERANCE = 1e-9
-"""Relative tolerance of sums of floating-point numbers, which are added in different orders."""
+"""Relative tolerance for sums of floating-point numbers, because programs add them in different orders."""
 
 
 class WrongMeasuresError(WrongResultError):
-    """Raised when the measures of a source, such as its sum of distances, differ from the reference or
-    contradict each other."""
+    """Raised when the results for a source, such as its sum of distances, are wrong or contradict each
+    other."""
 
 
 def drawn_sources(graph: Graph, number: int) -> Ids:
-    """Returns ``number`` random vertices with outgoing arcs, int32 ascending. Equal graphs give equal
-    vertices. Raises UsageError if there are fewer."""
+    """Returns ``number`` random vertices that have outgoing arcs, int32 in ascending order. The result
+    depends only on the graph and the number. Raises UsageError if the graph has fewer such vertices."""
     starts = np.flatnonzero(np.diff(graph.row_offsets))
     if not 1 <= number <= len(starts):
         raise UsageError(f"{graph.full_name}: of {number:,} sources to draw there are {len(starts):,}")
@@ -50,8 +51,8 @@ def drawn_sources(graph: Graph, number: int) -> Ids:
 
 
 class SingleSearches:
-    """Runs reference searches from one source each, by ``native/cpu_queue.cpp``. Several threads may use
-    it."""
+    """Runs single-source reference searches by ``native/cpu_queue.cpp``. Several threads may call its methods
+    at once."""
 
     def __init__(self, graph: Graph) -> None:
         wide = graph.row_offsets.dtype.itemsize == 8
@@ -60,7 +61,8 @@ class SingleSearches:
         self._degrees = np.diff(graph.row_offsets)
 
     def levels(self, source: int) -> Ids:
-        """Returns the levels from ``source``, int32[V], -1 at unreached vertices."""
+        """Returns the level of each vertex in a search from ``source``, int32[V]. Unreached vertices have
+        -1."""
         graph, size = self._graph, self._graph.num_vertices
         levels, queue = np.full(size, -1, np.int32), np.empty(size, np.int32)
         arrays = (graph.row_offsets, graph.column_indices, levels, queue)
@@ -69,17 +71,17 @@ class SingleSearches:
         return levels
 
     def measure(self, source: int) -> tuple[tuple[int, int, float, int], int]:
-        """Returns the measures of a source, as listed in FIELDS, and the number of arcs that its search
-        traverses."""
+        """Search from one source. Returns the results for the fields in FIELDS, and the number of arcs that
+        the search traverses."""
         levels = self.levels(source)
         return measures_of(levels), int(self._degrees[levels >= 0].sum(dtype=np.int64))
 
 
 class ManySources(Problem):
-    """The problem of searches from ``sources``: every vertex of a graph, or ``number`` of them.
+    """The problem of searching from ``sources``: every vertex of a graph, or ``number`` random vertices.
 
-    ``checked`` has the positions in ``sources`` of the checked sources. ``expected`` has the measures of
-    these sources.
+    A reference is computed for some sources. ``checked`` has their positions in ``sources``, and ``expected``
+    has their results.
     """
 
     def __init__(self, graph: Graph, number: int | None) -> None:
@@ -106,7 +108,8 @@ class ManySources(Problem):
         self.check(variant.measures(), variant.finds)
 
     def check(self, found: Measures, finds: Collection[str]) -> None:
-        """Check the measures of all sources. Raises a WrongMeasuresError that names a source."""
+        """Check the results ``found`` for all sources. ``finds`` names the fields that the variant fills.
+        Raises WrongMeasuresError, which names a source, if a result is wrong."""
         if len(found) != len(self.sources):
             raise WrongMeasuresError(f"{len(found)} sources have measures, not {len(self.sources)}")
         whole = len(finds) == len(FIELDS)
@@ -124,8 +127,8 @@ class ManySources(Problem):
         self._answered = found if whole else self.expected
 
     def _laws(self, found: Measures) -> list[tuple[str, npt.NDArray[np.bool_]]]:
-        """Returns laws that the distances from any source obey, each with bool[sources] that is True where
-        the law holds."""
+        """Check laws that the distances from every source obey. Returns a list of pairs: an error message,
+        and bool[sources] that is True where the law holds."""
         others, total = found["reached"] - 1, found["distance_sum"]
         harmonic, farthest = found["harmonic"], found["eccentricity"]
         slack = 1 + _TOLERANCE
@@ -146,10 +149,11 @@ class ManySources(Problem):
 
     @cached_property
     def _parts(self) -> tuple[Ids, npt.NDArray[np.int64], tuple[Ids, Ids]]:
-        """Returns the strong component of each vertex, the sizes of the components, and arcs between two
-        sources.
+        """Returns the strongly connected component of each vertex, the size of each component, and arcs
+        between sources.
 
-        Only arcs within a component are returned. Their ends are positions in ``sources``.
+        An arc is returned only if both its ends are sources in one component. The ends are given as positions
+        in ``sources``.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
@@ -169,8 +173,11 @@ class ManySources(Problem):
         return part, np.bincount(part), (tails[within], heads[within])
 
     def _parts_by_searches(self) -> Ids:
-        """Returns the component of each vertex of an undirected graph. The component 0 has all vertices that
-        no source reaches. One search finds a component, which is fast if there are few sources."""
+        """Returns the connected component of each vertex of an undirected graph. Component 0 has all vertices
+        that no source reaches.
+
+        Each component is found by one search from a source. This is fast if there are few sources.
+        """
         part = np.zeros(self.graph.num_vertices, np.int32)
         for source in self.sources.tolist():
             if part[source] == 0:

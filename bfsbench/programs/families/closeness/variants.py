@@ -1,5 +1,5 @@
-"""Defines base classes of variants that search from many sources, and chooses how many sources one pass
-serves."""
+"""Defines base classes of variants that search from many sources. Also chooses how many sources one pass over
+the graph serves."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     Measures = npt.NDArray[np.void]
 
 FIELDS = (("reached", "i8"), ("distance_sum", "i8"), ("harmonic", "f8"), ("eccentricity", "i8"))
-"""The fields of an answer, which has one element per source. ``reached`` counts vertices, including the
+"""Names and NumPy types of the results for one source. ``reached`` counts the reached vertices, including the
 source. ``distance_sum`` is the sum of their distances. ``harmonic`` is the sum of the inverses of positive
-distances. ``eccentricity`` is the largest distance.
-"""
+distances. ``eccentricity`` is the largest distance."""
 
 
 def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any, room: int | None) -> int:
-    """Returns how many sources one pass of a search serves. It is one of ``widths``, which ascend.
+    """Returns how many sources one pass over the graph serves. The result is one of ``widths``, which must be
+    in ascending order.
 
-    The result is the largest width that leaves a pass for each of ``workers`` and whose memory is small
-    enough. The memory, ``bytes_of(bits)``, must fit into half of ``room``. If no width qualifies, the result
-    is the smallest width.
+    The result is the largest width that leaves at least one pass for each of ``workers`` workers, and whose
+    memory is small enough. With a width of ``bits``, the search takes ``bytes_of(bits)`` bytes, which must
+    fit into half of ``room`` bytes. If no width qualifies, the smallest width is returned.
     """
     busy = [bits for bits in widths if bits * (workers - 1) < sources]
     fitting = [bits for bits in busy if room is None or 2 * bytes_of(bits) <= room]
@@ -36,45 +36,46 @@ def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any,
 
 
 def measures_of(levels: Ids) -> tuple[int, int, float, int]:
-    """Returns the fields of an answer for one source, from the levels of its search, int32[V]. Unreached
-    vertices have the level -1."""
+    """Returns the results for one source, as listed in FIELDS. ``levels``, int32[V], are the levels of a
+    search from the source, -1 for unreached vertices."""
     import numpy as np
 
-    numbers = np.bincount(levels + 1)[1:]  # of the vertices in each level
+    numbers = np.bincount(levels + 1)[1:]  # numbers[i] counts the vertices at level i
     distances = np.arange(len(numbers))
     harmonic = float((numbers[1:] / distances[1:]).sum())
     return int(numbers.sum()), int(numbers @ distances), harmonic, len(numbers) - 1
 
 
 class ClosenessVariant(Variant):
-    """A variant that searches from many sources."""
+    """The base class of variants that search from many sources."""
 
     family = "closeness"
     layout = ("CSR", "CSC")
     finds: tuple[str, ...] = tuple(name for name, _ in FIELDS)
-    """The fields of FIELDS that the variant fills."""
+    """Names of the fields in FIELDS that the variant fills."""
     took_ms: float = 0.0
-    """The time that counts since the run began, for a variant with a SummedClock."""
+    """The time in ms that counts since the run began. Only variants with a SummedClock set it."""
     bytes_source: float = 0.0
-    """Bytes that searches hold besides the graph, divided by the sources that they serve at once. 0 if
+    """Memory in bytes besides the graph, divided by the number of sources that are served at once. It is 0 if
     unknown."""
 
     @abstractmethod
     def poison(self) -> None:
-        """Overwrite the answer."""
+        """Overwrite the results of the last run, so that they cannot pass as results of the next run."""
 
     @abstractmethod
     def reset(self, sources: Ids) -> None:
-        """Initialise a run from ``sources``, which are distinct. This is the first part of the timed run."""
+        """Initialise a run from the distinct vertices ``sources``. This is the first part of the timed
+        run."""
 
     @abstractmethod
     def solve(self, sources: Ids) -> None:
-        """Search from all sources."""
+        """Search from all vertices in ``sources``. This is the second part of the timed run."""
 
     @abstractmethod
     def measures(self) -> Measures:
-        """Wait for the run. Returns the answer: a structured array with FIELDS, one element per source in
-        their order."""
+        """Wait for the run. Returns a structured array with the fields of FIELDS. It has one element per
+        source, in the order of the sources."""
 
     def measured(self) -> dict[str, str]:
         of_source = f"{self.bytes_source:.1f}" if self.bytes_source else ""
@@ -82,14 +83,14 @@ class ClosenessVariant(Variant):
 
 
 class SummedClock:
-    """A clock that reads ``took_ms``, in which a variant adds up the time that counts. Summing distances does
-    not count."""
+    """A clock that returns ``took_ms`` of a variant. The variant adds up the times of its searches itself.
+    The time to sum distances does not count."""
 
     def __init__(self, variant: ClosenessVariant) -> None:
         self._variant = variant
 
     def wait(self) -> None:
-        """Do nothing, because a variant that adds up its own time also waits for its own work."""
+        """Do nothing, because a variant that measures its own time also waits for its earlier work."""
 
     def start(self) -> None:
         self._variant.took_ms = 0.0
@@ -99,16 +100,17 @@ class SummedClock:
 
 
 class HostCloseness(HostProgram, ClosenessVariant):
-    """A program on this machine's CPU, which leaves its answer in ``found``."""
+    """The base class of programs on the CPU that search from many sources. A program leaves its results in
+    ``found``."""
 
     found: Measures | None = None
 
     def poison(self) -> None:
-        """Discard the answer."""
+        """Discard the results of the last run."""
         self.found = None
 
     def reset(self, sources: Ids) -> None:
-        """Allocate the answer."""
+        """Allocate the array for the results."""
         import numpy as np
 
         self.found = np.zeros(len(sources), [*FIELDS])
