@@ -1,9 +1,10 @@
-// convert: groups arcs by row, to turn an edge list into CSR, and CSR into CSC.
+// convert: sorts the arcs of a graph by row. This turns an edge list into CSR form, and CSR form into CSC
+// form.
 //
-// It is a counting sort in two steps, so that scattered writes stay within a core's cache. The first step
-// deals arcs into at most 2^kBucketBits + 1 buckets of neighbouring rows. The second step sorts each bucket
-// by row. In the first step each worker deals a contiguous slice of the input behind earlier slices, so the
-// sort is stable.
+// The sort is a counting sort in two passes, so that scattered writes stay within a core's cache. The first
+// pass distributes arcs to at most 2^kBucketBits + 1 buckets of neighbouring rows. The second pass sorts each
+// bucket by row. In the first pass each worker distributes one contiguous slice of the input, and its arcs
+// come after those of earlier slices. So arcs of one row keep the order of the input.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -38,8 +39,8 @@ inline uint64_t pack(int32_t row, int32_t column) {
 }
 inline int64_t row_of(uint64_t arc) { return static_cast<int64_t>(arc >> 32); }
 
-// Deals packed arcs into buckets of 2^shift rows. Returns where each bucket begins, followed by the end of
-// the last bucket.
+// Distributes packed arcs to buckets of 2^shift rows. Returns the index in `dealt` at which each bucket
+// begins, followed by the end of the last bucket.
 std::vector<int64_t> deal(const Arcs& arcs, int64_t buckets, int shift, uint64_t* dealt) {
     const int workers = bfsbench::worker_count(arcs.count);
     std::vector<int64_t> cursors(workers * buckets);
@@ -65,8 +66,8 @@ std::vector<int64_t> deal(const Arcs& arcs, int64_t buckets, int shift, uint64_t
     return starts;
 }
 
-// Sorts one bucket by counting. It has the rows first_row .. first_row + rows - 1 and the arcs begin .. end -
-// 1 of `dealt`.
+// Sorts one bucket by row, with a counting sort. The bucket has the rows first_row .. first_row + rows - 1
+// and the arcs begin .. end - 1 of `dealt`.
 void sort_bucket(const uint64_t* dealt, int64_t begin, int64_t end, int64_t first_row, int64_t rows, bool sort_rows,
                  int64_t* offsets, int32_t* columns) {
     std::vector<int64_t> next(rows + 1);
@@ -87,7 +88,7 @@ void sort_bucket(const uint64_t* dealt, int64_t begin, int64_t end, int64_t firs
 
 extern "C" {
 
-// Returns the number of self loops, or -1 if an id lies outside 0 .. num_vertices - 1.
+// Returns the number of self loops, or -1 if a vertex id lies outside 0 .. num_vertices - 1.
 int64_t count_loops(int64_t count, const int32_t* rows, const int32_t* columns, int32_t num_vertices) {
     std::atomic<int64_t> loops{0}, outside{0};
     const auto limit = static_cast<uint32_t>(num_vertices);
@@ -103,10 +104,10 @@ int64_t count_loops(int64_t count, const int32_t* rows, const int32_t* columns, 
     return outside ? -1 : loops.load();
 }
 
-// Groups arcs by row. `count` is the length of `rows` and `columns_in`. If `mirror` is set, an edge (u, v)
-// stands for the arcs u -> v and v -> u. If `drop_loops` is set, self loops are left out. Stores row offsets in
-// offsets[num_vertices + 1], and column indices in `columns`. `columns` and the scratch array `dealt` have room
-// for all arcs. Within a row, columns keep the order of the input, or ascend if `sort_rows` is set.
+// Sorts arcs by row. `count` is the length of `rows` and `columns_in`. If `mirror` is set, an edge (u, v)
+// stands for the arcs u -> v and v -> u. If `drop_loops` is set, self loops are left out. Stores row offsets
+// in offsets[num_vertices + 1], and column indices in `columns`. `columns` and the scratch array `dealt` must
+// have room for all arcs. Within a row, columns keep the order of the input, or ascend if `sort_rows` is set.
 void group_by_row(int64_t count, const int32_t* rows, const int32_t* columns_in, int32_t mirror, int32_t drop_loops,
                   int32_t sort_rows, int64_t num_vertices, uint64_t* dealt, int64_t* offsets, int32_t* columns) {
     int shift = 0;
@@ -149,7 +150,7 @@ void copy_without_duplicates(int64_t num_vertices, const int64_t* offsets, const
     });
 }
 
-// Stores the row of every arc: it turns row offsets into a list of rows.
+// Stores the row of each arc in rows[number of arcs], from the row offsets of a graph in CSR form.
 void expand_rows(int64_t num_vertices, const int64_t* offsets, int32_t* rows) {
     bfsbench::parallel_blocks(num_vertices, 1 << 12, bfsbench::worker_count(offsets[num_vertices]),
                               [=](int64_t begin, int64_t end) {

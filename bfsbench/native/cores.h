@@ -1,4 +1,4 @@
-// Counts the cores that this process may use.
+// Counts the processor cores that this process may use.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace bfsbench {
 
-// Returns the number of cores that the process may use, at least 1. taskset, a cpuset or a batch system can
-// leave it fewer cores than the machine has.
+// Returns the number of processor cores that this process may use, at least 1. The tool taskset, a cpuset or
+// a batch system can allow fewer cores than the machine has.
 inline int available_cores() {
 #ifdef __linux__
     cpu_set_t allowed;

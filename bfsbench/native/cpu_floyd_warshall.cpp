@@ -1,18 +1,20 @@
 // cpu_floyd_warshall: the Floyd-Warshall algorithm (CSE 6230) on all cores, in tiles that fit the cache
 // (Venkataraman, Sahni and Mukhopadhyaya, "A blocked all-pairs shortest-paths algorithm", 2003).
 //
-// A round allows paths through kTile more vertices. First it finishes the tile on the diagonal. Second, it
-// finishes the other tiles in the row and in the column of the diagonal tile, which need the diagonal tile.
-// Third, it updates all remaining tiles. Each of these needs one finished tile of the row and one finished tile
-// of the column. Infinite distances need no test: a path with an infinite part is never shorter, and twice the
-// infinite distance fits an int32.
+// Round k allows paths through kTile more vertices. First it finishes the tile k on the diagonal of the
+// distance matrix. Second, it finishes the other tiles in the row and the column of this tile. Third, it
+// updates all remaining tiles. Each needs one finished tile of the row and one finished tile of the column.
+//
+// Infinite distances need no test. A path with an infinite part is never shorter, and twice the infinite
+// distance fits an int32.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include "parallel.h"
 
-// Makes the compiler generate a function with and without AVX2. The loader chooses one.
+// Makes the compiler generate a function with and without AVX2 instructions. The loader chooses the fitting
+// version.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define BFSBENCH_AVX2 __attribute__((target_clones("avx2", "default")))
 #else
@@ -22,11 +24,12 @@
 namespace {
 
 constexpr int64_t kTile = 64;
-constexpr int64_t kLanes = 8, kVectors = 4;  // fast_relax takes kLanes * kVectors columns at a time
+constexpr int64_t kLanes = 8, kVectors = 4;  // fast_relax processes kLanes * kVectors columns at a time
 
 typedef int32_t Vector __attribute__((vector_size(4 * kLanes)));
 
-// The distances and the next hops, each [n][n]. `hops` is null if next hops are not wanted.
+// The distances and the next hops of all pairs of vertices, each [n][n]. `hops` is null if the caller wants
+// no next hops.
 struct Matrix {
     int64_t n;
     int32_t *distances, *hops;
@@ -38,7 +41,8 @@ struct Range {
 
 Range tile(int64_t number, int64_t n) { return {number * kTile, std::min((number + 1) * kTile, n)}; }
 
-// Shortens the paths from `rows` to `columns` by paths through `middle`. The ranges may be equal.
+// Shortens paths from the vertices `rows` to the vertices `columns` by paths through the vertices `middle`.
+// The ranges may be equal.
 BFSBENCH_AVX2 void relax(const Matrix& matrix, Range rows, Range columns, Range middle) {
     const int64_t n = matrix.n;
     for (int64_t k = middle.begin; k < middle.end; ++k) {
@@ -64,8 +68,8 @@ BFSBENCH_AVX2 void relax(const Matrix& matrix, Range rows, Range columns, Range 
     }
 }
 
-// Does the work of relax() when the tiles differ and next hops are not wanted. The distances of a row stay in
-// registers.
+// Computes what relax() computes, for different tiles and without next hops. It is faster, because the
+// distances of a row stay in registers.
 BFSBENCH_AVX2 void fast_relax(const Matrix& matrix, Range rows, Range columns, Range middle) {
     const int64_t n = matrix.n, step = kLanes * kVectors;
     int64_t j = columns.begin;
@@ -114,7 +118,8 @@ void solve(const Matrix& matrix) {
 
 extern "C" {
 
-// Computes all distances in place. `distances` is int32[n][n] and holds the weights on entry.
+// Computes the distances of all pairs of vertices in place. `distances` is int32[n][n] and holds the weights
+// of the arcs on entry.
 void floyd_warshall(int64_t n, int32_t* distances) { solve({n, distances, nullptr}); }
 
 // Computes all distances and next hops in place. `next_hops` is int32[n][n]. On entry it holds the column for

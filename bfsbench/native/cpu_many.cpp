@@ -1,19 +1,19 @@
-// cpu_many: breadth-first searches from many sources at once, with a bit for each source (Then et al., "The
-// More the Merrier: Efficient Multi-Source Graph Traversal", 2014).
+// cpu_many: runs breadth-first searches from many sources at once, with one bit for each source (Then et al.,
+// "The More the Merrier: Efficient Multi-Source Graph Traversal", 2014).
 //
-// A pass searches from up to 512 sources. Each vertex has a row with one bit for each source, in three
-// arrays. The bits of `seen` are the searches that have reached the vertex. The bits of `frontier` are the
-// searches that reached it in the last level, and the bits of `next` are the searches that reach it in this
-// level. So one access to a neighbour serves all searches that have the vertex in their frontiers. Each core
-// runs its own passes. Cores share only the graph.
+// A pass searches from up to 512 sources. In each of three arrays, each vertex has a row: a bit vector with
+// one bit for each source. The bits of `seen` are the searches that have reached the vertex. The bits of
+// `frontier` are the searches that reached it in the last level. The bits of `next` are the searches that
+// reach it in this level. So one access to a neighbour serves all searches that have the vertex in their
+// frontiers. Each core runs its own passes. Cores share only the graph.
 //
 // A level is pushed or pulled. To push, vertices of the frontier give their rows to their out-neighbours. To
 // pull, each vertex that some search has not reached collects the rows of its in-neighbours, until its row is
-// complete. Let `leaving` be the arcs that leave the frontier, and `lacking` the arcs into incomplete
-// vertices. The level is pulled if alpha * leaving > lacking.
+// complete. Let `leaving` be the number of arcs that leave the frontier, and `lacking` the number of arcs
+// into incomplete vertices. The search pulls a level if alpha * leaving > lacking.
 //
 // Searches share an access only if they reach a vertex in the same level. So each pass takes sources that lie
-// close together, in a ball (after Liu, Huang and Hu, "iBFS", 2016, who group sources by shared neighbours).
+// close together, in a ball of vertices. Liu, Huang and Hu ("iBFS", 2016) group sources by shared neighbours.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // rows are passed between inlined functions only
 
-// Marks loop bodies that work on rows. The compiler inlines them into each caller, with the instructions that
+// Marks functions that work on rows. The compiler inlines them into each caller, with the instructions that
 // this caller may use.
 #define BFSBENCH_INLINE inline __attribute__((always_inline))
 #if defined(__x86_64__)
@@ -50,14 +50,15 @@ struct ManyArguments {
     const int32_t* column_indices;
     const void* column_offsets;
     const int32_t* row_indices;
-    int32_t bits;  // sources of a pass: 64, 128, 256 or 512
+    int32_t bits;  // number of sources of a pass: 64, 128, 256 or 512
     int32_t threads;
-    int32_t grouped;  // true if a pass takes the sources of a ball; otherwise passes take sources in their given order
+    // True if a pass takes the sources of a ball; false if passes take sources in their given order.
+    int32_t grouped;
     double alpha;
 };
 
-// The results of one search: the number of reached vertices, the sums of distances and of inverse distances,
-// and the largest distance.
+// The results of the search from one source: the number of reached vertices, the sums of distances and of
+// inverse distances, and the largest distance.
 struct Measures {
     int64_t reached, distance_sum;
     double harmonic;
@@ -67,12 +68,14 @@ struct Measures {
 
 namespace {
 
-constexpr int64_t kAhead = 12;  // arcs, or entries of a queue, between a prefetch and its use
-constexpr int kLooks = 4;       // rows that a vertex collects before it tests whether its row is complete
+constexpr int64_t kAhead = 12;  // number of arcs or queue entries between a prefetch and its use
+// Number of rows that a vertex collects before it tests whether its own row is complete.
+constexpr int kLooks = 4;
 
 constexpr int64_t kBallArcs = 4;
 
-// Every search has reached the vertex; it has a row in frontier; it has a row in next.
+// Bits of a vertex's state: every search has reached it (kComplete), it has a row in frontier (kActive), it
+// has a row in next (kFresh).
 enum State : uint8_t { kComplete = 1, kActive = 2, kFresh = 4 };
 
 template <int lanes>
@@ -84,7 +87,7 @@ struct VectorOf<1> {
     typedef uint64_t type;
 };
 
-// A row: one bit for each source of a pass, in vectors of up to 256 bits.
+// A bit vector with one bit for each source of a pass, in vectors of up to 256 bits.
 template <int words>
 struct Row {
     static constexpr int kLanes = words < 4 ? words : 4, kParts = words / kLanes;
@@ -115,8 +118,8 @@ struct Row {
     }
 };
 
-// The rows of all vertices, in large pages if the system has them. Accesses are random, and large pages need
-// fewer address translations.
+// An array with one row of bits for each vertex, in large pages if the system has them. Accesses are random,
+// and large pages need fewer address translations.
 template <int words>
 class Rows {
   public:
@@ -137,9 +140,9 @@ class Rows {
     Row<words>* rows_;
 };
 
-// Counts, for each bit, in how many of the added rows it is set. Plane p holds bit p of all these counts, so
-// one operation treats all bits of a row. The counter first adds up eight rows, because adding single rows to
-// all planes would take more steps.
+// Counts, for each bit position, in how many of the added rows the bit is set. Plane p holds bit p of all
+// these counts, so one operation treats all bit positions of a row. The counter first adds up eight rows,
+// because adding single rows to all planes would take more operations.
 template <int words>
 class Counter {
   public:
@@ -148,7 +151,7 @@ class Counter {
         if (num_waiting_ == 8) add_eight();
     }
 
-    // Calls found(bit, number) for each count that is not 0, and clears all counts.
+    // Calls found(bit, number) for each bit position whose count is not 0, and clears all counts.
     template <class Found>
     BFSBENCH_INLINE void take(const Found& found) {
         for (int i = 0; i < num_waiting_; ++i) carry(*waiting_[i], 0);
@@ -168,7 +171,7 @@ class Counter {
     }
 
   private:
-    // Adds rows bit by bit: low + a + b = 2 * high + new low.
+    // Adds the rows a and b to the row `low`, bit by bit: low + a + b = 2 * high + new low.
     static BFSBENCH_INLINE void add_two(Row<words>& high, Row<words>& low, const Row<words>& a, const Row<words>& b) {
         for (int p = 0; p < Row<words>::kParts; ++p) {
             const auto one = low.part[p] ^ a.part[p];
@@ -186,7 +189,7 @@ class Counter {
         carry(eight, 3);
     }
 
-    // Adds 2^p to the count of each bit that is set in the row.
+    // Adds 2^p to the count of each bit position whose bit is set in the row.
     BFSBENCH_INLINE void carry(const Row<words>& row, int p) {
         for (Row<words> rest = row; rest.any(); ++p) {
             const Row<words> both = plane_[p] & rest;
@@ -202,8 +205,8 @@ class Counter {
     int num_waiting_ = 0;
 };
 
-// The arrays for the answers. `measures` has one element for each source. `distances` is null or
-// int32[sources][num_vertices], and the caller has filled it with the value for unreached vertices.
+// The arrays for the results. `measures` has one element for each source. `distances` is null or
+// int32[sources][num_vertices]; the caller has filled it with the value for unreached vertices.
 struct Answers {
     Measures* measures;
     int32_t* distances;
@@ -224,7 +227,8 @@ struct Graph {
     const int32_t *column_indices, *row_indices;
 };
 
-// Runs passes on one core, which has its own rows and queues.
+// Runs passes, each with the searches from up to 64 * words sources, on one core. Each core has its own
+// object with its own rows and queues.
 template <int words, class Offset>
 class Passes {
   public:
@@ -239,7 +243,7 @@ class Passes {
         found_.reserve(graph.num_vertices);
     }
 
-    // Runs a pass from `number` sources. The answers for sources[i] go to element place[i].
+    // Runs one pass with searches from `number` sources. The results of sources[i] go to element place[i].
     void run(const int32_t* sources, const int64_t* place, int number, const Answers& answers) {
 #if defined(__x86_64__)
         if (__builtin_cpu_supports("avx2")) return run_avx2(sources, place, number, answers);
@@ -274,7 +278,8 @@ class Passes {
     void begin(const int32_t* sources, const int64_t* place, int number, const Answers& answers) {
         std::memset(static_cast<void*>(&seen_[0]), 0, graph_.num_vertices * sizeof(Row<words>));
         std::fill(state_.begin(), state_.end(), uint8_t{0});
-        std::fill(state_.end() - 8, state_.end(), kComplete);  // behind the last vertex
+        // Elements behind the last vertex count as complete.
+        std::fill(state_.end() - 8, state_.end(), kComplete);
         whole_ = {};
         lacking_ = graph_.column_offsets[graph_.num_vertices];
         found_.clear();
@@ -331,7 +336,8 @@ class Passes {
         for (int64_t first = 0; first < graph_.num_vertices; first += 8) {
             uint64_t eight;
             std::memcpy(&eight, &state_[first], 8);
-            if ((eight & 0x0101010101010101) == 0x0101010101010101) continue;  // all eight vertices are complete
+            // All eight vertices are complete.
+            if ((eight & 0x0101010101010101) == 0x0101010101010101) continue;
             for (int64_t v = first; v < first + 8; ++v)
                 if (!(state_[v] & kComplete)) pull_to(v);
         }
@@ -357,7 +363,7 @@ class Passes {
         found_.push_back(static_cast<int32_t>(v));
     }
 
-    // Makes `next` the frontier and counts how many vertices each search has reached in it.
+    // Makes `next` the frontier, and counts how many vertices of this frontier each search has reached.
     BFSBENCH_INLINE void settle() {
         for (const int32_t v : queue_) state_[v] &= ~kActive;
         queue_.swap(found_);
@@ -390,17 +396,18 @@ class Passes {
     const double alpha_;
     Rows<words> seen_, frontier_, next_;
     std::vector<uint8_t> state_;
-    std::vector<int32_t> queue_, found_;  // the vertices with a row in frontier and in next
+    std::vector<int32_t> queue_, found_;  // the vertices that have a row in frontier, and in next
     Row<words> whole_;                    // a bit for each source of the pass
     Counter<words> counter_;
-    int64_t leaving_ = 0, lacking_ = 0;  // arcs that leave the frontier; arcs into vertices that are not complete
+    // Number of arcs that leave the frontier; number of arcs into vertices that are not complete.
+    int64_t leaving_ = 0, lacking_ = 0;
 };
 
-// Returns the order in which passes take the sources, as indices of `sources`. A ball grows from a seed along
-// the arcs until it has filled the pass. It also grows through sources of earlier passes. The next seed is a
-// source at the edge of the ball. The balls of all passes together read at most kBallArcs times the number of
-// all arcs. Each pass may read an equal number of arcs. After that number, the pass takes further sources in
-// their given order.
+// Returns the order in which passes take the sources, as indices of `sources`. For each pass, a ball of
+// vertices grows from a start vertex along the arcs until it contains enough sources. It also grows through
+// sources of earlier passes. The next ball starts at a source at the edge of the last ball. The balls of all
+// passes together read at most kBallArcs times the number of all arcs. Each pass may read an equal number of
+// arcs. After that number, the pass takes further sources in their given order.
 template <class Offset>
 std::vector<int64_t> by_balls(const Graph<Offset>& graph, const int32_t* sources, int64_t number, int64_t bits) {
     std::vector<int64_t> order(number);
@@ -409,7 +416,8 @@ std::vector<int64_t> by_balls(const Graph<Offset>& graph, const int32_t* sources
     order.clear();
     std::vector<int64_t> place(graph.num_vertices, -1);
     for (int64_t i = 0; i < number; ++i) place[sources[i]] = i;
-    std::vector<int32_t> ball(graph.num_vertices, -1), queue;  // of each vertex, the last ball that it was in
+    // By vertex: number of the last ball that contained the vertex.
+    std::vector<int32_t> ball(graph.num_vertices, -1), queue;
     const int64_t passes = (number + bits - 1) / bits;
     const int64_t share = kBallArcs * graph.row_offsets[graph.num_vertices] / passes;
     int64_t listed = 0, arcs = 0, end = 0;
@@ -489,8 +497,8 @@ Searches* make(const ManyArguments& given) {
 
 extern "C" {
 
-// Makes searches with a copy of `arguments`. The arrays must outlive the searches. Returns null if the system
-// refuses memory.
+// Creates an object for searches in a graph, with a copy of `arguments`. The arrays of the graph must outlive
+// the object. Returns null if the system refuses memory.
 Searches* many_create(const ManyArguments* arguments, int32_t offset_bytes) {
     try {
         return offset_bytes == 8 ? make<int64_t>(*arguments) : make<int32_t>(*arguments);
@@ -513,8 +521,8 @@ int32_t many_run(Searches* searches, const int32_t* sources, int64_t number, Mea
 
 void many_destroy(Searches* searches) { delete searches; }
 
-// Stores in `order`, int64[number], the indices of the sources in the order in which passes of `bits` sources
-// take them.
+// Stores the order in which passes of `bits` sources take the sources. `order` is int64[number] and receives
+// indices of `sources`.
 void many_order(int32_t offset_bytes, int64_t num_vertices, const void* row_offsets, const int32_t* column_indices,
                 int64_t number, const int32_t* sources, int64_t bits, int64_t* order) {
     const ManyArguments given{num_vertices, row_offsets, column_indices, row_offsets, column_indices, 0, 0, 0, 0};

@@ -3,16 +3,19 @@
 //
 // A level is pushed or pulled. To push, threads take the level's vertices from queues and claim their unseen
 // neighbours. To pull, each unseen vertex looks for an in-neighbour in the level, which is a bitmap, and
-// stops at the first. Pulling begins when the level has more than 1 / alpha of the arcs that leave unseen
-// vertices. It ends when levels shrink and have fewer than 1 / beta of the vertices.
+// stops at the first. Pulling begins when the arcs that leave the level exceed 1 / alpha of the arcs that
+// leave unseen vertices. It ends when levels shrink and have fewer than 1 / beta of the vertices.
 //
-// Each vertex has a byte that says whether it was seen. A claim reads and writes the byte without a locked
-// instruction. So two threads may both claim a vertex, queue it and expand it. This costs time but changes no
-// level. A thread never claims a vertex twice, so a queue of num_vertices entries never overflows. Neighbours
-// in short rows are claimed without a branch, because the processor cannot predict which are unseen. The
-// calling thread pushes levels of few arcs alone, because sharing these levels among threads would take longer.
+// Each vertex has a byte that tells whether it was seen. A thread claims a vertex by reading and writing the
+// byte without a locked instruction. So two threads may both claim a vertex, queue it and expand it. This
+// costs time but changes no level. A thread never claims a vertex twice, so a queue of num_vertices entries
+// never overflows.
 //
-// Threads use relaxed atomic operations for bytes and levels that several of them may access in one step.
+// Neighbours in short rows are claimed without a branch, because the processor cannot predict which
+// neighbours are unseen. The calling thread pushes levels of few arcs alone, because sharing these levels
+// among threads would take longer.
+//
+// Threads use relaxed atomic operations for bytes and levels that several threads may access at a time.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -36,7 +39,8 @@ struct ParallelArguments {
     int32_t threads;
     int32_t sequential_limit;  // one thread pushes a level of up to this many arcs
     double alpha, beta;
-    int8_t* steps;  // int8[num_vertices]: by level, the Step that expanded the level; null if not wanted
+    // Int8[num_vertices]: by level, the Step that expanded the level; null if the caller does not want it.
+    int8_t* steps;
 };
 }
 
@@ -46,10 +50,10 @@ using bfsbench::Team;
 
 enum class Step : int8_t { push_alone, push_together, pull };
 
-constexpr int64_t kAhead = 8;         // queue entries between a prefetch and its use
-constexpr int64_t kShortRow = 16;     // rows of up to this many arcs are claimed without a branch
-constexpr int64_t kChunk = 512;       // most queue entries that a member takes at a time
-constexpr int64_t kWordGrain = 64;    // words of a bitmap that a member takes at a time
+constexpr int64_t kAhead = 8;         // number of queue entries between a prefetch and its use
+constexpr int64_t kShortRow = 16;     // vertices with up to this many arcs claim neighbours without a branch
+constexpr int64_t kChunk = 512;       // largest number of queue entries that a thread takes at a time
+constexpr int64_t kWordGrain = 64;    // number of 64-bit words of a bitmap that a thread takes at a time
 constexpr int64_t kLevelGrain = 1 << 14;
 
 template <class T>
@@ -63,20 +67,21 @@ void set(T& place, T value) {
 }
 
 struct Frontier {
-    int64_t vertices = 0, arcs = 0;  // arcs that leave the vertices
+    int64_t vertices = 0, arcs = 0;  // number of vertices of a level, and number of arcs that leave them
     void add(const Frontier& part) {
         vertices += part.vertices;
         arcs += part.arcs;
     }
 };
 
-// A thread's queue, and what it has found in the current step. The entries from head to tail belong to the
-// current level.
+// The queue of one thread, and what the thread has found in the level that it expands now. The queue entries
+// from `head` to `tail` belong to the current level.
 struct alignas(64) Member {
     std::unique_ptr<int32_t[]> queue;
     int64_t head = 0, tail = 0, end = 0;
     Frontier found;
-    alignas(64) std::atomic<int64_t> taken{0};  // entries of the level that members have taken
+    // Index of the first entry of the level that no thread has taken yet.
+    alignas(64) std::atomic<int64_t> taken{0};
 };
 
 class Search {
@@ -110,7 +115,8 @@ class ParallelSearch final : public Search {
         members_[0].queue[0] = source;
         members_[0].tail = members_[0].end = 1;
         Frontier frontier{1, degree(source)};
-        int64_t unexplored = row_offsets_[graph_.num_vertices] - frontier.arcs;  // arcs that leave unseen vertices
+        // Number of arcs that leave unseen vertices.
+        int64_t unexplored = row_offsets_[graph_.num_vertices] - frontier.arcs;
         for (int32_t next = 1; frontier.vertices > 0; ++next) {
             const bool small = frontier.arcs <= graph_.sequential_limit;
             const bool many = static_cast<double>(frontier.arcs) * graph_.alpha > static_cast<double>(unexplored);
@@ -118,21 +124,22 @@ class ParallelSearch final : public Search {
                 next = pull_levels(next, frontier, unexplored);
             } else {
                 frontier = small || team_.size() == 1 ? push_alone(next) : push_together(next, frontier.vertices);
-                unexplored = std::max<int64_t>(unexplored - frontier.arcs, 0);  // a vertex claimed twice counts twice
+                // A vertex that two threads claim counts twice.
+                unexplored = std::max<int64_t>(unexplored - frontier.arcs, 0);
             }
         }
     }
 
   private:
-    // Stores how a step expands a level. `next` is the level that the step discovers.
+    // Records how a level is expanded. `next` is the number of the level that is discovered from it.
     void note(Step step, int32_t next) const {
         if (graph_.steps) graph_.steps[next - 1] = static_cast<int8_t>(step);
     }
 
     int64_t degree(int32_t v) const { return row_offsets_[v + 1] - row_offsets_[v]; }
 
-    // Resets levels and the bytes that say whether a vertex was seen. The bytes after the last vertex count as
-    // seen, so that no step takes them for vertices.
+    // Resets the levels and the bytes that tell whether a vertex was seen. The bytes behind the last vertex
+    // count as seen, so that the search does not take them for vertices.
     void clear() {
         const int64_t n = graph_.num_vertices;
         team_.share(n, kLevelGrain, [&](int64_t begin, int64_t end) {
@@ -142,7 +149,8 @@ class ParallelSearch final : public Search {
         std::memset(&seen_[n], 1, words_ * 64 - n);
     }
 
-    // Claims the unseen neighbours of v and appends them to the queue. Returns the new end of the queue.
+    // Claims the unseen neighbours of vertex v and appends them to the queue. Returns the new end of the
+    // queue.
     template <bool together>
     int64_t claim(int32_t v, int32_t* queue, int64_t end) {
         const int32_t* const columns = graph_.column_indices;
@@ -170,9 +178,9 @@ class ParallelSearch final : public Search {
         return end;
     }
 
-    // Expands the entries begin .. end - 1 of a queue into the queue of `member`. It prefetches only for
-    // entries that have been written: the entries before `end` and, in the member's own queue, the entries that
-    // it has just appended.
+    // Expands the entries begin .. end - 1 of a queue, and appends the found vertices to the queue of
+    // `member`. The function prefetches only for entries that have been written: the entries before `end`
+    // and, in the member's own queue, the entries that it has just appended.
     template <bool together>
     void expand(const int32_t* queue, int64_t begin, int64_t end, Member& member, int32_t next) {
         const bool own = queue == member.queue.get();
@@ -198,7 +206,8 @@ class ParallelSearch final : public Search {
         member.found.add({fill - old, arcs});
     }
 
-    // Ends a step: the vertices that all members have found become the current level. Returns the level's size.
+    // Makes the vertices that all threads have found the current level. Returns the numbers of its vertices
+    // and arcs.
     Frontier advance() {
         Frontier all;
         for (Member& member : members_) {
@@ -217,7 +226,7 @@ class ParallelSearch final : public Search {
         return advance();
     }
 
-    // Pushes a level with all members. Each member first takes chunks of its own queue, which its cache
+    // Pushes a level with all threads. Each thread first takes chunks of its own queue, which its cache
     // holds, and then chunks of other queues.
     Frontier push_together(int32_t next, int64_t vertices) {
         note(Step::push_together, next);
@@ -243,7 +252,8 @@ class ParallelSearch final : public Search {
         });
     }
 
-    // Pulls levels from `next` on, until pushing pays again. Returns the last level found.
+    // Pulls levels from number `next` on, until pushing pays again. Returns the number of the last level
+    // found.
     int32_t pull_levels(int32_t next, Frontier& frontier, int64_t& unexplored) {
         queue_to_bitmap();
         for (;; ++next) {
@@ -259,7 +269,8 @@ class ParallelSearch final : public Search {
         return next;
     }
 
-    // Calls body(begin, end, member) on blocks of the bitmap's words.
+    // Calls body(begin, end, member) on blocks of the bitmap's words. A thread that becomes free takes the
+    // next block.
     template <class Block>
     void for_each_block(const Block& body) {
         std::atomic<int64_t> taken{0};
@@ -294,13 +305,14 @@ class ParallelSearch final : public Search {
         return ~seen;
     }
 
-    // Finds the vertices of word w that belong to level `next`, and returns their bits.
+    // Finds the vertices of word w that belong to level `next`. Returns a bit for each found vertex.
     uint64_t pull_word(int64_t w, int32_t next, Frontier& found) {
         uint64_t fresh = 0;
         for (uint64_t rest = unseen(w); rest; rest &= rest - 1) {
             const int64_t v = w * 64 + __builtin_ctzll(rest);
             const Offset first = column_offsets_[v], last = column_offsets_[v + 1];
-            if (first == last) seen_[v] = 1;  // no arc leads to the vertex, so no later step has to look at it
+            // No arc leads to the vertex, so the search never has to look at it again.
+            if (first == last) seen_[v] = 1;
             if (!any_in_level(first, last)) continue;
             levels_[v] = next;
             seen_[v] = 1;
@@ -328,7 +340,7 @@ class ParallelSearch final : public Search {
         });
     }
 
-    // Copies the level from the bitmap to the queues.
+    // Copies the vertices of the level from the bitmap to the queues.
     void bitmap_to_queue() {
         for_each_block([&](int64_t begin, int64_t end, Member& member) {
             for (int64_t w = begin; w < end; ++w)
@@ -341,7 +353,7 @@ class ParallelSearch final : public Search {
     const ParallelArguments graph_;
     const Offset* const row_offsets_;
     const Offset* const column_offsets_;
-    const int64_t words_;  // words of a bitmap
+    const int64_t words_;  // number of 64-bit words in a bitmap of all vertices
     int32_t* levels_ = nullptr;
     Team team_;
     std::vector<Member> members_;
@@ -353,8 +365,8 @@ class ParallelSearch final : public Search {
 
 extern "C" {
 
-// Makes a search with a copy of `arguments`. The arrays must outlive the search. Returns null if the system
-// refuses memory or threads.
+// Creates an object for searches in a graph, with a copy of `arguments`. The arrays of the graph must outlive
+// the object. Returns null if the system refuses memory or threads.
 Search* parallel_create(const ParallelArguments* arguments, int32_t offset_bytes) {
     try {
         if (offset_bytes == 8) return new ParallelSearch<int64_t>(*arguments);
@@ -364,7 +376,7 @@ Search* parallel_create(const ParallelArguments* arguments, int32_t offset_bytes
     }
 }
 
-// Searches from `source`. `levels` is int32[V] and need not be initialised.
+// Searches from the vertex `source`. `levels` is int32[V] and need not be initialised.
 void parallel_run(Search* search, int32_t source, int32_t* levels) { search->run(source, levels); }
 
 void parallel_destroy(Search* search) { delete search; }

@@ -1,7 +1,6 @@
-// cpu_queue: sequential breadth-first search with a FIFO queue (Springer, Algorithm 1).
-//
-// The queue is an array that holds every reached vertex once, in order of discovery. Its tail never passes
-// num_vertices, so it needs no test for overflow.
+// cpu_queue: sequential breadth-first search with a FIFO queue (Springer, Algorithm 1). The queue is an array
+// that holds every reached vertex once, in order of discovery. It has num_vertices elements, so it needs no
+// test for overflow.
 #include <cstdint>
 
 namespace {
@@ -29,7 +28,8 @@ void search(const Offset *row_offsets, const int32_t *column_indices, int32_t so
 
 extern "C" {
 
-// Searches from `source`. `levels` is int32[V] and holds -1 on entry. `queue` is int32[V], for scratch.
+// Searches from the vertex `source`. `levels` is int32[V] and holds -1 on entry. `queue` is a scratch array
+// int32[V].
 void cpu_queue_32(const int32_t *row_offsets, const int32_t *column_indices, int32_t source, int32_t *levels,
                   int32_t *queue) {
     search(row_offsets, column_indices, source, levels, queue);

@@ -1,5 +1,6 @@
-// Passes edges from generators to their caller. The caller provides two arrays once the number of edges is
-// known, and several threads fill them. The result does not depend on the number of threads.
+// Functions by which graph generators return edges. A generator asks its caller for two arrays when the
+// number of edges is known. Several threads then fill the arrays. The edges do not depend on the number of
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,13 @@ struct Edges {
     int32_t* targets;
 };
 
-// Provides arrays for `count` edges. Returns non-zero if there is no memory.
+// The type of the caller's function that provides arrays for `count` edges. It returns non-zero if there is
+// not enough memory.
 using Allocate = int (*)(int64_t count, Edges* edges);
 
 enum Status { kDone = 0, kOutOfMemory = 1 };
 
-// Returns the status of body(), or kOutOfMemory if it throws std::bad_alloc.
+// Calls body() and returns its status, or kOutOfMemory if body() throws std::bad_alloc.
 template <class Body>
 int guarded(Body body) {
     try {
@@ -32,10 +34,10 @@ int guarded(Body body) {
     }
 }
 
-// Returns how many items a worker draws at a time.
+// Returns the number of items that a thread takes at a time in a parallel loop over `items` items.
 inline int64_t grain_of(int64_t items) { return items / 1024 + 1; }
 
-// Generates `count` edges: edge i is draw(i), a pair of vertices.
+// Generates `count` edges. draw(i) returns edge number i as a pair of vertices. Several threads call draw().
 template <class Draw>
 int emit_edges(int64_t count, int threads, Allocate allocate, Draw draw) {
     Edges edges;
@@ -46,8 +48,8 @@ int emit_edges(int64_t count, int threads, Allocate allocate, Draw draw) {
     return kDone;
 }
 
-// Generates the edges of `rows` rows. row(r, add) calls add(source, target) for each edge of row r. emit_rows
-// runs `row` twice per row. Both runs must add the same edges.
+// Generates the edges of `rows` rows of a matrix. row(r, add) calls add(source, target) for each edge of row
+// r. emit_rows calls `row` twice per row, and each call must add equal edges.
 template <class Row>
 int emit_rows(int64_t rows, int threads, Allocate allocate, Row row) {
     const int64_t grain = grain_of(rows);

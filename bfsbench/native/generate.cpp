@@ -3,8 +3,8 @@
 //
 // Independent edges are drawn by number. Edges that depend on a row (a vertex or a row of a matrix) are
 // generated twice: once to count them and once to store them. The last parameters of each function are the
-// seed, the number of threads (unnamed if the function uses one), and the provider of the arrays. Each
-// function returns a Status.
+// seed, the number of threads, and the function that provides the arrays. A function that uses one thread
+// leaves the number of threads unnamed. Each function returns a Status.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -19,7 +19,7 @@ using namespace bfsbench;
 
 namespace {
 
-// The purpose of a stream of draws. Two purposes of a generator never share random numbers.
+// What random numbers are drawn for. Two purposes of a generator never share random numbers.
 enum Purpose : uint64_t { kEdges = 1, kLabels = 2, kDegrees = 3, kPairing = 4, kRepair = 5, kCells = 6, kWeights = 7 };
 
 // Returns a uniformly random permutation of 0 .. size - 1 (Fisher and Yates).
@@ -33,8 +33,8 @@ std::vector<int32_t> permutation(int64_t size, Stream stream) {
     return labels;
 }
 
-// A graph by the forest fire model. Vertices arrive one by one. Each starts a fire and links to every vertex
-// that the fire burns.
+// Generates a graph by the forest fire model. Vertices arrive one by one. Each new vertex starts a fire,
+// which spreads along arcs, and links to every vertex that the fire burns.
 class Forest {
   public:
     Forest(int64_t vertices, int64_t isolated, Chance forward, Chance backward)
@@ -65,8 +65,9 @@ class Forest {
     size_t row_end(int32_t vertex) const { return starts_[vertex + 1]; }
 
   private:
-    // Burns a geometrically distributed number of a vertex's unburned neighbours, chosen uniformly.
-    // `neighbours` may point into out_, which grows during burning. So the neighbours are copied first.
+    // Burns some of a vertex's unburned neighbours, chosen uniformly. Their number is geometrically
+    // distributed. `neighbours` may point into out_, which grows during burning, so the neighbours are copied
+    // first.
     void spread(const int32_t* neighbours, size_t count, Chance chance, int32_t fire, Random& random) {
         size_t wanted = 0;
         while (wanted < count && random.happens(chance)) ++wanted;
@@ -95,12 +96,11 @@ class Forest {
     std::vector<int32_t> unburned_;
 };
 
-// Weights of the quadrants of a recursive matrix. They start in units of 2^-40.
+// Weights of the four quadrants of a recursive matrix. The initial weights have units of 2^-40.
 struct Quadrants {
     int64_t upper_left, upper_right, lower_left, lower_right;
 
-    // Multiplies each weight by a factor between 1 - noise / 2 and 1 + noise / 2. `noise` is in units of
-    // 2^-16.
+    // Multiplies each weight by a factor between 1 - noise / 2 and 1 + noise / 2. `noise` has units of 2^-16.
     void vary(int64_t noise, uint64_t draw) {
         for (int64_t* weight : {&upper_left, &upper_right, &lower_left, &lower_right}) {
             const int64_t factor = (1 << 16) - noise / 2 + ((static_cast<int64_t>(draw & 0xFFFF) * noise) >> 16);
@@ -110,8 +110,8 @@ struct Quadrants {
     }
 };
 
-// Draws the targets of `source` on the ring. With chance `rewire`, a target moves to a vertex that the row
-// does not have yet. If the row already has a target, the repeated target becomes -1.
+// Draws the targets of the vertex `source`, which are its next neighbours on a ring. With chance `rewire`, a
+// target is replaced by a random vertex that is not yet a target. A repeated target becomes -1.
 void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance rewire, Random random, int32_t* row) {
     for (int64_t slot = 0; slot < degree; ++slot) {
         const auto drawn = [&](int64_t v) { return std::find(row, row + slot, v) != row + slot; };
@@ -124,8 +124,8 @@ void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance re
     }
 }
 
-// Degrees of the scale-free graph. One vertex of every `spacing`, at a random place, has `hub_degree`. All
-// other vertices have degree 5, 6 or 7.
+// The degrees of a scale-free graph's vertices. Of each `spacing` vertices, one vertex at a random place has
+// `hub_degree`. All other vertices have degree 5, 6 or 7.
 class DegreesWithHubs {
   public:
     DegreesWithHubs(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed)
@@ -146,8 +146,8 @@ class DegreesWithHubs {
     Stream places_, degrees_;
 };
 
-// Deals the 2 * `count` ends of edges to the vertices in random order (Fisher and Yates). If the degrees have
-// an odd sum, the last end is left out.
+// Distributes the 2 * `count` ends of edges to the vertices in random order (Fisher and Yates). If the
+// degrees have an odd sum, the last end is left out.
 void match_ends(const DegreesWithHubs& degrees, int64_t vertices, int64_t count, Stream stream, Edges edges) {
     const auto end = [&](int64_t i) -> int32_t& { return i < count ? edges.sources[i] : edges.targets[i - count]; };
     int64_t dealt = 0;
@@ -177,8 +177,9 @@ void part_self_loops(int64_t count, Stream stream, Edges edges) {
 
 extern "C" {
 
-// Generates edges of a recursive matrix with `vertices` rows and columns. Each step halves rows and columns,
-// rounding down. `weights` belong to the upper left, upper right, lower left and lower right quadrants.
+// Generates `count` edges of a recursive matrix (R-MAT) with `vertices` rows and columns. Each edge
+// repeatedly chooses a quadrant, which halves rows and columns, rounded down. `weights` has the weights of
+// the quadrants.
 int generate_rmat(int64_t vertices, int64_t count, const Quadrants* weights, int64_t noise, int64_t shuffle,
                   uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
@@ -256,7 +257,7 @@ int generate_forest_fire(int64_t vertices, int64_t isolated, Chance forward, Cha
     });
 }
 
-// Generates a grid: the first `vertices` cells, in reading order, of a box of columns x rows x any depth.
+// Generates a grid: the first `vertices` cells, in reading order, of a box of `columns` x `rows` x any depth.
 // Edges lead to the next cell along each axis and, with `diagonal`, to the diagonal neighbour. Each edge is
 // kept with chance `keep`.
 int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagonal, Chance keep, uint64_t seed,
@@ -278,9 +279,9 @@ int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagon
     });
 }
 
-// Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. A shuffle of all ends,
-// over the arrays of sources and targets, pairs the ends. An edge with two equal ends then swaps its target
-// with another edge.
+// Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. A shuffle of all
+// ends, over the arrays of sources and targets, pairs the ends. An edge with two equal ends then swaps its
+// target with another edge.
 int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed, int,
                         Allocate allocate) {
     return guarded([&] {
@@ -295,9 +296,9 @@ int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, u
     });
 }
 
-// Generates a dense graph. Row v has the entries v and v + 1 (modulo `vertices`) always, and any other column
-// with chance `density`. If a row would get more than `most` entries, a random choice of the other columns
-// remains.
+// Generates a dense graph. Row v of its matrix has the entries v and v + 1 (modulo `vertices`) always, and
+// any other column with chance `density`. If a row would get more than `most` entries, a random choice of the
+// other columns remains.
 int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
         const Stream entries(seed, kEdges), culling(seed, kRepair);
@@ -326,7 +327,7 @@ int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed
     });
 }
 
-// Generates each arc between two different vertices with chance `density`.
+// Generates a directed graph that has each arc between two different vertices with chance `density`.
 int generate_digraph(int64_t vertices, Chance density, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
         const Stream entries(seed, kEdges);
@@ -338,7 +339,7 @@ int generate_digraph(int64_t vertices, Chance density, uint64_t seed, int thread
     });
 }
 
-// Draws the weight of every edge, uniformly from 1 .. largest.
+// Draws the weight of each edge, uniformly from 1 .. largest.
 void generate_weights(int64_t edges, int64_t largest, uint64_t seed, int threads, int32_t* weights) {
     const Stream stream(seed, kWeights);
     parallel_blocks(edges, grain_of(edges), threads, [&](int64_t first, int64_t last) {
@@ -346,7 +347,7 @@ void generate_weights(int64_t edges, int64_t largest, uint64_t seed, int threads
     });
 }
 
-// Draws one byte per cell: 1 if the cell is open, 0 if it is blocked.
+// Stores one byte for each cell of a map: 1 if the cell is open, 0 if it is blocked.
 void generate_cells(int64_t cells, Chance blocked, uint64_t seed, uint8_t* open) {
     const Stream stream(seed, kCells);
     for (int64_t cell = 0; cell < cells; ++cell) open[cell] = !stream.at(cell).happens(blocked);

@@ -1,4 +1,4 @@
-// Generators of graphs whose vertices have places: points in a square, and pages on hosts. These generators
+// Generators of graphs whose vertices have places: points in a square, and pages on web hosts. The generators
 // draw only integers, so a seed gives equal graphs on every machine and with any number of threads.
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,8 @@ struct Point {
     int64_t x, y;
 };
 
-// Points in a square of `side` x `side`, sorted by cell, row by row.
+// Random points in a square of `side` x `side`. The constructor draws the points and sorts them by square
+// cells, row by row.
 class Cells {
   public:
     Cells(int64_t count, int64_t side, int64_t cell, uint64_t seed) : across_(side / cell), cell_(cell), points_(count) {
@@ -37,7 +38,8 @@ class Cells {
         for (const Point& point : drawn) points_[next[cell_of(point)]++] = point;
     }
 
-    // Calls visit(v) for each point v > u within `radius` of point u. `radius` is at most the side of a cell.
+    // Calls visit(v) for each point v > u within `radius` of point u. `radius` must not exceed the side of a
+    // cell.
     template <class Visit>
     void each_near(int64_t u, int64_t radius, Visit visit) const {
         const Point here = points_[u];
@@ -62,13 +64,13 @@ class Cells {
     std::vector<int64_t> starts_;
 };
 
-// The hosts of a crawl. Every range of `span` ids belongs to two hosts. The second host begins at a random id
-// of the range.
+// The web hosts of a generated crawl. Each range of `span` page ids belongs to two hosts. The second host
+// begins at a random id of the range.
 struct Hosts {
     int64_t vertices, span;
     Stream splits;
 
-    // Returns the first and the last page of the host of page v.
+    // Returns the ids of the first and the last page on the host of page `v`.
     std::pair<int64_t, int64_t> of(int64_t v) const {
         const int64_t begin = v / span * span, end = std::min(begin + span, vertices);
         const int64_t split = begin + splits.at(v / span).below(span);
@@ -80,11 +82,11 @@ struct Hosts {
 
 extern "C" {
 
-// Draws points uniformly from a square of `side` x `side` and joins points within `radius` of each other.
-// Vertices are numbered by square cells at least `radius` wide.
+// Generates a random geometric graph. It draws points uniformly from a square of `side` x `side` and joins
+// points within `radius` of each other. Vertices are numbered by square cells at least `radius` wide.
 int generate_geometric(int64_t vertices, int64_t side, int64_t radius, uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
-        int64_t across = 1;  // cells per row, for at most about as many cells as vertices
+        int64_t across = 1;  // largest number of cells per row of the square
         while (across * across < vertices) across *= 2;
         const Cells cells(vertices, side, std::max(radius, side / across), seed);
         return emit_rows(vertices, threads, allocate,
@@ -92,9 +94,10 @@ int generate_geometric(int64_t vertices, int64_t side, int64_t radius, uint64_t 
     });
 }
 
-// Generates a crawl. The number of links of a page is skewed, with mean `degree`. With chance `near`, a link
-// goes to a page of the linking page's host, mostly to a close page. Otherwise, with chance `hubs`, the link
-// goes to the first page of a span of ids, mostly of an early span. Otherwise the link goes to any page.
+// Generates the links of a web crawl. The number of links of a page is skewed, with mean `degree`. With
+// chance `near`, a link goes to a page of the linking page's host, mostly to a close page. Otherwise, with
+// chance `hubs`, the link goes to the first page of a span of ids, mostly of an early span. Otherwise the
+// link goes to any page.
 int generate_crawl(int64_t vertices, int64_t degree, int64_t span, Chance near, Chance hubs, uint64_t seed, int threads,
                    Allocate allocate) {
     return guarded([&] {
@@ -104,7 +107,8 @@ int generate_crawl(int64_t vertices, int64_t degree, int64_t span, Chance near, 
         return emit_rows(vertices, threads, allocate, [&](int64_t v, auto add) {
             Random random = stream.at(v);
             const auto [first, last] = hosts.of(v);
-            int doublings = 0;  // k doublings have chance 2^-(k+1), at most 6, so the mean is about 4 times the least
+            // K doublings, at most 6, have chance 2^-(k+1), so the mean is about 4 times the least number.
+            int doublings = 0;
             while (doublings < 6 && random.next() >> 63) ++doublings;
             const int64_t links = std::max<int64_t>(1, (degree << doublings) / 4);
             for (int64_t i = 0; i < links; ++i) {

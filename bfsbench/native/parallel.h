@@ -1,4 +1,4 @@
-// Loops that several threads share, on the cores that the process may use.
+// Loops that several threads share, on the cores that this process may use.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace bfsbench {
 
-// Returns how many workers pay off for `items` units of a few nanoseconds each.
+// Returns how many threads pay off for a loop over `items` items that take a few nanoseconds each.
 inline int worker_count(int64_t items) {
     return static_cast<int>(std::clamp<int64_t>(items / (1 << 15), 1, available_cores()));
 }
@@ -24,7 +24,8 @@ void run_workers(int workers, Body body) {
     for (auto& thread : threads) thread.join();
 }
 
-// Calls body(worker, begin, end) with one contiguous slice of the items per worker, in order of the workers.
+// Calls body(worker, begin, end) once per thread. Each thread gets one contiguous slice of the items, in
+// order of the threads.
 template <class Body>
 void parallel_slices(int64_t items, int workers, Body body) {
     run_workers(workers, [=](int worker) {
@@ -32,7 +33,7 @@ void parallel_slices(int64_t items, int workers, Body body) {
     });
 }
 
-// Calls body(begin, end) on blocks of `grain` items. A worker that becomes free takes the next block.
+// Calls body(begin, end) on blocks of `grain` items. A thread that becomes free takes the next block.
 template <class Body>
 void parallel_blocks(int64_t items, int64_t grain, int workers, Body body) {
     std::atomic<int64_t> next{0};

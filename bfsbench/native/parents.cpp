@@ -1,5 +1,5 @@
-// parents: computes the parents of a breadth-first tree from the levels of a finished search, on all cores.
-// cuda_src/parents.cu computes parents on a GPU.
+// parents: computes the parent of each vertex in a breadth-first tree from the levels of a finished search,
+// on all cores. cuda_src/parents.cu computes parents on a GPU.
 #include <cstdint>
 
 #include "parallel.h"
@@ -32,7 +32,8 @@ void find_parents(int64_t num_vertices, const Offset *column_offsets, const int3
 
 extern "C" {
 
-// Stores the parent of each vertex. `levels` and `parents` are int32[V].
+// Stores the parent of each vertex, or -1 for an unreached vertex. The source is its own parent. `levels` and
+// `parents` are int32[V].
 void parents_32(int64_t num_vertices, const int32_t *column_offsets, const int32_t *row_indices,
                 const int32_t *levels, int32_t *parents) {
     find_parents(num_vertices, column_offsets, row_indices, levels, parents);

@@ -1,5 +1,5 @@
-// parse: reads vertex ids from lines of text. A block consists of whole lines, and its last line ends with
-// '\n', too. So a scan that stops at line ends needs no test for the end of the block.
+// parse: reads vertex ids from lines of text. The text is passed in blocks of whole lines, whose last line
+// also ends with '\n'. So a scan that stops at line ends needs no test for the end of the block.
 #include <cstdint>
 #include <cstring>
 
@@ -24,28 +24,28 @@ enum Error : int32_t {
 extern "C" {
 
 struct Layout {
-    int64_t first_id;      // smallest id allowed; stored as 0 if `shift` is set
-    int64_t last_id;       // largest id allowed
-    int64_t max_rows;      // adjacency: largest number of rows
-    int32_t shift;         // subtract first_id
-    int32_t min_values;    // edge lines: least number of numbers after the two ids
-    int32_t max_values;    // edge lines: largest number of numbers after the two ids
-    int32_t row_values;    // adjacency: numbers before the first neighbour
-    int32_t entry_values;  // adjacency: numbers after each neighbour
-    int32_t weighted;      // the first number after an id is a weight to read
-    char comments[4];      // a line that starts with one of these is skipped; '/' stands for "//"
-    char tag;              // edge lines: the word every line starts with, 0 for none
-    char separator;        // edge lines: separates words beside blanks; 0 for none
+    int64_t first_id;      // smallest allowed vertex id; stored as 0 if `shift` is set
+    int64_t last_id;       // largest allowed vertex id
+    int64_t max_rows;      // largest number of vertices, for adjacency lists only
+    int32_t shift;         // true if `first_id` is subtracted from each id
+    int32_t min_values;    // smallest number of numbers after the two ids, for edge lists only
+    int32_t max_values;    // largest number of numbers after the two ids, for edge lists only
+    int32_t row_values;    // number of numbers before the first neighbour, for adjacency lists only
+    int32_t entry_values;  // number of numbers after each neighbour, for adjacency lists only
+    int32_t weighted;      // true if the first number after an id is an edge weight to store
+    char comments[4];      // a line that starts with one of these characters is skipped; '/' stands for "//"
+    char tag;              // the word with which every line of an edge list starts, 0 for none
+    char separator;        // a character that separates words besides blanks, 0 for none
 };
 
 struct Outcome {
     int64_t edges;
-    int64_t lines;   // lines seen, including the faulty one
-    int64_t rows;    // adjacency: lines that stand for a vertex
-    int64_t last_row;  // adjacency: rows up to the last that is not blank
-    int64_t offset;  // place of the faulty word
+    int64_t lines;   // number of lines read, including the faulty line
+    int64_t rows;    // number of vertices read, for adjacency lists only
+    int64_t last_row;  // number of vertices up to the last whose line is not blank, for adjacency lists only
+    int64_t offset;  // position of the faulty word in the block, in bytes
     int32_t error;
-    int32_t weights;  // true if some line has a first number after the ids other than the text "1"
+    int32_t weights;  // true if a line has a first number after the ids other than the text "1"
 };
 }
 
@@ -79,11 +79,11 @@ inline void skip_line(const char*& p) {
     while (*p != '\n') ++p;
 }
 
-// Reads up to 7 digits at once. Moves `q` behind the digits. Leaves `q` unchanged if there are no digits or
-// more than 7.
+// Returns the value of up to 7 digits, which it reads at once, and moves `q` behind the digits. Leaves `q`
+// unchanged if there are no digits or more than 7.
 //
 // The first character is the lowest byte of `chunk`. XOR with '0' turns digits into their values. Adding 0x76
-// then sets the top bit of every byte that is not a digit. The digits are shifted to the high end, so that
+// then sets the top bit of every byte that is not a digit. A shift moves the digits to the high end, so that
 // zeros stand before them. Neighbouring digits are joined to pairs. Two multiplications weight and add the
 // four pairs.
 inline uint64_t read_short(const char*& q) {
@@ -100,14 +100,16 @@ inline uint64_t read_short(const char*& q) {
     return ((chunk & pairs) * 0x000f424000000064 + (chunk >> 16 & pairs) * 0x0000271000000001) >> 32;
 }
 
-// Reads an id. On an error, `p` stays at the start of the word.
+// Reads a vertex id into `id` and moves `p` behind the id. If the id is wrong, the function returns an error
+// and `p` stays at the start of the word.
 inline Error read_id(const char*& p, const char* end, const Layout& layout, int64_t& id) {
     const char* q = p;
     uint64_t value = end - p >= 8 ? read_short(q) : 0;
     bool above = false;
     if (q == p) {
         for (; is_digit(*q); ++q) {
-            // Sets `above` before `value` could exceed 64 bits, because the next digit multiplies it by ten.
+            // Sets `above` before `value` could exceed 64 bits, because the next digit multiplies `value` by
+            // ten.
             above |= value > UINT64_MAX / 10 - 1;
             value = value * 10 + static_cast<uint64_t>(*q - '0');
         }
@@ -122,7 +124,8 @@ inline Error read_id(const char*& p, const char* end, const Layout& layout, int6
     return kNone;
 }
 
-// Skips a decimal number such as -1.5e+3. The exponent letter may also be Fortran's d.
+// Skips a decimal number such as -1.5e+3. The exponent letter may also be Fortran's d. Returns false if the
+// word is not a number.
 inline bool skip_number(const char*& p, const Layout& layout) {
     const char* q = p;
     if (*q == '+' || *q == '-') ++q;
@@ -147,7 +150,8 @@ inline bool skip_number(const char*& p, const Layout& layout) {
     return true;
 }
 
-// Reads the number from p to `end` as an int32. Returns false if it does not fit or its fraction is not zero.
+// Stores the number from p to `end` in `weight`. Returns false if the number does not fit an int32 or its
+// fraction is not zero.
 inline bool read_weight(const char* p, const char* end, int32_t& weight) {
     const bool negative = *p == '-';
     if (*p == '-' || *p == '+') ++p;
@@ -164,8 +168,8 @@ inline bool read_weight(const char* p, const char* end, int32_t& weight) {
     return value == weight;
 }
 
-// Skips `least` to `most` numbers and the gap before each. Leaves `p` at the next word or at the line's end.
-// Reads the first number into `weight`, unless `weight` is null.
+// Skips `least` to `most` numbers and the gap before each number. Leaves `p` at the next word or at the
+// line's end. Stores the first number in `weight`, unless `weight` is null.
 inline Error skip_numbers(const char*& p, int32_t least, int32_t most, const Layout& layout, int32_t* weight,
                           Outcome& out) {
     for (int32_t count = 0;; ++count) {
@@ -192,7 +196,7 @@ inline Error skip_numbers(const char*& p, int32_t least, int32_t most, const Lay
     }
 }
 
-// Skips exactly `count` numbers without reading them.
+// Skips exactly `count` numbers without storing them.
 inline Error skip_numbers(const char*& p, int32_t count, const Layout& layout) {
     Outcome ignored{};
     return skip_numbers(p, count, count, layout, nullptr, ignored);
@@ -259,8 +263,8 @@ Error adjacency_line(const char*& p, const char* end, const Layout& layout, int3
 
 extern "C" {
 
-// Parses lines "[tag] u v [numbers]". A block of n bytes has at most n / 4 + 1 pairs of ids, with one weight
-// per pair. `weights` is used only if layout->weighted is set.
+// Parses the lines "[tag] u v [numbers]" of an edge list. A block of n bytes has at most n / 4 + 1 pairs of
+// ids, with one weight per pair. `weights` is used only if layout->weighted is set.
 void parse_edges_int32(const char* text, int64_t size, const Layout* layout, int32_t* sources, int32_t* targets,
                        int32_t* weights, Outcome* out) {
     parse_edges(text, size, *layout, sources, targets, weights, *out);
@@ -271,8 +275,8 @@ void parse_edges_int64(const char* text, int64_t size, const Layout* layout, int
     parse_edges(text, size, *layout, sources, targets, weights, *out);
 }
 
-// Parses lines that list the neighbours of vertices 0, 1, ... of the block. An empty line has no neighbours.
-// A block of n bytes has at most n / 2 + 1 pairs.
+// Parses an adjacency list: line i of the block lists the neighbours of vertex i, counted from 0. An empty
+// line has no neighbours. A block of n bytes has at most n / 2 + 1 neighbours.
 void parse_adjacency(const char* text, int64_t size, const Layout* layout, int32_t* rows, int32_t* columns,
                      int32_t* weights, Outcome* out) {
     const char* p = text;

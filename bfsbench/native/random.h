@@ -1,7 +1,7 @@
-// Random numbers by position. Draw i of a stream depends only on the seed, the stream and i. So any thread
-// can generate any part of a graph, and the graph is equal on every machine. All arithmetic is on integers.
-// SplitMix64 mixes the bits (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
-// 2014).
+// Random numbers by position. Draw number i depends only on the seed, the purpose of the draws and i. So any
+// thread can generate any part of a graph, and the graph is equal on every machine. All arithmetic is on
+// integers. SplitMix64 mixes the bits (Steele, Lea and Flood, "Fast splittable pseudorandom number
+// generators", OOPSLA 2014).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace bfsbench {
 // The number that SplitMix64 adds to its counter for each draw: 2^64 divided by the golden ratio.
 constexpr uint64_t kGolden = 0x9E3779B97F4A7C15u;
 
-// A probability p, stored as the integer p * 2^63. An event of chance 2^63 always happens.
+// A probability p, stored as the integer p * 2^63. An event with the probability 2^63 always happens.
 using Chance = uint64_t;
 
 inline uint64_t mix(uint64_t z) {
@@ -20,7 +20,8 @@ inline uint64_t mix(uint64_t z) {
     return z ^ (z >> 31);
 }
 
-// The draws of one item, such as an edge or a vertex. An item may take any number of draws.
+// The random numbers of one item of a graph, such as an edge or a vertex. An item may draw any number of
+// them.
 class Random {
   public:
     explicit Random(uint64_t state) : state_(state) {}
@@ -38,7 +39,8 @@ class Random {
     uint64_t state_;
 };
 
-// The independent draws for one purpose within one graph.
+// The independent random numbers for one purpose within one graph, such as the targets of edges. at(i)
+// returns the numbers of item i.
 class Stream {
   public:
     Stream(uint64_t seed, uint64_t purpose) : key_(mix(mix(seed + kGolden) + purpose)) {}

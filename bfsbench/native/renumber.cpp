@@ -1,5 +1,5 @@
-// renumber: renumbers sparse vertex ids to 0, 1, ... in ascending order. A bit per possible id marks the ids
-// that occur. The new number of an id is the count of marks below it.
+// renumber: renumbers the vertex ids that occur in a graph to 0, 1, ... in ascending order. A bit per
+// possible id marks the ids that occur. The new number of an id is the number of smaller ids that occur.
 #include <atomic>
 #include <cstdint>
 
@@ -7,8 +7,8 @@
 
 extern "C" {
 
-// The marks of 32 ids (`bits`), and the number of marked ids in all earlier words (`rank`). They lie together
-// in one cache line, so a look-up reads one line.
+// The marks of 32 vertex ids (`bits`), and the number of marked ids in all earlier words (`rank`). Both
+// members lie in one cache line, so a look-up reads one line.
 struct Word {
     uint32_t bits;
     int32_t rank;
@@ -19,8 +19,8 @@ namespace {
 
 inline uint32_t bit_of(int32_t id) { return uint32_t{1} << (id & 31); }
 
-// Counts the set bits by adding fields of growing width, because not every supported x86 processor has an
-// instruction for it.
+// Returns the number of set bits. It adds fields of growing width, because not every supported x86 processor
+// has an instruction for this.
 inline int32_t count_bits(uint32_t bits) {
     bits -= bits >> 1 & 0x55555555;
     bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
@@ -31,8 +31,8 @@ inline int32_t count_bits(uint32_t bits) {
 
 extern "C" {
 
-// Marks all ids. Most ids occur many times, so their bits are usually already set. A read then saves the atomic
-// operation.
+// Marks all vertex ids in the array `ids`. Most ids occur many times, so their bits are usually set already.
+// Reading the bit first then saves the atomic operation.
 void mark_ids(int64_t count, const int32_t* ids, Word* words) {
     bfsbench::parallel_slices(count, bfsbench::worker_count(count), [=](int, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -43,7 +43,7 @@ void mark_ids(int64_t count, const int32_t* ids, Word* words) {
     });
 }
 
-// Stores `rank` of every word: the number of marked ids in all earlier words. Returns the number of different
+// Stores `rank` in every word: the number of marked ids in all earlier words. Returns the number of different
 // ids.
 int64_t rank_words(int64_t count, Word* words) {
     int64_t rank = 0;
@@ -54,13 +54,13 @@ int64_t rank_words(int64_t count, Word* words) {
     return rank;
 }
 
-// Lists the ids that occur, ascending.
+// Stores the vertex ids that occur in the array `ids`, in ascending order.
 void list_ids(int64_t count, const Word* words, int64_t* ids) {
     for (int64_t w = 0; w < count; ++w)
         for (uint32_t rest = words[w].bits; rest; rest &= rest - 1) *ids++ = w * 32 + __builtin_ctz(rest);
 }
 
-// Replaces every id by its new number.
+// Replaces every vertex id in the array `ids` by its new number.
 void renumber_ids(int64_t count, int32_t* ids, const Word* words) {
     bfsbench::parallel_slices(count, bfsbench::worker_count(count), [=](int, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {

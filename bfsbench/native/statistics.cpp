@@ -1,10 +1,10 @@
-// Components and distances of a graph, taken as undirected.
+// Computes the components and the distances of a graph. All arcs count as undirected.
 //
 // A search runs level by level. It pushes small levels: it visits the neighbours of each vertex in the queue.
 // The rows of these vertices lie anywhere in memory, so the search prefetches rows. The search pulls large
-// levels on all cores: each unseen vertex looks for a neighbour in the level, and stops when it has found one.
-// Pulling reads rows in order and skips most arcs (Beamer, Asanovic and Patterson, "Direction-optimizing
-// breadth-first search", 2012).
+// levels on all cores: each unseen vertex looks for a neighbour in the level, and stops when it has found a
+// neighbour. Pulling reads rows in order and skips most arcs (Beamer, Asanovic and Patterson,
+// "Direction-optimizing breadth-first search", 2012).
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -21,7 +21,8 @@ struct Arcs {
     const int32_t* row_indices;
 };
 
-// Scratch memory. Each bitmap has num_vertices / 64 + 1 words, and the queue has num_vertices entries.
+// Scratch memory of a search. Each bitmap has num_vertices / 64 + 1 words, and the queue has num_vertices
+// entries.
 struct Scratch {
     uint64_t* seen;
     uint64_t* level;
@@ -31,14 +32,15 @@ struct Scratch {
 
 struct Reach {
     int64_t vertices;
-    int64_t depth;     // largest distance from the start
-    int32_t farthest;  // a vertex at this distance
+    int64_t depth;     // largest distance from the start vertex
+    int32_t farthest;  // a vertex at this largest distance
 };
 }
 
 namespace {
 
-constexpr int64_t kPullShare = 16;  // a level with more than 1 / kPullShare of the vertices is pulled
+// The search pulls a level that has more than 1 / kPullShare of the vertices.
+constexpr int64_t kPullShare = 16;
 constexpr int64_t kAhead = 8;
 
 inline bool has(const uint64_t* bits, int64_t v) { return bits[v >> 6] >> (v & 63) & 1; }
@@ -63,8 +65,8 @@ struct Search {
     }
 
 private:
-    // Expands the level begin .. end - 1 of the queue. push() and pull() append the next level to the queue
-    // and return its new end.
+    // Expands a level, which is the entries begin .. end - 1 of the queue. push() and pull() append the next
+    // level to the queue and return the queue's new end.
     int64_t push(int64_t begin, int64_t end) const {
         int64_t tail = end;
         for (int64_t head = begin; head < end; ++head) {
@@ -94,7 +96,7 @@ private:
         return end;
     }
 
-    // Returns the vertices of word w that have not been seen and have a neighbour in the level.
+    // Returns bits for the vertices of word w that have not been seen and have a neighbour in the level.
     uint64_t touched(int64_t w) const {
         uint64_t found = 0;
         for (uint64_t rest = ~scratch.seen[w]; rest; rest &= rest - 1) {
@@ -136,12 +138,12 @@ private:
 
 extern "C" {
 
-// Searches from `start`. scratch->seen must be zero.
+// Searches from the vertex `start` and stores the result in *result. scratch->seen must be zero.
 void reach(const Arcs* arcs, const Scratch* scratch, int32_t start, Reach* result) {
     *result = Search{*arcs, *scratch}.run(start);
 }
 
-// Returns the number of components. Stores in `largest` the result of a search of the largest component from
+// Returns the number of components. Stores in *largest the result of a search of the largest component from
 // its first vertex. scratch->seen must be zero.
 int64_t components(const Arcs* arcs, const Scratch* scratch, Reach* largest) {
     const Search search{*arcs, *scratch};

@@ -1,8 +1,8 @@
-// A team of threads that stay alive between parallel loops.
+// A team of threads that stay alive between the parallel loops of a search.
 //
 // Starting threads takes tens of microseconds, longer than many levels of a search. So a team starts its
-// threads once. After a loop, members spin for a while, because the next loop usually follows immediately, and
-// then sleep. A loop does not wait for members that have not joined it, because these members may be asleep, or
+// threads once. After a loop, threads spin for a while, because the next loop usually follows immediately,
+// and then sleep. A loop does not wait for threads that have not joined it, because they may be asleep, or
 // their cores may be busy.
 #pragma once
 
@@ -31,8 +31,9 @@ class Team {
   public:
     using Body = std::function<void(int)>;
 
-    // Starts a team of `threads` members, including the caller. It has at most as many members as the process
-    // may use cores; 0 means one per core. Throws std::system_error if the system refuses a thread.
+    // Starts a team of `threads` members, including the calling thread. The team has at most as many members
+    // as the process may use cores; 0 means one member per core. Throws std::system_error if the system
+    // refuses a thread.
     explicit Team(int threads) {
         const int cores = available_cores(), members = threads > 0 ? std::min(threads, cores) : cores;
         try {
@@ -50,8 +51,8 @@ class Team {
 
     int size() const { return static_cast<int>(others_.size()) + 1; }
 
-    // Calls body(member) on the caller, which is member 0, and on every member that joins before the caller
-    // has finished. Returns when all of these have finished. A body must therefore do all the work that no
+    // Calls body(member) on the calling thread, which is member 0, and on every member that joins before the
+    // caller has finished. Returns when all these calls have finished. So body() must do all the work that no
     // other member has taken.
     void run(const Body& body) {
         if (others_.empty()) return body(0);
@@ -78,9 +79,10 @@ class Team {
     }
 
   private:
-    static constexpr int kSpins = 4000;  // takes about as long as putting a thread to sleep and waking it up
-    // Fields of state_: the number of members at work, whether more members may join the loop, and the loop's
-    // number.
+    // Number of spins that take about as long as putting a thread to sleep and waking it up.
+    static constexpr int kSpins = 4000;
+    // Fields of state_: the number of members at work (kMembers), whether more members may join the loop
+    // (kOpen), and the loop's number (kEpoch).
     static constexpr uint64_t kMembers = 0xFFFF, kOpen = 0x10000, kEpoch = uint64_t{1} << 32;
 
     void dismiss() {
@@ -97,9 +99,9 @@ class Team {
             std::this_thread::yield();
     }
 
-    // Wakes sleeping members. The caller has changed the epoch before it reads sleepers_. A member increments
-    // sleepers_ before it reads the epoch. So the caller sees the new sleeper, or the member sees the new
-    // epoch.
+    // Wakes sleeping members. The caller has changed the loop's number before it reads sleepers_. A member
+    // increments sleepers_ before it reads the loop's number. So the caller sees the new sleeper, or the
+    // member sees the new number.
     void wake() {
         if (sleepers_.load() == 0) return;
         std::lock_guard<std::mutex> guard(mutex_);
