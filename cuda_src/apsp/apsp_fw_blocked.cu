@@ -1,23 +1,22 @@
 // apsp_fw_blocked: the Floyd-Warshall algorithm by tiles, with three launches for each tile on the diagonal
-// (CSE 6230, after Venkataraman, Sahni and Mukhopadhyaya, and Katz and Kider).
+// (CSE 6230, after Venkataraman, Sahni and Mukhopadhyaya, and Katz and Kider). The tile on the diagonal is
+// called the pivot.
 //
-// 1. apsp_fw_pivot computes the distances within the pivot, the tile on the diagonal.
-// 2. apsp_fw_cross lowers the other tiles of the pivot's row and column by paths through the pivot's
-// vertices. The pivot is final by then. So one product with the pivot is enough, and a tile may use its own
-// values from before the launch.
-// 3. apsp_fw_rest lowers every remaining tile by the product of two tiles: one in the pivot's column and one
-// in its row.
+// 1. apsp_fw_pivot computes the distances within the pivot. 2. apsp_fw_cross lowers the other tiles of the
+// pivot's row and column by paths through the pivot's vertices. The pivot is final by then. So one product
+// with the pivot is enough, and a tile may use its own values from before the launch. 3. apsp_fw_rest lowers
+// every remaining tile by the product of two tiles: one in the pivot's column and one in its row.
 //
-// Invariant. One block alone writes a tile, after the block has read all that it needs of the tile.
+// Invariant: only one block writes a tile, after this block has read all that it needs of the tile.
 #include "min_plus_tile.cuh"
 
 __device__ __forceinline__ size_t tile_at(int row, int column, int pitch) {
     return (static_cast<size_t>(row) * pitch + column) * TILE_SIZE;
 }
 
-// Lowers the tile by paths through its vertex k. The threads whose element row y is row k write that row to
-// shared memory. The threads that hold column k write that column; i is k % VECTOR. Two buffers alternate, so
-// one barrier per k suffices.
+// Lowers the distances of a tile by paths through its vertex number k. The threads that hold row k write it
+// to shared memory; `y` is the index of row k among their elements. The threads that hold column k write that
+// column; i is k % VECTOR. Two buffers alternate, so one barrier per k suffices.
 __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int first_k) {
     __shared__ __align__(16) int rows[2][TILE_SIZE];
     __shared__ int columns[2][TILE_SIZE];
@@ -69,11 +68,11 @@ __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivo
     tile.store(matrix + place, via + place, pitch);
 }
 
-// Returns the index of the i-th tile of a row or column. The pivot is not counted.
+// Returns the index of the i-th tile of a row or column, where the pivot's row or column is not counted.
 __device__ __forceinline__ int other(int i, int pivot) { return i + (i >= pivot); }
 
-// The first half of the blocks takes the other tiles of the pivot's row. The second half takes the other
-// tiles of the pivot's column.
+// Lowers the tiles in the pivot's row and column. The first half of the blocks takes the other tiles of the
+// pivot's row. The second half takes the other tiles of the pivot's column.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_cross(int *matrix, int *via, int pitch, int pivot) {
     const int others = gridDim.x / 2;
     if (blockIdx.x < others)
@@ -82,7 +81,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_cross(int 
         lower(matrix, via, pitch, pivot, other(blockIdx.x - others, pivot), pivot);
 }
 
-// Each block takes one tile that lies neither in the pivot's row nor in the pivot's column.
+// Lowers the remaining tiles. Each block takes one tile that lies neither in the pivot's row nor in the
+// pivot's column.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_rest(int *matrix, int *via, int pitch, int pivot) {
     const int others = pitch / TILE_SIZE - 1;
     lower(matrix, via, pitch, pivot, other(blockIdx.x / others, pivot), other(blockIdx.x % others, pivot));

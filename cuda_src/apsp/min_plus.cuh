@@ -8,12 +8,12 @@
 #include "add_min.cuh"
 #include "graph.cuh"
 
-// The sum of two INFINITY_DISTANCE still fits an int, so kernels add distances without testing whether a path
-// exists.
+// The distance between two vertices without a path. The sum of two INFINITY_DISTANCE still fits an int, so
+// kernels add distances without testing whether a path exists.
 #define INFINITY_DISTANCE (0x3FFFFFFF)
 
-// Lowers `best` to a + b, the length of a path through vertex k, and records k in `via`. Only a strictly
-// shorter path is recorded. So following `via` never runs into a cycle.
+// Lowers `best` to a + b, the length of a path through vertex k, and stores k in `via`. Only a strictly
+// shorter path is stored, so following `via` never runs into a cycle.
 __device__ __forceinline__ void relax(int &best, int &via, int a, int b, int k) {
 #if TRACKS
     if (a + b < best) {
@@ -25,7 +25,7 @@ __device__ __forceinline__ void relax(int &best, int &via, int a, int b, int k) 
 #endif
 }
 
-// Copies the weights into the padded matrix. Each block fills one row.
+// Copies the weights of all arcs into the padded matrix. Each block fills one row.
 extern "C" __global__ void apsp_begin(const int *__restrict__ weights, int num_vertices, int *__restrict__ matrix,
                                       int *__restrict__ via, int pitch) {
     const size_t row = blockIdx.x;
@@ -36,8 +36,9 @@ extern "C" __global__ void apsp_begin(const int *__restrict__ weights, int num_v
     }
 }
 
-// Stores the second vertex of the shortest path of every pair. Each block fills one row. The loop goes from
-// an intermediate vertex to the one before it, until a single arc from the row's vertex is left.
+// Stores the second vertex of the shortest path of every pair in `hops`. Each block fills one row. The loop
+// goes from an intermediate vertex to the intermediate vertex before it, until a single arc from the row's
+// vertex is left.
 extern "C" __global__ void apsp_next_hops(const int *__restrict__ matrix, const int *__restrict__ via,
                                           int num_vertices, int *__restrict__ hops, int pitch) {
     const size_t row = blockIdx.x;

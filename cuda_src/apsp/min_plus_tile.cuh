@@ -1,5 +1,5 @@
-// Min-plus products of tiles: C = min(C, A * B), where element (i, j) of A * B is the least A[i][k] + B[k][j]
-// over all k.
+// Min-plus products of tiles: C = min(C, A * B), where element (i, j) of A * B is the smallest A[i][k] +
+// B[k][j] over all k.
 //
 // A block holds a tile of C, TILE_SIZE x TILE_SIZE elements, in registers. Each thread holds ELEMENTS_Y x
 // ELEMENTS_X elements. The block copies A and B to shared memory in pieces: DEPTH columns of A and DEPTH rows
@@ -12,15 +12,15 @@
 #define THREADS_X (TILE_SIZE / ELEMENTS_X)
 #define THREADS_Y (TILE_SIZE / ELEMENTS_Y)
 #define THREADS (THREADS_X * THREADS_Y)
-// The number of blocks on a multiprocessor: enough for at least 512 threads, so that each thread may use up to
+// Number of blocks on a multiprocessor: enough for at least 512 threads, so that each thread may use up to
 // 128 registers.
 #define BLOCKS (THREADS < 512 ? 512 / THREADS : 1)
 #define VECTOR (ELEMENTS_X < 4 ? ELEMENTS_X : 4)
 #ifndef DEPTH
 #define DEPTH (TILE_SIZE < 32 ? TILE_SIZE : 32)
 #endif
-// Threads of a warp read several rows of A at once. Four extra words per row put these rows in different
-// banks.
+// Words from one row of the copied piece of A to the next. Threads of a warp read several rows of A at once.
+// Four extra words per row put these rows in different banks of shared memory.
 #define LEFT_PITCH (DEPTH + 4)
 
 template <int kLength>
@@ -79,8 +79,9 @@ struct Tile {
             }
     }
 
-    // Lowers element row y by paths through vertex k. `to_k` is the distance from the vertex of that row to
-    // k. `from_k` holds the distances from k to the vertices of the thread's columns.
+    // Lowers the thread's elements in its row number y by paths through vertex k. `to_k` is the distance from
+    // the vertex of this row to k. `from_k` holds the distances from k to the vertices of the thread's
+    // columns.
     __device__ __forceinline__ void relax_row(int y, int to_k, const int (&from_k)[ELEMENTS_X], int k) {
 #pragma unroll
         for (int x = 0; x < ELEMENTS_X; ++x) {
@@ -103,7 +104,8 @@ __device__ __forceinline__ void load_columns(int (&values)[ELEMENTS_X], const in
     }
 }
 
-// Copies `kRows` x `kColumns` elements to shared memory, four per access. All threads of the block take part.
+// Copies `kRows` x `kColumns` elements to shared memory, four elements per access. All threads of the block
+// take part.
 template <int kRows, int kColumns, int kPitch>
 __device__ __forceinline__ void copy_piece(int (&piece)[kRows][kPitch], const int *from, int pitch) {
     constexpr int kVectors = kRows * kColumns / 4, kVectorsPerRow = kColumns / 4;
@@ -117,8 +119,8 @@ __device__ __forceinline__ void copy_piece(int (&piece)[kRows][kPitch], const in
 }
 
 // Lowers a tile by the product of the tiles `left` and `right`. The columns of `left` and the rows of `right`
-// belong to the vertices from first_k on. All threads of the block must call it. All its reads of global
-// memory are complete when it returns.
+// belong to the vertices from first_k on. All threads of the block must call the function. All its reads of
+// global memory are complete when it returns.
 __device__ __forceinline__ void multiply(Tile &tile, const int *left, const int *right, int pitch, int first_k) {
     __shared__ __align__(16) int left_piece[TILE_SIZE][LEFT_PITCH];
     __shared__ __align__(16) int right_piece[DEPTH][TILE_SIZE];

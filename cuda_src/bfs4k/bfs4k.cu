@@ -1,22 +1,23 @@
-// bfs4k: two kernels and several ways to distribute work, chosen level by level (Busato and Bombieri 2014).
+// bfs4k: two kernels and several ways to distribute work, which the search chooses level by level (Busato and
+// Bombieri 2014).
 //
-// Kernels. bfs4k_single_block runs several levels in one block, with the frontier in shared memory. It stops
-// when a frontier is empty or has more than `limit` vertices, or after a level with child kernels.
-// bfs4k_multi_block runs one level. After each launch the host picks the next kernel by the size of the
-// frontier.
+// The kernel bfs4k_single_block runs several levels in one block, with the frontier in shared memory. It
+// stops when a frontier is empty or has more than `limit` vertices, or after a level with child kernels. The
+// kernel bfs4k_multi_block runs one level. After each launch the host picks the next kernel by the size of
+// the frontier.
 //
-// Techniques. A level assigns rows to virtual warps, or edges to threads (expand.cuh). Child kernels expand
-// rows of high degree (child.cuh). Hashing drops duplicates (hash.cuh). Prefix sums place the discovered
-// vertices in the queue (output.cuh).
+// A level assigns rows to virtual warps, or edges to threads (expand.cuh). Child kernels expand rows of high
+// degree (child.cuh). Hashing drops duplicates (hash.cuh). Prefix sums place the discovered vertices in the
+// queue (output.cuh).
 //
-// Child kernels. The parent does not wait for its child kernels. A launch ends only after its children, so
-// they end before the next launch begins. If a level has MAX_CHILDREN child kernels, or the device refuses a
-// launch, the parent expands the row.
+// The parent does not wait for its child kernels. A launch ends only after its children, so the children end
+// before the next launch begins. If a level has MAX_CHILDREN child kernels, or the device refuses a launch,
+// the parent expands the row.
 //
-// Races. Threads read and write levels without atomics. A vertex may enter the queue more than once, which
+// Races: threads read and write levels without atomics. A vertex may enter the queue more than once, which
 // costs only time (see visitor::visit).
 //
-// Capacities. With duplicates a queue can need more than its V entries. Vertices that do not fit are counted
+// Capacities: with duplicates a queue can need more than its V entries. Vertices that do not fit are counted
 // but not stored. When the host reads a size above the capacity, it rebuilds the queue from the level array.
 #include "expand.cuh"
 #include "profile.cuh"
@@ -26,10 +27,10 @@ namespace layers {
 enum { bfs4k_single_block };
 }
 
-// The queue entry that replaces a vertex after a child kernel has taken over its row.
+// The queue entry that replaces a vertex when a child kernel expands the vertex's row.
 constexpr int STRUCK = -1;
 
-// The queue in global memory, from which the multi-block kernel takes rows.
+// The frontier in global memory, from which the kernel bfs4k_multi_block takes rows.
 struct global_frontier {
     static constexpr bool OF_ALL_BLOCKS = true;  // all blocks share this frontier
 
@@ -49,7 +50,7 @@ extern "C" __global__ void bfs4k_begin(int *levels, int *queue, search_state *st
     *state = search_state{0, {1, 0, 0}, {0, 0}};
 }
 
-// Runs one level. `resident_threads` is the number of threads that the device can hold at once.
+// Runs one level in all blocks. `resident_threads` is the number of threads that the device can hold at once.
 extern "C" __global__ void __launch_bounds__(1024)
     bfs4k_multi_block(const offset_t *row_offsets, const int *column_indices, int *levels, int *even_queue,
                       int *odd_queue, int capacity, search_state *state, unsigned long long *counters, int k1, int k3,
@@ -93,7 +94,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                        int *odd_queue, int capacity, search_state *state, unsigned long long *counters, int k1,
                        int k3, int k4, int k7, int child_degree, int hash_bytes, int limit, level_record *records,
                        int level, int size) {
-    // Hash table, then the frontier's rows, of even levels and of odd levels.
+    // The hash table comes first, then the frontier's rows of even levels, then the frontier's rows of odd
+    // levels.
     extern __shared__ unsigned long long dynamic[];
     __shared__ int sizes[3];
     __shared__ bool has_child_row[3];
@@ -129,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         shared_frontier current = frontier(search.level);
         shared_frontier next = frontier(search.level + 1);
         // Child kernels append to the queue in global memory. So all new vertices of this level are counted
-        // in that queue's size.
+        // in the size of this queue.
         children = *current.has_child_row;
         if (children) next.size = search.size(search.level + 1);
         if (threadIdx.x == 0) {

@@ -1,7 +1,7 @@
-// Launches child kernels: a grid of its own for each row of high degree (section 5.3 of the paper).
+// Launches child kernels: for each row of high degree, a grid of its own (section 5.3 of the paper).
 //
-// Registers. Files with child kernels are compiled with -rdc, which leaves a thread fewer registers. Before
-// compute capability 9.0, kernels with 1024 threads per block then spill 100 to 300 bytes.
+// Files with child kernels are compiled with -rdc, which leaves a thread fewer registers. Before compute
+// capability 9.0, kernels with 1024 threads per block then spill 100 to 300 bytes.
 #pragma once
 
 #include "search.cuh"
@@ -11,11 +11,11 @@
 // Largest hash table of a child kernel, in bytes. It fits the shared memory of a device-side launch without
 // the host's opt-in.
 constexpr int MAX_CHILD_HASH_BYTES = 32 << 10;
-// Most child kernels of a level. The number is below the device's limit of pending launches. When an H200
-// (CUDA 13.0) had to refuse launches, it hung once in a few thousand searches.
+// Largest number of child kernels of a level. It is below the device's limit of pending launches. When an
+// H200 (CUDA 13.0) had to refuse launches, it hung once in a few thousand searches.
 constexpr int MAX_CHILDREN = 2048;
 
-// Expands one row. Each thread visits about k3 neighbours.
+// Expands one row in a grid of its own. Each thread visits about k3 neighbours.
 __global__ void bfs4k_child(search_context search, adjacency row);
 
 // Launches a child kernel for a row, with the caller's block size. Returns false if the level already has

@@ -1,15 +1,16 @@
 // Distributes the rows of a frontier over the threads of a kernel (sections 5.2 to 5.4 and 5.6 of the paper).
+// A row is the adjacency list of a vertex.
 //
-// The type Frontier supplies the rows to expand; the type Found takes the discovered vertices. All threads of
-// a warp must call these functions together. Every lane runs the same number of iterations, because the lanes
-// exchange values by shuffles.
+// The type Frontier supplies the rows to expand. The type Found takes the discovered vertices. All threads of
+// a warp must call the functions of this file together. Every lane runs an equal number of iterations,
+// because the lanes exchange values by shuffles.
 #pragma once
 
 #include "child.cuh"
 #include "hash.cuh"
 #include "output.cuh"
 
-// Visits neighbours with the lanes of a warp.
+// Visits neighbours with the lanes of one warp. Each thread has its own object.
 template <class Found>
 struct visitor {
     const search_context &search;
@@ -20,8 +21,9 @@ struct visitor {
     // Gives unreached neighbours their level and puts them into the next frontier. -1 stands for no
     // neighbour.
     //
-    // Races. Several threads may find one vertex unreached. All of them store an equal level, and each puts the
-    // vertex into the frontier. drop_duplicates may remove these copies. The remaining copies cost only time.
+    // Races: several threads may find one vertex unreached. All of them store an equal level, and each puts
+    // the vertex into the frontier. drop_duplicates may remove these copies. The remaining copies cost only
+    // time.
     __device__ __forceinline__ void visit(const int (&neighbours)[BATCH]) {
         if (warp.lane == 0) search.count(counted::warp_steps);
         int levels[BATCH];
@@ -39,8 +41,8 @@ struct visitor {
         found.accept(search, warp, neighbours, drop_duplicates(search, warp, hash_table, neighbours, unreached));
     }
 
-    // Visits the neighbours at the places first, first + stride, ... before end. Lanes may pass different
-    // bounds.
+    // Visits the neighbours at the indices first, first + stride, ... before `end` in column_indices. Lanes
+    // may pass different bounds.
     __device__ __forceinline__ void visit_row(edge_t first, edge_t end, unsigned stride) {
         for (edge_t edge = first; __any_sync(warp.mask, edge < end); edge += BATCH * stride) {
             int neighbours[BATCH];
@@ -54,25 +56,25 @@ struct visitor {
     }
 };
 
-// Edge-discover. Each lane brings one row. The edges of all these rows are numbered consecutively, and each
-// lane finds the row to which its edge belongs.
+// Distributes edges over the lanes of a warp (the paper's "edge-discover"). Each lane brings one row. The
+// edges of all these rows are numbered consecutively, and each lane finds the row to which its edge belongs.
 template <class Found>
 struct edge_discover {
     visitor<Found> &visit;
     edge_t before, total;  // number of edges in the rows of lower lanes, and in the rows of all lanes
-    edge_t shift;          // difference between an edge's place in column_indices and its number
+    edge_t shift;          // difference between an edge's index in column_indices and its number
 
     __device__ __forceinline__ edge_discover(visitor<Found> &visit, const adjacency &row) : visit(visit) {
         before = exclusive_sum(visit.warp, static_cast<edge_t>(row.degree), total);
         shift = row.begin - before;
     }
 
-    // With EXT, all lanes together finish a row that is longer than a warp, without searching for owners.
-    // They do so when the last lane's edge lies in such a row.
+    // Visits all edges of the warp's rows. With EXT, all lanes together finish a row that is longer than a
+    // warp, without searching for owners. They do so when the last lane's edge lies in such a row.
     __device__ __forceinline__ void run() {
         const warp_lanes &warp = visit.warp;
         int owner = 0;        // lane that brought the row of this lane's edge
-        edge_t long_end = 0;  // where the latest long row ends
+        edge_t long_end = 0;  // number of the edge at which the latest long row ends
         for (edge_t first = 0; first < total;) {
             const bool searching = first >= long_end;
             const edge_t end = searching ? total : long_end;
@@ -97,7 +99,7 @@ struct edge_discover {
     }
 
   private:
-    // Returns the last lane whose row begins at `edge` or before it.
+    // Returns the last lane whose row begins at edge number `edge` or before it.
     __device__ __forceinline__ int owner_of(edge_t edge) const {
         const warp_lanes &warp = visit.warp;
         int owner = 0;
@@ -110,8 +112,8 @@ struct edge_discover {
         return owner;
     }
 
-    // Returns the number of the edge at which the row of `lane` ends, or 0 if the row has at most as many edges
-    // as a warp has lanes.
+    // Returns the number of the edge at which the row of `lane` ends, or 0 if the row is not longer than a
+    // warp.
     __device__ __forceinline__ edge_t end_if_long(int lane) const {
         const warp_lanes &warp = visit.warp;
         const edge_t begin = __shfl_sync(warp.mask, before, lane);
@@ -121,8 +123,8 @@ struct edge_discover {
     }
 };
 
-// Distributes the rows of a frontier over warps. A warp takes a run of consecutive rows, and then the run that
-// begins `stride` rows further on.
+// Distributes the rows of a frontier over warps. A warp takes a run of consecutive rows, and then the run
+// that begins `stride` rows further on.
 template <class Frontier, class Found>
 struct expansion {
     visitor<Found> visit;
@@ -130,9 +132,9 @@ struct expansion {
     unsigned size;
 
     // Launches child kernels for rows of high degree and removes these rows from the frontier. It looks at
-    // `rows` rows from `begin` on, then from `begin` + stride on, and so on. The parent launches child kernels
-    // before it expands its own rows, so that they run concurrently. The single-block kernel calls this
-    // function once per level. In the multi-block kernel each warp calls it for the warp's own rows.
+    // `rows` rows from `begin` on, then from `begin` + stride on, and so on. The parent launches child
+    // kernels before it expands its own rows, so that they run concurrently. The single-block kernel calls
+    // this function once per level. In the multi-block kernel each warp calls it for the warp's own rows.
     __device__ __forceinline__ void launch_children(unsigned begin, unsigned rows, unsigned stride) {
 #if CHILD_KERNELS
         for (unsigned first = begin; first < size; first += stride) {
@@ -162,7 +164,7 @@ struct expansion {
     }
 
     // Expands the frontier with whole warps. The lanes of a warp first read one row each, so that these reads
-    // are coalesced. Then the whole warp expands one of these rows after another.
+    // are coalesced. Then the whole warp expands these rows one after another.
     __device__ __forceinline__ void by_whole_warps() {
         const warp_lanes &warp = visit.warp;
         const unsigned begin = global_thread() - warp.lane;
@@ -178,12 +180,12 @@ struct expansion {
         }
     }
 
-    // Expands the frontier edge by edge. A warp takes at most one row per lane, and fewer rows if that keeps
-    // more warps busy. The lanes of the warp share the edges of these rows.
+    // Expands the frontier edge by edge. A warp takes at most one row per lane, and fewer rows if more warps
+    // then have work. The lanes of the warp share the edges of these rows.
     __device__ __forceinline__ void by_edges() {
         const warp_lanes &warp = visit.warp;
         const unsigned warps_of_block = (blockDim.x + 31) / 32, warps = warps_of_block * gridDim.x;
-        const unsigned fewest_lanes = (blockDim.x - 1) % 32 + 1;  // lanes of the block's last warp
+        const unsigned fewest_lanes = (blockDim.x - 1) % 32 + 1;  // number of lanes in the block's last warp
         const unsigned rows = min((size + warps - 1) / warps, fewest_lanes);
         const unsigned begin = (blockIdx.x * warps_of_block + threadIdx.x / 32) * rows;
         if (Frontier::OF_ALL_BLOCKS) launch_children(begin, rows, warps * rows);
@@ -200,7 +202,8 @@ struct expansion {
     }
 };
 
-// Expands a frontier by a technique that fits its size and the number of threads that can run at once.
+// Expands a frontier. Chooses the technique by the frontier's size and the number of threads that can run at
+// once.
 template <class Frontier, class Found>
 __device__ __forceinline__ void expand(expansion<Frontier, Found> expansion, unsigned resident_threads) {
     const search_context &search = expansion.visit.search;

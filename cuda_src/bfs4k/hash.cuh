@@ -1,10 +1,10 @@
 // Finds duplicates, in shared memory, among vertices that a block discovers at about the same time (section 6
-// of the paper). Both methods, hash64 and hash_warp, may miss duplicates. They never drop all copies of a
+// of the paper). The two methods, hash64 and hash_warp, may miss duplicates. They never drop all copies of a
 // vertex.
 //
-// Races. Threads write and read the tables without atomics, on purpose. `compute-sanitizer --tool racecheck`
+// Races: threads write and read the tables without atomics, on purpose. `compute-sanitizer --tool racecheck`
 // reports these races: for hash64 between warps of a block, and for hash_warp between lanes that write one
-// entry in one step. A race only decides which thread's store remains.
+// entry at once. A race only decides which thread's store remains.
 #pragma once
 
 #include "search.cuh"
@@ -12,18 +12,19 @@
 enum class hashing { none, hash64, hash_warp };
 constexpr hashing HASHING = hashing::HASH;
 
-// Two sets of the calling thread's vertices. `detected` has the duplicates. `conflicts` has the vertices whose
-// table entry another vertex has overwritten. Bit k stands for vertices[k].
+// Two sets of the calling thread's vertices. `detected` has the duplicates. `conflicts` has the vertices
+// whose table entry another vertex has overwritten. Bit k of a set stands for vertices[k].
 struct verdict {
     unsigned detected, conflicts;
 };
 
-// hash64 has one table per block. A thread writes each vertex with its own tag as one 64-bit word, and reads
-// the word back.
+// Finds duplicates with one table per block. A thread writes each vertex with its own tag as one 64-bit word,
+// and reads the word back.
 //
 // - If the thread reads the vertex with another tag, another thread has written the vertex later. The reading
-//   thread's copy is dropped.
-// - If the thread reads another vertex, the two vertices share an entry: a conflict. The thread's copy is kept.
+// thread's copy is dropped.
+// - If the thread reads another vertex, the two vertices share an entry, which is a conflict. The thread's
+// copy is kept.
 //
 // The last writer of a vertex reads its own word or a conflict, so one copy always remains, and old entries
 // do no harm. An aligned 64-bit word is written as a whole, so a thread never reads a vertex with the tag of
@@ -51,11 +52,13 @@ __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsig
     return result;
 }
 
-// hash_warp has one table of 32-bit words per warp (Merrill, Garland and Grimshaw 2012, reference 16 of the
-// paper). First each lane writes its vertices to the table and reads the entries back. Second, each lane that
-// read its own vertex writes its tag to the entry and reads the entry back. A lane that reads another tag drops
-// its copy of the vertex. Without the barrier at the end of the function, the next call could overwrite a tag
-// that a lane has not read yet. Then all copies of a vertex could be dropped.
+// Finds duplicates with one table of 32-bit words per warp (Merrill, Garland and Grimshaw 2012, reference 16
+// of the paper). First each lane writes its vertices to the table and reads the entries back. Second, each
+// lane that read its own vertex writes its tag to the entry and reads the entry back. A lane that reads
+// another tag drops its copy of the vertex.
+//
+// The barrier at the end of the function is necessary. Without it, the next call could overwrite a tag that a
+// lane has not read yet. Then all copies of a vertex could be dropped.
 template <int N>
 __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile int *table, int size,
                                              const int (&vertices)[N], unsigned candidates) {
@@ -83,8 +86,8 @@ __device__ __forceinline__ verdict hash_warp(const warp_lanes &warp, volatile in
     return result;
 }
 
-// Returns which vertices to keep, among the vertices[k] whose bit k is set in `candidates`. All threads of a
-// warp must call it. `table` belongs to the block and has hash_bytes bytes.
+// Returns a mask of the vertices to keep, among the vertices[k] whose bit k is set in `candidates`. All
+// threads of a warp must call the function. `table` belongs to the block and has hash_bytes bytes.
 template <int N>
 __device__ __forceinline__ unsigned drop_duplicates(const search_context &search, const warp_lanes &warp, void *table,
                                                     const int (&vertices)[N], unsigned candidates) {

@@ -1,18 +1,20 @@
-// Stores the discovered vertices. Prefix sums give each vertex its place in the queue (sections 5.1, 5.5 and
-// 5.6 of the paper). All threads of a warp must call these functions together, and all threads of a block must
-// call finish().
+// Stores the discovered vertices in the next queue. Prefix sums give each vertex its place in the queue
+// (sections 5.1, 5.5 and 5.6 of the paper). All threads of a warp must call these functions together, and all
+// threads of a block must call finish().
 #pragma once
 
 #include "prefix_sum.cuh"
 #include "search.cuh"
 
-// A thread inspects BATCH neighbours at a time, so that their latencies overlap. With 64-bit offsets, registers
-// have room for only two neighbours at a time.
+// Number of neighbours that a thread inspects at a time, so that their latencies overlap. With 64-bit
+// offsets, registers have room for only two neighbours at a time.
 constexpr int BATCH = WIDE_OFFSETS ? 2 : 4;
-constexpr int LOCAL_QUEUE = 16;  // vertices that a thread collects before its warp writes them to the queue
+// Number of vertices that a thread collects before its warp writes them to the queue.
+constexpr int LOCAL_QUEUE = 16;
 
-// Returns the offset of the calling lane's `count` vertices among those of its warp, and sets `total` to
-// their sum. If no lane has more than one vertex, a ballot is enough.
+// Returns the number of vertices that lower lanes of the warp have. `count` is the number of vertices of the
+// calling lane, and `total` becomes the sum over the warp. If no lane has more than one vertex, a ballot is
+// enough.
 __device__ __forceinline__ int offset_in_warp(const search_context &search, const warp_lanes &warp, int count,
                                               int &total) {
     if (BINARY_PREFIX_SUM && !__any_sync(warp.mask, count > 1)) {
@@ -26,8 +28,8 @@ __device__ __forceinline__ int offset_in_warp(const search_context &search, cons
 }
 
 // Reserves `total` places for a warp by adding to the counter `size`. Returns the calling lane's first place,
-// which is `offset` places after the warp's first place. The counter is either in shared memory for a block or
-// in global memory for all blocks.
+// which is `offset` places after the warp's first place. The counter is in shared memory for a block, or in
+// global memory for all blocks.
 __device__ __forceinline__ int reserve(const warp_lanes &warp, int *size, int offset, int total) {
     int base = 0;
     if (warp.lane == 0) base = atomicAdd(size, total);
@@ -60,8 +62,8 @@ struct local_queue {
         size = 0;
     }
 
-    // Writes the remaining vertices of all warps. The prefix sum here runs over the numbers of vertices that
-    // the block's warps have left.
+    // Writes the remaining vertices of all warps of the block to the next queue. The prefix sum here runs
+    // over the numbers of vertices that the block's warps have left.
     __device__ __forceinline__ void finish(const search_context &search, const warp_lanes &warp) {
         __shared__ int block_total, block_base;
         if (threadIdx.x == 0) block_total = 0;
@@ -76,9 +78,9 @@ struct local_queue {
     }
 
   private:
-    // Writes the lane's entries to the queue from `position` on. `offset` is their distance from the warp's
-    // first place. The first `shortest` entries of each lane are interleaved with those of the other lanes, so
-    // that the warp's stores are coalesced.
+    // Writes the lane's entries to the queue from `position` on. `offset` is the distance of `position` from
+    // the warp's first place. The first `shortest` entries of each lane are interleaved with the entries of
+    // the other lanes, so that the warp's stores are coalesced.
     __device__ __forceinline__ void write(const search_context &search, const warp_lanes &warp, int position,
                                           int offset) {
         int shortest = COALESCED_WRITES ? minimum(warp, size) : 0;
@@ -96,15 +98,15 @@ struct local_queue {
 };
 
 // The output of the single-block kernel. A lane reads the offsets of each new vertex's row immediately. The
-// block keeps at most `limit` rows in shared memory, from which the next level expands them. The vertices also
-// go to the queue in global memory, for the next launch.
+// block keeps at most `limit` rows in shared memory, from which the next level expands them. The vertices
+// also go to the queue in global memory, for the next launch.
 struct shared_frontier {
     static constexpr bool OF_ALL_BLOCKS = false;
 
-    offset_t *begins;  // the offset of each row; the array of degrees follows
+    offset_t *begins;  // offset of each row in column_indices; the array of the rows' degrees follows
     int limit;
     int *size;
-    bool *has_child_row;  // set by any thread whose row is for a child kernel
+    bool *has_child_row;  // true if a row of this frontier is for a child kernel
 
     __device__ __forceinline__ unsigned *degrees() const { return reinterpret_cast<unsigned *>(begins + limit); }
 

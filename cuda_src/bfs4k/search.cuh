@@ -1,20 +1,21 @@
-// Common parts of bfs4k: a search, its counters and its rows.
+// Definitions that all files of bfs4k share: a search, its counters and its rows.
 #pragma once
 
 #include "graph.cuh"
 #include "warp.cuh"
 
-// State shared by kernels and the host. The frontier of a level has sizes[level % 3] entries, duplicates
-// included, in queue(level). A level adds to the size of the next level, which was cleared before, and clears
-// the size of the level after the next. children[level % 2] counts the child kernels that a level requests. A
-// level adds to its own count and clears the count of the next level.
+// State of a search that kernels and the host share. The frontier of a level has sizes[level % 3] entries,
+// duplicates included, in queue(level). A level adds to the size of the next level, which was cleared before,
+// and clears the size of the level after the next. children[level % 2] counts the child kernels that a level
+// requests. A level adds to its own count and clears the count of the next level.
 struct search_state {
-    int level;  // the level the level whose frontier is to be expanded next
+    int level;  // the level whose frontier the next launch expands
     int sizes[3];
     int children[2];
 };
 
-// The counters of each level, kept if COUNTERS is 1. Bfs4k.counters explains them.
+// The counters of each level, which kernels keep if COUNTERS is 1. The documentation of Bfs4k.counters
+// explains them.
 namespace counted {
 enum counter {
     entries,
@@ -35,23 +36,24 @@ enum counter {
     coalesced_writes,
     edge_searches,
     extended_rows,
-    missed,  // vertices for which no queue had room; the host finds them again in the level array
-    number  // of counters
+    missed,  // number of vertices for which no queue had room; the host finds them again in the level array
+    number  // number of counters
 };
 }
 
-// A search and the level that it expands.
+// The arrays and settings of a search, and the level that it expands. Kernels create the object from their
+// parameters.
 struct search_context {
     const offset_t *row_offsets;
     const int *column_indices;
     int *levels;
     int *even_queue, *odd_queue;
-    int capacity;  // entries of a queue; the queue's size also counts vertices that found no room
+    int capacity;  // number of entries of a queue; the queue's size also counts vertices that found no room
     search_state *state;
-    unsigned long long *counters;  // counted::number for each level, added to while it is expanded
+    unsigned long long *counters;  // counted::number counters for each level; kernels add to them
     int k1, k3, k4, k7;
-    int child_degree;  // rows of at least this degree go to child kernels
-    int hash_bytes;    // size of a block's hash table
+    int child_degree;  // child kernels expand rows of at least this degree
+    int hash_bytes;    // size of a block's hash table in bytes
     int level;
 
     __device__ __forceinline__ int *queue(int level) const { return level % 2 ? odd_queue : even_queue; }
@@ -61,7 +63,7 @@ struct search_context {
     }
 };
 
-// The adjacency list of a vertex: its place in column_indices and its length.
+// The adjacency list of a vertex: the index of its first neighbour in column_indices, and its length.
 struct adjacency {
     edge_t begin;
     unsigned degree;

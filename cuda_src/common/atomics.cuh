@@ -1,10 +1,10 @@
-// Relaxed accesses, for words that one thread may write while another thread reads or writes them. Each access is
-// indivisible, and all threads see the values of one word in one order. Relaxed accesses do not order other
-// words. On compute capability 9.0 relaxed loads compile to the instruction of __ldcg, a weak load in the terms
-// of PTX.
+// Relaxed loads and stores, for words that one thread may write while another thread reads or writes them.
+// Each access is indivisible, and all threads see the values of one word in one order. Relaxed accesses do
+// not order accesses to other words. On compute capability 9.0, a relaxed load compiles to the instruction of
+// __ldcg, which is a weak load in the terms of PTX.
 #pragma once
 
-// Load from global memory.
+// Loads a word from global memory with relaxed order, and returns its value.
 __device__ __forceinline__ unsigned load_relaxed(const unsigned *word) {
     unsigned value;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
@@ -19,7 +19,7 @@ __device__ __forceinline__ int load_relaxed(const int *word) {
     return (int)load_relaxed(reinterpret_cast<const unsigned *>(word));
 }
 
-// Store to global memory, or to shared memory of any block of the cluster.
+// Stores a word with relaxed order, to global memory or to the shared memory of any block of the cluster.
 __device__ __forceinline__ void store_relaxed(unsigned *word, unsigned value) {
     asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
@@ -30,7 +30,8 @@ __device__ __forceinline__ void store_relaxed(int *word, int value) {
     store_relaxed(reinterpret_cast<unsigned *>(word), (unsigned)value);
 }
 
-// Add to global memory, without a result, so that the thread waits for nothing.
+// Adds a value to a word in global memory with relaxed order. The function returns no result, so the thread
+// waits for nothing.
 __device__ __forceinline__ void add_relaxed(unsigned long long *word, unsigned long long value) {
     asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }

@@ -1,14 +1,17 @@
-// A barrier of all blocks of a grid, through global memory (Xiao and Feng 2009). All blocks must be resident together.
+// A barrier of all blocks of a grid, through a word in global memory (Xiao and Feng 2009). All blocks must be
+// resident at the same time.
 //
-// The blocks together add exactly 2^31 to one word. Each block adds 1, except the first block, which adds the
-// rest. So the top bit flips when the last block arrives, and all blocks wait for this flip. The word need not
-// be reset. The barrier is ready for its next use, in this launch or a later one, by a grid of any size.
+// In each use of the barrier, the blocks together add exactly 2^31 to the word. Each block adds 1, except the
+// first block, which adds the rest. So the top bit flips when the last block arrives, and all blocks wait for
+// this flip. The word need not be reset. The next use may come in this launch or a later launch, by a grid of
+// any size.
 //
-// A block that is not resident never arrives. Each waiting block therefore gives up after max_polls polls.
+// A block that is not resident never arrives. Each waiting block therefore gives up after max_polls reads of
+// the word.
 //
 // Memory order: a block that has passed the barrier sees everything that any block wrote before its arrival.
-// The threads of a block first meet in __syncthreads(). Then one thread arrives with release, and polls with
-// acquire, for the whole block.
+// The threads of a block first meet in __syncthreads(). Then one thread arrives with a release, and waits
+// with acquires, for the whole block.
 #pragma once
 
 struct grid_barrier {
@@ -37,37 +40,40 @@ __device__ __forceinline__ unsigned long long load_acquire(const unsigned long l
     return value;
 }
 
-// Returns the phase of the barrier. The phase changes when the last block arrives, so a block must read it
-// before the block arrives.
+// Returns the phase of the barrier, which is its top bit. The phase changes when the last block arrives, so a
+// block must read the phase before the block arrives.
 __device__ __forceinline__ unsigned barrier_phase(const grid_barrier *barrier) {
     return load_acquire(&barrier->arrived) & BARRIER_PHASE;
 }
 
-// Returns the number that the block with index `rank` adds.
+// Returns the number that the block with index `rank` adds to the barrier's word. The numbers of all blocks
+// add up to 2^31.
 __device__ __forceinline__ unsigned arrival(unsigned rank, unsigned blocks) {
     return rank == 0 ? BARRIER_PHASE - (blocks - 1) : 1u;
 }
 
-// Arrive at the barrier. All threads of the block must call it. The host must set the barrier to 0 before its
-// first use, and after a wait that gave up.
+// Arrives at the barrier on behalf of the calling block. All threads of the block must call the function. The
+// host must set the barrier to 0 before its first use, and after a wait that gave up.
 __device__ __forceinline__ void arrive_at_barrier(grid_barrier *barrier) {
     __syncthreads();
     if (threadIdx.x == 0) add_release(&barrier->arrived, arrival(blockIdx.x, gridDim.x));
 }
 
-// Wait until all blocks have arrived. The first thread of a block that has arrived calls it. Returns false
-// after max_polls polls. `phase` is the phase before the arrival, and is updated for the next wait.
+// Waits until all blocks have arrived. The first thread of a block that has arrived calls the function.
+// Returns false if blocks are missing after max_polls polls. `phase` is the phase before the arrival, and is
+// updated for the next wait.
 __device__ __forceinline__ bool wait_at_barrier(const grid_barrier *barrier, unsigned &phase, unsigned max_polls) {
     for (unsigned polls = 0; barrier_phase(barrier) == phase; ++polls) {
         if (polls >= max_polls) return false;
-        if (polls > 64) __nanosleep(500);  // a long wait: poll less often, to free memory bandwidth
+        // After a long wait, the thread polls less often, to free memory bandwidth.
+        if (polls > 64) __nanosleep(500);
     }
     phase ^= BARRIER_PHASE;
     return true;
 }
 
-// Arrive and wait. All threads of all blocks must call it. Returns whether all blocks arrived, with one result
-// for all threads of a block.
+// Arrives at the barrier and waits for all blocks. All threads of all blocks must call the function. Returns
+// whether all blocks arrived; all threads of a block get an equal result.
 __device__ __forceinline__ bool wait_for_all_blocks(grid_barrier *barrier, unsigned max_polls) {
     unsigned phase = 0;
     if (threadIdx.x == 0) phase = barrier_phase(barrier);

@@ -1,15 +1,16 @@
-// Claims of neighbours in the level array, for searches whose queues hold every vertex once.
+// Claims unreached neighbours by atomics on the level array, for searches whose queues hold every vertex
+// once.
 #pragma once
 
 #include "graph.cuh"
 
-// Neighbours that a thread claims at a time. A claim is a chain of dependent accesses, so a thread keeps several chains
-// in flight.
+// Number of neighbours that a thread claims at a time. A claim is a chain of dependent accesses, so a thread
+// keeps several chains in flight.
 #define NEIGHBOURS_AT_A_TIME 4
 
-// Set the unreached neighbours of v to level + 1, where `level` is the level of v. Call visit(neighbour) for
-// each neighbour that this thread has claimed. With look_first, a thread reads a neighbour's level before it
-// claims. The read saves atomics, but adds an access to the chain.
+// Sets the unreached neighbours of v to level + 1, where `level` is the level of v. Calls visit(neighbour)
+// for each neighbour that this thread has claimed. With look_first, a thread reads a neighbour's level before
+// it claims. The read saves atomics, but adds an access to the chain.
 template <bool look_first, class Visit>
 __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, const int *column_indices, int *levels,
                                                  int v, int level, Visit visit) {
@@ -18,7 +19,7 @@ __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, co
         int neighbours[NEIGHBOURS_AT_A_TIME];
         bool claimed[NEIGHBOURS_AT_A_TIME];
 #pragma unroll
-        // Beyond the end, the last neighbour is read again, to avoid a branch.
+        // Beyond the end of the row, the thread reads the last neighbour again, to avoid a branch.
         for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)
             neighbours[k] = __ldg(&column_indices[min(e + k, end - 1)]);
 #pragma unroll

@@ -1,8 +1,8 @@
-// Counts of the vertices and edges that a search has reached. The host's loops use these counts for their
-// decisions.
+// The numbers of vertices and edges that a search has reached. The host reads them after a level and decides
+// how to run the next level.
 //
-// Kernels only add to the counts, so the host computes the difference between two levels. The count of edges
-// grows to the number of all edges, so it has 64 bits.
+// Kernels only add to the numbers, so the host computes the difference between two levels. The number of
+// edges grows to the number of all edges, so it has 64 bits.
 #pragma once
 
 struct search_counts {
@@ -16,8 +16,8 @@ struct search_counts {
     }
 };
 
-// Add the counts of a block's threads to the counts of the search, with one global atomic per count. All
-// threads of the block must call it.
+// Adds the counts of a block's threads to the counts of the search, with one global atomic per count. All
+// threads of the block must call the function.
 __device__ __forceinline__ void add_block(search_counts *reached, unsigned vertices, unsigned long long edges) {
     __shared__ search_counts block;
     if (threadIdx.x == 0) block.edges = block.vertices = 0;

@@ -1,8 +1,8 @@
-// Types, constants and thread numbers for all kernels.
+// Types, constants and functions for thread numbers that all kernels use.
 #pragma once
 
-// Offsets into the arrays of arcs. The host defines WIDE_OFFSETS for a graph of more than 2^31 - 1 arcs. edge_t is the
-// unsigned type of the same width, for arithmetic that may pass the largest offset.
+// Types for offsets into the arrays of arcs. The host defines WIDE_OFFSETS for a graph of more than 2^31 - 1
+// arcs. edge_t is the unsigned type of equal width, for arithmetic that may pass the largest offset.
 #if WIDE_OFFSETS
 typedef long long offset_t;
 typedef unsigned long long edge_t;
@@ -12,15 +12,18 @@ typedef unsigned edge_t;
 #endif
 
 #define WARP 32
-#define ALL_LANES 0xffffffffu  // the mask of a whole warp
-#define MAX_WARPS 32           // the most warps of a block
+#define ALL_LANES 0xffffffffu  // the mask of all lanes of a warp
+#define MAX_WARPS 32           // the largest number of warps in a block
 
-// Level of a vertex that has not been reached.
+// The level of a vertex that the search has not reached.
 #define UNREACHED (-1)
 
-// A launch may have fewer threads than items. So every kernel loops over them:
+// Functions for the loops of kernels. A launch may have fewer threads than items, so every kernel loops over
+// the items:
+//
 //     for (unsigned i = global_thread(); i < items; i += grid_threads())
-// The counter is unsigned because it may pass 2^31 in its last step. It cannot wrap, because items and grid_threads()
-// are both below 2^31.
+//
+// The counter is unsigned because it may pass 2^31 in its last addition. It cannot wrap around, because items
+// and grid_threads() are both below 2^31.
 __device__ __forceinline__ unsigned global_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ unsigned grid_threads() { return gridDim.x * blockDim.x; }

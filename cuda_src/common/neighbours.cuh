@@ -1,13 +1,12 @@
-// Push and pull, for searches in which the level array is the frontier.
+// Functions that push or pull a level, for searches in which the level array is the frontier.
 #pragma once
 
 #include "graph.cuh"
 
-// Push: set the unreached out-neighbours of v to level + 1, where `level` is the level of v. `width` threads
-// share v: each thread takes every width-th neighbour, from its own lane on. The counter is unsigned because it
-// may pass 2^31 in its last step.
-//
-// Races: several threads may find the same neighbour unreached and write its level. All write the same value.
+// Sets the unreached out-neighbours of v to level + 1, where `level` is the level of v. This is the push
+// direction. `width` threads share v: each thread takes every width-th neighbour, from its own lane on. The
+// counter is unsigned because it may pass 2^31 in its last addition. Several threads may find one neighbour
+// unreached and write its level. All these threads write an equal value.
 __device__ __forceinline__ void expand(const offset_t *__restrict__ row_offsets,
                                        const int *__restrict__ column_indices, int v, int *levels, int *progress,
                                        int level, int lane = 0, int width = 1) {
@@ -21,10 +20,9 @@ __device__ __forceinline__ void expand(const offset_t *__restrict__ row_offsets,
     }
 }
 
-// Pull: returns whether an in-neighbour of v is at this level.
-//
-// Races: another thread may change an in-neighbour's level from UNREACHED to level + 1 meanwhile. Neither value equals
-// `level`, so the result is the same.
+// Returns whether an in-neighbour of v is at the level `level`. This is the pull direction. Another thread
+// may change an in-neighbour's level from UNREACHED to level + 1 meanwhile. Neither value equals `level`, so
+// the result does not depend on the order.
 __device__ __forceinline__ bool has_parent(const offset_t *__restrict__ column_offsets,
                                            const int *__restrict__ row_indices, int v, const int *levels,
                                            int level) {

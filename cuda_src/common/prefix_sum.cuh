@@ -1,9 +1,10 @@
-// Prefix sums of one value per thread, over a warp and over a block. scan.cuh has prefix sums of arrays.
+// Prefix sums of one value per thread, over a warp or over a block. The file scan.cuh has prefix sums of
+// arrays.
 #pragma once
 
 #include "warp.cuh"
 
-// Returns the sum over this lane and the lanes before it. All lanes of a warp must call it.
+// Returns the sum of `value` over this lane and all lower lanes. All lanes of a warp must call the function.
 template <class T>
 __device__ __forceinline__ T inclusive_sum(const warp_lanes &warp, T value) {
 #pragma unroll
@@ -14,8 +15,8 @@ __device__ __forceinline__ T inclusive_sum(const warp_lanes &warp, T value) {
     return value;
 }
 
-// Returns the sum over the lanes before this one. `total` becomes the sum over all lanes. All lanes of a warp must call
-// it.
+// Returns the sum of `value` over all lower lanes. `total` becomes the sum over all lanes. All lanes of a
+// warp must call the function.
 template <class T>
 __device__ __forceinline__ T exclusive_sum(const warp_lanes &warp, T value, T &total) {
     const T sum = inclusive_sum(warp, value);
@@ -23,13 +24,14 @@ __device__ __forceinline__ T exclusive_sum(const warp_lanes &warp, T value, T &t
     return sum - value;
 }
 
-// exclusive_sum() for warps of 32 lanes.
+// Returns what exclusive_sum() returns, for a warp of 32 lanes.
 __device__ __forceinline__ unsigned sum_before(unsigned mine, unsigned &total) {
     return exclusive_sum(warp_lanes(threadIdx.x % 32), mine, total);
 }
 
-// Reserve `mine` places for each lane with one addition per warp. The first lane calls reserve(total), which returns
-// the warp's first place. Returns the first place of this lane. All lanes of a warp must call it.
+// Reserves `mine` places for each lane with one addition per warp. The first lane calls reserve(total), which
+// returns the warp's first place. Returns the first place of this lane. All lanes of a warp must call the
+// function.
 template <class Reserve>
 __device__ __forceinline__ unsigned reserve_together(unsigned mine, Reserve reserve) {
     unsigned total, first = 0;
@@ -38,8 +40,9 @@ __device__ __forceinline__ unsigned reserve_together(unsigned mine, Reserve rese
     return __shfl_sync(ALL_LANES, first, 0) + before;
 }
 
-// Reserve up to 15 places for each lane with one addition per warp. Returns the first place of this lane. Counting
-// lanes for each of the four bits of `parts` is faster than a prefix sum. All lanes of a warp must call it.
+// Reserves `parts` places for each lane, at most 15, with one addition to `size` per warp. Returns the first
+// place of this lane. Counting lanes for each of the four bits of `parts` is faster than a prefix sum. All
+// lanes of a warp must call the function.
 __device__ __forceinline__ unsigned reserve_few(unsigned &size, unsigned parts) {
     const unsigned lane = threadIdx.x % 32, below = (1u << lane) - 1;
     unsigned before = 0, total = 0;
@@ -54,8 +57,9 @@ __device__ __forceinline__ unsigned reserve_few(unsigned &size, unsigned parts) 
     return __shfl_sync(ALL_LANES, first, 0) + before;
 }
 
-// Returns the sum over the threads before this one. `total` becomes the sum over the block. All threads of a block must
-// call it. Ends with a barrier of the block, so that the next call may reuse the shared memory.
+// Returns the sum of `value` over all threads of the block with lower indices. `total` becomes the sum over
+// the block. All threads of the block must call the function. It ends with a barrier, so that the next call
+// may reuse the shared memory.
 __device__ __forceinline__ int exclusive_sum_of_block(int value, int &total) {
     __shared__ int warp_sums[MAX_WARPS];
     const warp_lanes warp = this_warp();

@@ -1,11 +1,12 @@
-// Records of levels, for kernels that run several levels in one launch.
+// Records of the times at which levels begin, for kernels that run several levels in one launch.
 #pragma once
 
-// A record of the moment when a level begins. The time comes from the device's global timer.
+// One record holds the moment when a level begins, in the time of the device's global timer. A kernel stores
+// one record per level.
 struct level_record {
     unsigned long long nanoseconds;
     int frontier_size;
-    int layer;  // the index of the layer that runs the level, among the variant's `layers`
+    int layer;  // the index, in the variant's list `layers`, of the layer that runs the level
 };
 
 __device__ __forceinline__ unsigned long long globaltimer() {
@@ -14,8 +15,8 @@ __device__ __forceinline__ unsigned long long globaltimer() {
     return now;
 }
 
-// Note the beginning of a level. One thread calls it. In timed runs `records` is null, so the function only
-// tests the pointer.
+// Stores a record at the beginning of a level. One thread calls the function. In timed runs `records` is
+// null, so the function only tests the pointer.
 __device__ __forceinline__ void note_level(level_record *records, int level, int frontier_size, int layer) {
     if (records != nullptr) records[level] = level_record{globaltimer(), frontier_size, layer};
 }

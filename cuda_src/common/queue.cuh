@@ -1,17 +1,17 @@
-// Queues of vertices to which many threads append, in global memory or in a block's shared memory.
+// Queues to which many threads append vertices, in global memory or in a block's shared memory.
 #pragma once
 
 // A queue holds its first min(*size, capacity) entries. An append to a full queue stores nothing but adds to
-// the size, so a size above the capacity shows an overflow. Read the size as unsigned, because duplicates may
-// take it past 2^31.
+// the size, so a size above the capacity shows an overflow. Kernels read the size as unsigned, because
+// duplicates may take it past 2^31.
 struct vertex_queue {
     int *entries;
     unsigned capacity;
     int *size;
 };
 
-// Append a vertex. Returns false if the queue is full. nvcc merges the increments of a warp's threads that append
-// together into one atomic, in shared and in global memory.
+// Appends a vertex to a queue. Returns false if the queue is full. nvcc merges the increments of a warp's
+// threads that append together into one atomic, in shared and in global memory.
 __device__ __forceinline__ bool append(const vertex_queue &queue, int vertex) {
     const unsigned position = atomicAdd(queue.size, 1);
     if (position >= queue.capacity) return false;
@@ -19,10 +19,10 @@ __device__ __forceinline__ bool append(const vertex_queue &queue, int vertex) {
     return true;
 }
 
-// Move the entries of a block's queue to a global queue, with one atomic there. All threads of the block must call it.
-// The call begins and ends with a barrier of the block. So it moves all entries that were appended before the
-// call, and no entries that are appended after it. Entries for which the global queue has no room are counted
-// in its size.
+// Moves the entries of a block's queue to a global queue, with one atomic on the global queue. All threads of
+// the block must call the function. The function begins and ends with a barrier of the block. So it moves all
+// entries that were appended before the call, and no entries that are appended after it. Entries for which
+// the global queue has no room are counted in its size.
 __device__ __forceinline__ void flush(const vertex_queue &block_queue, const vertex_queue &global_queue) {
     __shared__ unsigned offset;
     __syncthreads();

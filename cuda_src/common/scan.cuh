@@ -1,21 +1,22 @@
-// Exclusive prefix sums: of a tile in shared memory by one block, and of an array of any length in global memory.
+// Exclusive prefix sums: of a tile in shared memory by one block, and of an array of any length in global
+// memory.
 //
-// Blelloch's two sweeps scan a tile (Harris, Sengupta and Owens, GPU Gems 3, ch. 39). The elements are the
-// leaves of a binary tree. On the way up, every inner node gets the sum of its subtree, in the place of the
-// subtree's last element. On the way down, the root begins with 0. Each node gives its value to its left child,
-// and its value plus the left subtree's sum to its right child. So each leaf ends with the sum of all elements
-// before it.
+// Blelloch's two sweeps compute the prefix sums of a tile (Harris, Sengupta and Owens, GPU Gems 3, ch. 39).
+// The elements are the leaves of a binary tree. On the way up, every inner node gets the sum of its subtree,
+// stored at the subtree's last element. On the way down, the root begins with 0. Each node gives its value to
+// its left child, and its value plus the left subtree's sum to its right child. So each leaf ends with the
+// sum of all elements before it.
 //
-// Bank conflicts: near the root, the elements in use are 32, 64, ... apart, so all would lie in one bank of shared
-// memory. One word of padding after every 32 elements moves them to different banks. In longer tiles, another
-// word of padding after every 1024 elements has the same effect.
+// Padding avoids bank conflicts. Near the root, the elements in use are 32, 64, ... apart, so all would lie
+// in one bank of shared memory. A word of padding after every 32 elements moves them to different banks. In
+// longer tiles, a further word of padding after every 1024 elements is necessary.
 //
-// Arrays: scan_tiles scans each tile alone and stores the sums of tiles. The host scans these sums as a shorter array,
-// until one tile is left. add_tile_offsets then adds to every tile the sum of the preceding tiles. The host's loop is
-// in bfsbench/variants/scan.py.
+// For an array, scan_tiles treats each tile alone and stores the sums of the tiles. The host treats these
+// sums as a shorter array, until a single tile is left. Then add_tile_offsets adds to every tile the sum of
+// the preceding tiles. The host's loop is in bfsbench/variants/scan.py.
 //
-// The including file defines TILE_SIZE, a power of two. It defines SCAN_TYPE if elements are not of type int. Blocks of
-// any size scan tiles of any size.
+// The including file defines TILE_SIZE, a power of two. It defines SCAN_TYPE if elements are not of type int.
+// Blocks of any size can treat tiles of any size.
 #pragma once
 
 #include "graph.cuh"
@@ -26,10 +27,12 @@
 
 #define PADDED(i) ((i) + (i) / 32 + (i) / 1024)
 
-// Scan a tile of PADDED(TILE_SIZE) words in shared memory, with element i at PADDED(i). Returns the sum of all
-// elements. All threads of the block must call it. Begins and ends with a barrier.
+// Replaces each element of a tile in shared memory by the sum of the elements before it. The tile has
+// PADDED(TILE_SIZE) words, with element i at PADDED(i). Returns the sum of all elements. All threads of the
+// block must call the function, which begins and ends with a barrier.
 __device__ __forceinline__ SCAN_TYPE scan_tile(SCAN_TYPE *tile) {
-    // Neighbouring nodes of one depth of the tree are `stride` elements apart. Each thread takes pairs of them.
+    // Neighbouring nodes of one depth of the tree are `stride` elements apart. Each thread takes pairs of
+    // such nodes.
     for (int stride = 1; stride < TILE_SIZE; stride *= 2) {
         __syncthreads();
         for (int left = (2 * threadIdx.x + 1) * stride - 1; left < TILE_SIZE; left += 2 * blockDim.x * stride)
@@ -51,7 +54,8 @@ __device__ __forceinline__ SCAN_TYPE scan_tile(SCAN_TYPE *tile) {
     return total;
 }
 
-// Scan every tile of an array in place. tile_sums gets one element per tile.
+// Replaces each element of an array by the sum of the elements before it in its tile. tile_sums gets the sum
+// of each tile.
 extern "C" __global__ void scan_tiles(SCAN_TYPE *array, SCAN_TYPE *tile_sums, int length) {
     __shared__ SCAN_TYPE tile[PADDED(TILE_SIZE)];
     const unsigned num_tiles = (length + TILE_SIZE - 1u) / TILE_SIZE;
@@ -68,7 +72,7 @@ extern "C" __global__ void scan_tiles(SCAN_TYPE *array, SCAN_TYPE *tile_sums, in
     }
 }
 
-// Add to the elements of each tile the sum of the preceding tiles.
+// Adds to the elements of each tile the sum of the preceding tiles.
 extern "C" __global__ void add_tile_offsets(SCAN_TYPE *array, const SCAN_TYPE *__restrict__ tile_offsets,
                                             int length) {
     for (unsigned i = global_thread(); i < length; i += grid_threads()) array[i] += tile_offsets[i / TILE_SIZE];

@@ -1,29 +1,29 @@
-// The calling thread's warp, and sums and minima over it.
+// A description of the calling thread's warp, and sums and minima over the warp.
 #pragma once
 
 #include "graph.cuh"
 
 struct warp_lanes {
-    int lane;       // of the calling thread
-    int lanes;      // the number of lanes
-    unsigned mask;  // one bit per lane
+    int lane;       // index of the calling thread in the warp
+    int lanes;      // number of lanes of the warp
+    unsigned mask;  // a bit for each lane of the warp
 
-    // The calling thread's warp. The last warp of a block may have fewer than 32 lanes.
+    // Describes the calling thread's warp. The last warp of a block may have fewer than 32 lanes.
     __device__ __forceinline__ warp_lanes() {
         lane = threadIdx.x % WARP;
         lanes = min((unsigned)WARP, blockDim.x - (threadIdx.x - lane));
         mask = ALL_LANES >> (WARP - lanes);
     }
 
-    // A warp that is known to be whole.
+    // Describes a warp that is known to have 32 lanes.
     __device__ __forceinline__ explicit warp_lanes(int lane) : lane(lane), lanes(WARP), mask(ALL_LANES) {}
 };
 
 __device__ __forceinline__ warp_lanes this_warp() { return warp_lanes(); }
 
-// Returns the least value of all lanes. All lanes of a warp must call it.
+// Returns the smallest value of all lanes. All lanes of a warp must call the function.
 __device__ __forceinline__ int minimum(const warp_lanes &warp, int value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // no instruction for it
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // these devices have no instruction for the minimum
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
         const int other = __shfl_down_sync(warp.mask, value, distance);
         if (warp.lane + distance < warp.lanes) value = min(value, other);
@@ -34,7 +34,7 @@ __device__ __forceinline__ int minimum(const warp_lanes &warp, int value) {
 #endif
 }
 
-// Sums over all lanes. All lanes of a warp must call it.
+// The functions warp_sum() return the sum over all lanes. All lanes of a warp must call the function.
 
 __device__ __forceinline__ unsigned warp_sum(unsigned mine) {
 #if __CUDA_ARCH__ >= 800

@@ -1,26 +1,26 @@
-// Selects which of many candidates to expand (Merrill, Garland and Grimshaw 2012). A lookup drops vertices
-// that have been visited. Two heuristics drop most duplicates among the rest.
+// Selects which of many candidate vertices to expand (Merrill, Garland and Grimshaw 2012). A look-up drops
+// vertices that the search has visited. Two heuristics drop most duplicates among the remaining vertices.
 //
-// The host defines ATOMIC_CLAIM and WARP_CULLING (0 or 1), and HISTORY_SIZE (entries, a power of two; 0 for
-// no history).
+// The host defines the macros ATOMIC_CLAIM and WARP_CULLING (0 or 1), and HISTORY_SIZE (a number of entries,
+// a power of two; 0 for no history).
 #pragma once
 
 #include "gather.cuh"
 
-constexpr int WARP_TABLE_SIZE = 128;  // entries of a warp's table, a power of two
+constexpr int WARP_TABLE_SIZE = 128;  // number of entries of a warp's table, a power of two
 
 // The marks of visited vertices. A vertex has been visited if its bit is set or if it has a level.
 //
-// Races. Threads set bits without atomics, by writing whole bytes. They read bits through caches that other
+// Races: threads set bits without atomics, by writing whole bytes. They read bits through caches that other
 // multiprocessors do not update. So a bit may be lost or seen late. In these cases the thread looks at the
-// vertex's level. Two threads may both find a vertex without a level, store the same level and keep the vertex.
-// Such a duplicate costs only time. ATOMIC_CLAIM prevents duplicates. No vertex is lost, because only a thread
-// that has found or stored a level sets its bit.
+// vertex's level. Two threads may both find a vertex without a level, store equal levels and keep the vertex.
+// This duplicate costs only time. ATOMIC_CLAIM prevents duplicates. No vertex is lost, because only a thread
+// that has found or stored a level sets the vertex's bit.
 struct visited_vertices {
     int *levels;
     unsigned char *bits;
 
-    // Replaces vertices that have been visited by NONE and gives the remaining vertices their level.
+    // Replaces each visited vertex in `vertices` by NONE, and gives the remaining vertices the level `level`.
     template <bool look_at_bits, int n>
     __device__ __forceinline__ void visit(int (&vertices)[n], int level) const {
         int byte[n], found[n];
@@ -43,7 +43,7 @@ struct visited_vertices {
                 levels[v] = level;  // benign race: all writers store the same value
             } else if (atomicCAS(&levels[v], found[k], level) != found[k]) {
                 vertices[k] = NONE;
-                continue;  // the thread that has claimed it sets the bit
+                continue;  // the thread that has claimed the vertex sets its bit
             }
             // benign race: if a bit gets lost, the vertex's level still says that it was visited
             if (look_at_bits) bits[v / 8] = static_cast<unsigned char>(byte[k] | 1 << v % 8);
@@ -51,30 +51,30 @@ struct visited_vertices {
     }
 };
 
-// A block's tables of recently seen vertices, in shared memory.
+// A block's tables of recently seen vertices, in shared memory. They help to drop duplicates.
 struct duplicate_filter {
     int *warp_table;  // table of the calling thread's warp
     int *history;     // table of the whole block
 
-    // Clears the history. All threads of the block must call it, with memory for the tables of all warps and
-    // the history.
+    // Clears the history. All threads of the block must call the constructor, with memory for the tables of
+    // all warps and for the history.
     __device__ __forceinline__ duplicate_filter(int *warp_tables, int *history)
         : warp_table(warp_tables + threadIdx.x / WARP * WARP_TABLE_SIZE), history(history) {
         for (int i = threadIdx.x; i < HISTORY_SIZE; i += blockDim.x) history[i] = NONE;
         __syncthreads();
     }
 
-    // Returns the vertex, or NONE if another thread has the same vertex or had it shortly before. All threads
-    // of a warp must call it.
+    // Returns `vertex`, or NONE if another thread has an equal vertex now or had it shortly before. All
+    // threads of a warp must call the function.
     //
-    // Warp culling finds duplicates within a warp. Lanes write their vertices to a hash table. Lanes that read
-    // their own vertex back write their lane numbers to the entry. Among lanes with equal vertices, the lane
-    // whose number remains in the entry keeps the vertex. A lane whose vertex was overwritten by another vertex
-    // also keeps its vertex.
+    // Warp culling finds duplicates within a warp. Lanes write their vertices to a hash table. Lanes that
+    // read their own vertex back write their lane numbers to the entry. Among lanes with equal vertices, the
+    // lane whose number remains in the entry keeps the vertex. A lane also keeps its vertex if another vertex
+    // has overwritten it.
     //
-    // History culling finds vertices that the block has recently expanded. Only a thread that goes on to
+    // History culling finds vertices that the block has recently expanded. Only a thread that is about to
     // expand a vertex writes it to the history. Two warps may look up a vertex at the same time. Then both
-    // warps expand it.
+    // warps expand the vertex.
     __device__ __forceinline__ int filter(int vertex) const {
 #if WARP_CULLING
         {

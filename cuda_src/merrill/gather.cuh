@@ -1,5 +1,5 @@
-// Gathers adjacency lists cooperatively (Merrill, Garland and Grimshaw 2012). Each thread of a block brings
-// one list, and the block reads all lists with an even load.
+// Reads many adjacency lists cooperatively (Merrill, Garland and Grimshaw 2012). Each thread of a block
+// brings one list, and the block reads all lists with an even load.
 //
 // - The whole block reads lists with at least as many neighbours as the block has threads, one list after
 // another.
@@ -7,22 +7,25 @@
 // - A prefix sum concatenates all shorter lists. Threads store the indices of their neighbours in shared
 // memory. Then each thread reads the neighbours at some of these indices.
 //
-// The caller passes a sink for the neighbours, with two functions:
-// unsigned long long reserve(edge_t count)
-// reserves room for `count` neighbours; one thread calls it for several
-// void put(unsigned long long place, unsigned stride, int (&neighbours)[BATCH])
-// stores neighbour k at place + k * stride, unless it is NONE; any thread calls it at any time
+// The caller passes an object, the sink, which receives the neighbours. It has two functions:
 //
-// The size of a block need not be a multiple of the warp size: the last warp works with the threads it has.
+// - unsigned long long reserve(edge_t count) reserves room for `count` neighbours. One thread may call it for
+// several threads.
+// - void put(unsigned long long place, unsigned stride, int (&neighbours)[BATCH]) stores neighbour k at place
+// + k * stride, unless it is NONE. Any thread may call it at any time.
+//
+// The size of a block need not be a multiple of the warp size: the last warp works with the threads that it
+// has.
 #pragma once
 
 #include "graph.cuh"
 #include "prefix_sum.cuh"
 
-constexpr int BATCH = 4;  // neighbours that a thread loads at once, so that their latencies overlap
-constexpr int NONE = -1;  // no neighbour
+constexpr int BATCH = 4;  // number of neighbours that a thread loads at once, so that their latencies overlap
+constexpr int NONE = -1;  // stands for no neighbour
 
-// Reads a list with `width` threads. The calling thread has the index `rank` among these threads.
+// Reads an adjacency list with `width` threads, and passes its neighbours to the sink. The calling thread has
+// the index `rank` among these threads.
 template <typename Sink>
 __device__ __forceinline__ void read_list(const int *column_indices, edge_t begin, edge_t end, unsigned rank,
                                           unsigned width, unsigned long long place, Sink &sink) {
@@ -62,7 +65,8 @@ __device__ __forceinline__ void gather_by_warp(const int *column_indices, edge_t
     const bool mine = end - begin >= WARP;
     unsigned waiting = __ballot_sync(warp.mask, mine);
     if (waiting == 0) return;
-    const int length = mine ? static_cast<int>(end - begin) : 0;  // below the number of threads of a block
+    // The list is shorter than the number of threads of a block.
+    const int length = mine ? static_cast<int>(end - begin) : 0;
     const int sum = inclusive_sum(warp, length);
     unsigned long long place = warp.lane == warp.lanes - 1 ? sink.reserve(sum) : 0;
     place = __shfl_sync(warp.mask, place, warp.lanes - 1) + (sum - length);
@@ -76,15 +80,15 @@ __device__ __forceinline__ void gather_by_warp(const int *column_indices, edge_t
     if (mine) begin = end;
 }
 
-// Reads all lists that gather_by_block and the warps have left. `stage` is shared memory for BATCH entries per
-// thread.
+// Reads all lists that gather_by_block and gather_by_warp have left. `stage` is shared memory for BATCH
+// entries per thread.
 template <typename Sink>
 __device__ __forceinline__ void gather_by_scan(const int *column_indices, edge_t begin, edge_t end, edge_t *stage,
                                                Sink &sink) {
     __shared__ unsigned long long place;
     const unsigned capacity = BATCH * blockDim.x;
     int count;
-    // Each list is shorter than WARP.
+    // Each list is shorter than WARP, so its length fits an int.
     unsigned position = exclusive_sum_of_block(static_cast<int>(end - begin), count);
     const unsigned total = count;
     if (total == 0) return;
@@ -103,7 +107,8 @@ __device__ __forceinline__ void gather_by_scan(const int *column_indices, edge_t
     }
 }
 
-// Gathers the list begin .. end - 1 of every thread of the block. A list may be empty.
+// Reads the list begin .. end - 1 of every thread of the block, and passes all neighbours to the sink. A list
+// may be empty.
 template <typename Sink>
 __device__ __forceinline__ void gather(const int *column_indices, edge_t begin, edge_t end, edge_t *stage,
                                        Sink &sink) {

@@ -1,33 +1,39 @@
-// merrill: gathers neighbours cooperatively and places them by prefix sums (Merrill, Garland and Grimshaw,
-// Scalable GPU Graph Traversal, PPoPP 2012; "Garland" in BFS-4K).
+// merrill: gathers neighbours cooperatively and places them in queues by prefix sums (Merrill, Garland and
+// Grimshaw, Scalable GPU Graph Traversal, PPoPP 2012; the paper on BFS-4K calls it "Garland").
 //
 // A level has two halves. Expansion turns vertices into their neighbours: the candidates for the next level.
-// Contraction drops visited candidates and gives the rest their level. Four organisations combine the halves:
-// expand_contract   reads a queue of vertices; contracts candidates as it gathers them; writes vertices
-// contract_expand   reads a queue of candidates; expands the remaining vertices at once; writes candidates
-// contract, expand  "two-phase": one launch for each half, with both queues, so that each half is evenly
-// loaded
-// hybrid            contract_expand while queues are short, then two-phase; both start with candidates
+// Contraction drops visited candidates and gives the remaining candidates their level. Four organisations
+// combine the halves:
+//
+// - expand_contract reads a queue of vertices, contracts candidates as it gathers them, and writes vertices.
+// - contract_expand reads a queue of candidates, expands the remaining vertices at once, and writes
+// candidates.
+// - "two-phase" has one launch for each half (contract and expand), with both queues, so that each half is
+// evenly loaded.
+// - "hybrid" uses contract_expand while queues are short, then two-phase. Both start with candidates.
+//
 // gather.cuh gathers the lists. culling.cuh looks up visited vertices and removes duplicates.
 //
-// Queues. The queue of a level has sizes[level % 3] entries in queue(level): vertices of the level, or
-// candidates for it. A level adds to the size of the next level's queue, and clears the size of the queue two
-// levels ahead. One atomic reserves room for a whole list, or for a warp's or a block's prefix sum.
+// Queues: the queue of a level has sizes[level % 3] entries in queue(level), which are vertices of the level
+// or candidates for the level. A level adds to the size of the next level's queue, and clears the size of the
+// queue two levels ahead. One atomic reserves room for a whole list, or for a prefix sum of a warp or a
+// block.
 //
-// Resident launches run several levels, with a barrier between blocks that are all resident. Queues of resident
-// launches are short, so these launches look up levels directly and skip the bitmap.
+// Resident launches run several levels, with a barrier between blocks that are all resident. Queues of
+// resident launches are short, so these launches look up levels directly and skip the bitmap.
 //
-// Races. A vertex may be in a queue more than once. All of its copies get the same level (see culling.cuh).
+// Races: a vertex may be in a queue more than once. All copies of the vertex get an equal level (see
+// culling.cuh).
 //
-// Capacities. With duplicates a queue may overflow. Entries that do not fit are counted but not stored. The
-// host then discards the queue and has it rebuilt from the levels. A queue without duplicates always has room.
+// Capacities: with duplicates a queue may overflow. Entries that do not fit are counted but not stored. The
+// host then discards the queue and rebuilds it from the levels. A queue without duplicates always has room.
 #include "barrier.cuh"
 #include "culling.cuh"
 #include "profile.cuh"
 
-// Vertices per thread that a block of expand_contract collects before it appends them to the queue.
+// Number of vertices per thread that a block of expand_contract collects before it appends them to the queue.
 constexpr int FOUND_PER_THREAD = 8;
-constexpr int QUEUED = -2;  // in refill_candidates: the level of vertices already in the queue
+constexpr int QUEUED = -2;  // in refill_candidates: marks vertices that are already in the queue
 
 namespace layers {
 enum { resident_expand_contract, resident_contract_expand };
@@ -35,12 +41,12 @@ enum { resident_expand_contract, resident_contract_expand };
 
 typedef unsigned long long count_t;
 
-// State in global memory that kernels and the host share.
+// The state of a search in global memory, which kernels and the host share.
 struct search_state {
     count_t sizes[3];         // sizes of the candidate queues, by level modulo 3
     count_t vertex_sizes[2];  // two-phase: sizes of the vertex queues, by level modulo 2
     int level;                // after a resident launch: the level of the queue to read next
-    int failed;               // a block waited too long at the barrier
+    int failed;               // true if a block waited too long at the barrier
     grid_barrier barrier;
 };
 
@@ -49,7 +55,7 @@ struct search_data {
     const int *column_indices;
     visited_vertices visited;
     int *even_queue, *odd_queue;
-    count_t capacity;  // entries of each queue
+    count_t capacity;  // number of entries of each queue
     int *vertex_queue;
     count_t vertex_capacity;
     search_state *state;
@@ -58,8 +64,8 @@ struct search_data {
     __device__ __forceinline__ count_t *size(int level) const { return &state->sizes[level % 3]; }
 };
 
-// SEARCH_PARAMETERS are the first parameters of all kernels. SEARCH_OF_PARAMETERS makes a search_data of
-// them.
+// SEARCH_PARAMETERS are the first parameters of all kernels. SEARCH_OF_PARAMETERS creates a search_data
+// object from these parameters.
 #define SEARCH_PARAMETERS                                                                                          \
     const offset_t *row_offsets, const int *column_indices, int *levels, unsigned char *bits, int *even_queue,     \
         int *odd_queue, long long capacity, int *vertex_queue, int vertex_capacity, search_state *state
@@ -84,16 +90,16 @@ struct workspace {
     }
 };
 
-// Returns how many entries of a queue of `size` entries a block takes at a time. This is one entry per
-// thread. If the queue has fewer entries than the grid has threads, all blocks share them, in multiples of a
-// warp.
+// Returns the number of queue entries that a block takes at a time, for a queue of `size` entries. Usually a
+// block takes one entry per thread. If the queue has fewer entries than the grid has threads, all blocks
+// share them, in multiples of a warp.
 __device__ __forceinline__ unsigned tile_size(count_t size) {
     if (size >= (count_t)gridDim.x * blockDim.x) return blockDim.x;
     const unsigned share = (unsigned)size / gridDim.x + 1;
     return min(blockDim.x, (share + WARP - 1) / WARP * WARP);
 }
 
-// A sink that appends gathered candidates to the next queue without contraction.
+// A sink for gather() that appends the gathered candidates to the next queue without contraction.
 struct candidate_sink {
     int *queue;
     count_t *size;
@@ -107,8 +113,8 @@ struct candidate_sink {
     }
 };
 
-// A sink that contracts gathered candidates immediately. The sink collects the remaining vertices in shared
-// memory, or in the next level's queue if the shared memory is full.
+// A sink for gather() that contracts the gathered candidates immediately. The sink collects the remaining
+// vertices in shared memory, or in the next level's queue if the shared memory is full.
 template <bool look_at_bits>
 struct vertex_sink {
     visited_vertices visited;
@@ -135,7 +141,7 @@ struct vertex_sink {
         const count_t place = atomicAdd(size, (count_t)1);
         if (place < capacity) queue[place] = vertex;
     }
-    // Moves the collected vertices to the queue. All threads of the block must call it.
+    // Moves the collected vertices to the queue. All threads of the block must call the function.
     __device__ __forceinline__ void flush() const {
         __shared__ count_t place;
         __syncthreads();
@@ -150,7 +156,8 @@ struct vertex_sink {
     }
 };
 
-// Clears the counters that the next level adds to. One thread calls it in the first launch of each level.
+// Clears the counters to which the next level adds. One thread calls the function in the first launch of each
+// level.
 __device__ __forceinline__ void begin_level(const search_data &search, int level) {
     *search.size(level + 2) = 0;
     search.state->vertex_sizes[(level + 1) % 2] = 0;
@@ -167,8 +174,8 @@ __device__ __forceinline__ void expand_contract_level(const search_data &search,
     const int *queue = search.queue(level);
     const unsigned tile = tile_size(size);
     if (threadIdx.x == 0) found_size = 0;
-    // The bounds of this loop, and of the loops in the kernels below, are equal for all threads of a block, so
-    // that all threads of the block meet at the barriers.
+    // The bounds of this loop, and of the loops in the kernels below, are equal for all threads of a block.
+    // So all threads of the block meet at the barriers.
     for (count_t first = (count_t)blockIdx.x * tile; first < size; first += (count_t)gridDim.x * tile) {
         const bool has_entry = threadIdx.x < tile && first + threadIdx.x < size;
         const int v = duplicates.filter(has_entry ? __ldcg(&queue[first + threadIdx.x]) : NONE);
@@ -223,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     contract_expand_level<BITMAP>(search, workspace, duplicates, level, *search.size(level));
 }
 
-// The first half of a two-phase level: contraction. Each thread takes BATCH candidates at a time.
+// Runs the first half of a two-phase level: contraction. Each thread takes BATCH candidates at a time.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     contract(SEARCH_PARAMETERS, int level) {
     extern __shared__ edge_t memory[];
@@ -262,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// The second half of a two-phase level: expansion.
+// Runs the second half of a two-phase level: expansion.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     expand(SEARCH_PARAMETERS, int level) {
     extern __shared__ edge_t memory[];
@@ -280,7 +287,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// Runs levels while their queues have 1 .. at_most entries. `at_most` is at most the queue's capacity.
+// Runs levels while their queues have 1 .. at_most entries. `at_most` must not exceed the queue's capacity.
 template <int layer>
 __device__ __forceinline__ void run_levels(const search_data &search, edge_t *memory, level_record *records,
                                            int at_most, int max_polls, int level) {
@@ -329,7 +336,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         if (levels[v] == level) search.queue(level)[atomicAdd(search.size(level), (count_t)1)] = v;
 }
 
-// A sink that claims each gathered candidate, so that each candidate enters the queue once.
+// A sink for gather() that claims each gathered candidate, so that each candidate enters the queue once.
 struct claiming_sink {
     int *levels;
     int *queue;
@@ -344,8 +351,8 @@ struct claiming_sink {
     }
 };
 
-// Rebuilds the queue of candidates for a level, after an overflow, from the vertices of the previous level. The
-// host sets the queue's size to 0 before the launch.
+// Rebuilds the queue of candidates for a level, after an overflow, from the vertices of the previous level.
+// The host sets the queue's size to 0 before the launch.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     refill_candidates(SEARCH_PARAMETERS, int num_vertices, int level) {
     extern __shared__ edge_t memory[];
