@@ -1,11 +1,12 @@
 // check: compares and sums arrays on the device, between timed runs.
 //
-// Downloading an answer takes longer than many searches. So these kernels compare an answer with the reference,
-// which the host has uploaded. The host reads only the number of different words. These kernels also compute a
-// checksum of the graph's arrays. The checksum changes when a search writes into one of the arrays.
+// Downloading an answer takes longer than many searches. So these kernels compare an answer with the
+// reference, which the host has uploaded. The host reads only the number of different words. The kernels also
+// compute a checksum of the graph's arrays. The checksum changes when a search writes into one of these
+// arrays.
 #include "graph.cuh"
 
-// Adds to *differences the number of elements of `found` that differ from `expected`.
+// Adds the number of elements of `found` that differ from `expected` to *differences.
 //
 // `expected` has num_rows rows of `width` elements. The rows of `found` are `pitch` elements apart. Row i of
 // `expected` belongs to row rows[i] of `found`, or to row i if `rows` is null.
@@ -22,9 +23,10 @@ extern "C" __global__ void count_differences(const int *__restrict__ found, cons
     if (different) atomicAdd(differences, different);
 }
 
-// Adds a hash of each word and its place to *sum. The order of the additions does not matter.
+// Adds a hash of each word and its index to *sum. The order of the additions does not matter.
 extern "C" __global__ void sum_words(const void *__restrict__ array, long long num_words, unsigned long long *sum) {
-    const unsigned *words = static_cast<const unsigned *>(array);  // an array of any type is summed as words
+    // An array of any type is summed as 32-bit words.
+    const unsigned *words = static_cast<const unsigned *>(array);
     unsigned long long mine = 0;
     for (long long i = global_thread(); i < num_words; i += grid_threads()) {
         // benign unwritten: a gap between the parts of an array keeps its old content

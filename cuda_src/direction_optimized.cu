@@ -1,16 +1,16 @@
-// direction_optimized: push while the frontier is small, pull while it is large (PMPP, section 15.3;
-// thresholds of Beamer, Asanovic and Patterson 2012).
+// direction_optimized: pushes levels while the frontier is small, and pulls levels while it is large (PMPP,
+// section 15.3; thresholds of Beamer, Asanovic and Patterson 2012).
 //
 // Both directions use only the level array, as the kernels frontier_numbers and pull do, so switching costs
 // nothing. Each level is one launch of `push` or `pull`. The launch also counts the vertices that it reaches
 // and their out-edges. The host reads these counts after each level and chooses the next direction by them.
 //
-// Invariant. Every vertex but the source is counted once, in the level that reaches it.
+// Invariant: every vertex except the source is counted once, in the level that reaches it.
 //
-// Races. In push several threads may find one neighbour unreached. atomicCAS lets exactly one thread claim and
-// count the neighbour. In pull only the vertex's own thread writes its level. Other threads may read the old or
-// the new level. Neither of these values equals `level`, so the answer does not depend on which one a thread
-// reads.
+// Races: in `push`, several threads may find one neighbour unreached. atomicCAS lets exactly one thread claim
+// and count the neighbour. In `pull`, only the vertex's own thread writes its level. Other threads may read
+// the old or the new level. Neither value equals `level`, so the answer does not depend on the value that a
+// thread reads.
 #include "counts.cuh"
 #include "neighbours.cuh"
 

@@ -1,10 +1,10 @@
 // edge_simple: unoptimised edge-centric search (Springer, section 4.1 and Fig. 16).
 //
-// Every iteration lowers the head's level to the tail's level plus one, for each edge, until an iteration
+// For each edge, every iteration lowers the head's level to the tail's level plus one, until an iteration
 // changes nothing. There is no frontier. Compared with the kernel `simple`, all threads do equal work.
 //
-// Races. A store may replace a lower level by a higher level. The storing thread has also reported progress, so
-// another iteration follows. A later iteration lowers the level again.
+// Races: a store may replace a lower level by a higher level. The storing thread has also reported progress,
+// so another iteration follows. A later iteration lowers the level again.
 #include "graph.cuh"
 
 extern "C" __global__ void edge_simple(const int *__restrict__ edge_sources, const int *__restrict__ edge_targets,

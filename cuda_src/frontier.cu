@@ -1,4 +1,4 @@
-// frontier: search with boolean arrays for frontier, updated and visited vertices, two kernels per level
+// frontier: search with boolean arrays for frontier, updated and visited vertices, and two kernels per level
 // (Springer, section 3.1 and Fig. 10; first by Harish and Narayanan 2007).
 //
 // The kernel `frontier` gives unvisited neighbours of the frontier their level and marks them as updated. The
@@ -8,7 +8,7 @@
 // A flag is one byte, as in the paper. A level reads a flag for every vertex, and bytes need a quarter of the
 // traffic of ints. Threads can write neighbouring bytes safely.
 //
-// Races. Several threads may find one neighbour unvisited; all of them store the same level and the same
+// Races: several threads may find one neighbour unvisited; all of them store an equal level and an equal
 // flag. `visited` does not change while `frontier` runs. In `update_flags` a thread accesses only its own
 // vertices.
 #include "graph.cuh"

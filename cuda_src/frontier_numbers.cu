@@ -3,8 +3,9 @@
 // A vertex is in the frontier if its level equals the current level. So the level array also replaces the
 // marks of visited vertices, and one launch runs one level.
 //
-// Races. Several threads may find one neighbour unreached; all of them store the same level. A neighbour that
-// gets level + 1 in this launch is not expanded in it, because its level differs from the current level.
+// Races: several threads may find one neighbour unreached; all of them store an equal level. This launch does
+// not expand a neighbour that gets level + 1 in this launch, because its level differs from the current
+// level.
 //
 // The variant `reorder` (Springer, section 3.4) runs this kernel on a graph whose vertices the host has
 // renumbered by out-degree. So the threads of a warp have vertices of similar degree.

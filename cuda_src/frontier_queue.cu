@@ -1,21 +1,21 @@
-// frontier_queue: two-level frontier queue (Springer, section 3.6 and Fig. 14).
+// frontier_queue: search with a queue per block and a global queue (Springer, section 3.6 and Fig. 14).
 //
 // A block collects discovered vertices in a queue in shared memory. At the end of every round of its outer
-// loop, it appends that queue to the global queue with a single global atomic. The next level takes its
+// loop, it appends this queue to the global queue with a single global atomic. The next level takes its
 // vertices from the global queue.
 //
-// Races. Two threads may find one neighbour unreached. Then both threads store the same level, and both put the
-// vertex into the next queue. Expanding both copies costs time and can produce further duplicates.
+// Races: two threads may find one neighbour unreached. Then both threads store an equal level, and both put
+// the vertex into the next queue. Expanding both copies costs time and can produce further duplicates.
 //
-// Capacities. Vertices that do not fit the block's queue go to the global queue. With duplicates the global
+// Capacities: vertices that do not fit the block's queue go to the global queue. With duplicates the global
 // queue can need more than its V entries. Vertices that do not fit are counted but not stored. When the host
 // reads a count above the capacity, it rebuilds the queue from the level array, without duplicates.
 #include "graph.cuh"
 #include "queue.cuh"
 #include "rebuild.cuh"
 
-// Expands one level. sizes[level % 3] is the length of this level's queue. The kernel adds to the length of the
-// next level's queue, and clears the length of the queue two levels ahead.
+// Expands one level. sizes[level % 3] is the length of this level's queue. The kernel adds to the length of
+// the next level's queue, and clears the length of the queue two levels ahead.
 extern "C" __global__ void frontier_queue(const offset_t *__restrict__ row_offsets,
                                           const int *__restrict__ column_indices, int *levels, unsigned capacity,
                                           unsigned block_queue_size, const int *__restrict__ queue,

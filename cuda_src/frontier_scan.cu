@@ -1,19 +1,21 @@
 // frontier_scan: a prefix sum turns a boolean frontier into a queue (Springer, section 3.7 and Fig. 15).
 //
-// The queue is filled without atomics. The place of a frontier vertex in the queue is the number of frontier
-// vertices before it. A prefix sum of the boolean array gives this number to all threads. A level has these
-// launches:
-// expand            gives unvisited neighbours of the queue's vertices a level, and marks them as updated
-// update_frontier   makes updated vertices the visited frontier, and copies the flags for the prefix sum
-// scan_tiles, add_tile_offsets    compute the prefix sum (scan.cuh)
-// generate_queue    puts each frontier vertex into its place
-// All launches but the first read every vertex, so a level costs O(V) even if its frontier is small.
+// The kernels fill the queue without atomics. The place of a frontier vertex in the queue is the number of
+// frontier vertices before it. A prefix sum of the boolean array gives this number to all threads. A level
+// has these launches:
 //
-// Invariant. As in the paper, `visited` is an array of its own, which only update_frontier changes. So
-// `expand` sees the state before the level, and a vertex gets its level in one launch only.
+// - expand gives unvisited neighbours of the queue's vertices a level, and marks them as updated.
+// - update_frontier makes updated vertices the visited frontier, and copies the flags for the prefix sum.
+// - scan_tiles and add_tile_offsets compute the prefix sum (scan.cuh).
+// - generate_queue puts each frontier vertex into its place in the queue.
 //
-// Races. In `expand` several threads may find one neighbour unvisited; all of them store the same level and
-// flag.
+// All launches except the first read every vertex, so a level costs O(V) even if its frontier is small.
+//
+// Invariant: as in the paper, `visited` is an array of its own, which only update_frontier changes. So
+// `expand` sees the state before the level, and only one launch gives a vertex its level.
+//
+// Races: in `expand` several threads may find one neighbour unvisited; all of them store an equal level and
+// an equal flag.
 #include "graph.cuh"
 #include "scan.cuh"
 

@@ -1,36 +1,37 @@
-// linear_work: the optimised linear-work search of CSE 6230, by degree array, prefix sum, gathering, mask and
-// compaction.
+// linear_work: the optimised linear-work search of CSE 6230, with a degree array, a prefix sum, gathering, a
+// mask and compaction.
 //
 // A level has these launches:
-// count_neighbours   stores the degrees of the frontier's vertices
-// (prefix sum)       gives each vertex the place of its first neighbour in the gathered array (scan.cuh)
-// gather_serial      copies all neighbours (or gather_fine does, with or without find_starts) generate_mask
-// marks neighbours without a level, one flag per vertex, which removes duplicates set_levels         gives
-// marked vertices their level, and copies the mask for its prefix sum (prefix sum)       gives each marked
-// vertex its place in the next frontier compact            puts marked vertices into the next frontier, and
-// clears the mask
+//
+// - count_neighbours stores the degrees of the frontier's vertices.
+// - A prefix sum gives each vertex the place of its first neighbour in the gathered array (scan.cuh).
+// - gather_serial copies all neighbours. Alternatively gather_fine copies them, with or without find_starts.
+// - generate_mask marks neighbours without a level, one flag per vertex, which removes duplicates.
+// - set_levels gives marked vertices their level, and copies the mask for its prefix sum.
+// - A prefix sum gives each marked vertex its place in the next frontier.
+// - compact puts marked vertices into the next frontier, and clears the mask.
 //
 // The last three launches (set_levels, the prefix sum and compact) read every vertex. If few neighbours were
-// gathered, one launch of filter_sequentially replaces everything from generate_mask on.
+// gathered, one launch of filter_sequentially replaces all launches from generate_mask on.
 //
-// Invariant. Only vertices without a level are marked, and each marked vertex gets a level. So a vertex is in
-// one frontier, once: a frontier has at most V entries, and the gathered array at most E.
+// Invariant: only vertices without a level are marked, and each marked vertex gets a level. So a vertex is in
+// one frontier, once. A frontier has at most V entries, and the gathered array at most E entries.
 //
-// Races. In generate_mask several threads may mark one vertex; all of them store `true`.
+// Races: in generate_mask several threads may mark one vertex; all of them store `true`.
 #include "graph.cuh"
 #define SCAN_TYPE offset_t
 #include "counts.cuh"
 #include "scan.cuh"
 
-// Stores the degrees of the frontier's vertices. `offsets` has one more entry, a 0, which the prefix sum
-// turns into the sum of all degrees.
+// Stores the degrees of the frontier's vertices in `offsets`. `offsets` has a further entry, a 0, which the
+// prefix sum turns into the sum of all degrees.
 extern "C" __global__ void count_neighbours(const offset_t *__restrict__ row_offsets,
                                             const int *__restrict__ frontier, offset_t *offsets, int frontier_size) {
     for (unsigned i = global_thread(); i <= frontier_size; i += grid_threads())
         offsets[i] = i < frontier_size ? row_offsets[frontier[i] + 1] - row_offsets[frontier[i]] : 0;
 }
 
-// Gathers the neighbours with one thread per vertex of the frontier.
+// Copies the neighbours of the frontier to the gathered array, with one thread per vertex of the frontier.
 extern "C" __global__ void gather_serial(const offset_t *__restrict__ row_offsets,
                                          const int *__restrict__ column_indices, const int *__restrict__ frontier,
                                          const offset_t *__restrict__ offsets, int *gathered, int frontier_size) {
@@ -40,8 +41,8 @@ extern "C" __global__ void gather_serial(const offset_t *__restrict__ row_offset
     }
 }
 
-// Returns the last vertex of the frontier whose neighbours begin at `place` of the gathered array, or before
-// it.
+// Returns the index of the last vertex of the frontier whose neighbours begin at `place` of the gathered
+// array, or before it.
 __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_size, edge_t place) {
     int low = 0, high = frontier_size;  // offsets[low] <= place < offsets[high]
     while (high - low > 1) {
@@ -54,8 +55,8 @@ __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_s
     return low;
 }
 
-// Stores, for every tile of the gathered array, the vertex to which its first place belongs. A vertex with many
-// neighbours may own the first places of many tiles.
+// Stores, for every tile of the gathered array, the frontier vertex to which its first place belongs. A
+// vertex with many neighbours may own the first places of many tiles.
 extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int *starts, int tile,
                                        int frontier_size) {
     for (unsigned i = global_thread(); i < frontier_size; i += grid_threads()) {
@@ -64,9 +65,10 @@ extern "C" __global__ void find_starts(const offset_t *__restrict__ offsets, int
     }
 }
 
-// Gathers the neighbours tile by tile; a tile has GATHER_TILE_SIZE places per thread of the block. First the
-// threads store the edge index for each place of the tile in shared memory. Then they copy the neighbours in
-// order of the places. If `starts` is null, a thread searches for the tile's first vertex.
+// Copies the neighbours of the frontier to the gathered array, tile by tile. A tile has GATHER_TILE_SIZE
+// places per thread of the block. First the threads store the edge index for each place of the tile in shared
+// memory. Then they copy the neighbours in order of the places. If `starts` is null, a thread searches for
+// the tile's first vertex.
 extern "C" __global__ void gather_fine(const offset_t *__restrict__ row_offsets,
                                        const int *__restrict__ column_indices, const int *__restrict__ frontier,
                                        const offset_t *__restrict__ offsets, int *gathered,
@@ -132,7 +134,8 @@ extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_
     extern __shared__ bool is_new[];
     unsigned vertices = 0;
     unsigned long long edges = 0;
-    const unsigned total = static_cast<unsigned>(offsets[frontier_size]);  // at most the length of is_new[]
+    // Must not exceed the length of is_new[].
+    const unsigned total = static_cast<unsigned>(offsets[frontier_size]);
     for (unsigned i = threadIdx.x; i < total; i += blockDim.x) {
         const int v = gathered[i];
         const bool open = levels[v] == UNREACHED;  // benign race: if the read is stale, the claim fails

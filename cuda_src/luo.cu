@@ -1,25 +1,25 @@
 // luo: a hierarchy of queues and three layers of kernels (Luo, Wong and Hwu 2010, sections 3.2 and 3.3).
 //
-// Queues. A thread appends each vertex it discovers to one of its block's W_FRONTIERS W-frontiers in shared
-// memory. The thread's index chooses the W-frontier. The W-frontiers of a block, one after another, form its
-// B-frontier. The offset of a W-frontier in the B-frontier is the sum of the sizes of the W-frontiers before
-// it, so the B-frontier needs no copy. The B-frontiers of all blocks form the G-frontier in global memory. A
-// block reserves room in the G-frontier with one atomic, and its threads copy the B-frontier there with
-// coalesced stores.
+// Queues: each block has W_FRONTIERS queues in shared memory, which the paper calls W-frontiers. A thread
+// appends each vertex that it discovers to one of them, which the thread's index chooses. The W-frontiers of
+// a block, one after another, form its B-frontier. The offset of a W-frontier in the B-frontier is the sum of
+// the sizes of the W-frontiers before it, so the B-frontier needs no copy. The B-frontiers of all blocks form
+// the G-frontier in global memory. A block reserves room in the G-frontier with one atomic, and its threads
+// copy the B-frontier there with coalesced stores.
 //
-// Layers. luo_block runs levels in one block and keeps the frontier in shared memory, while it fits.
+// Layers: luo_block runs levels in one block and keeps the frontier in shared memory, while it fits.
 // luo_resident runs levels in blocks that are all resident and meet at a barrier. luo_level runs one level.
 // After each launch the host picks the next layer by the size of the frontier.
 //
-// Split vertices. With SPLIT_DEGREE the host splits a vertex of higher degree into a run of consecutive rows,
-// each with part of the arcs. Arcs lead to the first row of a run. The thread that claims this row appends
-// all rows of the run to the frontier.
+// Split vertices: with SPLIT_DEGREE the host splits a vertex of higher degree into several consecutive rows,
+// each with part of the arcs. Arcs lead to the first of these rows. The thread that claims the first row
+// appends all rows of the vertex to the frontier.
 //
-// Races. A thread claims a vertex with a compare-and-swap of its level. So each vertex is in one queue, once,
+// Races: a thread claims a vertex with a compare-and-swap of its level. So each vertex is in one queue, once,
 // and a G-frontier never needs more than one entry per row. Before the claim a thread may read an outdated
 // UNREACHED, because the caches of multiprocessors are not coherent. Then the claim fails.
 //
-// Capacities. Vertices that do not fit a full W-frontier go to the G-frontier directly.
+// Capacities: vertices that do not fit a full W-frontier go to the G-frontier directly.
 #include "barrier.cuh"
 #include "claim.cuh"
 #include "profile.cuh"
@@ -28,32 +28,32 @@ namespace layers {
 enum { luo_block, luo_resident };
 }
 
-// State shared by kernels and the host. The frontier of a level has sizes[level % 3] rows in queue(level). A
-// level adds to the size of the next level, which was cleared before, and clears the size of the level after
-// the next.
+// State of a search that kernels and the host share. The frontier of a level has sizes[level % 3] rows in
+// queue(level). A level adds to the size of the next level, which was cleared before, and clears the size of
+// the level after the next.
 struct search_state {
-    int level;  // the level the level whose frontier is to be expanded next
+    int level;  // the level whose frontier the next launch expands
     int sizes[3];
-    int failed;  // a block waited too long at the barrier
+    int failed;  // true if a block waited too long at the barrier
     grid_barrier barrier;
 };
 
 struct search {
     const offset_t *row_offsets;
     const int *column_indices;
-    const int *run_lengths;  // number of rows of a vertex, at its first row; null if no vertex is split
+    const int *run_lengths;  // at each vertex's first row: the number of its rows; null if no vertex is split
     int *levels;
     int *even_queue, *odd_queue;
 
     __device__ __forceinline__ int *queue(int level) const { return level % 2 ? odd_queue : even_queue; }
 };
 
-// The W-frontiers of a block, in shared memory: what the block has discovered.
+// The W-frontiers of a block: queues in shared memory with the rows that the block has discovered.
 struct w_frontiers {
     int *entries;  // `capacity` entries for each W-frontier
-    int *sizes;    // may exceed the capacity, because failed appends count, too
+    int *sizes;    // by W-frontier: number of appends, which may exceed the capacity
     int capacity;
-    int *queue;  // the G-frontier, for vertices that do not fit, and its size
+    int *queue;  // the G-frontier, which takes vertices that do not fit, and its size
     int *queue_size;
 
     __device__ __forceinline__ void clear() {
@@ -69,7 +69,8 @@ struct w_frontiers {
             queue[atomicAdd(queue_size, 1)] = row;
     }
 
-    // size() returns the number of rows in the B-frontier, and entry(i) returns row i of it.
+    // size() returns the number of rows in the B-frontier (all W-frontiers of the block), and entry(i)
+    // returns its row i.
     __device__ __forceinline__ int size() const {
         int sum = 0;
 #pragma unroll
@@ -87,7 +88,7 @@ struct w_frontiers {
     }
 };
 
-// Claims the unreached neighbours of a row and appends all rows of each to `found`.
+// Claims the unreached neighbours of a row, and appends all rows of each claimed vertex to `found`.
 template <bool look_first>
 __device__ __forceinline__ void expand(const search &search, int row, int level, w_frontiers &found) {
     claim_neighbours<look_first>(search.row_offsets, search.column_indices, search.levels, row, level, [&](int first) {
@@ -102,7 +103,7 @@ __device__ __forceinline__ void expand(const search &search, int row, int level,
 __device__ __forceinline__ void expand_share(const search &search, search_state *state, int *entries, int capacity,
                                              int level, unsigned size) {
     __shared__ int sizes[W_FRONTIERS];
-    __shared__ int place;  // where the B-frontier begins in the G-frontier
+    __shared__ int place;  // index in the G-frontier at which the block's B-frontier begins
     const int *queue = search.queue(level);
     w_frontiers found = {entries, sizes, capacity, search.queue(level + 1), &state->sizes[(level + 1) % 3]};
 
@@ -132,14 +133,14 @@ extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *q
     *state = search_state{0, {rows, 0, 0}, 0, {0}};
 }
 
-// The first layer of kernels. One block runs levels while each has at most `limit` rows.
+// The first layer of kernels: one block runs levels while each level has at most `limit` rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_block(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records, int limit,
               int level, int size) {
-    extern __shared__ int entries[];  // the W-frontiers of even levels, then of odd ones
+    extern __shared__ int entries[];  // the W-frontiers of even levels, then the W-frontiers of odd levels
     __shared__ int sizes[3][W_FRONTIERS];
-    __shared__ int spilled[3];  // rows that did not fit shared memory
+    __shared__ int spilled[3];  // by level modulo 3: number of rows that did not fit shared memory
     const search search = {row_offsets, column_indices, run_lengths, levels, even_queue, odd_queue};
     auto frontiers = [&](int level) {
         return w_frontiers{entries + level % 2 * W_FRONTIERS * capacity, sizes[level % 3], capacity,
@@ -177,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     }
 }
 
-// The second layer of kernels. Resident blocks run levels while each has at_least .. at_most rows.
+// The second layer of kernels: resident blocks run levels while each level has at_least .. at_most rows.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_resident(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
                  int *even_queue, int *odd_queue, search_state *state, int capacity, level_record *records,
@@ -195,13 +196,13 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             return;
         }
         ++level;
-        // volatile, because other blocks have added to the size.
+        // The read is volatile, because other blocks have added to the size.
         size = *const_cast<const volatile int *>(&state->sizes[level % 3]);
     } while (size >= at_least && size <= at_most);
     if (global_thread() == 0) state->level = level;
 }
 
-// The third layer of kernels. Each launch runs one level.
+// The third layer of kernels: each launch runs one level.
 extern "C" __global__ void __launch_bounds__(1024, 1)
     luo_level(const offset_t *row_offsets, const int *column_indices, const int *run_lengths, int *levels,
               int *even_queue, int *odd_queue, search_state *state, int capacity, int level, int size) {

@@ -1,51 +1,52 @@
-// many: breadth-first searches from up to BITS sources at once, with a bit for each source (Then et al.
+// many: breadth-first searches from up to BITS sources at once, with one bit for each source (Then et al.
 // 2014). One launch is one pass.
 //
-// Each vertex has a row of BITS bits in three arrays. The bits of `seen` are the searches that have reached the
-// vertex. The bits of `frontier` are the searches that reached it in the last level, and the bits of `next` are
-// the searches that reach it in this level. WORDS threads form a team. The team works on one vertex at a time,
-// and each of its threads on one word of the rows. No thread needs the word of another thread of the team. A
-// bitmap has the vertices whose row of the frontier is not empty.
+// In each of three arrays, each vertex has a row: a bit vector with one bit for each source. The bits of
+// `seen` are the searches that have reached the vertex. The bits of `frontier` are the searches that reached
+// it in the last level. The bits of `next` are the searches that reach it in this level. WORDS threads work
+// together as a team on one vertex at a time, and each of these threads works on one word of the rows. No
+// thread needs the word of another thread of the team. A bitmap has the vertices whose row of the frontier is
+// not empty.
 //
-// All blocks are resident. A level has two steps, and a barrier of all blocks ends each:
+// All blocks are resident. A level has two phases, and a barrier of all blocks ends each phase:
 //
 // 1. Expand. If few arcs leave the frontier, the level is pushed: its vertices give their rows to their
 // out-neighbours. Otherwise it is pulled: each vertex that some search has not reached collects the rows of
-// its in-neighbours until its row is complete.
-// 2. Settle. The threads count the vertices that each search has found. They clear the rows of the old
-// frontier, because the old `frontier` array becomes `next`.
+// its in-neighbours until its row is complete. 2. Settle. The threads count the vertices that each search has
+// found. They clear the rows of the old frontier, because the old `frontier` array becomes `next`.
 //
-// Long rows. The host cuts each row of more than PIECE arcs into pieces, because one team would take too long.
-// Teams take whole short rows first, and then pieces.
+// Vertices of high degree: the host cuts each adjacency list of more than PIECE arcs into pieces, because one
+// team would take too long. Teams take whole short lists first, and then pieces.
 //
-// Races. Several threads may add bits to a word of `seen`. atomicOr gives each new bit to exactly one thread,
-// which adds it to `next`. A read before the atomic may return an old word, in which bits are missing. Then the
-// atomic decides. Rows and bitmap of the frontier are not written while they are read, because each alternates
-// between two arrays.
+// Races: several threads may add bits to a word of `seen`. atomicOr gives each new bit to exactly one thread,
+// which adds it to `next`. A read before the atomic may return an old word, in which bits are missing. Then
+// the atomic decides. The rows and the bitmap of the frontier are not written while threads read them,
+// because each alternates between two arrays.
 #include "atomics.cuh"
 #include "barrier.cuh"
 #include "graph.cuh"
 
-#define WORDS (BITS / 64)  // words of a row; the host defines BITS, DISTANCES, PULL_SHARE and PIECE
-#define AT_ONCE 4          // arcs of a pulled row whose loads overlap
-#define PLANES 6           // bits of a counter; a thread empties its counters after 63 words
+// Number of 64-bit words of a row; the host defines BITS, DISTANCES, PULL_SHARE and PIECE.
+#define WORDS (BITS / 64)
+#define AT_ONCE 4          // number of arcs of a pulled vertex whose loads overlap
+#define PLANES 6           // number of bits of a counter; a thread empties its counters after 63 words
 
 typedef unsigned long long word_t;
 
-// The results of one search: the number of reached vertices, the sum of their distances, the sum of the
-// inverse distances, and the largest distance.
+// The results of the search from one source: the number of reached vertices, the sum of their distances, the
+// sum of the inverse distances, and the largest distance.
 struct measures {
     long long reached, distance_sum;
     double harmonic;
     long long eccentricity;
 };
 
-// Sizes and arcs of the frontiers. Level l uses index l % 3. Settling a level adds to its values. The values of
-// the level before are cleared afterwards.
+// The state that all blocks share: the sizes of frontiers, and the arcs that leave them. Level l uses index l
+// % 3. Settling a level adds to its values. The values of the previous level are cleared afterwards.
 struct many_state {
     unsigned long long leaving[3];  // number of arcs that leave the frontier
     unsigned sizes[3];              // number of vertices in the frontier
-    int failed;                     // a block waited too long at the barrier
+    int failed;                     // true if a block waited too long at the barrier
     grid_barrier barrier;
 };
 
@@ -54,15 +55,18 @@ struct many_graph {
     const int *column_indices;
     const offset_t *column_offsets;
     const int *row_indices;
-    const int2 *out_pieces, *in_pieces;  // of long rows: the vertex, and the number of the piece in its row
+    // By piece of a long list: the vertex, and the number of the piece in its list.
+    const int2 *out_pieces, *in_pieces;
     long long num_edges;
     int num_vertices, num_out_pieces, num_in_pieces;
 };
 
 struct many_rows {
-    word_t *seen, *even, *odd;          // num_vertices * WORDS; even and odd alternate as frontier and next
-    unsigned *even_bitmap, *odd_bitmap;  // a bit per vertex: whether its row in even or odd may hold bits
-    unsigned *counts;                   // BITS entries: vertices that each search reached in the level
+    // Num_vertices * WORDS words each; even and odd alternate as frontier and next.
+    word_t *seen, *even, *odd;
+    unsigned *even_bitmap, *odd_bitmap;  // a bit per vertex: true if its row in even or odd may hold bits
+    // By source: number of vertices that its search has reached in the level.
+    unsigned *counts;
 
     __device__ __forceinline__ word_t *rows(int level) const { return level % 2 ? odd : even; }
     __device__ __forceinline__ unsigned *bitmap(int level) const { return level % 2 ? odd_bitmap : even_bitmap; }
@@ -70,8 +74,8 @@ struct many_rows {
         return bitmap(level)[v / WARP] >> v % WARP & 1;
     }
 
-    // Adds the bits `given` to a word of vertex v, for the searches that have not reached v yet. They reach it
-    // in `level`.
+    // Adds the bits `given` to word w of vertex v, for the searches that have not reached v yet. These
+    // searches reach v in `level`.
     __device__ __forceinline__ void reach(int level, int v, unsigned w, word_t given) const {
         const size_t place = (size_t)v * WORDS + w;
         const word_t fresh = given & ~atomicOr(&seen[place], given);
@@ -83,7 +87,7 @@ struct many_rows {
     }
 };
 
-// The arcs of a row, or of a piece of a row.
+// The arcs of a vertex, or of a piece of a long adjacency list, as a range of indices.
 struct arcs {
     edge_t begin, end;
 
@@ -117,7 +121,8 @@ __device__ __forceinline__ void give(const many_graph &graph, const many_rows &r
 }
 
 __device__ __forceinline__ void push(const many_graph &graph, const many_rows &rows, int level) {
-    const unsigned teams = WARP / WORDS, first = threadIdx.x % WARP / WORDS;  // of the warp
+    // Number of teams in the warp, and the number of the thread's team.
+    const unsigned teams = WARP / WORDS, first = threadIdx.x % WARP / WORDS;
     const unsigned words = (graph.num_vertices + WARP - 1u) / WARP;
     for (unsigned i = global_thread() / WARP; i < words; i += grid_threads() / WARP) {
         const unsigned bits = rows.bitmap(level)[i];
@@ -133,8 +138,8 @@ __device__ __forceinline__ void push(const many_graph &graph, const many_rows &r
     }
 }
 
-// Collects a word of vertex v's row from the sources of some of its arcs, until the word is `whole`. The loads
-// of AT_ONCE arcs overlap.
+// Collects a word of vertex v's row from the sources of some of its in-arcs, until the word is `whole`. The
+// loads of AT_ONCE arcs overlap.
 __device__ __forceinline__ void collect(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
                                         word_t whole) {
     const unsigned w = my_word();
@@ -167,13 +172,13 @@ __device__ __forceinline__ void pull(const many_graph &graph, const many_rows &r
     }
 }
 
-// Counts how often each bit was set in the words of one thread. The counters stand in PLANES words: bit b of
-// planes[i] has the value 2^i in the counter of bit b.
+// Counts how often each bit was set in the words that one thread has added. The counters are stored in PLANES
+// words: bit b of planes[i] has the value 2^i in the counter of bit b.
 struct bit_counters {
     word_t planes[PLANES] = {};
     unsigned added = 0;
 
-    // Adds a word. `counts` are the block's counters of the word's 64 bits, in shared memory.
+    // Adds a word. `counts` has the block's counters of the word's 64 bits, in shared memory.
     __device__ __forceinline__ void add(word_t word, unsigned *counts) {
 #pragma unroll
         for (int i = 0; i < PLANES; ++i) {
@@ -194,8 +199,8 @@ struct bit_counters {
     }
 };
 
-// Counts the vertices that each search has reached in a level, and clears rows and bitmap of the level before.
-// All threads of the block must call it.
+// Counts the vertices that each search has reached in a level, and clears rows and bitmap of the previous
+// level. All threads of the block must call the function.
 __device__ __forceinline__ void settle(const many_graph &graph, const many_rows &rows, many_state *state, int level,
                                        int *distances, int pitch) {
     __shared__ unsigned counts[BITS];
@@ -233,7 +238,8 @@ __device__ __forceinline__ void settle(const many_graph &graph, const many_rows 
         if (counts[bit]) atomicAdd(&rows.counts[bit], counts[bit]);
 }
 
-// Adds the counts of a level to the results, with one thread per search. Clears the sizes of the level before.
+// Adds the counts of a level to the results, with one thread per search. Clears the sizes of the previous
+// level.
 __device__ __forceinline__ void measure(const many_rows &rows, many_state *state, measures *found, int level) {
     for (unsigned bit = global_thread(); bit < BITS; bit += grid_threads()) {
         const unsigned count = rows.counts[bit];
@@ -248,8 +254,8 @@ __device__ __forceinline__ void measure(const many_rows &rows, many_state *state
     if (global_thread() == 0) state->sizes[(level + 2) % 3] = 0, state->leaving[(level + 2) % 3] = 0;
 }
 
-// Runs a pass from sources[first] to sources[first + number - 1]. All blocks must be resident. With
-// DISTANCES, row first + i of `distances` gets the distances from source first + i.
+// Runs one pass, with searches from sources[first] to sources[first + number - 1]. All blocks must be
+// resident. With DISTANCES, row first + i of `distances` gets the distances from source first + i.
 extern "C" __global__ void many(many_graph graph, many_rows rows, many_state *state, const int *__restrict__ sources,
                                 measures *found, int *distances, int pitch, unsigned max_polls, int first, int number) {
     const size_t words = (size_t)graph.num_vertices * WORDS;

@@ -1,10 +1,9 @@
 // parents: computes the parents of a breadth-first tree from the levels of a finished search.
 //
 // A vertex at level l > 0 takes its first in-neighbour (CSC) at level l - 1 as parent. A vertex at level 0 is
-// its own parent. An unreached vertex gets NO_PARENT. A thread writes only the parents of its own vertices, so
-// there is no contention. The tree depends only on the levels, not on the search or the launch.
-//
-// The host defines NO_PARENT.
+// its own parent. An unreached vertex gets NO_PARENT, which the host defines. A thread writes only the
+// parents of its own vertices, so there is no contention. The tree depends only on the levels, not on the
+// search or the launch.
 #include "graph.cuh"
 
 extern "C" __global__ void parents(const offset_t *__restrict__ column_offsets, const int *__restrict__ row_indices,

@@ -1,5 +1,5 @@
-// probe: kernels that measure the ceilings of a device, one operation each. The code in bfsbench/tools/probe/
-// times them.
+// probe: kernels that measure the highest rates of a device, one operation each. The code in
+// bfsbench/tools/probe/ times them.
 //
 // Every kernel writes a result by which the host checks the kernel's work: a sum of values, a count of
 // failures, or the last address. Each thread writes its own sum or count, because adding up the values of all
@@ -11,8 +11,9 @@
 #include "barrier.cuh"
 #include "graph.cuh"
 
-// Maps the numbers below 2^bits one-to-one onto themselves and scatters neighbours. Multiplying by an odd
-// number and xoring the upper half into the lower half are both invertible.
+// Returns a scattered index below 2^bits for the index i. Different indices give different results, and
+// neighbouring indices give distant results. Multiplying by an odd number and xoring the upper half into the
+// lower half are both invertible.
 __device__ __forceinline__ unsigned scatter(unsigned i, int bits) {
     const unsigned mask = (1u << bits) - 1, half = (bits + 1) / 2;
     i = i * 0x9E3779B1u & mask;
@@ -21,8 +22,8 @@ __device__ __forceinline__ unsigned scatter(unsigned i, int bits) {
     return i ^ i >> half;
 }
 
-// Returns the index of the i-th access. A pass over all 2^bits numbers uses each index once. Every pass
-// starts elsewhere.
+// Returns the index of the i-th random access. A pass over all 2^bits numbers uses each index once. Every
+// pass starts at another index.
 __device__ __forceinline__ unsigned place(unsigned i, int bits) {
     return scatter(i + (i >> bits) * 0x632BE5ABu, bits);
 }
@@ -31,7 +32,8 @@ extern "C" __global__ void number(unsigned *numbers, int bits) {
     for (unsigned i = global_thread(); i < 1u << bits; i += grid_threads()) numbers[i] = i;
 }
 
-// Copies `copies` elements between arrays of 2^bits elements, over and over.
+// Copies `copies` elements between arrays of 2^bits elements. When it reaches the end of the arrays, it
+// starts again.
 extern "C" __global__ void copy(const uint4 *__restrict__ from, uint4 *__restrict__ to, int bits, int copies) {
     const unsigned mask = (1u << bits) - 1;
     const int stride = grid_threads();
@@ -60,8 +62,8 @@ extern "C" __global__ void random_bit_tests(const unsigned *__restrict__ bitmap,
     sums[global_thread()] = sum;
 }
 
-// Swaps every word from `value` to `value + 1`, in each pass. A thread has its own words in all passes, so
-// every swap finds the value of the pass before.
+// Replaces every word `value` by `value + 1`, in each pass. A thread has its own words in all passes, so
+// every compare-and-swap finds the value of the previous pass.
 extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes, unsigned long long *failures,
                                           int start) {
     unsigned failed = 0;
@@ -72,7 +74,7 @@ extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes,
 }
 
 // Runs CHAINS independent chains of add-and-minimum operations per thread, in registers, to hide their
-// latency. Each operation adds 1 to the chain's number, `rounds` times; the minimum with `bound` never takes
+// latency. Each operation adds 1 to the chain's number, `rounds` times. The minimum with `bound` never takes
 // effect. The host defines CHAINS.
 template <class Operation>
 __device__ __forceinline__ void run_chains(int rounds, int bound, unsigned *sums, Operation operation) {
@@ -97,7 +99,7 @@ extern "C" __global__ void add_minima_intrinsic(int rounds, int bound, unsigned 
     run_chains(rounds, bound, sums, [](int a, int b, int c) { return add_min(a, b, c); });
 }
 
-// Follows a chain of loads with one thread. Each load returns the address of the next.
+// Follows a chain of loads with one thread. Each load returns the index of the next load.
 extern "C" __global__ void dependent_loads(const unsigned *__restrict__ next, int steps, unsigned *last) {
     unsigned at = 0;
     for (int step = 0; step < steps; ++step) at = next[at];
@@ -110,7 +112,7 @@ extern "C" __global__ void barriers(grid_barrier *barrier, int rounds, unsigned 
     missed[global_thread()] = failed;
 }
 
-// Adds 1 in one block. Launches of one stream run one after another, so no atomic is needed.
+// Adds 1 to *count. Launches of one stream run one after another, so no atomic is needed.
 extern "C" __global__ void count_launch(int *count) {
     if (threadIdx.x == 0) ++*count;
 }

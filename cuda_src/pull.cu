@@ -1,10 +1,10 @@
 // pull: vertex-centric bottom-up search (PMPP, Fig. 15.8).
 //
-// Each unreached vertex looks for an in-neighbour (CSC) at the current level, and stops when it has found one.
-// Only the vertex's own thread writes its level, so there is no contention. A level costs much while most
-// vertices are unreached, and little when few vertices are unreached.
+// Each unreached vertex looks for an in-neighbour (CSC) at the current level, and stops when it has found
+// one. Only the vertex's own thread writes its level, so there is no contention. A level costs much while
+// most vertices are unreached, and little when few vertices are unreached.
 //
-// Races. A thread may read the level of an in-neighbour while another thread changes it from UNREACHED to
+// Races: a thread may read the level of an in-neighbour while another thread changes it from UNREACHED to
 // level + 1. Neither value equals `level`, so the result does not depend on the order.
 #include "neighbours.cuh"
 

@@ -1,16 +1,16 @@
 // push_frontier: vertex-centric push with a queue as frontier (PMPP, Fig. 15.12).
 //
-// The frontier of a level is a queue in global memory. A thread takes a vertex from it and claims unreached
-// neighbours with an atomicCAS of their level. The thread appends the neighbours that it has claimed to the
-// next frontier.
+// The frontier of a level is a queue in global memory. A thread takes a vertex from the queue and claims
+// unreached neighbours with an atomicCAS of their level. The thread appends the neighbours that it has
+// claimed to the next frontier.
 //
-// Invariant. Only one thread claims a vertex, so the vertex enters one frontier, once. So a queue of V
-// entries cannot overflow. There are no races.
+// Only one thread claims a vertex, so the vertex enters one frontier, once. So a queue of V entries cannot
+// overflow. There are no races.
 #include "graph.cuh"
 #include "queue.cuh"
 
-// Expands one level. sizes[level % 3] is the length of this level's frontier. The kernel adds to the length of
-// the next level's frontier, and clears the length of the frontier two levels ahead.
+// Expands one level. sizes[level % 3] is the length of this level's frontier. The kernel adds to the length
+// of the next level's frontier, and clears the length of the frontier two levels ahead.
 extern "C" __global__ void push_frontier(const offset_t *__restrict__ row_offsets,
                                          const int *__restrict__ column_indices, int *levels, int num_vertices,
                                          const int *__restrict__ queue, int *next_queue, int *sizes,

@@ -1,31 +1,31 @@
-// push_multilevel: several small levels in one launch (PMPP, Fig. 15.16 B).
+// push_multilevel: runs several small levels in one launch (PMPP, Fig. 15.16 B).
 //
-// A level whose frontier fits one block is not worth a launch. The kernel push_multilevel is one block. It
-// runs level after level with a barrier between them and keeps frontiers in shared memory. It stops when a
+// A level whose frontier fits one block is not worth a launch. The kernel push_multilevel runs in one block.
+// It runs level after level with a barrier between them and keeps frontiers in shared memory. It stops when a
 // frontier is empty or has more than small_frontier vertices. The kernel push_private runs each larger level
 // in a launch of its own. The host chooses the kernel by the size of the frontier.
 //
-// Between launches the frontier of a level lies in the global queue of the level's parity; its length is
+// Between launches the frontier of a level lies in the global queue for even or for odd levels. Its length is
 // sizes[level % 3]. Inside the kernel, vertex i of the frontier lies at index i of a queue in shared memory
-// while this queue has room. Otherwise it lies at index i of the global queue. So the kernel completes a level
-// that outgrows the shared queue. At the end the block copies the vertices of the shared queue to the beginning
-// of the global queue.
+// while this queue has room. Otherwise the vertex lies at index i of the global queue. So the kernel
+// completes a level that outgrows the shared queue. At the end the block copies the vertices of the shared
+// queue to the beginning of the global queue.
 //
-// Invariants. Only one thread claims a vertex, so a global queue of V entries cannot overflow. There are no
+// Invariants: only one thread claims a vertex, so a global queue of V entries cannot overflow. There are no
 // races. A level reads the queues of its own parity and appends to the queues of the other parity. There are
 // three counters of frontier sizes. All threads read the counter of this level, threads add to the counter of
 // the next level, and one thread clears the third counter. So one barrier per level is enough.
 //
-// Cost. A level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A thread
-// keeps several reads of neighbours, claims and appends in flight (claim.cuh). Two changes gained nothing on
-// road networks on an H200: prefetching a vertex's row offsets when it is claimed, and reading a level before
-// claiming.
+// Cost: a level is a chain of dependent accesses: queue entry, row offsets, neighbours, claim, append. A
+// thread keeps several reads of neighbours, claims and appends in flight (claim.cuh). Two changes gained
+// nothing on road networks on an H200: prefetching a vertex's row offsets when it is claimed, and reading a
+// level before claiming.
 #include "claim.cuh"
 #include "profile.cuh"
 #include "queue.cuh"
 
-// Stores a vertex at the next index of the shared queue, or at that index of the global queue if the shared
-// queue is full.
+// Stores a vertex at the next index of the shared queue. If the shared queue is full, the function stores the
+// vertex at this index of the global queue.
 __device__ __forceinline__ void append_or_spill(const vertex_queue &queue, int *spill, int vertex) {
     const unsigned position = atomicAdd(queue.size, 1);
     (position < queue.capacity ? queue.entries : spill)[position] = vertex;
@@ -36,7 +36,7 @@ enum { push_multilevel };
 }
 
 struct queue_sizes {
-    int sizes[3];  // as push_private leaves and expects them
+    int sizes[3];  // as the kernel push_private leaves and expects them
     int level;     // level of the frontier that the kernel leaves
 };
 
@@ -44,7 +44,7 @@ struct queue_sizes {
 extern "C" __global__ void push_multilevel(const offset_t *row_offsets, const int *column_indices, int *levels,
                                            int small_frontier, int *even_queue, int *odd_queue, queue_sizes *state,
                                            level_record *records, int level) {
-    extern __shared__ int local_frontier[];  // for even levels, then for odd ones
+    extern __shared__ int local_frontier[];  // for even levels, then for odd levels
     __shared__ int counts[3];
     auto shared_queue = [&](int level) { return local_frontier + level % 2 * small_frontier; };
     auto global_queue = [&](int level) { return level % 2 ? odd_queue : even_queue; };

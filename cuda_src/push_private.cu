@@ -5,13 +5,13 @@
 // When a block has expanded all its vertices, it reserves room in the global frontier with one atomic. It
 // copies its private frontier there with coalesced stores.
 //
-// Invariants. Only one thread claims a vertex, so a global frontier of V entries cannot overflow. If a private
-// frontier is full, further vertices go directly to the global frontier. There are no races.
+// Invariants: only one thread claims a vertex, so a global frontier of V entries cannot overflow. If a
+// private frontier is full, further vertices go directly to the global frontier. There are no races.
 #include "graph.cuh"
 #include "queue.cuh"
 
-// Expands one level. sizes[level % 3] is the length of this level's frontier. The kernel adds to the length of
-// the next level's frontier, and clears the length of the frontier two levels ahead.
+// Expands one level. sizes[level % 3] is the length of this level's frontier. The kernel adds to the length
+// of the next level's frontier, and clears the length of the frontier two levels ahead.
 extern "C" __global__ void push_private(const offset_t *__restrict__ row_offsets,
                                         const int *__restrict__ column_indices, int *levels, int num_vertices,
                                         unsigned local_capacity, const int *__restrict__ queue, int *next_queue,

@@ -1,14 +1,14 @@
 // simple: unoptimised vertex-centric search (Springer, Algorithm 2 and Fig. 9).
 //
-// Each iteration lowers the level of every out-neighbour of every reached vertex to that vertex's level plus
+// Each iteration lowers the level of every out-neighbour of every reached vertex to the vertex's level plus
 // one. The search ends after an iteration that changes nothing. So the search is the Bellman-Ford algorithm
 // with unit weights. There is no frontier.
 //
-// Races. All threads read and lower levels at once. A thread may replace a lower level by a higher level that
+// Races: all threads read and lower levels at once. A thread may replace a lower level by a higher level that
 // it computed from an old value. The answer stays right, but the search needs more iterations. The thread has
 // also reported progress, so another iteration follows. Let all vertices up to level k be right when an
-// iteration starts. Then no thread can lower them further, and stores to vertices of level k + 1 can only come
-// closer to the right value. So level k + 1 becomes right, too, and stays right.
+// iteration starts. Then no thread can lower them further, and stores to vertices of level k + 1 can only
+// come closer to the right value. So level k + 1 becomes right, too, and stays right.
 #include "graph.cuh"
 
 extern "C" __global__ void simple(const offset_t *__restrict__ row_offsets, const int *__restrict__ column_indices,

@@ -6,8 +6,8 @@
 // which is a column of A (CSC). It computes the whole product before it tests whether the vertex was reached.
 // A kernel that tested first, and stopped at the first true term, would be `pull`.
 //
-// Races. A thread writes only the level and the element of y of its own row, and reads no other level. Only
-// *progress has several writers, and all of these threads store the same value.
+// Races: a thread writes only the level and the element of y of its own vertices, and reads no other level.
+// Only *progress has several writers, and all of these threads store an equal value.
 #include "graph.cuh"
 
 extern "C" __global__ void spmv(const offset_t *__restrict__ column_offsets, const int *__restrict__ row_indices,

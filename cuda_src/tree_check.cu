@@ -1,31 +1,32 @@
 // tree_check: checks on the device whether parents form a breadth-first tree, by the five rules of Graph500.
 //
-// Levels come from the parents alone. In each round a vertex replaces its ancestor by that ancestor's
-// ancestor and adds up the steps. After log2(D) rounds, every vertex of a tree of depth D has the source as its
-// ancestor. A vertex whose ancestor is not the source after the last round is not connected to the source by
-// parents: it breaks rule 1. These levels put each vertex one level below its parent, so rule 2 holds. One pass
-// over the edges compares the levels of both ends (rules 3 and 4). It also marks vertices that an edge joins to
-// their parent (rule 5). Together the rules say that levels are right and no vertex is missing. check_parents
-// in bfsbench/programs/families/bfs/parents.py is the same check on the host.
+// The kernels compute levels from the parents alone. In each round a vertex replaces its ancestor by this
+// ancestor's ancestor and adds up the steps. After log2(D) rounds, every vertex of a tree of depth D has the
+// source as its ancestor. A vertex whose ancestor is not the source after the last round is not connected to
+// the source by parents: it breaks rule 1. The computed levels put each vertex one level below its parent, so
+// rule 2 holds. One pass over the edges compares the levels of both ends (rules 3 and 4). It also marks
+// vertices that an edge joins to their parent (rule 5). Together the rules imply that levels are right and no
+// vertex is missing.
 //
-// The host defines NO_PARENT.
+// check_parents in bfsbench/programs/families/bfs/parents.py does this check on the host. The host defines
+// NO_PARENT.
 #include "graph.cuh"
 
 #define RULES 5
 
-// The result of the check. The host sets `first` to the largest integer and all other members to 0 before the
-// check.
+// The result of the check. The host sets each element of `first` to the largest integer and all other members
+// to 0 before the check.
 struct tree_findings {
     unsigned long long edges;  // number of listed edges with both ends in the tree
-    int vertices, depth;       // of the tree
+    int vertices, depth;       // number of the tree's vertices, and the tree's depth
     int moved;                 // true if the last round changed an ancestor
     int first[RULES];          // by rule: the smallest vertex that breaks the rule
 
     __device__ void broken(int rule, int v) { atomicMin(&first[rule - 1], v); }
 };
 
-// Starts the climb at the parents. above[v] is the vertex `steps[v]` steps above v. The source, and vertices
-// outside the tree, are their own ancestors.
+// Starts the computation of levels at the parents. above[v] is the vertex `steps[v]` steps above v. The
+// source, and vertices outside the tree, are their own ancestors.
 extern "C" __global__ void begin_climb(const int *__restrict__ parents, int num_vertices, int source, int *above,
                                        int *steps, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -37,7 +38,8 @@ extern "C" __global__ void begin_climb(const int *__restrict__ parents, int num_
     }
 }
 
-// Runs one round of the climb. Reads `above` and `steps`, and writes the results to a second pair of arrays.
+// Runs one round: each vertex takes its ancestor's ancestor. Reads `above` and `steps`, and writes the
+// results to a second pair of arrays.
 extern "C" __global__ void climb(const int *__restrict__ above, const int *__restrict__ steps, int *above_then,
                                  int *steps_then, int num_vertices, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -48,7 +50,7 @@ extern "C" __global__ void climb(const int *__restrict__ above, const int *__res
     }
 }
 
-// Turns steps into levels, after the last round.
+// Turns steps into levels, after the last round. Reports vertices whose ancestor is not the source.
 extern "C" __global__ void end_climb(const int *__restrict__ parents, const int *__restrict__ above, int num_vertices,
                                      int source, int *steps, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -87,8 +89,8 @@ extern "C" __global__ void check_edges(const int *__restrict__ tails, const int 
     if (inside) atomicAdd(&found->edges, inside);
 }
 
-// Finds vertices number of the tree's vertices, and the tree's depth that no edge joins to their parent.
-// Computes the tree's size and depth.
+// Reports vertices of the tree that no edge joins to their parent. Counts the tree's vertices and computes
+// its depth.
 extern "C" __global__ void check_joined(const int *__restrict__ parents, const int *__restrict__ levels,
                                         const unsigned *__restrict__ joined, int num_vertices, int source,
                                         tree_findings *found) {

@@ -6,7 +6,7 @@
 // consecutive list entries at a time (the SIMD phase). Lists are read coalesced, and fewer threads of a warp
 // are idle. With W_SZ = 1 the kernel does the work of frontier_numbers.
 //
-// Races. Several threads may find one neighbour unreached; all of them store the same level. Threads of one
+// Races: several threads may find one neighbour unreached; all of them store an equal level. Threads of one
 // virtual warp may read different levels of their vertex, while it changes from UNREACHED to level + 1.
 // Neither value equals `level`, so all of them skip the vertex.
 #include "neighbours.cuh"

@@ -1,20 +1,22 @@
-// Runs the levels of a step for the parts that a block holds in shared memory. See resident_parts.cu.
+// Runs the levels between two barriers (a step) for the parts that a block holds in shared memory. See
+// resident_parts.cu.
 //
-// The frontier is a bitmap of local ids. A level sets the bit of every neighbour of the frontier, reached or
-// not. In the next level, each thread takes the new bits among the words that it is responsible for. So
-// nothing is claimed, counted or queued. A level costs a barrier and three dependent accesses to shared
-// memory: bits, row, and bit of a neighbour. There are two bitmaps. Threads take bits from the first and set
-// bits in the second.
+// The frontier is a bitmap of the block's local ids. A level sets the bit of every neighbour of the frontier,
+// whether the neighbour was reached or not. In the next level, each thread takes the new bits among the words
+// for which it is responsible. So threads claim, count and queue nothing. A level costs a barrier and three
+// dependent accesses to shared memory: bits, neighbours, and the bit of a neighbour. There are two bitmaps.
+// Threads take bits from the first bitmap and set bits in the second.
 //
 // The thread with the most new bits determines the time of a level. Two measures keep its chain of accesses
-// short. A row is two words without an offset, and its last id links to more ids. Vertices that are close to
-// each other have their bits in different words.
+// short. The neighbours of a vertex are two words without an offset, and the last neighbour may be a link to
+// more. Vertices that are close to each other have their bits in different words.
 #pragma once
 
 #include "block_memory.cuh"
 
-// The host defines GROUPS_A_THREAD, the most groups of local ids for which a thread is responsible.
-constexpr int HALF = PLACES / 2;  // ghosts of a group that a thread reads at a time
+// GROUPS_A_THREAD, which the host defines, is the largest number of groups of local ids for which a thread is
+// responsible.
+constexpr int HALF = PLACES / 2;  // number of ghosts of a group that a thread reads at a time
 
 struct block_levels {
     const partition &parts;
@@ -26,8 +28,8 @@ struct block_levels {
     stopwatch watch;
     int step = 0;
     int level = 0;     // vertices up to this level have their right levels
-    unsigned now = 0;  // which of the two bitmaps holds the current frontier
-    bool busy = false;  // true if some vertex in the block's parts is at this level
+    unsigned now = 0;  // index (0 or 1) of the bitmap that holds the current frontier
+    bool busy = false;  // true if a vertex in the block's parts is at this level
 
     __device__ __forceinline__ unsigned *found() const { return in.found + now * layout.groups(); }
     __device__ __forceinline__ unsigned *bitmap_of(int step) const {
@@ -37,8 +39,8 @@ struct block_levels {
         return others.at_level + (size_t)(step % 2) * (parts.num_places / PLACES);
     }
 
-    // Reads the state of the ghosts of all parts. Returns true if one of the ghosts that this thread reads is
-    // at the current level.
+    // Reads the state of the ghosts of all parts that the block holds. Returns true if a ghost that this
+    // thread reads is at the current level.
     __device__ __forceinline__ bool read_all_ghosts() const {
         bool any = false;
         unsigned i = threadIdx.x;
@@ -51,8 +53,8 @@ struct block_levels {
         return any;
     }
 
-    // Reads the state of half a group: HALF ghosts of a part. Neighbouring threads read ghosts with
-    // neighbouring places. Returns true if one of these ghosts is at the current level.
+    // Reads the state of half a group: HALF ghosts of the part in a slot. Neighbouring threads read ghosts
+    // with neighbouring places. Returns true if one of these ghosts is at the current level.
     __device__ __forceinline__ bool read_ghosts(unsigned slot, unsigned i) const {
         const part &shape = own.slots[slot].shape;
         const unsigned groups = padded(shape.ghosts) / PLACES, half = i >= groups, group = half ? i - groups : i;
@@ -88,7 +90,7 @@ struct block_levels {
         }
     }
 
-    // Runs the levels of a step, then stores the state of own vertices for other blocks.
+    // Runs K levels, then stores the state of own vertices for other blocks.
     __device__ __forceinline__ void run_levels() {
         const long long began = watch.now();
         if (busy) find_levels();
@@ -96,7 +98,7 @@ struct block_levels {
         if (busy) watch.most(counted::level_cycles, step, began);
     }
 
-    // Runs `hops` levels. Each thread is responsible for the same groups of ids in all of them.
+    // Runs `hops` levels. In all these levels, a thread is responsible for the same groups of local ids.
     __device__ __forceinline__ void find_levels() {
         const unsigned groups = layout.groups(), first = threadIdx.x;
         unsigned reached[GROUPS_A_THREAD];
@@ -134,8 +136,8 @@ struct block_levels {
         __syncthreads();
     }
 
-    // Sets the bits of the neighbours of new vertices of a group. Stores the level of these vertices if they
-    // are own vertices.
+    // Sets the bits of the neighbours of a group's new vertices. If these vertices are own vertices, the
+    // function also stores their level.
     __device__ __forceinline__ void expand(unsigned first, unsigned fresh, unsigned *next, int home, int level) const {
         while (fresh != 0) {
             const unsigned bit = 31 - __clz(fresh);
@@ -151,7 +153,7 @@ struct block_levels {
         }
     }
 
-    // One quad of a row: four local ids of 16 bits, in two words.
+    // A quad of the adjacency list of a vertex: four local ids of 16 bits, in two words.
     struct row {
         unsigned low, high;
 
@@ -163,9 +165,9 @@ struct block_levels {
         return {both.x, both.y};
     }
 
-    // Sets the bits of the four ids of a quad. The fourth id may be a link to the row's next quad. Its bit is
-    // then set, too. No vertex has the id of a further quad, so a level that expands this bit finds only
-    // vertices that have been found before.
+    // Sets the bits of the four ids of a quad. The fourth id may be a link to the next quad. Its bit is then
+    // set, too. No vertex has the id of a further quad, so a level that expands this bit finds only vertices
+    // that have been found before.
     __device__ __forceinline__ static void set_bits(row r, unsigned *next) {
         atomicOr(&next[(r.low & 0xffff) / 32], 1u << (r.low & 31));
         atomicOr(&next[r.low >> 21], 1u << (r.low >> 16 & 31));
@@ -196,8 +198,8 @@ struct block_levels {
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
     }
 
-    // Makes parts active that read a vertex of the part in this slot. `readers` has a bit for each of these
-    // parts.
+    // Makes the parts active that read a vertex of the part in this slot. `readers` has a bit for each of
+    // these parts.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)
             wake(own.slots[slot].readers[__ffs(left) - 1], bitmap_of(step + 1), parts.number);

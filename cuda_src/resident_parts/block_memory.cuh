@@ -1,12 +1,12 @@
-// The shared memory of a block. See resident_parts.cu.
+// The shared memory of a block, which holds several parts of the graph. See resident_parts.cu.
 #pragma once
 
 #include "atomics.cuh"
 #include "barrier.cuh"
 #include "parts.cuh"
 
-constexpr int SLOTS = 16;  // most parts that a block holds in shared memory
-constexpr int FEW = 64;    // entries of a part_list in shared memory
+constexpr int SLOTS = 16;  // largest number of parts that a block holds in shared memory
+constexpr int FEW = 64;    // number of entries of a part_list in shared memory
 
 namespace counted {
 enum { parts, loads, loads_ahead, wait_cycles, read_cycles, load_cycles, level_cycles, number };
@@ -14,15 +14,15 @@ enum { parts, loads, loads_ahead, wait_cycles, read_cycles, load_cycles, level_c
 
 struct search_state {
     grid_barrier barrier;
-    int failed;  // a block waited too long at the barrier
+    int failed;  // true if a block waited too long at the barrier
 };
 
 // The parts into which a graph is divided (parts.cuh). `part_at` is indexed by group of places, `vertices` by
-// place, and `readers` by part.
+// place, and `readers` by part. The host creates the object.
 struct partition {
     const part *parts;
     const quad *quads;
-    const unsigned *words;  // readers of own vertices, places of ghosts
+    const unsigned *words;  // readers of own vertices, and places of ghosts
     const int *readers;
     const int *part_at;
     const int *places;
@@ -32,18 +32,19 @@ struct partition {
     int hops;
 };
 
-// Arrays in global memory by which blocks exchange their results.
+// Arrays in global memory by which blocks exchange their results after each step (K levels between two
+// barriers).
 //
-// `at_level` has one copy for even steps and one for odd steps. For each group of 32 places, it holds bits of
-// the vertices reached before the step's first level. Other bits stand for the vertices at that level.
-// `bitmaps` has three copies, by step modulo 3. Each holds bits of the parts that are active, then of parts
-// that may become active soon.
+// `at_level` has one copy for even steps and one copy for odd steps. For each group of 32 places, it has the
+// bits of vertices reached before the step's first level, and of vertices at this level. `bitmaps` has three
+// copies, by step modulo 3. Each copy has bits of the active parts, and then bits of the parts that may
+// become active soon.
 struct exchange {
     unsigned long long *at_level;
     unsigned *bitmaps;
 };
 
-// The sizes of the arrays in a block's shared memory. A block has `slots` slots for parts, each with
+// The sizes of the arrays in a block's shared memory. A block has `slots` slots: room for one part each, with
 // `slot_groups` groups of local ids. A bitmap of parts has `bitmap_words` words.
 struct slot_layout {
     unsigned slots, slot_groups, bitmap_words;
@@ -51,17 +52,22 @@ struct slot_layout {
     __device__ __forceinline__ unsigned groups() const { return slots * slot_groups; }
 };
 
-// Arrays in a block's shared memory. An id in the block is a local id plus the first id of the part's slot.
+// Arrays in a block's shared memory. An id in the block is a local id of a part plus the first id of the
+// part's slot.
 //
-// By id: `quads` holds rows. `words` holds the readers of own vertices and, after these, the places of
-// ghosts.
-// By group of PLACES ids: `reached` and `found` hold bits of vertices. `homes` holds the place of the group's
+// The arrays `quads` and `words` are indexed by id. `quads` holds neighbours. `words` holds the readers of
+// own vertices and, after these, the places of ghosts. The arrays `reached`, `found` and `homes` are indexed
+// by group of PLACES ids. `reached` and `found` hold bits of vertices. `homes` holds the place of the group's
 // first vertex, or NO_PLACE for ghosts.
 //
-// The other arrays are bits of parts, and equal in all blocks. `active`: parts with work in this step.
-// `running`: active parts, and those active one step before. `held`: parts that some block holds. `known`:
-// parts that some block has held at any time. `fresh`: parts to deal out now. `again`: fresh parts that were
-// known. `soon`: parts to deal out after the step.
+// The other arrays are bitmaps of parts, and equal in all blocks:
+// - `active`: parts with work in this step
+// - `running`: active parts, and parts that were active in the previous step
+// - `held`: parts that some block holds
+// - `known`: parts that some block has held at any time
+// - `fresh`: parts to give to blocks now
+// - `again`: fresh parts that some block held earlier
+// - `soon`: parts to give to blocks after the step
 struct block_memory {
     quad *quads;
     unsigned *words;
@@ -89,7 +95,7 @@ __device__ __forceinline__ block_memory carve(void *memory, const slot_layout &l
     return in;
 }
 
-// Sets the bit of one part, or of all parts if `part` is ALL_PARTS.
+// Sets the bit of a part in a bitmap, or of all parts if `part` is ALL_PARTS.
 __device__ __forceinline__ void wake(int part, unsigned *bitmap, int number) {
     if (part != ALL_PARTS) {
         atomicOr(&bitmap[part / 32], 1u << part % 32);
@@ -98,7 +104,7 @@ __device__ __forceinline__ void wake(int part, unsigned *bitmap, int number) {
     for (int i = 0; i < number; i += 32) atomicOr(&bitmap[i / 32], number - i < 32 ? (1u << (number - i)) - 1 : ~0u);
 }
 
-// A list of parts. The first FEW entries lie in shared memory, the rest in global memory.
+// A list of parts. The first FEW entries lie in shared memory, and further entries lie in global memory.
 struct part_list {
     int few[FEW];
     int *more;
@@ -116,16 +122,16 @@ struct part_list {
     }
 };
 
-// Room in shared memory for one part. The part runs or may become active soon.
+// Room in shared memory for one part, which runs or may become active soon.
 struct part_slot {
     int number;      // number of the part, or NO_PART
-    bool active;     // the part has work in this step
+    bool active;     // true if the part has work in this step
     bool runs;
     bool to_load;
-    bool was_known;  // the state of the part's own vertices must be read as well
-    bool is_read;    // the state of the part's ghosts has been read in this step
-    bool is_announced;  // the part's readers have been marked as parts that may become active
-    unsigned woken;  // readers that have been made active in this step
+    bool was_known;  // true if the state of the part's own vertices must be read as well
+    bool is_read;    // true if the state of the part's ghosts has been read in this step
+    bool is_announced;  // true if the part's readers have been marked as parts that may become active
+    unsigned woken;  // bits of readers that have been made active in this step
     part shape;
     int readers[READERS];
 
@@ -136,8 +142,8 @@ struct part_slot {
         active = runs = to_load = false, is_read = true;
     }
 
-    // Updates the slot for a step, after its ghosts have been read. A part that stops running leaves the
-    // slot.
+    // Updates the slot for a step, after the state of its ghosts has been read. A part that stops running
+    // leaves the slot.
     __device__ __forceinline__ void become(bool is_active, bool runs_now) {
         if (runs && !runs_now) number = NO_PART, to_load = false;
         is_read = true;
@@ -145,17 +151,18 @@ struct part_slot {
     }
 };
 
-// The state that the threads of a block share.
+// The state in shared memory that the threads of a block share.
 struct block_state {
     part_slot slots[SLOTS];
-    part_list waiting, later;  // parts that run, but have no slot in this round or the next
+    // Parts that run, but have no slot in this round (`waiting`) or the next round (`later`).
+    part_list waiting, later;
     part_list ahead;           // parts that may become active soon, but have no slot
-    int loads;                 // parts to load
-    int seen[2];               // bits of the constants below that threads have set, for even and odd steps
+    int loads;                 // number of parts to load
+    int seen[2];               // by parity of the step: bits of the constants below that threads have set
     bool failed;
 
     static constexpr int WAS_KNOWN = 1 << 30;  // a flag beside the part's number in a list
-    static constexpr int ANY = 1, FRESH = 2, SOON = 4, CHANGED = 8, BUSY = 16, AHEAD = 32;  // bits of seen
+    static constexpr int ANY = 1, FRESH = 2, SOON = 4, CHANGED = 8, BUSY = 16, AHEAD = 32;  // bits of `seen`
 
     __device__ void clear(int *more, int number) {
         for (int s = 0; s < SLOTS; ++s) slots[s].empty();
@@ -173,8 +180,8 @@ struct block_state {
     }
 };
 
-// Measures the cycles of a search's phases when COUNTERS is 1. For each step it keeps the highest value of
-// all blocks, and stores it at the first level of the step.
+// Measures the cycles of a search's phases when COUNTERS is 1. For each step, `counts` keeps the highest
+// value of all blocks, stored at the first level of the step.
 struct stopwatch {
     unsigned long long *counts;
     int hops;

@@ -5,13 +5,13 @@
 #include "profile.cuh"
 
 struct block_search : block_slots {
-    bool crowded = false;    // the block runs more parts than it has slots for
-    bool changes = false;    // slots may be given to waiting parts
-    bool some_soon = false;   // parts that may become active soon must be dealt out
-    bool some_ahead = false;  // the list `ahead` is not empty: parts that may become active soon have no slot
+    bool crowded = false;    // true if the block runs more parts than it has slots for
+    bool changes = false;    // true if slots may be given to waiting parts
+    bool some_soon = false;   // true if parts that may become active soon must be given to blocks
+    bool some_ahead = false;  // true if parts that may become active soon wait for a slot in the list `ahead`
 
-    // Begins a step. It reads the ghosts of the block's parts and which parts are active. It deals out
-    // running parts that no block holds. Returns false if no part is active.
+    // Begins a step. It reads the state of the ghosts of the block's parts, and which parts are active.
+    // Running parts that no block holds are given to blocks. Returns false if no part is active.
     __device__ __forceinline__ bool begin_step() {
         const unsigned thread = threadIdx.x, words = layout.bitmap_words;
         const unsigned *bitmap = bitmap_of(step);
@@ -49,9 +49,9 @@ struct block_search : block_slots {
         return seen & block_state::ANY;
     }
 
-    // Updates the bits of 32 parts, given which of them are active and which may be active soon. A part runs
-    // one step longer than it is active, so that both copies of `at_level` get all that it has found. Returns
-    // bits of block_state::seen.
+    // Updates the bits of 32 parts. `active` and `soon` have the bits of parts that are active and that may
+    // be active soon. A part runs for one step longer than it is active, so that both copies of `at_level`
+    // get all that it has found. Returns bits of block_state::seen.
     __device__ __forceinline__ int classify(unsigned w, unsigned active, unsigned soon) const {
         const unsigned running = active | in.active[w], ended = in.running[w] & ~running;
         const unsigned held = in.held[w] & ~ended, known = in.known[w], fresh = running & ~held;
@@ -79,8 +79,8 @@ struct block_search : block_slots {
         }
     }
 
-    // Takes parts that may become active, and loads them if there is room. The block does this after its
-    // step, while other blocks still run.
+    // Takes parts that may become active soon, and loads them if shared memory has room. The block does this
+    // after its step, while other blocks still run.
     __device__ __forceinline__ void look_ahead() {
         if (!some_soon && !some_ahead) return;
         if (threadIdx.x < WARP) {
@@ -92,7 +92,8 @@ struct block_search : block_slots {
         if (own.loads > 0) load_parts();
     }
 
-    // Gives free slots to parts that may become active soon (the list `ahead`). One thread calls it.
+    // Gives free slots to parts that may become active soon (the list `ahead`). One thread calls the
+    // function.
     __device__ __forceinline__ void fill_ahead() {
         own.loads = 0;
         for (unsigned s = 0; s < layout.slots && !crowded; ++s)
@@ -101,7 +102,7 @@ struct block_search : block_slots {
         watch.add(counted::loads_ahead, step - 1, own.loads);
     }
 
-    // Announces the readers of each part that has just become active: they may be active soon.
+    // Announces the readers of each part that has just become active, because they may be active soon.
     __device__ __forceinline__ void announce() {
         if (threadIdx.x >= READERS) return;
         for (unsigned s = 0; s < layout.slots; ++s) {

@@ -1,16 +1,18 @@
-// Gives parts to the slots in a block's shared memory and loads them. See resident_parts.cu.
+// Gives parts to the slots in a block's shared memory and loads the parts. See resident_parts.cu.
 #pragma once
 
 #include "block_levels.cuh"
 #include "prefix_sum.cuh"
 
-constexpr int COPIES_AT_A_TIME = 8;  // accesses of 16 bytes that a thread has in flight while it loads a part
+// Number of 16-byte accesses that a thread has in flight while it loads a part.
+constexpr int COPIES_AT_A_TIME = 8;
 
 struct block_slots : block_levels {
-    unsigned dealt = 0;  // number of parts dealt out so far, modulo the blocks; only the first warp has it
+    // Number of parts given to blocks so far, modulo the number of blocks; only the first warp has the value.
+    unsigned dealt = 0;
 
-    // Deals out the parts of a bitmap to the blocks in turn, and appends this block's parts to `list`. All
-    // blocks get the same result without communication. The first warp of each block calls it.
+    // Gives the parts of a bitmap to the blocks in turn, and appends this block's parts to `list`. All blocks
+    // compute an equal distribution without communication. The first warp of each block calls the function.
     __device__ __forceinline__ void deal(const unsigned *bitmap, part_list &list) {
         for (unsigned base = 0; base < layout.bitmap_words; base += WARP) {
             const unsigned w = base + threadIdx.x;
@@ -58,8 +60,8 @@ struct block_slots : block_levels {
         return slot;
     }
 
-    // Gives slots to waiting parts. First, parts of the list `ahead` that run by now join the waiting ones.
-    // One thread calls it.
+    // Gives slots to waiting parts. First, parts of the list `ahead` that run by now join the waiting parts.
+    // One thread calls the function.
     __device__ __forceinline__ void fill_slots() {
         part_list &ahead = own.ahead;
         int kept = 0;
@@ -84,8 +86,8 @@ struct block_slots : block_levels {
         watch.add(counted::loads, step, own.loads);
     }
 
-    // Loads the parts that are new in their slots. If another block has held a part before, also reads the
-    // stored state of the part's own vertices.
+    // Loads the parts that are new in their slots. If another block has held a part before, the function also
+    // reads the stored state of the part's own vertices.
     __device__ __forceinline__ void load_parts() {
         for (unsigned s = 0; s < layout.slots; ++s)
             if (own.slots[s].to_load) load(s);

@@ -1,16 +1,16 @@
-// grow_parts: divides a graph into parts that grow from seeds.
+// grow_parts: divides a graph into parts that grow from start vertices, the seeds.
 //
 // All seeds grow at once, level by level, until they meet. So a part holds the vertices nearest to its seed:
 // it is a Voronoi cell of the graph. Then each part grows inwards from its boundary. The vertex that it
-// reaches last lies near its centre and becomes the next seed. After several such rounds (Lloyd 1982) parts
-// are round and of similar size. A part that is too large gets a second seed: the vertex that it reached last.
-// A part that is too small loses its seed.
+// reaches last lies near its centre and becomes the next seed. After several rounds (Lloyd 1982) parts are
+// round and of similar size. A part that is too large gets a second seed: the vertex that it reached last. A
+// part that is too small loses its seed.
 //
 // The last growth inwards gives the order of a part's vertices, boundary first. So the vertices that other
 // parts read lie together. The host cuts parts that are still too large. Vertices of components without a
 // seed are taken in no particular order. Only speed depends on the quality of the parts.
 //
-// Races. Threads claim vertices by compare-and-swap. Several threads store `last` of one label. Any vertex of
+// Races: threads claim vertices by compare-and-swap. Several threads store `last` of one label. Any vertex of
 // the last level is a valid value.
 #include "barrier.cuh"
 #include "parts.cuh"
@@ -19,8 +19,9 @@ constexpr int NO_LABEL = -1;
 
 struct growth {
     grid_barrier barrier;
-    int failed;    // a block waited too long at the barrier
-    int found[3];  // number of vertices that a level finds, by level modulo 3; found[2] begins with the seeds
+    int failed;    // true if a block waited too long at the barrier
+    // Number of vertices that a level finds, by level modulo 3; found[2] begins with the number of seeds.
+    int found[3];
     int number;    // number of seeds
     int unlabelled;
 };
@@ -34,9 +35,9 @@ __device__ __forceinline__ void neighbours(const graph_rows &graph, int v, Visit
         visit(graph.row_indices[e]);
 }
 
-// The state of a growth. By vertex: its label, or NO_LABEL, and its rank among the vertices of that label.
-// `queue` holds vertices in the order in which they are found. By label: the vertex found last and the number
-// of vertices.
+// The state of a growth. `labels` has the number of each vertex's seed, or NO_LABEL. `ranks` has each
+// vertex's rank among the vertices of its label. `queue` holds vertices in the order in which they are found.
+// `last` has the vertex of each label that was found last. `sizes` has the number of vertices of each label.
 struct labelling {
     int *labels, *ranks, *queue, *last, *sizes;
 
@@ -47,7 +48,7 @@ struct labelling {
     }
 };
 
-// Draws the seeds of the first growth: one random vertex from each range of ids.
+// Draws the seeds of the first growth: one random vertex from each range of vertex ids.
 extern "C" __global__ void draw_seeds(int *seeds, int number, int num_vertices) {
     for (unsigned i = global_thread(); i < number; i += grid_threads()) {
         const long long first = (long long)num_vertices * i / number, end = (long long)num_vertices * (i + 1) / number;
@@ -77,7 +78,7 @@ extern "C" __global__ void find_boundary(graph_rows graph, const int *labels, la
     }
 }
 
-// Grows until nothing new can be reached. All blocks must be resident.
+// Grows all labels until nothing new can be reached. All blocks must be resident.
 extern "C" __global__ void grow(graph_rows graph, labelling to, growth *state, unsigned max_polls) {
     __shared__ unsigned size;
     unsigned begin = 0, end = 0;

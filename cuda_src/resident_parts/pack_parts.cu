@@ -1,40 +1,42 @@
-// pack_parts: packs the parts of a graph into the form that blocks load.
+// pack_parts: packs the parts of a graph into the form in which blocks load them.
 //
-// One block packs a part. A ghost of a part is a vertex that another part owns and from which at most K arcs
-// lead to a vertex of this part. The block finds ghosts hop by hop along in-arcs and keeps them in a hash table
-// in shared memory. Then it numbers the ghosts by place. Each packed row keeps only arcs to local vertices.
-// Arcs to ghosts exactly K hops away are dropped, because a path of K arcs never enters them. The kernel
-// `measure` counts for each K up to `hops`; then `pack` writes.
+// One block packs a part. A ghost of a part is a vertex of another part from which at most K arcs lead to a
+// vertex of this part. The block finds ghosts hop by hop along in-arcs and keeps them in a hash table in
+// shared memory. Then it numbers the ghosts by place. A packed part keeps only arcs to its own vertices and
+// ghosts. Arcs to ghosts exactly K hops away are dropped, because a path of K arcs never enters them.
+//
+// The kernel `measure` counts the ghosts for each K up to `hops`. Then the kernel `pack` writes the parts.
 #include "parts.cuh"
 
-constexpr unsigned EMPTY = 0xffffffff;  // key of the hash table
-constexpr int TOO_MANY = 0x7fffffff;  // returned if there are more ghosts than the table has room for
-constexpr unsigned FAR = 0x8000;  // flag beside the number of a ghost to which no arc is needed
+constexpr unsigned EMPTY = 0xffffffff;  // marks an empty key of the hash table
+constexpr int TOO_MANY = 0x7fffffff;  // stands for more ghosts than the hash table has room for
+constexpr unsigned FAR = 0x8000;  // flag beside the number of a ghost to which the part needs no arc
 
 struct placing {
-    const int *places;    // of vertices
-    const int *vertices;  // vertices by place
+    const int *places;    // by vertex: its place
+    const int *vertices;  // by place: its vertex
 };
 
-// The ghosts of one part, in shared memory. The host defines TABLE = 1 << TABLE_BITS. MAX_GHOSTS is three
-// quarters of it. So even if there are too many ghosts, each thread of the block finds an empty key.
+// The ghosts of one part, in a hash table in shared memory. The host defines TABLE = 1 << TABLE_BITS, and
+// MAX_GHOSTS as three quarters of TABLE. So even if there are too many ghosts, each thread of the block finds
+// an empty key.
 struct ghost_table {
-    unsigned keys[TABLE];  // places
+    unsigned keys[TABLE];  // places of ghosts, by hash
     unsigned short numbers[TABLE];
     int places[TABLE];
     unsigned found;  // number of ghosts; may exceed MAX_GHOSTS
-    unsigned quads;  // quads of long rows
+    unsigned quads;  // number of further quads, for vertices with more than four neighbours
 
     __device__ __forceinline__ unsigned slot(unsigned place) const { return place * 2654435761u >> (32 - TABLE_BITS); }
 
-    // Finds the ghosts of a part, hop by hop. All threads of a block must call it. If `ghosts` is given,
-    // ghosts[k] gets the number of ghosts up to k hops away. Returns the number of ghosts up to hops - 1 hops
-    // away, or TOO_MANY if the table is full.
+    // Finds the ghosts of a part, hop by hop. All threads of a block must call the function. If `ghosts` is
+    // not null, ghosts[k] gets the number of ghosts up to k hops away. Returns the number of ghosts up to
+    // hops - 1 hops away, or TOO_MANY if the table is full.
     __device__ unsigned find(const graph_rows &graph, const placing &at, const part &cell, int hops, int *ghosts) {
         for (unsigned i = threadIdx.x; i < TABLE; i += blockDim.x) keys[i] = EMPTY;
         if (threadIdx.x == 0) found = quads = 0;
         __syncthreads();
-        unsigned begin = 0, end = 0;  // the ghosts that the last hop has found
+        unsigned begin = 0, end = 0;  // the range of the ghosts that the last hop has found
         for (int hop = 1; hop <= hops; ++hop) {
             if (hop == 1)
                 for (unsigned i = threadIdx.x; i < padded(cell.own); i += blockDim.x)
@@ -63,7 +65,7 @@ struct ghost_table {
         }
     }
 
-    // Adds a ghost. Returns false if there is no room.
+    // Adds a ghost to the table. Returns false if the table has no room.
     __device__ __forceinline__ bool insert(unsigned place) {
         if (*(volatile unsigned *)&found > MAX_GHOSTS) return false;
         for (unsigned i = slot(place);; i = (i + 1) % TABLE) {
@@ -79,8 +81,8 @@ struct ghost_table {
     }
 
     // Numbers all ghosts in order of their places, so that a block reads the ghosts of one owner together.
-    // Marks ghosts numbered from `near` on as FAR, because no arc to them is needed. All threads of a block
-    // must call it.
+    // Marks ghosts numbered from `near` on as FAR, because the part needs no arc to them. All threads of a
+    // block must call the function.
     __device__ void sort(unsigned near) {
         unsigned all = 2;
         while (all < found) all *= 2;
@@ -111,15 +113,15 @@ struct ghost_table {
         return i;
     }
 
-    // Returns the number of the ghost at a place, with the flag FAR if no arc to it is needed. Returns FAR
-    // alone if the place is not a ghost.
+    // Returns the number of the ghost at a place, with the flag FAR if the part needs no arc to it. Returns
+    // FAR alone if the vertex at the place is not a ghost.
     __device__ __forceinline__ unsigned number(unsigned place) const {
         const unsigned i = index_of(place);
         return keys[i] == EMPTY ? FAR : numbers[i];
     }
 };
 
-// The rows of a part, once its ghosts have been found and sorted.
+// The adjacency lists of a part's own vertices and ghosts, after the ghosts have been found and sorted.
 struct local_rows {
     const graph_rows &graph;
     const placing &at;
@@ -133,15 +135,15 @@ struct local_rows {
     __device__ __forceinline__ int ghost_place(unsigned number) const {
         return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
     }
-    // Returns the place of a local vertex, or NO_PLACE.
+    // Returns the place of the vertex with a local id, or NO_PLACE if no vertex has this id.
     __device__ __forceinline__ int place(unsigned local) const {
         if (local < first_ghost()) return own.first_place + local;
         const unsigned id = local - first_ghost(), groups = padded(ghosts.found) / PLACES;
         return ghost_place(id % PLACES * groups + id / PLACES);
     }
 
-    // Calls visit(id) for every local out-neighbour of a local vertex. Does nothing if no vertex has this
-    // local id.
+    // Calls visit(id) for every out-neighbour of a local vertex that the part knows. Does nothing if no
+    // vertex has this local id.
     template <class Visit>
     __device__ __forceinline__ void row(unsigned local, Visit visit) const {
         const int from = place(local), v = from == NO_PLACE ? NO_VERTEX : at.vertices[from];
@@ -161,7 +163,7 @@ struct local_rows {
 };
 
 // Stores, for each part, the number of ghosts up to 0, 1, ..., `hops` hops away. If `long_quads` is not null,
-// also stores the number of quads of long rows.
+// the kernel also stores the number of quads for vertices with more than four neighbours.
 extern "C" __global__ void __launch_bounds__(1024)
     measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
     extern __shared__ ghost_table table[];
@@ -199,8 +201,8 @@ __device__ __forceinline__ void add_reader(int *readers, unsigned *read_by, cons
     atomicOr(&read_by[place], 1u << reader);
 }
 
-// Packs all parts, with ghosts up to `hops` hops away: rows of all local ids, places of ghosts, and readers
-// of own vertices.
+// Packs all parts, with ghosts up to `hops` hops away. Writes the neighbours of all local ids, the places of
+// ghosts, and the readers of own vertices.
 extern "C" __global__ void __launch_bounds__(1024)
     pack(graph_rows graph, placing at, const part *parts, int num_parts, const int *part_at, quad *quads,
          unsigned *words, unsigned *read_by, int *readers, int hops) {
@@ -224,7 +226,7 @@ extern "C" __global__ void __launch_bounds__(1024)
                 unsigned n = 0;
                 for (unsigned i = 0; i < more; ++i) own[first + i] = {{self, self, self, self}};
                 rows.row(local, [&](unsigned id) {
-                    const unsigned i = min(n / 3, more);  // the row's last quad has four ids
+                    const unsigned i = min(n / 3, more);  // the last quad of a list has four ids
                     (i == 0 ? row : own[first + i - 1]).ids[n - 3 * i] = (unsigned short)id, ++n;
                 });
                 row.ids[3] = (unsigned short)(first | IN_NEXT_QUAD);

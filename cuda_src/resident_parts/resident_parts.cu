@@ -1,47 +1,52 @@
-// resident_parts: runs several levels between two barriers, on parts of the graph in shared memory. The
-// search and its idea are our own.
+// resident_parts: a search that runs several levels between two barriers, on parts of the graph in shared
+// memory. The search and its idea are our own.
 //
-// The graph has been divided into parts (grow_parts.cu). A ghost of a part is a vertex that another part owns
-// and from which at most K arcs lead to a vertex of this part (pack_parts.cu). A step runs K levels. Each block
-// runs these levels alone, in shared memory, for the parts that it holds. Then it stores the state of the
-// vertices that these parts own. All blocks meet at a barrier and read the state of their ghosts.
+// The graph has been divided into parts (grow_parts.cu). A ghost of a part is a vertex of another part from
+// which at most K arcs lead to a vertex of this part (pack_parts.cu). A step is the work between two barriers
+// of all blocks: K levels. Each block runs these levels alone, in shared memory, for the parts that it holds.
+// Then it stores the state of the vertices that these parts own. All blocks meet at a barrier and read the
+// state of their ghosts.
 //
-// Why this is exact. Let all levels up to L be right. Let a part own v, at level t with L < t <= L + K. The
-// last t - L arcs of a shortest path to v begin at a vertex of level L. That vertex is at most K arcs from v,
-// and later vertices of the path are closer. So all vertices of these arcs are local, and the part finds each
-// of them at its level. No vertex is found too early, because a vertex found at level l ends a path of l arcs.
-// So own vertices get their right levels. A ghost may get too high a level, because its path may lead through
-// vertices that are not local. So every step reads the ghosts anew: were they reached before L, and are they at
-// L?
+// Why the levels are exact: let all levels up to L be right. Let a part own v, at level t with L < t <= L +
+// K. The last t - L arcs of a shortest path to v begin at a vertex of level L. This vertex is at most K arcs
+// from v, and later vertices of the path are closer. So the part knows all vertices of these arcs, and finds
+// each vertex at its level. The part finds no vertex too early, because a vertex found at level l ends a path
+// of l arcs. So own vertices get their right levels. A ghost may get too high a level, because its path may
+// lead through vertices that the part does not know. So every step reads the ghosts' state anew: whether they
+// were reached before L, and whether they are at L.
 //
-// Active parts. A part is active in a step if one of its local vertices is at level L. The part that owns the
-// vertex has a list of the parts that read it, and sets the bits of these parts in the next step's bitmap. All
-// blocks read this bitmap. Active parts that no block holds go to the blocks in turn. All blocks compute the
-// same distribution, so no block has to claim a part. As a front passes, parts become active in about the order
-// in which they stop, so blocks get similar numbers of parts. A block gives up a part that is no longer active.
-// If a block has more parts than slots, it runs them in several rounds per step.
+// Active parts: a part is active in a step if one of its own vertices or ghosts is at level L. The part that
+// owns the vertex has a list of the parts that read it. It sets the bits of these parts in the bitmap of the
+// next step. All blocks read this bitmap. Active parts that no block holds go to the blocks in turn. All
+// blocks compute an equal distribution, so no block has to claim a part. As the frontier passes, parts become
+// active in about the order in which they stop, so blocks get similar numbers of parts. A block gives up a
+// part that is no longer active. If a block has more parts than its shared memory can hold, it runs them in
+// several rounds per step.
 //
-// Parts ahead. Loading a part takes as long as ten levels. So a part that becomes active announces its
-// readers in a second bitmap. Announced parts that no block has ever held are dealt out, too. A block loads
-// them after it has arrived at the barrier, while other blocks still run. Only parts that were not announced
-// in time are loaded while other blocks wait.
+// Parts ahead: loading a part takes as long as ten levels. So a part that becomes active announces its
+// readers in a second bitmap. Announced parts that no block has ever held also go to the blocks in turn. A
+// block loads them after it has arrived at the barrier, while other blocks still run. Only parts that were
+// not announced in time are loaded while other blocks wait.
 //
-// The search ends when no part is active. Then levels are copied from places to vertices.
+// The search ends when no part is active. Then the kernel copies levels from places, in the order of parts,
+// to vertices.
 //
-// Capacities. A block has `slots` slots in shared memory and up to FEW entries of each list of parts. Further
-// entries go to global memory, with room for all parts. The host makes parts that fit a slot.
+// Capacities: the shared memory of a block has room for `slots` parts and for FEW entries of each list of
+// parts. Further entries go to global memory, with room for all parts. The host makes parts that fit the
+// room.
 //
-// Races. Blocks exchange state by relaxed accesses. The state of vertices has a copy for even steps and one
-// for odd steps. A step reads one copy and writes the other, and the barrier separates steps. A part that is
-// no longer active runs one step more, so that both copies get all it has found. Of the three bitmaps, a step
-// reads one, writes one, and clears one.
+// Races: blocks exchange state by relaxed accesses. The state of vertices has a copy for even steps and a
+// copy for odd steps. A step reads one copy and writes the other copy, and the barrier separates steps. A
+// part that is no longer active runs for another step, so that both copies get all that it has found. Of the
+// three bitmaps, a step reads one, writes one, and clears one.
 #include "block_search.cuh"
 
 namespace layers {
 enum { parts };
 }
 
-// Gives the source level 0 and makes the parts that read it active. The first warp of one block calls it.
+// Gives the source level 0 and makes the parts active that have the source as own vertex or ghost. The first
+// warp of the first block calls the function.
 __device__ __forceinline__ void begin_at(const partition &parts, const exchange &others, int *place_levels, int source) {
     const int place = parts.places[source], p = parts.part_at[place / PLACES];
     const unsigned lane = threadIdx.x, readers = parts.words[parts.parts[p].first + place - parts.parts[p].first_place];
@@ -52,7 +57,7 @@ __device__ __forceinline__ void begin_at(const partition &parts, const exchange 
     if (readers >> lane & 1) wake(parts.readers[p * READERS + lane], others.bitmaps, parts.number);
 }
 
-// Copies levels from places to vertices, and resets the places and the exchanged state for the next search.
+// Copies levels from places to vertices. Resets the places and the exchanged state for the next search.
 __device__ __forceinline__ void finish(const partition &parts, const exchange &others, int *place_levels, int *levels) {
     for (unsigned i = global_thread(); i < parts.num_places; i += grid_threads()) {
         const int v = parts.vertices[i];
@@ -61,7 +66,8 @@ __device__ __forceinline__ void finish(const partition &parts, const exchange &o
         place_levels[i] = UNREACHED;
     }
     for (unsigned i = global_thread(); i < parts.num_places / PLACES * 2; i += grid_threads())
-        store_relaxed(&others.at_level[i], 0ull);  // a late block may still read it, without effect
+        // A late block may still read the old value, without effect.
+        store_relaxed(&others.at_level[i], 0ull);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
