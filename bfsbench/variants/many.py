@@ -199,7 +199,7 @@ class Many(KernelProgram, ClosenessVariant):
         ),
         Knob(
             "PULL_SHARE",
-            8,
+            16,
             "pull when the arcs that leave the frontier, times this, exceed all arcs",
             minimum=0,
             maximum=2**20,
@@ -207,7 +207,7 @@ class Many(KernelProgram, ClosenessVariant):
         ),
         Knob(
             "PIECE",
-            1024,
+            128,
             "rows with more arcs are cut into pieces of this many",
             minimum=1,
             maximum=2**20,
