@@ -44,7 +44,7 @@ extern "C" __global__ void gather_serial(const offset_t *__restrict__ row_offset
 // Returns the index of the last vertex of the frontier whose neighbours begin at `place` of the gathered
 // array, or before it.
 __device__ __forceinline__ int vertex_at(const offset_t *offsets, int frontier_size, edge_t place) {
-    int low = 0, high = frontier_size;  // offsets[low] <= place < offsets[high]
+    int low = 0, high = frontier_size;  // invariant: offsets[low] <= place < offsets[high]
     while (high - low > 1) {
         const int middle = low + (high - low) / 2;
         if (offsets[middle] <= place)

@@ -50,7 +50,7 @@ struct search {
 
 // The W-frontiers of a block: queues in shared memory with the rows that the block has discovered.
 struct w_frontiers {
-    int *entries;  // `capacity` entries for each W-frontier
+    int *entries;  // array with `capacity` entries for each W-frontier
     int *sizes;    // by W-frontier: number of appends, which may exceed the capacity
     int capacity;
     int *queue;  // the G-frontier, which takes vertices that do not fit, and its size

@@ -29,7 +29,8 @@
 
 #include "parallel.h"
 
-#pragma GCC diagnostic ignored "-Wpsabi"  // rows are passed between inlined functions only
+// GCC warns about passing vectors by value, but only inlined functions do so.
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 // Marks functions that work on rows. The compiler inlines them into each caller, with the instructions that
 // this caller may use.

@@ -37,9 +37,9 @@ struct ParallelArguments {
     const void* column_offsets;
     const int32_t* row_indices;
     int32_t threads;
-    int32_t sequential_limit;  // one thread pushes a level of up to this many arcs
+    int32_t sequential_limit;  // largest number of arcs of a level that one thread pushes alone
     double alpha, beta;
-    // Int8[num_vertices]: by level, the Step that expanded the level; null if the caller does not want it.
+    // An array int8[num_vertices], or null. Element l receives the kind of Step that expanded level l.
     int8_t* steps;
 };
 }
@@ -195,7 +195,7 @@ class ParallelSearch final : public Search {
         int32_t* const found = member.queue.get();
         int64_t arcs = 0;
         member.end = old;
-        for (int64_t i = old; i < fill; ++i) {  // vertices without out-arcs leave the queue
+        for (int64_t i = old; i < fill; ++i) {  // the loop drops vertices without out-arcs from the queue
             const int32_t v = found[i];
             const int64_t leaving = degree(v);
             set(levels_[v], next);

@@ -94,7 +94,7 @@ struct Tile {
     }
 };
 
-// Reads the elements of the thread's columns from a row in shared memory.
+// Reads, from a row of a tile in shared memory, the elements of the columns that this thread holds.
 __device__ __forceinline__ void load_columns(int (&values)[ELEMENTS_X], const int *row) {
 #pragma unroll
     for (int x = 0; x < ELEMENTS_X; x += VECTOR) {

@@ -148,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         }
         expand(expansion, blockDim.x);
         __syncthreads();
-        size = *next.size;  // benign race: children may still add to it, but then the loop ends
+        size = *next.size;  // benign race: child kernels may still add to the size, but then the loop ends
     }
     if (threadIdx.x == 0) {
         if (!children) *search.size(search.level) = size;

@@ -106,7 +106,7 @@ struct shared_frontier {
     offset_t *begins;  // offset of each row in column_indices; the array of the rows' degrees follows
     int limit;
     int *size;
-    bool *has_child_row;  // true if a row of this frontier is for a child kernel
+    bool *has_child_row;  // true if a child kernel is to expand a row of this frontier
 
     __device__ __forceinline__ unsigned *degrees() const { return reinterpret_cast<unsigned *>(begins + limit); }
 
@@ -115,7 +115,7 @@ struct shared_frontier {
             begins[position] = row.begin;
             degrees()[position] = row.degree;
         }
-        if (row.degree >= search.child_degree) *has_child_row = true;  // benign race between stores: all write the same
+        if (row.degree >= search.child_degree) *has_child_row = true;  // benign race between stores: all store true
     }
 
     __device__ __forceinline__ adjacency row_at(const search_context &, unsigned position) const {

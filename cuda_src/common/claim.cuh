@@ -24,7 +24,7 @@ __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, co
             neighbours[k] = __ldg(&column_indices[min(e + k, end - 1)]);
 #pragma unroll
         for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)
-            // benign race: a stale read is corrected by the claim
+            // benign race: if the read is stale, the claim fails
             claimed[k] = e + k < end && (!look_first || levels[neighbours[k]] == UNREACHED);
 #pragma unroll
         for (int k = 0; k < NEIGHBOURS_AT_A_TIME; ++k)

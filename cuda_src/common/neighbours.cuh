@@ -15,7 +15,7 @@ __device__ __forceinline__ void expand(const offset_t *__restrict__ row_offsets,
         int neighbour = column_indices[e];
         if (levels[neighbour] == UNREACHED) {
             levels[neighbour] = level + 1;  // benign race: all writers store the same value
-            *progress = level + 1;  // benign race: all write the same
+            *progress = level + 1;  // benign race: every thread stores the same value
         }
     }
 }

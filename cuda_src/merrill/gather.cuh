@@ -46,7 +46,7 @@ __device__ __forceinline__ void gather_by_block(const int *column_indices, edge_
     __shared__ edge_t list_begin, list_end;
     __shared__ unsigned long long place;
     while (__syncthreads_or(end - begin >= blockDim.x)) {
-        if (end - begin >= blockDim.x) winner = threadIdx.x;  // benign race between stores: any may win
+        if (end - begin >= blockDim.x) winner = threadIdx.x;  // benign race between stores: any store wins
         __syncthreads();
         if (winner == threadIdx.x) {
             list_begin = begin;

@@ -360,7 +360,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     const claiming_sink sink = {levels, search.queue(level), search.size(level)};
     for (unsigned first = blockIdx.x * blockDim.x; first < num_vertices; first += grid_threads()) {
         const unsigned v = first + threadIdx.x;
-        const bool expands = v < num_vertices && levels[v] == level - 1;  // benign race: no claim stores this level
+        const bool expands = v < num_vertices && levels[v] == level - 1;  // benign race: claims store only QUEUED
         const edge_t begin = expands ? row_offsets[v] : 0, end = expands ? row_offsets[v + 1] : 0;
         gather(column_indices, begin, end, memory, sink);
     }

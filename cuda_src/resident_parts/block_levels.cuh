@@ -39,8 +39,8 @@ struct block_levels {
         return others.at_level + (size_t)(step % 2) * (parts.num_places / PLACES);
     }
 
-    // Reads the state of the ghosts of all parts that the block holds. Returns true if a ghost that this
-    // thread reads is at the current level.
+    // Reads the state of the ghosts, which are vertices of other parts, of all parts that the block holds.
+    // Returns true if a ghost that this thread reads is at the current level.
     __device__ __forceinline__ bool read_all_ghosts() const {
         bool any = false;
         unsigned i = threadIdx.x;
@@ -53,8 +53,9 @@ struct block_levels {
         return any;
     }
 
-    // Reads the state of half a group: HALF ghosts of the part in a slot. Neighbouring threads read ghosts
-    // with neighbouring places. Returns true if one of these ghosts is at the current level.
+    // Reads the state of HALF ghosts of the part in a slot. A ghost is a vertex of another part. Neighbouring
+    // threads read ghosts with neighbouring places in memory. Returns true if one of these ghosts is at the
+    // current level.
     __device__ __forceinline__ bool read_ghosts(unsigned slot, unsigned i) const {
         const part &shape = own.slots[slot].shape;
         const unsigned groups = padded(shape.ghosts) / PLACES, half = i >= groups, group = half ? i - groups : i;
@@ -80,7 +81,7 @@ struct block_levels {
         return frontier != 0;
     }
 
-    // Reads the stored state of a part's own vertices from global memory.
+    // Reads the stored state of the vertices that a part of the graph owns from global memory.
     __device__ __forceinline__ void read_own(unsigned slot) const {
         const unsigned first = slot * layout.slot_groups;
         const unsigned long long *at_level = at_level_of(step) + own.slots[slot].shape.first_place / PLACES;
@@ -90,7 +91,8 @@ struct block_levels {
         }
     }
 
-    // Runs K levels, then stores the state of own vertices for other blocks.
+    // Runs K levels of the search, then stores the state of the vertices that the block's parts own, for
+    // other blocks.
     __device__ __forceinline__ void run_levels() {
         const long long began = watch.now();
         if (busy) find_levels();
@@ -136,8 +138,8 @@ struct block_levels {
         __syncthreads();
     }
 
-    // Sets the bits of the neighbours of a group's new vertices. If these vertices are own vertices, the
-    // function also stores their level.
+    // Sets the bits of the neighbours of new vertices. `fresh` has the new vertices among 32 local ids. If
+    // `home` is a place, the function also stores the level of these vertices.
     __device__ __forceinline__ void expand(unsigned first, unsigned fresh, unsigned *next, int home, int level) const {
         while (fresh != 0) {
             const unsigned bit = 31 - __clz(fresh);
@@ -157,7 +159,8 @@ struct block_levels {
     struct row {
         unsigned low, high;
 
-        __device__ __forceinline__ bool goes_on() const { return (int)high < 0; }  // IN_NEXT_QUAD
+        // Tests the flag IN_NEXT_QUAD.
+        __device__ __forceinline__ bool goes_on() const { return (int)high < 0; }
         __device__ __forceinline__ unsigned next_quad() const { return high >> 16 & ~IN_NEXT_QUAD; }
     };
     __device__ __forceinline__ row row_at(unsigned id) const {
@@ -175,8 +178,9 @@ struct block_levels {
         atomicOr(&next[r.high >> 21 & 0x3ff], 1u << (r.high >> 16 & 31));
     }
 
-    // Stores the state of own vertices for other blocks. Vertices that the last level found get their level
-    // here, and parts that read them become active. The next step expands these vertices.
+    // Stores the state of the vertices that the block's parts of the graph own, for other blocks. Vertices
+    // that the last level found get their level here, and parts that read these vertices become active. The
+    // next call of run_levels() expands the vertices.
     __device__ __forceinline__ void end_levels() const {
         bool any = false;
         for (unsigned s = 0; s < layout.slots; ++s) {
@@ -198,8 +202,8 @@ struct block_levels {
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
     }
 
-    // Makes the parts active that read a vertex of the part in this slot. `readers` has a bit for each of
-    // these parts.
+    // Makes the parts of the graph active that read a vertex of the part in this slot. `readers` has a bit
+    // for each of these parts.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)
             wake(own.slots[slot].readers[__ffs(left) - 1], bitmap_of(step + 1), parts.number);

@@ -72,7 +72,7 @@ struct block_memory {
     quad *quads;
     unsigned *words;
     unsigned *reached;
-    unsigned *found;  // bits of new vertices, for two alternating levels
+    unsigned *found;  // bits of the vertices that a level finds, for two alternating levels
     int *homes;
     unsigned *active, *running, *held, *known, *fresh, *again, *soon;
 };
@@ -125,7 +125,7 @@ struct part_list {
 // Room in shared memory for one part, which runs or may become active soon.
 struct part_slot {
     int number;      // number of the part, or NO_PART
-    bool active;     // true if the part has work in this step
+    bool active;     // true if the part has work between the last barrier and the next barrier
     bool runs;
     bool to_load;
     bool was_known;  // true if the state of the part's own vertices must be read as well
@@ -156,12 +156,13 @@ struct block_state {
     part_slot slots[SLOTS];
     // Parts that run, but have no slot in this round (`waiting`) or the next round (`later`).
     part_list waiting, later;
-    part_list ahead;           // parts that may become active soon, but have no slot
+    part_list ahead;           // parts that may become active soon, but have no room in shared memory yet
     int loads;                 // number of parts to load
     int seen[2];               // by parity of the step: bits of the constants below that threads have set
     bool failed;
 
-    static constexpr int WAS_KNOWN = 1 << 30;  // a flag beside the part's number in a list
+    // A flag beside a part's number in a list: some block has held the part before.
+    static constexpr int WAS_KNOWN = 1 << 30;
     static constexpr int ANY = 1, FRESH = 2, SOON = 4, CHANGED = 8, BUSY = 16, AHEAD = 32;  // bits of `seen`
 
     __device__ void clear(int *more, int number) {

@@ -10,8 +10,9 @@ struct block_search : block_slots {
     bool some_soon = false;   // true if parts that may become active soon must be given to blocks
     bool some_ahead = false;  // true if parts that may become active soon wait for a slot in the list `ahead`
 
-    // Begins a step. It reads the state of the ghosts of the block's parts, and which parts are active.
-    // Running parts that no block holds are given to blocks. Returns false if no part is active.
+    // Begins the work between two barriers. Reads the state of the block's ghosts, which are vertices of
+    // other parts, and which parts of the graph are active. Gives running parts that no block holds to
+    // blocks. Returns false if no part is active.
     __device__ __forceinline__ bool begin_step() {
         const unsigned thread = threadIdx.x, words = layout.bitmap_words;
         const unsigned *bitmap = bitmap_of(step);
@@ -62,7 +63,8 @@ struct block_search : block_slots {
         return (active ? block_state::ANY : 0) | (fresh ? block_state::FRESH : 0) | (ahead ? block_state::SOON : 0);
     }
 
-    // Runs the levels of a step. If the block runs more parts than it has slots, it takes several rounds.
+    // Runs the K levels between two barriers. If the block runs more parts than its shared memory can hold,
+    // it takes several rounds.
     __device__ __forceinline__ void run_step(long long began) {
         crowded = false;
         for (;;) {
@@ -102,7 +104,8 @@ struct block_search : block_slots {
         watch.add(counted::loads_ahead, step - 1, own.loads);
     }
 
-    // Announces the readers of each part that has just become active, because they may be active soon.
+    // Marks the readers of each part that has just become active as parts that may become active soon. A
+    // reader is a part that has a vertex of this part as own vertex or ghost.
     __device__ __forceinline__ void announce() {
         if (threadIdx.x >= READERS) return;
         for (unsigned s = 0; s < layout.slots; ++s) {

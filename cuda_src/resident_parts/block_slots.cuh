@@ -28,7 +28,8 @@ struct block_slots : block_levels {
         }
     }
 
-    // Gives slots to waiting parts, loads these parts, and reads the state of their ghosts.
+    // Gives room in shared memory (slots) to waiting parts, loads these parts, and reads the state of their
+    // ghosts, which are vertices of other parts.
     __device__ __forceinline__ void change_parts() {
         const long long began = watch.now();
         if (threadIdx.x == 0) fill_slots();
@@ -50,7 +51,8 @@ struct block_slots : block_levels {
         return bitmap[p / 32] >> p % 32 & 1;
     }
 
-    // Returns an empty slot, or else a slot whose part does not run, or else -1.
+    // Returns the index of an empty slot, which is room in shared memory for one part. Without an empty slot,
+    // returns a slot whose part does not run, or else -1.
     __device__ __forceinline__ int free_slot() const {
         int slot = -1;
         for (unsigned s = 0; s < layout.slots; ++s) {
@@ -78,7 +80,8 @@ struct block_slots : block_levels {
             const int slot = free_slot();
             if (slot < 0) break;
             const int entry = own.waiting.pop();
-            if (!has(in.running, entry)) continue;  // the part stopped running while it waited
+            // This part has stopped running while it waited for a slot.
+            if (!has(in.running, entry)) continue;
             if (own.slots[slot].number != part_slot::NO_PART) ahead.push(own.slots[slot].number);
             own.take(own.slots[slot], entry);
             own.slots[slot].runs = true, own.slots[slot].active = has(in.active, entry);
@@ -98,7 +101,8 @@ struct block_slots : block_levels {
         if (threadIdx.x < layout.slots) own.slots[threadIdx.x].to_load = false;
     }
 
-    // Loads a part into a slot. Adding the slot's first id turns local ids into ids in the block.
+    // Loads a part of the graph into a slot of shared memory. Adding the slot's first id turns the part's
+    // local ids into ids in the block.
     __device__ __forceinline__ void load(unsigned slot) {
         const int number = own.slots[slot].number;
         const part shape = parts.parts[number];

@@ -43,7 +43,7 @@ struct labelling {
 
     __device__ __forceinline__ void append(int v, int label, unsigned place) const {
         ranks[v] = atomicAdd(&sizes[label], 1);
-        last[label] = v;  // benign race: any vertex of the last level will do
+        last[label] = v;  // benign race: any vertex of the last level is a right value
         queue[place] = v;
     }
 };
@@ -56,7 +56,7 @@ extern "C" __global__ void draw_seeds(int *seeds, int number, int num_vertices) 
     }
 }
 
-// Begins a growth from seeds. The host has set all labels to NO_LABEL.
+// Begins to grow parts of the graph from start vertices, the seeds. The host has set all labels to NO_LABEL.
 extern "C" __global__ void plant(labelling to, const int *seeds, growth *state, int number) {
     for (unsigned i = global_thread(); i < number; i += grid_threads()) {
         to.labels[seeds[i]] = i;
@@ -66,7 +66,7 @@ extern "C" __global__ void plant(labelling to, const int *seeds, growth *state, 
     if (global_thread() == 0) state->found[0] = state->found[1] = 0, state->found[2] = number;
 }
 
-// Begins a growth inwards, from vertices with a neighbour of another label.
+// Begins to grow each part inwards, from the part's vertices with a neighbour of another label.
 extern "C" __global__ void find_boundary(graph_rows graph, const int *labels, labelling to, growth *state,
                                          int num_vertices) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -116,8 +116,9 @@ extern "C" __global__ void choose_seeds(labelling outwards, labelling inwards, i
     }
 }
 
-// Ranks the vertices that the growth inwards did not reach. They lie in whole components with one label, or
-// in components without a seed. Vertices without a label get the label `number`.
+// Gives ranks to the vertices that the growth inwards from boundaries did not reach. These vertices lie in
+// whole components with one label, or in components without a seed. Vertices without a label get the label
+// `number`.
 extern "C" __global__ void rank_rest(labelling outwards, labelling inwards, growth *state, int num_vertices,
                                      int number) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {
@@ -132,8 +133,9 @@ extern "C" __global__ void rank_rest(labelling outwards, labelling inwards, grow
     }
 }
 
-// Gives each vertex its place. The vertices of a label, in order of rank, form parts of `most` vertices each
-// and one part of the rest. Vertices with the label `number` have no seed and form parts of `few` vertices.
+// Gives each vertex its place, which is its new number. The vertices of a label, in order of rank, form parts
+// of `most` vertices each and a last part with fewer vertices. Vertices with the label `number` have no seed
+// and form parts of `few` vertices.
 extern "C" __global__ void give_places(labelling labels, const int *first_places, const growth *state, int *places,
                                        int *vertices, int num_vertices, int most, int few, int number) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {

@@ -131,7 +131,8 @@ struct local_rows {
     __device__ __forceinline__ unsigned first_ghost() const { return padded(own.own); }
     __device__ __forceinline__ unsigned vertices() const { return first_ghost() + padded(ghosts.found); }
 
-    // Returns the place of a ghost, or NO_PLACE for the unused numbers of the last group.
+    // Returns the place (the new number of a vertex) of the ghost with this number, or NO_PLACE for the
+    // unused numbers of the last group.
     __device__ __forceinline__ int ghost_place(unsigned number) const {
         return number < ghosts.found ? ghosts.places[number] : NO_PLACE;
     }
@@ -247,7 +248,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
 }
 
-// Copies the readers of own vertices to the array from which blocks load them.
+// Copies the readers of the vertices that each part owns to the array from which blocks load them.
 extern "C" __global__ void copy_readers(const part *parts, int num_parts, const unsigned *read_by, unsigned *words) {
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x)
         for (unsigned i = threadIdx.x; i < padded(parts[p].own); i += blockDim.x)

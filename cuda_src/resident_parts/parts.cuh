@@ -41,9 +41,9 @@ struct __align__(8) quad {
 __device__ __forceinline__ unsigned more_quads(unsigned degree) { return degree > 4 ? (degree - 2) / 3 : 0; }
 
 struct part {
-    long long first;  // index of the part's first local id in the arrays of all parts
+    long long first;  // index of the part's first element in the arrays `quads` and `words`
     int first_place;
-    int own;     // number of own vertices
+    int own;     // number of vertices that the part owns
     int ghosts;
     // Number of local ids: own vertices and ghosts, each rounded up to whole groups, plus further quads,
     // rounded up.

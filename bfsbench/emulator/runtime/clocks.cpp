@@ -148,7 +148,7 @@ void Clocks::begin_block(ResidentBlock& block) const {
     block.place = {static_cast<uint32_t>(shapes_.size()) - 1, shape.first_block + number,
                    shape.first_warp + number * shape.warps};
     block.clocks.resize(block.fibers.size());
-    if (!block.clocks_used && !at_launch_) return;  // most blocks of a large grid take this path
+    if (!block.clocks_used && !at_launch_) return;  // most blocks of a large grid return here
     block.clocks_used = at_launch_ != nullptr;
     for (ThreadClock& thread : block.clocks) {
         if (thread.used) thread = {};

@@ -51,9 +51,12 @@ struct Knowledge {
         uint32_t phase;  // phase (number of barriers) of the block when the thread learnt the clocks
         std::array<uint32_t, kWarpSize> clock;
     };
-    std::map<uint32_t, uint32_t> phases;  // by block: all accesses of the block before this phase are over
-    std::map<uint32_t, Lanes> warps;      // by warp: all accesses of each lane up to this clock are over
-    std::set<uint32_t> grids;             // all accesses of these grids are over
+    // By block: all its accesses before this phase happen before the thread's next access.
+    std::map<uint32_t, uint32_t> phases;
+    // By warp: all accesses of each lane up to this clock happen before the thread's next access.
+    std::map<uint32_t, Lanes> warps;
+    // Grids all of whose accesses happen before the thread's next access.
+    std::set<uint32_t> grids;
 };
 using Known = std::shared_ptr<const Knowledge>;
 
@@ -127,7 +130,8 @@ class Clocks {
     // Returns whether an access with this moment was made before the last launch or grid barrier. Most
     // accesses were.
     bool before_era(Moment moment) const { return moment < era_; }
-    // Returns the number that the next new moment gets.
+    // Returns the number of the next new moment. A moment is the accesses of a thread between two
+    // synchronisations.
     Moment next_moment() const { return era_ + instants_.size(); }
     // Gives the current thread a new moment: the number under which its next accesses are recorded. Returns
     // the number.
@@ -136,7 +140,7 @@ class Clocks {
     // belong to this era.
     bool over(const Past& past) const;
     const Instant& instant(const Past& past) const { return instants_[past.moment() - era_]; }
-    // Returns the index, in its grid, of the block that made an access of this era.
+    // Returns the index, in its grid, of the block that made an access since the last launch or grid barrier.
     uint32_t index_of_block(const Past& past) const {
         const Instant& then = instant(past);
         return then.block - shapes_[then.grid].first_block;

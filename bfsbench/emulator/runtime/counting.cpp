@@ -18,7 +18,7 @@ size_t shared_bytes(const Grid& grid) {
 // and the shared memory of all resident blocks. The shared memory has one of the sizes below (CUDA
 // programming guide, compute capability 9.0).
 size_t cache_beside(size_t shared, unsigned threads, const Limits& limits) {
-    constexpr size_t kAll = 256 << 10, kReserved = 1 << 10;  // kReserved: bytes of each block
+    constexpr size_t kAll = 256 << 10, kReserved = 1 << 10;  // the system reserves kReserved bytes per block
     size_t blocks = std::min(limits.threads_per_multiprocessor / threads, limits.blocks_per_multiprocessor);
     for (size_t size : {32, 64, 100, 132, 164, 196}) {
         if (std::max<size_t>(1, blocks) * (shared + kReserved) <= size << 10) return kAll - (size << 10);

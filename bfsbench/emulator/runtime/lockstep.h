@@ -44,7 +44,7 @@ struct Group {
 struct WarpRun {
     unsigned traced;    // lanes that have recorded operations which the warp has not made
     unsigned waiting;   // lanes that wait at an access or barrier, which has left the lane's list
-    unsigned together;  // lanes that form one group
+    unsigned together;  // lanes that run together, at one place of the kernel
     unsigned awaits;    // lanes that run again when their lists of operations are empty
     unsigned put_off;   // lanes with delayed stores
     unsigned stores;    // lanes that run again when their delayed stores have been written to memory
@@ -55,7 +55,7 @@ struct WarpRun {
     unsigned groups;          // a bit for each index of `group` that is in use
     unsigned groups_waiting;  // bits of groups whose lanes wait at an access or barrier
     unsigned groups_issued;   // bits of groups that make the current operation
-    unsigned common;          // index of the group that the lanes of `together` form
+    unsigned common;          // index in `group` of the lanes that run together
     // `leads` is the bit of the group that made the warp's previous operation, or 0 if several groups made
     // it. While one group leads, `others` caches the bits of the other waiting groups. `next_behind` is the
     // index of the group in `others` that is furthest behind in the program.

@@ -78,7 +78,7 @@ class Position {
     };
     void jump_back(Loops& loops, const void* place) {
         if (!depth_ || iterations_[depth_ - 1].loop->first != place) return jump_elsewhere(loops, place);
-        Iteration& next = iterations_[depth_ - 1];  // most jumps stay in the innermost loop
+        Iteration& next = iterations_[depth_ - 1];  // most backward jumps belong to the innermost loop
         if (next.loop->last < place_) next.loop->last = place_;
         ++next.number;
     }

@@ -157,7 +157,8 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
             if (stores) old |= views_.changes.near(address) != 0;
             sectors[number++] = static_cast<uint32_t>(offset / kSector);
         });
-        old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;  // the region begins inside a sector
+        // This region of memory begins inside a sector.
+        old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;
     }
     if (beside >> 63 || crosses >= kSector) return false;
     auto members = static_cast<unsigned>(__builtin_popcount(lanes));
@@ -315,8 +316,8 @@ bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned n
     return near;
 }
 
-// Counts loads that ran before another thread's store although their step comes after it. If many loads of an
-// instruction do so, lanes wait at it from now on.
+// Counts loads that a lane has executed before another thread's store, although the lane's warp makes them
+// after the store. If an instruction has many of these loads, lanes wait at the instruction from now on.
 void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     constexpr uint64_t kOneIn = 64;
     each_lane(lanes, [&](unsigned lane) {
@@ -329,11 +330,12 @@ void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op
     ops.wait_at(op.site);
 }
 
-// Notes whether all lanes of an atomic use one word. If nvcc can prove that all threads add to one word, its
-// code first adds up the numbers of a warp's lanes. Here an instruction that has used only one word so far
-// counts as proven.
+// Records whether an atomic instruction has always used one word. If nvcc can prove that all threads add to
+// one word, its code first adds up the numbers of a warp's lanes. The emulator assumes this for instructions
+// that have used only one word so far.
 void Counting::follow_words(const Execution& execution, Site& site) {
-    const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;  // null: shared memory
+    // Null stands for shared memory.
+    const char* region = site.place.memory == Memory::global ? site.place.begin : nullptr;
     if (site.word_epoch != epoch_ || site.word_region != region) {
         site.word_epoch = epoch_, site.word_region = region, site.word = execution.offset[0];
         site.scattered = false;
@@ -341,8 +343,8 @@ void Counting::follow_words(const Execution& execution, Site& site) {
     for (unsigned i = 0; i < execution.number; ++i) site.scattered |= execution.offset[i] != site.word;
 }
 
-// Counts collisions of atomics. Each lane that updates a word takes a sector of its own, unless the compiler
-// would add up the lanes' numbers first.
+// Counts collisions of atomics: lanes that update a word which an earlier lane also updates. Each lane needs
+// an access to a sector, unless the compiler would add up the lanes' numbers first.
 void Counting::count_collisions(const Execution& execution, Site& site, Count& count) {
     auto& parts = site.touched->words;
     if (size_t needed = site.place.bytes / kWord + 2; parts.size() != needed) parts.resize(needed);
@@ -366,11 +368,11 @@ void Counting::count_collisions(const Execution& execution, Site& site, Count& c
     count.most_collisions = std::max(count.most_collisions, most);
 }
 
-// Counts passes through shared memory. A pass serves one word of each bank to all lanes that want that word.
-// Each atomic on a word takes a pass of its own, unless the compiler would add up the lanes' numbers first.
-// Lanes that want 8 bytes are served by halves of the warp, and lanes that want 16 bytes by quarters. Atomics
-// on 8 bytes are a loop of compare-and-swap that lanes leave one by one. So each lane takes a pass, but there
-// are no bank conflicts.
+// Counts passes through shared memory for one access of a warp. In a pass, each bank serves one word to all
+// lanes that want this word. Each atomic on a word needs a pass of its own, unless the compiler would add up
+// the lanes' numbers first. An access to 8 bytes needs a pass for each half of the warp, and an access to 16
+// bytes a pass for each quarter. An atomic on 8 bytes is a loop of compare-and-swap that lanes leave one by
+// one. So each lane needs a pass, but there are no bank conflicts.
 void Counting::count_banks(const Execution& execution, const Site& site, Count& count) {
     const Op& op = *execution.op;
     if (op.kind == Kind::update && op.bytes == 2 * kWord) {
@@ -379,7 +381,7 @@ void Counting::count_banks(const Execution& execution, const Site& site, Count& 
     }
     unsigned width = std::max(1u, op.bytes / unsigned{kWord});
     unsigned at_a_time = kWarpSize / std::min(width, 4u);
-    unsigned i = 0;  // index of the lane's offset
+    unsigned i = 0;  // index in `offset` of the next lane that takes part
     for (unsigned begin = 0; begin < kWarpSize; begin += at_a_time) {
         unsigned part = at_a_time == kWarpSize ? execution.lanes : execution.lanes & ((1u << at_a_time) - 1) << begin;
         if (!part) continue;

@@ -26,7 +26,7 @@ std::string to_string(const CallSite& place);
 enum class Wait : unsigned char { none, block, cluster, grid, warp };
 
 struct alignas(64) Fiber : Thread {
-    Context context;  // where to continue
+    Context context;  // saved stack pointer and registers of the suspended thread
     Kept kept;        // copy of the thread's part of the stack, if all threads share a stack
     char* stack;      // start of the thread's stack; null until the thread first runs
     Wait waits_at;

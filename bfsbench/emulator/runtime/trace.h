@@ -137,7 +137,7 @@ class Ops {
     };
     void fill(Slot& slot, const void* site, uint32_t shape, const void* from);
 
-    std::array<Slot, kSlots> slots_{};  // the operations that were used most recently
+    std::array<Slot, kSlots> slots_{};  // a hash table of recently used operations
     std::array<Quick, kSlots> loads_{};
     std::vector<Op> all_;
     // Numbers of the operations of an instruction, by the instruction's address.

@@ -218,7 +218,7 @@ void Watch::require_constant(const char* address, size_t bytes, const void* wher
     constexpr size_t kWord = Shadow::kWordBytes;
     const Site& site = sites_.at(where);
     auto offset = static_cast<size_t>(address - site.origin);
-    if (!site.shared && site.has(offset, bytes)) {  // true for nearly all reads
+    if (!site.shared && site.has(offset, bytes)) {  // this condition holds for nearly all reads
         Moment first = site.shadow->last_write_near(offset / kWord);
         if (first < launch_began_ && site.shadow->last_write_near((offset + bytes - 1) / kWord) < launch_began_) return;
     }

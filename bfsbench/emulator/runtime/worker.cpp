@@ -25,8 +25,8 @@ constexpr int kPatience = 1024;
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
-// Number of time intervals that repeat. If the emulator checks accesses, a schedule with a seed may interrupt
-// threads at every access, but only in one of these intervals.
+// Number of time intervals in a cycle. If the emulator checks accesses, a schedule with a seed may interrupt
+// threads at every access, but only in one interval of each cycle.
 constexpr unsigned kOneInSpells = 8;
 
 // With a seed, one of this many interruptions switches to another block.
@@ -96,11 +96,12 @@ void finish_thread() { worker->finish(current_fiber()); }
 // of the time intervals.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
-    constexpr int64_t kSpell = 1024;  // steps
+    constexpr int64_t kSpell = 1024;  // length of a time interval, in basic blocks
     if (restless_ && (!machine.watch || steps_left / kSpell % kOneInSpells == spell_)) return 1;
     constexpr unsigned kBits = 9;
     unsigned fewest = machine.watch ? 2 : 0;
-    unsigned draw = random_->below((kBits + 1 - fewest) << kBits);  // a number of bits, and the bits
+    // Holds a random number of bits, and the bits themselves.
+    unsigned draw = random_->below((kBits + 1 - fewest) << kBits);
     return static_cast<int>(1 + (draw & ((1u << (fewest + (draw >> kBits))) - 1)));
 }
 
@@ -147,7 +148,7 @@ void Worker::go(Context* save, Fiber* to) {
         if (to) emu_switch(save, to->context);
     } else if (to && shared_) {
         exchange(*from, *to);
-    // Nothing else continues after it leaves the shared stack.
+    // If `save` is another address, the thread has ended, and its part of the stack need not be copied.
     } else if (shared_ && save == &from->context) {
         leave(*from);
     } else {
