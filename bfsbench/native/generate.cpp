@@ -312,7 +312,8 @@ int generate_dense(int64_t vertices, Chance density, int64_t most, uint64_t seed
                 for (int64_t column = 0; column < vertices; ++column)
                     coming += counting.happens(density) && !certain(column);
             }
-            // Selection sampling: keeps `wanted` of the `coming` entries that are still to come.
+            // Selection sampling: of the `coming` random entries that the row still gets, the loop keeps
+            // `wanted` entries.
             int64_t wanted = std::min(coming, most - (next == v ? 1 : 2));
             Random writing = entries.at(v), choice = culling.at(v);
             for (int64_t column = 0; column < vertices; ++column) {

@@ -163,8 +163,9 @@ struct local_rows {
     }
 };
 
-// Stores, for each part, the number of ghosts up to 0, 1, ..., `hops` hops away. If `long_quads` is not null,
-// the kernel also stores the number of quads for vertices with more than four neighbours.
+// Stores, for each part, the number of its ghosts (vertices of other parts) up to 0, 1, ..., `hops` hops
+// away. If `long_quads` is not null, the kernel also stores the number of quads for vertices with more than
+// four neighbours.
 extern "C" __global__ void __launch_bounds__(1024)
     measure(graph_rows graph, placing at, const part *parts, int num_parts, int *ghosts, int *long_quads, int hops) {
     extern __shared__ ghost_table table[];

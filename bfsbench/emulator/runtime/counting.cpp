@@ -64,8 +64,8 @@ void Counting::forget() {
     ++epoch_;
 }
 
-// Records an access or a barrier of the current thread. Returns when the thread's warp has made the access
-// and has called go_on(). A store that only marks the beginning of a phase does not wait.
+// Records an access or a barrier of the current thread. Returns when the thread's warp has performed the
+// access and has called go_on(). A store that only marks the beginning of a phase does not wait.
 void Counting::step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind) {
     leave_thread();
     if (is_note(address)) kind = Kind::note;
@@ -109,8 +109,8 @@ bool Counting::has_stores(const Fiber& fiber) const {
     return views_.changes.put_aside && block_of(fiber).lockstep->has_stores(fiber.rank);
 }
 
-// Waits until the warp has made the stores of the current thread that the emulator has delayed. The function
-// is called when the thread is about to load.
+// Waits until the warp has performed the stores of the current thread that the emulator has delayed. The
+// function is called when the thread is about to load.
 void Counting::finish_stores(Fiber& fiber) {
     leave_thread();
     if (!block_of(fiber).lockstep->has_stores(fiber.rank)) return;
@@ -159,7 +159,7 @@ void Counting::fetch_words(const Execution& execution, const Site& site) const {
 }
 
 // Puts into memory the old value that the cache of the thread's multiprocessor may hold, for the thread's
-// next load. The warp makes this load after all accesses that the thread has already recorded.
+// next load. The warp performs this load after all accesses that the thread has already recorded.
 void Counting::show_old(const Lockstep& lockstep, unsigned rank, const char* address, size_t bytes) {
     uint64_t time = lockstep.time + lockstep.traced(rank);
     auto [begin, buffer] = buffers_.at(address);

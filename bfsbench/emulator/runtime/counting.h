@@ -20,7 +20,7 @@ struct Limits;
 // `remote` is the shared memory of another block in the cluster.
 enum class Memory : int { global, shared, remote, none };
 
-// Waits until the warp has made all accesses that the thread has recorded.
+// Waits until the warp has performed all accesses that the thread has recorded.
 void await_steps(Fiber& fiber);
 // Waits until the thread's list of recorded accesses has room for another access.
 void await_room(Fiber& fiber);
@@ -89,19 +89,19 @@ class Counting {
     void begin_block(ResidentBlock& block);
     void add_module(const char* begin, size_t bytes);
 
-    // Records an access or a barrier of the current thread, and waits until the thread's warp has made it.
-    // Other threads of the block run meanwhile.
+    // Records an access or a barrier of the current thread, and waits until the thread's warp has performed
+    // it. Other threads of the block run meanwhile.
     void step(Fiber& fiber, const char* address, const void* site, size_t bytes, Kind kind);
-    // Records a store of the current thread. The thread usually continues before its warp makes the store.
+    // Records a store of the current thread. The thread usually continues before its warp performs the store.
     void store(Fiber& fiber, const char* address, const void* site, size_t bytes);
     // Writes the oldest delayed store of a thread to memory, because the thread's warp has come to this
     // store.
     void make_store(Lockstep& lockstep, unsigned rank);
-    // Prepares a thread to continue, because its warp has made the access for which the thread waited.
+    // Prepares a thread to continue, because its warp has performed the access for which the thread waited.
     void go_on(const Lockstep& lockstep, unsigned rank);
     // Records an ordinary load of the current thread. The thread continues at once, unless loads of this
     // instruction have often come too early. A load comes too early if another thread stores to the address
-    // after the load, but before the warp makes the load.
+    // after the load, but before the warp performs the load.
     void load(Fiber& fiber, const char* address, size_t bytes, const void* site) {
         if (views_.changes.put_aside) finish_stores(fiber);
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
@@ -150,8 +150,8 @@ class Counting {
     Loops loops;
     Ops ops;
 
-    // Lets the warps of a block make accesses when no thread of the block can run. Each warp makes one access
-    // per round, until a lane can continue.
+    // Lets the warps of a block perform accesses when no thread of the block can run. Each warp performs one
+    // access per round, until a lane can continue.
     void issue(ResidentBlock& block);
 
     // Declares a buffer that divides a kernel into phases. When a kernel stores to element i of the buffer,

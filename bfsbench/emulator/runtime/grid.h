@@ -73,7 +73,7 @@ class Grid {
     std::string deadlock_report(const Worker& worker) const;
 
     const unsigned max_resident_, clusters_;
-    std::vector<unsigned> order_;  // order in which clusters start; empty means ascending
+    std::vector<unsigned> order_;  // order in which clusters start; an empty vector means ascending order
 
     std::mutex mutex_;
     std::condition_variable change_;

@@ -1,6 +1,6 @@
 // Decides which CUDA thread runs next when the emulator counts memory accesses. A thread continues when its
-// warp has made the accesses that the thread has recorded. All threads share one stack. While a thread waits,
-// its part of the stack is copied to a buffer.
+// warp has performed the accesses that the thread has recorded. All threads share one stack. While a thread
+// waits, its part of the stack is copied to a buffer.
 
 #include "machine.h"
 #include "worker.h"
@@ -60,7 +60,8 @@ void set_current(Fiber* fiber) {
 }
 
 // Returns the next thread that must run its own code, or null if no thread must. Handles all earlier threads
-// in the queue that need not run: makes their stores, ends them, and lets them arrive at the block's barrier.
+// in the queue that need not run: performs their stores, ends them, and lets them arrive at the block's
+// barrier.
 Fiber* Worker::next_lane(ResidentBlock& block) {
     Lockstep& lockstep = *block.lockstep;
     while (lockstep.has_next()) {

@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
 // Number of rounds in a row for which one block runs before other blocks run. In each round every warp of the
-// block makes one operation.
+// block performs one operation.
 constexpr unsigned kTurn = 16;
 
 // The lane mask of a full warp. Loops over all lanes have a fixed length and take few vector instructions.
@@ -86,8 +86,8 @@ void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const cha
     trace.take_up(*this, counting.ops, counting.changes(), traces_[rank / kWarpSize], rank, place, stack);
 }
 
-// Returns the index of the group of lanes that makes the warp's next operation. Usually this group is behind
-// all other groups in the program. After many operations it is once the group that is furthest on.
+// Returns the index of the group of lanes that performs the warp's next operation. Usually this group is
+// behind all other groups in the program. After many operations it is once the group that is furthest on.
 unsigned Lockstep::next_group(const WarpRun& warp) const {
     uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
     return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
@@ -170,7 +170,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return found;
 }
 
-// Records that lanes of a group wait at a memory access or a barrier until their warp makes this operation.
+// Records that lanes of a group wait at a memory access or a barrier until their warp performs this
+// operation.
 [[gnu::always_inline]] void Lockstep::wait(WarpRun& warp, unsigned group, unsigned lanes) {
     warp.waiting |= lanes;
     warp.groups_waiting |= 1u << group;
@@ -228,8 +229,8 @@ void Lockstep::scatter(unsigned index) {
     if (unsigned done = advance(index, warp.common, lanes)) end(index, done);
 }
 
-// Takes the operation of the group `leads`, which made the warp's previous operation, if this group is still
-// behind all other waiting groups. Returns the group's lanes, or 0 if the group does not lead any more.
+// Takes the operation of the group `leads`, which performed the warp's previous operation, if this group is
+// still behind all other waiting groups. Returns the group's lanes, or 0 if the group does not lead any more.
 [[gnu::always_inline]] unsigned Lockstep::take_leading(WarpRun& warp) {
     unsigned others = warp.groups_waiting & ~warp.leads;
     if (!(warp.groups_waiting & warp.leads) || !others || warp.issued % kPollPatience == kPollPatience - 1) return 0;

@@ -1,21 +1,22 @@
 // Emulates that the lanes of a warp run in lockstep, for counting their memory accesses. An operation of a
-// lane is a memory access or a barrier.
+// lane is a memory access or a barrier. A lane executes an operation on its own. Later its warp performs the
+// operation: the emulator counts it for all participating lanes at once.
 //
 // A lane runs ahead of its warp and records its operations in a list, its trace. It runs through ordinary
 // loads. It also runs past ordinary stores up to its next load, and a store buffer keeps the stored values.
 // At any other operation the lane waits: an atomic, a volatile load, a barrier, and some loads (see
 // counting.h).
 //
-// When no thread of the block can run, every warp makes one operation. The warp chooses the lane that is
+// When no thread of the block can run, every warp performs one operation. The warp chooses the lane that is
 // behind all other lanes in the program. All lanes at this lane's place take part in the operation. So lanes
 // that leave a branch or a loop early wait behind it for the other lanes, as on a GPU. When the trace of a
 // waiting lane is empty, the lane continues.
 //
 // Lanes that have come to one place on one path form a group with one position. When their next entries
-// differ, the group is divided. Groups that make an operation together are merged.
+// differ, the group is divided. Groups that perform an operation together are merged.
 //
-// No lane of a warp stores before the other lanes have made their earlier loads. In a data race, a load may
-// return a value as old as the last operation at which its lane has waited.
+// No lane of a warp stores before the other lanes have performed their earlier loads. In a data race, a load
+// may return a value as old as the last operation at which its lane has waited.
 //
 // Lanes that leave a loop early, in different iterations, continue separately. They continue up to the place
 // where the lanes that stayed in the loop wait.
@@ -42,23 +43,23 @@ struct Group {
 // The state of one warp while the emulator counts memory accesses: its lanes, their groups, and the warp's
 // recent accesses. Lockstep creates one object per warp of a block.
 struct WarpRun {
-    unsigned traced;    // lanes that have recorded operations which the warp has not made
+    unsigned traced;    // lanes that have recorded operations which the warp has not performed
     unsigned waiting;   // lanes that wait at an access or barrier, which has left the lane's list
     unsigned together;  // lanes that run together, at one place of the kernel
     unsigned awaits;    // lanes that run again when their lists of operations are empty
     unsigned put_off;   // lanes with delayed stores
     unsigned stores;    // lanes that run again when their delayed stores have been written to memory
-    unsigned empty;     // lanes with empty lists, even if the warp has not yet made their last operation
-    bool runs;          // true if a lane must run before the warp makes its next operation
+    unsigned empty;     // lanes with empty lists, even if the warp has not yet performed their last operation
+    bool runs;          // true if a lane must run before the warp performs its next operation
     uint64_t issued;
 
     unsigned groups;          // a bit for each index of `group` that is in use
     unsigned groups_waiting;  // bits of groups whose lanes wait at an access or barrier
-    unsigned groups_issued;   // bits of groups that make the current operation
+    unsigned groups_issued;   // bits of groups that perform the current operation
     unsigned common;          // index in `group` of the lanes that run together
-    // `leads` is the bit of the group that made the warp's previous operation, or 0 if several groups made
-    // it. While one group leads, `others` caches the bits of the other waiting groups. `next_behind` is the
-    // index of the group in `others` that is furthest behind in the program.
+    // `leads` is the bit of the group that performed the warp's previous operation, or 0 if several groups
+    // performed it. While one group leads, `others` caches the bits of the other waiting groups.
+    // `next_behind` is the index of the group in `others` that is furthest behind in the program.
     unsigned leads, others, next_behind;
     Group group[kWarpSize];
 
@@ -113,8 +114,8 @@ struct WarpRun {
     unsigned divide(unsigned from, unsigned lanes);
 };
 
-// The actions for a lane after its warp has made an operation: write a delayed store to memory, let the lane
-// run again, or both.
+// The actions for a lane after its warp has performed an operation: write a delayed store to memory, let the
+// lane run again, or both.
 class Turn {
   public:
     Turn(unsigned rank, unsigned stores, unsigned goes_on) : bits_(rank << 2 | stores << 1 | goes_on) {}
@@ -147,7 +148,7 @@ class Lockstep {
     void note_first(unsigned rank, uint32_t stores) {
         WarpRun& warp = warps_[rank / kWarpSize];
         unsigned bit = 1u << rank % kWarpSize;
-        // The lane may wait at an operation that has left its list and is not made yet. This happens if
+        // The lane may wait at an operation that has left its list and is not performed yet. This happens if
         // another lane has released it from a warp function. Then the lane is already counted.
         if (!(warp.traced & bit)) ++traced_;
         warp.traced |= bit;
@@ -195,8 +196,8 @@ class Lockstep {
     const WarpRun& warp(unsigned index) const { return warps_[index]; }
     unsigned warps() const { return num_warps_; }
 
-    // fetch_soon() prefetches the state of a warp that makes an operation soon. fetch_next() prefetches the
-    // next entries of a warp.
+    // fetch_soon() prefetches the state of a warp that performs an operation soon. fetch_next() prefetches
+    // the next entries of a warp.
     void fetch_soon(unsigned warp) const {
         prefetch(&warps_[warp]);
         prefetch(traces_[warp].begin);
@@ -208,14 +209,14 @@ class Lockstep {
         constexpr unsigned kInLine = 64 / sizeof(Entry);
         for (unsigned first = 0; first < kWarpSize; first += kInLine) prefetch(row + first);
     }
-    // begin_round() prepares the warps for a round, in which each warp makes one operation. In the round,
-    // can_issue() returns whether a warp can make an operation.
+    // begin_round() prepares the warps for a round, in which each warp performs one operation. In the round,
+    // can_issue() returns whether a warp can perform an operation.
     void begin_round();
     bool can_issue(unsigned warp) const { return warps_[warp].traced && !warps_[warp].runs; }
     // Returns one bit per warp. The bit is set if a lane of the warp has recorded operations that the warp
-    // has not made.
+    // has not performed.
     unsigned traced_warps() const { return traced_warps_; }
-    // Takes the next operation of a warp. Returns the participating lanes, or 0 if the warp cannot make an
+    // Takes the next operation of a warp. Returns the participating lanes, or 0 if the warp cannot perform an
     // operation. After the operation the caller must call release().
     unsigned take(unsigned warp);
     void release(unsigned warp, unsigned lanes);
@@ -228,7 +229,7 @@ class Lockstep {
         return next_ + later <= turns_.size() ? &turns_[next_ + later - 1] : nullptr;
     }
 
-    // Number of rounds so far. In a round, each warp of the block makes one operation.
+    // Number of rounds so far. In a round, each warp of the block performs one operation.
     uint64_t time = 0;
 
     // Records that the block has met other blocks at a barrier. For the next kClose rounds it lets other
@@ -242,7 +243,7 @@ class Lockstep {
     Leave take_leave();
 
   private:
-    static constexpr unsigned kClose = 16;  // number of rounds
+    static constexpr unsigned kClose = 16;  // number of rounds after a barrier with other blocks, see meet()
     unsigned take_together(unsigned warp);
     inline unsigned take_leading(WarpRun& warp);
     unsigned take_last(WarpRun& warp);

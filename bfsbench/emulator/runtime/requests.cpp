@@ -191,7 +191,7 @@ void Counting::gather(Execution& execution, Site& site) {
     if (site.place.memory != Memory::global || !site.place.has(address)) site.place = find(execution.block, address);
     const char* begin = site.place.begin;
     size_t bytes = site.place.bytes;
-    execution.offset[0] = static_cast<size_t>(address - begin);  // the first lane is always counted
+    execution.offset[0] = static_cast<size_t>(address - begin);  // the first lane always takes part
     execution.number = 1;
     if (execution.lanes == ~0u) {
         bool all = true;
@@ -316,7 +316,7 @@ bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned n
     return near;
 }
 
-// Counts loads that a lane has executed before another thread's store, although the lane's warp makes them
+// Counts loads that a lane has executed before another thread's store, although the lane's warp performs them
 // after the store. If an instruction has many of these loads, lanes wait at the instruction from now on.
 void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     constexpr uint64_t kOneIn = 64;

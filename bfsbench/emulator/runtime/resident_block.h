@@ -32,7 +32,7 @@ struct alignas(64) Fiber : Thread {
     Wait waits_at;
     bool exited;
     // If the emulator counts memory accesses: true if the thread has returned, but its delayed stores have
-    // not been made.
+    // not been performed.
     bool has_returned;
     // True if the thread has arrived at the cluster's barrier, but has not yet waited there.
     bool arrived_at_cluster;
@@ -142,9 +142,9 @@ struct ResidentBlock : Block {
                (lockstep && (lockstep->has_next() || lockstep->any_traced()));
     }
     // Returns whether the block has ended. When the emulator counts memory accesses, threads may have exited
-    // before their warps have made their last accesses.
+    // before their warps have performed their last accesses.
     bool has_ended() const { return live == 0 && !runnable(); }
-    // Returns whether no thread of the block can run before a warp makes its next memory access.
+    // Returns whether no thread of the block can run before a warp performs its next memory access.
     bool must_issue() const {
         return !lockstep->has_next() && lockstep->any_traced() && ready.count() == 0 && started == fibers.size();
     }

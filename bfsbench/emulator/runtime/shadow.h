@@ -11,8 +11,8 @@
 
 namespace emu {
 
-// A number for all accesses that a thread makes between two synchronisations (clocks.h). Later accesses have
-// higher numbers. 0 stands for no access.
+// The type of the number that all accesses of a thread between two synchronisations share (clocks.h). Later
+// accesses have higher numbers. 0 stands for no access.
 using Moment = uint64_t;
 
 // A past access to a word of memory. It takes eight bytes, because the race detector keeps three past

@@ -1,5 +1,5 @@
 // While the emulator counts memory accesses, a lane runs ahead of its warp. Its trace lists the memory
-// accesses, barriers and backward jumps that the lane has executed and the warp has not made yet.
+// accesses, barriers and backward jumps that the lane has executed and the warp has not performed yet.
 #pragma once
 
 #include <array>

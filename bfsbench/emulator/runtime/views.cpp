@@ -7,8 +7,8 @@ namespace emu {
 
 namespace {
 
-// Number of rounds after which other multiprocessors see a store. In a round, each warp of a block makes one
-// memory access.
+// Number of rounds after which other multiprocessors see a store. In a round, each warp of a block performs
+// one memory access.
 constexpr uint64_t kDelay = 2;
 
 }  // namespace

@@ -23,8 +23,8 @@ class Views {
     // Begins a launch. `cache` is the size in bytes of each multiprocessor's first-level cache.
     void begin_launch(unsigned multiprocessors, size_t cache);
 
-    // Records that a warp loads sectors when its block has made `time` rounds. list(log) stores up to `most`
-    // sector numbers at `log`, and returns the number of sectors.
+    // Records that a warp loads sectors when its block has completed `time` rounds. list(log) stores up to
+    // `most` sector numbers at `log`, and returns the number of sectors.
     template <class List>
     void load(unsigned multiprocessor, uint64_t time, unsigned most, List list) {
         View& view = views_[multiprocessor];

@@ -121,8 +121,8 @@ class Watch {
     bool check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address);
     bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
-    // Reports a race if the past access races with the current access `now`. The past access belongs to this
-    // era (clocks.h).
+    // Reports a race if the access `past` races with the current access `now`. The access `past` was made
+    // since the last launch or grid barrier.
     void meet(const Past& past, const Past& now, const char* address);
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();

@@ -36,7 +36,7 @@ class Worker {
     void suspend(Fiber& fiber);
     void give_way(Fiber& fiber);
     void finish(Fiber& fiber);
-    // Suspends a thread until its warp has made the memory accesses that the thread has recorded.
+    // Suspends a thread until its warp has performed the memory accesses that the thread has recorded.
     void await_steps(Fiber& fiber);
     // Suspends a thread until its delayed stores have been written to memory. The thread must have delayed
     // stores.
@@ -69,9 +69,9 @@ class Worker {
     Fiber* pick(ResidentBlock& block);
     // Not inlined, to keep the stack frames of waiting threads small.
     __attribute__((noinline)) Fiber* next_lane(ResidentBlock& block);
-    // Removes a thread from its block, because the thread has returned and its stores have been made.
+    // Removes a thread from its block, because the thread has returned and its stores have been performed.
     void end(Fiber& fiber);
-    // Suspends a thread until its warp has made the operations for which the thread waits.
+    // Suspends a thread until its warp has performed the operations for which the thread waits.
     void await_turn(Fiber& fiber);
     // Returns whether other blocks should run now. Only a machine that counts memory accesses calls this
     // function.

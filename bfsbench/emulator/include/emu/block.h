@@ -31,8 +31,8 @@ EMU_API ClusterPlace cluster_place();
 // corresponding address in the calling block's shared memory.
 EMU_API void* map_shared(void* address, unsigned block_rank);
 EMU_API unsigned shared_owner(const void* address);
-// shared_address() converts an address in the shared memory of the cluster to a 32-bit number, as inline PTX
-// uses it. shared_at() converts the number back.
+// shared_address() converts an address in the shared memory of the cluster to the 32-bit address that inline
+// PTX uses. shared_at() converts the 32-bit address back.
 EMU_API uint32_t shared_address(const void* address);
 EMU_API void* shared_at(uint32_t number);
 

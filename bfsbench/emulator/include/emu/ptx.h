@@ -70,6 +70,6 @@ EMU_OWN inline T atom(Scope scope, Order order, Update update, T* address, Value
 
 }  // namespace emu::ptx
 
-// Convert between addresses and 32-bit numbers of bytes in shared memory, as inline PTX uses them.
+// Convert between generic addresses and the 32-bit addresses of shared memory that inline PTX uses.
 inline size_t __cvta_generic_to_shared(const void* address) { return emu::shared_address(address); }
 inline void* __cvta_shared_to_generic(size_t address) { return emu::shared_at(static_cast<uint32_t>(address)); }

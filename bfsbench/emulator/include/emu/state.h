@@ -38,9 +38,9 @@ namespace emu {
 constexpr unsigned kWarpSize = 32;
 
 struct Block {
-    uint3 index;       // blockIdx
-    dim3 threads;      // blockDim
-    dim3 grid;         // gridDim
+    uint3 index;       // value of blockIdx
+    dim3 threads;      // value of blockDim
+    dim3 grid;         // value of gridDim
     void** arguments;  // addresses of the kernel's arguments, in order
     // One allocation holds all shared memory of the block: the kernel's variables (`shared`), the variables
     // of device functions, and the dynamic shared memory.
@@ -50,7 +50,7 @@ struct Block {
 };
 
 struct Thread {
-    uint3 index;     // threadIdx
+    uint3 index;     // value of threadIdx
     unsigned rank;   // linear index of the thread in its block
     int patience;    // number of further yield_point() calls before other threads run
     int last_error;  // error code that cudaGetLastError returns to this thread
