@@ -1,4 +1,4 @@
-"""Runs CUDA kernels on a CPU: ``.cu`` files are compiled as C++, and a fiber runs each CUDA thread.
+"""Runs CUDA kernels on a CPU. ``.cu`` files are compiled as C++, and a fiber runs each CUDA thread.
 
 README.md in this folder says what is emulated and what is not. Times on the emulator do not predict times on
 a GPU.

@@ -1,4 +1,5 @@
-"""The emulated GPU: it compiles kernels, holds buffers and events, and reports findings and counts."""
+"""Implements the emulated GPU. It compiles kernels, holds buffers and events, and reports faults and
+counts."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def _most_of_memory() -> int:
 
 @dataclass(frozen=True)
 class Hardware:
-    """The resources of the emulated GPU. Sizes are in bytes. The defaults describe a recent GPU with few
+    """The resources of the emulated GPU. Sizes are in bytes. The defaults describe a recent GPU, but with few
     multiprocessors."""
 
     max_threads_per_block: int = 1024
@@ -45,12 +46,12 @@ class Hardware:
     blocks_per_multiprocessor: int = 32
     blocks_per_cluster: int = 16
     pending_children: int = 2048
-    """Most child launches that may wait at one time."""
+    """Maximum number of child launches that wait at one time."""
     max_grid: int = 2**31 - 1
     shared_per_block: int = 227 << 10
     shared_per_multiprocessor: int = 228 << 10
     memory: int = field(default_factory=_most_of_memory)
-    """Memory for all buffers together. The default is 80 % of the host's memory."""
+    """Total memory for buffers. The default is 80 % of the host's memory."""
 
 
 def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
@@ -60,10 +61,8 @@ def _destroy(runtime: ctypes.CDLL, machine: int, handles: list[int]) -> None:
 
 
 def _aligned(size: int, dtype: np.dtype[Any], margin: int) -> npt.NDArray[Any]:
-    """Returns an aligned array of ``size`` elements, filled with poison bytes. Raises MemoryError.
-
-    ``margin`` bytes before and after the array stay unused.
-    """
+    """Returns an aligned array of ``size`` elements, filled with poison bytes (0xCD). ``margin`` bytes before
+    and after the array stay unused. Raises MemoryError if the memory is not available."""
     count = size * dtype.itemsize
     room = np.empty(count + 2 * margin + _ALIGNMENT, np.uint8)
     start = margin + -(room.ctypes.data + margin) % _ALIGNMENT
@@ -72,7 +71,7 @@ def _aligned(size: int, dtype: np.dtype[Any], margin: int) -> npt.NDArray[Any]:
 
 
 class _Memory:
-    """Memory of the device that kernels and the host access."""
+    """The base class of device memory that kernels and the host access."""
 
     def __init__(self, device: Emulator, array: npt.NDArray[Any], struct: type[Struct] | None = None) -> None:
         self._device = device
@@ -80,7 +79,7 @@ class _Memory:
         self.dtype: np.dtype[Any] = array.dtype
         self.size = array.size
         self.struct = struct
-        """The type of the structs that the memory contains, or None."""
+        """The struct type of the elements. None if the elements are numbers."""
         self.pointer = ctypes.c_void_p(array.ctypes.data)
 
 
@@ -88,8 +87,8 @@ class Buffer(_Memory):
     """An array in device memory."""
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
-        """Set ``count`` elements from ``start`` on to a value, by default all elements from there. Raises
-        DeviceError if the range exceeds the buffer."""
+        """Set ``count`` elements from index ``start`` on to a value. By default, set all elements from
+        ``start`` on. Raises DeviceError if the range exceeds the buffer."""
         stop = self.size if count is None else start + count
         if not 0 <= start <= stop <= self.size:
             raise DeviceError(f"fill of elements {start} to {stop} in a buffer of {self.size}")
@@ -97,7 +96,7 @@ class Buffer(_Memory):
         self._device.set_written(self._array[start:stop])
 
     def upload(self, array: npt.NDArray[Any]) -> None:
-        """Copy an array into the buffer. Raises DeviceError if its size or dtype differs from the
+        """Copy a host array into the buffer. Raises DeviceError if its size or dtype differs from the
         buffer's."""
         if array.size != self.size or array.dtype != self.dtype:
             raise DeviceError(
@@ -107,32 +106,32 @@ class Buffer(_Memory):
         self._device.set_written(self._array)
 
     def download(self) -> npt.NDArray[Any]:
-        """Returns a copy of the contents. Raises KernelError if a kernel has failed."""
+        """Returns a copy of the buffer's contents. Raises KernelError if a kernel has failed."""
         self._device.synchronize()
         return self._array.copy()
 
 
 class Signal(_Memory):
-    """Device memory of int32 words, or of one struct, that kernels write and the host reads."""
+    """Device memory that kernels write and the host reads. It holds int32 words or one struct."""
 
     def read(self, index: int = 0) -> int:
-        """Returns the word ``index``. Raises KernelError if a kernel has failed."""
+        """Returns the int32 word number ``index``. Raises KernelError if a kernel has failed."""
         self._device.synchronize()
         return int(self._array[index])
 
     def read_struct(self) -> Any:
-        """Returns the struct, whose attributes have the present values of its members. Raises KernelError if
-        a kernel has failed."""
+        """Returns the struct. Its attributes are the current values of its members. Raises KernelError if a
+        kernel has failed."""
         assert self.struct is not None
         self._device.synchronize()
         return self.struct.from_buffer(self._array.data)
 
     def fill(self, value: int, index: int | None = None) -> None:
-        """Set the word ``index``, or every word if ``index`` is None."""
+        """Set the word number ``index`` to a value. If ``index`` is None, set all words."""
         self._set(slice(None) if index is None else slice(index, index + 1), value)
 
     def fill_member(self, value: int, member: str, index: int = 0) -> None:
-        """Set all words of a member of the struct. If the member is an array, set only its element
+        """Set all words of a member of the struct to a value. If the member is an array, set only its element
         ``index``."""
         assert self.struct is not None
         self._set(self.struct.words(member, index), value)
@@ -142,27 +141,26 @@ class Signal(_Memory):
         self._device.set_written(self._array[words])
 
     def member(self, name: str) -> Signal:
-        """Returns the part of the signal that begins at a member of its struct, as a pointer argument for a
-        kernel."""
+        """Returns a signal for the memory of one member of the struct. Pass it to a kernel as a pointer."""
         assert self.struct is not None
         return Signal(self._device, self._array[self.struct.words(name).start :])
 
 
 class Event:
-    """A point in time, measured by the host's clock."""
+    """A moment in time, measured by the host's clock."""
 
     def __init__(self, device: Emulator) -> None:
         self._device = device
         self._seconds = 0.0
 
     def record(self) -> None:
-        """Record the present time. All earlier launches are complete, because each launch completes before it
+        """Record the current time. All earlier launches are complete, because each launch completes before it
         returns."""
         self._seconds = time.perf_counter()
 
     def milliseconds_since(self, earlier: object) -> float:
-        """Returns the host time between two events in ms. Raises KernelError if a kernel has failed, and
-        TypeError for an event of another device type."""
+        """Returns the time in ms from the event ``earlier`` to this event, by the host's clock. Raises
+        KernelError if a kernel has failed, and TypeError for an event of another kind of device."""
         if not isinstance(earlier, Event):
             raise TypeError("both events must be of the emulated device")
         self._device.synchronize()
@@ -172,19 +170,19 @@ class Event:
 class Emulator:
     """A GPU that is emulated on the CPU of this machine. Each launch completes before it returns.
 
-    - seed: 0 runs blocks on ``workers`` cores (default: all) in the fastest order. With another seed, one
-      core runs blocks, threads and interruptions in a random order. Runs with equal seeds are equal.
-    - include: folders where kernels find headers, besides their own folder.
-    - watched: every access to memory is checked, on one core. ``findings`` returns data races, accesses
+    - seed: With 0, blocks run on ``workers`` cores (default: all) in the fastest order. With another seed,
+      one core runs blocks, threads and interruptions in a random order. Runs with equal seeds are equal.
+    - include: Folders where kernels find headers, besides their own folder.
+    - watched: Every access to memory is checked, on one core. ``findings`` returns data races, accesses
       outside buffers and reads of memory that was never written. ``traced`` records all accesses.
-    - counted: the lanes of every warp run in lockstep, on one core. ``counts`` returns what their memory
+    - counted: The lanes of every warp run in lockstep, on one core. ``counts`` returns what their memory
       accesses would cost a GPU, by source line. An emulator cannot be both watched and counted.
-    - most_launches: the next launch after this number fails. This ends a loop of the host that waits for a
+    - most_launches: Further launches after this number fail. This ends a loop of the host that waits for a
       result that no kernel gives.
-    - portable_fibers: use the context switch for processors other than x86-64.
+    - portable_fibers: Use the context switch for processors other than x86-64.
 
-    ``close`` or the end of a ``with`` statement closes the device. Raises ToolchainError without a C++
-    compiler.
+    The method ``close``, or the end of a ``with`` block, closes the device. The constructor raises
+    ToolchainError if there is no C++ compiler.
     """
 
     def __init__(
@@ -209,14 +207,15 @@ class Emulator:
         num_workers = 1 if seed or watched or counted else workers or usable_cores()
         self.most_launches = most_launches
         self.launches = 0
-        """Number of launches so far."""
+        """Number of launches by the host so far."""
         self.compile_ms = 0.0
-        """Total time of all calls of ``module`` that compiled or loaded a file, in ms."""
+        """Total time in ms of the calls of ``module`` that compiled or loaded a file."""
         self.failure = ""
-        """Message of a failed kernel that has not been reported yet."""
+        """Error message of a kernel that has failed, until it is reported."""
         self._runtime_path = build_runtime(portable_fibers=portable_fibers)
         self.runtime: ctypes.CDLL = load_runtime(self._runtime_path)
-        # The struct Limits of runtime/machine.h has the members of Hardware in this order, except ``memory``.
+        # The struct Limits of runtime/machine.h has the fields of Hardware in this order, except the last,
+        # ``memory``.
         *limits, _ = astuple(self.hardware)
         native = (ctypes.c_uint64 * len(limits))(*limits)
         self.machine: int = self.runtime.emu_create(ctypes.addressof(native), seed, num_workers, watched)
@@ -225,12 +224,12 @@ class Emulator:
         self._modules: dict[tuple[object, ...], Module] = {}
         self._handles: list[int] = []
         self._libraries: dict[str, Path] = {}
-        """The compiled libraries, by the path of the copy that was loaded."""
+        """Paths of the compiled libraries. A key is the path of the copy that was loaded."""
         self._finalizer = weakref.finalize(self, _destroy, self.runtime, self.machine, self._handles)
         self._elements: dict[int, int] = {}
-        """Element sizes in bytes, by address of the buffer."""
+        """Size of an element in bytes, by the address of each buffer."""
         self.allocated = 0
-        """Bytes of all live buffers and signals."""
+        """Total bytes of all buffers and signals that exist now."""
 
     def __enter__(self) -> Self:
         return self
@@ -246,11 +245,10 @@ class Emulator:
         child_kernels: bool = False,
         contract: Contract | None = None,
     ) -> Module:
-        """Translate, compile and load a ``.cu`` file. Returns the module. Raises ToolchainError that names
-        file and line of the error.
+        """Translate, compile and load a ``.cu`` file. Returns the module. Raises ToolchainError, which names
+        the file and the line of the first error.
 
-        A ``contract`` adds a check: the file compiles only if its types and macros agree with the types and
-        macros of the host.
+        With a ``contract``, the file compiles only if its types and macros agree with those of the host code.
         """
         self.refuse_if_closed()
         source = source.resolve()
@@ -278,21 +276,21 @@ class Emulator:
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:
-        """Allocate a buffer and copy an array into it, flattened. Returns the buffer. Raises
-        DeviceOutOfMemoryError."""
+        """Allocate a buffer and copy an array into it. Returns the buffer, which is one-dimensional. Raises
+        DeviceOutOfMemoryError if it does not fit."""
         buffer = self.empty(array.size, array.dtype)
         if array.size:
             buffer.upload(array)
         return buffer
 
     def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
-        """Allocate a buffer filled with poison bytes (0xCD). It has at least one element. Returns the buffer.
-        Raises DeviceOutOfMemoryError."""
+        """Allocate a buffer of at least one element, filled with poison bytes (0xCD). Returns the buffer.
+        Raises DeviceOutOfMemoryError if it does not fit."""
         return Buffer(self, self._allocate(size, np.dtype(dtype)), struct_of(dtype))
 
     def adopt(self, array: npt.NDArray[Any]) -> Buffer:
-        """Returns a buffer that uses the memory of a one-dimensional host array. Kernels write to the array
-        in place."""
+        """Returns a buffer that uses the memory of a one-dimensional host array. Kernels write directly to
+        the array."""
         self.refuse_if_closed()
         self.runtime.emu_adopt_buffer(self.machine, array.ctypes.data, array.nbytes, array.itemsize)
         buffer = Buffer(self, array)
@@ -300,8 +298,8 @@ class Emulator:
         return buffer
 
     def signal(self, words: int | type[Struct] = 1) -> Signal:
-        """Allocate int32 words, or a struct, that kernels write and the host reads. Returns the signal.
-        Raises DeviceOutOfMemoryError."""
+        """Allocate memory that kernels write and the host reads. It holds ``words`` int32 words, or one
+        struct. Returns the signal. Raises DeviceOutOfMemoryError if it does not fit."""
         if isinstance(words, int):
             return Signal(self, self._allocate(words, np.dtype(np.int32)))
         return Signal(self, self._allocate(ctypes.sizeof(words) // 4, np.dtype(np.int32)), words)
@@ -311,7 +309,7 @@ class Emulator:
         return Event(self)
 
     def synchronize(self) -> None:
-        """Raises KernelError if a kernel has failed since the last call. Afterwards the device can be used
+        """Raise KernelError if a kernel has failed since the last call. Afterwards the device can be used
         again."""
         self.refuse_if_closed()
         if self.failure:
@@ -323,20 +321,21 @@ class Emulator:
         self._finalizer()
 
     def findings(self) -> list[Finding]:
-        """Returns the faults found since the last call. The emulator must be created with ``watched``."""
+        """Returns the faults that kernels have shown since the last call. The emulator must be created with
+        ``watched``."""
         findings = [watch.finding(found, self._line) for found in self._read("findings", watch.NativeFinding)]
         self.runtime.emu_forget_findings(self.machine)
         return findings
 
     def lines_run(self) -> set[Line]:
-        """Returns the source lines of kernels that have accessed memory so far. The emulator must be created
+        """Returns the source lines at which kernels have accessed memory so far. The emulator must be created
         with ``watched``."""
         return {line for site in self._read("sites", ctypes.c_void_p) if (line := self._line(site))}
 
     @contextmanager
     def traced(self) -> Iterator[list[Access]]:
-        """Record all accesses to memory in the ``with`` block. Yields a list, which is filled at the end of
-        the block. The emulator must be created with ``watched``."""
+        """Record all memory accesses of kernels in the ``with`` block. Yields a list, which is filled at the
+        end of the block. The emulator must be created with ``watched``."""
         accesses: list[Access] = []
         self.runtime.emu_set_recording(self.machine, True)
         try:
@@ -351,8 +350,9 @@ class Emulator:
             self.runtime.emu_set_recording(self.machine, False)
 
     def counts(self) -> tuple[list[Count], list[PhaseCount]]:
-        """Returns the counts since the last call, by instruction and by phase, in the order of launches. The
-        emulator must be created with ``counted``."""
+        """Returns the memory costs that were counted since the last call, in the order of launches. The first
+        list has a count per instruction, and the second a count per phase. The emulator must be created with
+        ``counted``."""
         found = self._read("phase_counts", watch.NativePhaseCount)
         first = found[0].launch if found else 0
         phases = [watch.phase_count(phase, first) for phase in found]
@@ -364,37 +364,38 @@ class Emulator:
         return counts, phases
 
     def note_phases_in(self, records: Buffer) -> None:
-        """Set the buffer in which kernels mark the beginning of a phase. They write to the element whose
-        index is the number of the phase. These writes are not counted."""
+        """Set the buffer by which kernels mark the beginning of a phase, such as a level. A kernel writes to
+        the element whose index is the number of the phase. These writes are not counted."""
         if self.counted:
             size = records.size * records.dtype.itemsize
             self.runtime.emu_note_phases_at(self.machine, records.pointer, size, records.dtype.itemsize)
 
     def stacks_in_use(self) -> int:
-        """Returns the number of stacks that threads hold. It is 0 whenever no kernel runs."""
+        """Returns the number of stacks that emulated threads hold. It is 0 whenever no kernel runs."""
         self.refuse_if_closed()
         return int(self.runtime.emu_stacks_in_use(self.machine))
 
     def refuse_if_closed(self) -> None:
-        """Raises DeviceError if the device has been closed."""
+        """Raise DeviceError if the device has been closed."""
         if not self._finalizer.alive:
             raise DeviceError("the emulated device has been closed")
 
     def set_written(self, words: npt.NDArray[Any]) -> None:
-        """Mark the words of a buffer as written by the host, so that reading them is not a fault."""
+        """Record that the host has written to a buffer. Reading the buffer's elements is then no fault.
+        ``words`` is the memory of the buffer."""
         if self.watched and words.size:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 
     def _read(self, what: str, kind: Any) -> list[Any]:
-        """Returns a list of the runtime, such as its ``findings``. The runtime owns the elements, whose type
-        is the ctypes type ``kind``."""
+        """Returns a list that the C++ runtime keeps, such as ``findings``. The runtime owns the elements.
+        Their type is the ctypes type ``kind``."""
         self.refuse_if_closed()
         first = ctypes.POINTER(kind)()
         number = getattr(self.runtime, f"emu_{what}")(self.machine, ctypes.byref(first))
         return first[:number] if number else []
 
     def _line(self, site: int | None) -> Line | None:
-        """Returns the source line of the call that returns to the address ``site`` in a kernel. Returns None
+        """Returns the source line of a call in a kernel. ``site`` is the call's return address. Returns None
         if the line is unknown."""
         path = ctypes.c_char_p()
         base = self.runtime.emu_module_of(site, ctypes.byref(path))

@@ -1,4 +1,4 @@
-"""Modules, kernels and launches of the emulated device."""
+"""Defines modules, kernels and launches of the emulated GPU."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from bfsbench.emulator.device import Emulator
 
 _REFUSED = 1
-"""Result of ``emu_launch`` for a launch beyond the device's limits."""
+"""Result of the C++ function ``emu_launch`` if a launch exceeds the device's limits."""
 
 _INT_MAX = 2**31 - 1
 _SCALARS = frozenset(map(np.dtype, ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")))
-"""Types of NumPy scalars that can be arguments of a kernel."""
+"""The types of NumPy scalars that a kernel accepts as arguments."""
 
 
 @dataclass
 class Module:
-    """A library of compiled kernels that has been loaded."""
+    """A loaded library of compiled kernels."""
 
     device: Emulator
     name: str
@@ -33,8 +33,8 @@ class Module:
     signatures: Mapping[str, Signature]
 
     def kernel(self, name: str) -> Kernel:
-        """Returns the kernel with a given name. Raises ToolchainError if the module has no kernel of this
-        name with C linkage."""
+        """Returns the kernel with a given name. Raises ToolchainError if no kernel in the module is declared
+        ``extern "C"`` with this name."""
         pointer = self.device.runtime.emu_kernel(self.handle, name.encode())
         if not pointer:
             raise ToolchainError(f"{self.name} has no kernel 'extern \"C\" __global__ void {name}(...)'")
@@ -43,7 +43,7 @@ class Module:
 
 @dataclass
 class Kernel:
-    """A CUDA kernel: one ``__global__`` function of a module."""
+    """A CUDA kernel, that is, one ``__global__`` function of a module."""
 
     device: Emulator
     name: str
@@ -51,25 +51,26 @@ class Kernel:
     signature: Signature
 
     def parameter_sizes(self) -> list[int]:
-        """Returns the size of each parameter in bytes."""
+        """Returns the size in bytes of each parameter of the kernel."""
         runtime = self.device.runtime
         count = runtime.emu_parameter_count(self.pointer)
         return [runtime.emu_parameter_size(self.pointer, i) for i in range(count)]
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
-        """Returns how many blocks the emulated device holds at once. Raises LaunchError if it cannot hold
-        even one."""
+        """Returns how many blocks with this block size and dynamic shared memory the emulated GPU runs at
+        once. Raises LaunchError if it cannot run even one."""
         self._require_launchable(block, shared)
         return int(self.device.runtime.emu_resident_blocks(self.device.machine, self.pointer, block, shared))
 
     def bind(
         self, *positional: Argument, block: int, shared: int = 0, scalars: Scalars = 0, **named: Argument
     ) -> Launch:
-        """Fix the block size, the shared memory and all arguments except the last ``scalars``. Returns the
-        launch, which takes the grid and these scalars.
+        """Bind the kernel to a block size, to dynamic shared memory in bytes, and to its arguments. Returns a
+        launch.
 
-        ``scalars`` is the number or the names of the last parameters. Arguments are given by position, by
-        name, or the first ones by position. Raises LaunchError unless they fit the kernel's parameters.
+        ``scalars`` is the number or the names of the last parameters, whose values each launch gives.
+        Arguments are given by position or by name. Raises LaunchError if they do not fit the kernel's
+        parameters.
         """
         self._require_launchable(block, shared)
         arguments, num_scalars = self.signature.arrange(positional, named, scalars)
@@ -115,7 +116,7 @@ class Kernel:
 
 
 class Launch:
-    """A kernel with bound arguments. Calling it runs the kernel to its end."""
+    """A kernel with bound arguments. Calling it runs the kernel until it ends."""
 
     def __init__(
         self,
@@ -134,10 +135,10 @@ class Launch:
         self._launch = kernel.device.runtime.emu_launch
 
     def __call__(self, blocks: int, *scalars: int) -> None:
-        """Run ``blocks`` blocks with the given scalars. The next operation that waits reports a failure of
-        the kernel.
+        """Run ``blocks`` blocks with the given values of the last parameters. Raises LaunchError if the
+        device cannot launch such a grid.
 
-        Raises LaunchError for a grid that the device cannot launch.
+        If the kernel fails, the next operation that waits for the device reports the failure.
         """
         device = self._kernel.device
         device.refuse_if_closed()

@@ -1,17 +1,16 @@
-"""Builds and loads the C++ parts of the emulator: the runtime and the compiled kernels.
+"""Builds and loads the C++ parts of the emulator: the runtime, and the compiled kernels.
 
-Counting builds leave out calls at basic blocks that give the runtime no information. The runtime must know
-when a lane jumps backwards, and from where to where. A call at a basic block, or at an access to memory,
-reports how far the lane has come. While a lane goes forward, only its last call counts. So a block needs its
-own call only in these cases:
+In a counting build, the compiler inserts a call of the runtime at each basic block and at each memory access.
+Each call reports the position of a lane. The runtime must know every backward jump of a lane: where it begins
+and where it ends. Calls at basic blocks that do not help to know this are removed. The call of a block stays
+only in these cases:
 
-- The block is the first of a function, or a backward jump leads to it.
-- Its call is the last one before a backward jump, or before a loop is left (``PART``).
-- Its call is the last one before the end of a function that another watched function calls.
+- The block is the first block of a function, or a backward jump leads to it.
+- Its call is the last call before a backward jump, or before a lane leaves a loop (``PART``).
+- Its call is the last call before the end of a function that another watched function calls.
 
-Without the other calls, the runtime still sees every backward jump with its two ends. A function keeps all of
-its calls if it calls another watched function or jumps to a computed address. It also keeps them if the last
-call before a backward jump, or the first call after the jump, depends on the path.
+A function keeps all its calls if it calls another watched function or jumps to a computed address. It also
+keeps them if the last call before a backward jump, or the first call after it, depends on the path.
 """
 
 import ctypes
@@ -42,12 +41,12 @@ _CALL = re.compile(r"^\s*call[ql]?\s+\*?([\w.$]+)")
 _JUMP = re.compile(r"^\s*(?:notrack\s+)?j\w+\s+(\S+)")
 _RETURN = re.compile(r"^\s*(?:rep[z ]*\s*)?ret\b")
 _LEAVES = re.compile(r"^\s*(?:jmp|(?:rep[z ]*\s*)?ret|ud2)\b")
-"""Instructions after which the next line is not reached."""
+"""Matches instructions after which the processor does not continue with the next line."""
 
 
 def without_idle_blocks(assembly: str) -> str:
-    """Returns the assembly without the calls that give the runtime no information. Assembly of other
-    processors than x86-64 is returned unchanged."""
+    """Returns the assembly code without calls that give the runtime no information. Assembly code of
+    processors other than x86-64 is returned unchanged."""
     lines = assembly.splitlines(keepends=True)
     bodies = dict(_functions(lines))
     calls = {name: {called for i in body if (called := _calls(lines[i]))} for name, body in bodies.items()}
@@ -61,8 +60,8 @@ def without_idle_blocks(assembly: str) -> str:
 
 
 def _functions(lines: Sequence[str]) -> Iterator[tuple[str, range]]:
-    """Yields the name of each function and its range of lines, from the line with its type to the line with
-    its size."""
+    """Yields the name of each function in assembly code, and its range of lines. The range begins at the
+    directive ``.type`` and ends before the directive ``.size``."""
     name, begin = "", 0
     for i, line in enumerate(lines):
         if found := _FUNCTION.match(line):
@@ -73,8 +72,8 @@ def _functions(lines: Sequence[str]) -> Iterator[tuple[str, range]]:
 
 
 def _calls(line: str) -> str:
-    """Returns the name of the function that a line of assembly calls, or an empty string. Returns ACCESS for
-    every function that records a memory access."""
+    """Returns the name of the function that a line of assembly code calls. Returns ACCESS for every function
+    that records a memory access. Returns an empty string if the line calls no function."""
     found = _CALL.match(line)
     if not found:
         return ""
@@ -82,11 +81,12 @@ def _calls(line: str) -> str:
 
 
 def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
-    """Returns the numbers of a function's lines with calls at basic blocks that can be left out. If
-    ``returns``, the last call before a return is kept."""
+    """Returns the line numbers of the calls at basic blocks that a function does not need. If ``returns``,
+    the last call before a return is needed."""
     labels = {found.group(1): i for i in body if (found := _LABEL.match(lines[i]))}
     jumps = {i: found.group(1) for i in body if (found := _JUMP.match(lines[i]))}
-    if not labels.keys() >= set(jumps.values()):  # a jump to a computed address or to another function
+    # there is a jump to a computed address or to another function
+    if not labels.keys() >= set(jumps.values()):
         return set()
     blocks = [i for i in body if _calls(lines[i]) == BLOCK]
     joins = {labels[target] for target in jumps.values()}
@@ -105,9 +105,10 @@ def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
 
 
 def _nearest(lines: Sequence[str], order: range, is_end: Callable[[int], object]) -> int | None:
-    """Returns the number of the first line in ``order`` with a call that reports the position of a lane.
+    """Find the first line in ``order`` with a call that reports the position of a lane. Returns its number.
 
-    Returns None if ``is_end`` holds for an earlier line. The nearest call then depends on the path.
+    Returns None if ``is_end`` holds for an earlier line, or if there is no such call. Which call is nearest
+    then depends on the path.
     """
     for i in order:
         if _calls(lines[i]) in (BLOCK, ACCESS):
@@ -118,7 +119,7 @@ def _nearest(lines: Sequence[str], order: range, is_end: Callable[[int], object]
 
 
 Define = int | str
-"""The value of a macro."""
+"""The type of a macro's value."""
 
 _HERE = Path(__file__).resolve().parent
 INCLUDE = _HERE / "include"
@@ -130,16 +131,19 @@ _SECOND_PART = {
     *("barriers", "callbacks", "collectives", "faults", "grid", "language", "lockstep", "position"),
     *("resident_block", "trace", "watch"),
 }
-"""Stems of the runtime's source files that are compiled together as the second part. The other files are the
-first part. Two parts compile faster than single files, because reading the shared headers takes most of the
-time. Names in the unnamed namespaces of a part must differ. The compiler's callbacks are in another part than
-the worker and the views, because otherwise too much is inlined there."""
+"""Names, without suffix, of the runtime's source files that form the second of two compilation units. All
+other files form the first unit.
+
+Two units compile faster than single files, because reading the shared headers takes most of the time. Names
+in unnamed namespaces must differ within a unit. The functions that the compiler calls (callbacks) are not in
+the unit of the worker and the views. Otherwise the compiler would inline too much there.
+"""
 _KERNELS_LEVEL = "-O1"
-"""Optimisation level of kernels. Threads switch so often that -O3 makes kernels no faster, and it compiles
-longer."""
+"""Optimisation level for kernels. With -O3, compilation takes longer. Kernels do not run faster, because
+threads switch very often."""
 
 _UNDEFINED = re.compile(r"undefined symbol: (\w+)")
-"""Finds the symbol in a message of the loader."""
+"""Finds the name of the undefined symbol in an error message of the dynamic loader."""
 
 _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
@@ -163,13 +167,13 @@ _FUNCTIONS: tuple[tuple[type | None, tuple[Any, ...], str], ...] = (
     (ctypes.c_int, (_POINTER, _POINTER, _UNSIGNED, _SIZE), "check"),
     (ctypes.c_int, (_POINTER, _POINTER, _UNSIGNED, _UNSIGNED, _SIZE, _POINTER), "launch"),
 )
-"""The functions of runtime/api.cpp. Each row has the type of a result, the types of the arguments, and the
-names of functions with these types. In C++ the names begin with ``emu_``."""
+"""Signatures of the functions in runtime/api.cpp. Each row has the type of the result, the types of the
+arguments, and the names of the functions. In C++ the names begin with ``emu_``."""
 
 
 def build_runtime(*, portable_fibers: bool = False) -> Path:
-    """Compile the runtime, unless it is in the cache. Returns the path of the library. ``portable_fibers``
-    selects the context switch of POSIX."""
+    """Compile the C++ runtime of the emulator, unless it is in the cache. Returns the path of the library.
+    ``portable_fibers`` selects the context switch of POSIX."""
     sources = sorted(_RUNTIME.glob("*.cpp"))
     flags = [*_COMMON_FLAGS, "-fno-semantic-interposition", "-DEMU_RUNTIME"]
     if portable_fibers:
@@ -179,15 +183,15 @@ def build_runtime(*, portable_fibers: bool = False) -> Path:
         for number, part in enumerate(parts):
             chosen = [source for source in sources if (source.stem in _SECOND_PART) == bool(number)]
             part.write_bytes(os.fsencode("".join(f'#include "{source}"\n' for source in chosen)))
-        # The runtime uses its own copies of the C++ library's templates. Those of a program call the
-        # runtime before each access.
+        # The runtime must use its own instances of the C++ library's templates. The instances of a program
+        # would call the runtime before each access.
         own = ["-Wl,-Bsymbolic"] if sys.platform == "linux" else []
         return build_library("cuda-on-cpu", parts, flags, own)
 
 
 @cache
 def load_runtime(path: Path) -> ctypes.CDLL:
-    """Load a runtime library and declare the types of its functions. Returns the library."""
+    """Load the library of the C++ runtime, and declare the types of its functions. Returns the library."""
     runtime = ctypes.CDLL(str(path))
     for result, arguments, names in _FUNCTIONS:
         for name in names.split():
@@ -208,17 +212,18 @@ def build_kernels(
     watched: bool,
     counted: bool,
 ) -> Path:
-    """Translate a ``.cu`` file, and compile it against a runtime library. Returns the path of the library.
+    """Translate a ``.cu`` file, and compile it against a runtime library. Returns the path of the compiled
+    library.
 
-    - ``include``: folders of headers, besides the folder of the file.
-    - ``appended``: C++ that is compiled after the translated file.
-    - ``interruptible``: a thread may be interrupted at every basic block. This finds more races and takes
+    - ``include``: Folders of headers, besides the folder of the file.
+    - ``appended``: C++ code that is compiled after the translated file.
+    - ``interruptible``: Threads may be interrupted at every basic block. This finds more races, and takes
       about twice the time. It is always on for files that contain ``volatile``, because their threads may
       poll memory.
-    - ``watched`` and ``counted``: the kernels call the runtime before every access to memory. With
-      ``counted``, instructions stay in the order of the source.
+    - ``watched`` and ``counted``: Kernels call the runtime before every memory access. With ``counted``,
+      instructions stay in the order of the source.
 
-    Raises ToolchainError with the first error, which names file and line of the source.
+    Raises ToolchainError, which names the file and the line of the first error.
     """
     translation = translate(source, include, appended, unrolls=counted)
     if translation.launches_kernels and not child_kernels:
@@ -242,14 +247,15 @@ def build_kernels(
 
 
 def instrumentation(*, watched: bool, counted: bool, interruptible: bool) -> list[str]:
-    """Returns compiler options with which kernels call the runtime.
+    """Returns compiler options that make kernels call the runtime.
 
-    - ``watched`` or ``counted``: before every access to memory. The debug information has line numbers.
-    - ``watched``: if an array does not have an index, or an address is misaligned.
-    - any of the three: at every basic block.
+    - ``watched`` or ``counted``: Kernels call the runtime before every memory access. The debug information
+      has line numbers.
+    - ``watched``: Kernels also call it if an index exceeds an array, or if an address is misaligned.
+    - any of the three arguments: Kernels also call it at every basic block.
 
-    If ``counted``, instructions also stay in the order of the source. With g++, basic blocks keep their
-    order, paths are not duplicated, and vectors are loaded whole. clang keeps the order at -O1.
+    With ``counted``, instructions also stay in the order of the source. For g++, this takes options that keep
+    the order of basic blocks, do not duplicate paths, and load vectors whole. clang keeps the order at -O1.
     """
     clang = "clang" in compiler_version()
     options: list[str] = []
@@ -259,14 +265,15 @@ def instrumentation(*, watched: bool, counted: bool, interruptible: bool) -> lis
         options += ["-DEMU_WATCH", "-fsanitize=thread", "-g1"]
         options += [word.format(option) for option in chosen for word in own]
     if watched:
-        # With clang's "bounds", bad accesses through pointers to local arrays trap, instead of making a call.
+        # With clang's option "bounds", bad accesses through pointers to local arrays would trap instead of
+        # calling the runtime.
         checks = "array-bounds,alignment" if clang else "bounds,alignment"
         options += [f"-fsanitize={checks}", f"-fsanitize-recover={checks}"]
     if counted:
         kept = ("reorder-blocks", "guess-branch-probability", "thread-jumps", "tree-sra", "store-merging")
         options += ["-DEMU_COUNT", "-fno-plt", *(f"-fno-{name}" for name in kept if not clang)]
     if watched or counted or interruptible:
-        # Without "no-prune", clang leaves out some blocks.
+        # Without "no-prune", clang omits the call at some basic blocks.
         options.append(f"-fsanitize-coverage={'edge,no-prune,trace-pc' if clang else 'trace-pc'}")
     return options
 
@@ -274,11 +281,11 @@ def instrumentation(*, watched: bool, counted: bool, interruptible: bool) -> lis
 def open_kernels(
     runtime: ctypes.CDLL, machine: int, library: Path, source: Path, include: Sequence[Path]
 ) -> tuple[int, str]:
-    """Load a private copy of a library of kernels, which has ``__device__`` variables of its own. The loader
-    recognises a file that it has already loaded, so it gets a copy.
+    """Load a private copy of a library of kernels, with separate ``__device__`` variables. A copy is needed
+    because the loader does not load a file twice.
 
     Returns the library's handle, and the path of the copy. Raises ToolchainError if loading fails. If a
-    function has no definition, the error names a line of ``source`` or its headers that uses it.
+    function has no definition, the error names a line of ``source`` or its headers that uses the function.
     """
     with tempfile.TemporaryDirectory() as work:
         copy = shutil.copy(library, Path(work) / library.name)
@@ -292,16 +299,16 @@ def open_kernels(
 
 
 def _refuse_undefined(name: str, source: Path, include: Sequence[Path]) -> None:
-    """Raises ToolchainError at the first place that names an undefined function. Returns if no such place is
-    found."""
+    """Raise ToolchainError at the first place in the source that names an undefined function. If there is no
+    such place, do nothing."""
     for text in texts(source, include):
         if place := re.search(rf"\b{re.escape(name)}\b", text.statements):
             raise text.error(place.start(), f"'{name}' is declared, but defined nowhere")
 
 
 def _last_name(symbol: str) -> str:
-    """Returns the name of a function without its namespaces and classes, from a symbol of the Itanium C++
-    ABI. Returns any other symbol unchanged."""
+    """Returns the plain name of a function, without namespaces and classes, from a mangled name (Itanium C++
+    ABI). Returns any other symbol unchanged."""
     head = re.match(r"_Z(N[rVKRO]*)?", symbol)
     if head is None:
         return symbol
@@ -310,5 +317,5 @@ def _last_name(symbol: str) -> str:
         end = length.end() + int(length.group())
         name = symbol[length.end() : end]
         if not head.group(1):
-            break  # the parameters follow
+            break  # the mangled parameter types follow
     return name

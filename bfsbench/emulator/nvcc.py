@@ -1,6 +1,7 @@
-"""The command ``bfsbench nvcc``: compiles and links CUDA programs for the CPU, with nvcc's options.
+"""Implements the command ``bfsbench nvcc``, which compiles and links CUDA programs for the CPU. It takes
+nvcc's options.
 
-The compiler reads NVIDIA's C++ headers (thrust, cuda/std) as headers for host code.
+NVIDIA's C++ headers (thrust, cuda/std) are compiled as headers for host code.
 """
 
 import hashlib
@@ -31,11 +32,12 @@ from bfsbench.support.paths import cache_dir
 from bfsbench.support.toolchain import compiler
 
 _FOLDERS = "thrust thrust/iterator thrust/random thrust/mr cuda/std cuda cub cub/block cub/warp"
-"""The folders of NVIDIA's C++ headers that programs include."""
+"""The folders of NVIDIA's C++ headers that programs may include."""
 _HEADERS = ("-isystem", str(INCLUDE / "cuda"), "-isystem", str(INCLUDE))
 _UNSEEN = "vectors of thrust are neither watched nor counted: build a plain program"
 _NVCC_MACROS = ("__CUDACC__", "__CUDA_ARCH__", "__NVCC__")
-"""Macros of nvcc. They are hidden from NVIDIA's headers, because the compiler is not nvcc."""
+"""Macros that nvcc defines. While NVIDIA's headers are compiled, these macros are undefined, because the
+compiler is not nvcc."""
 _CCCL_OPTIONS = (
     "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP",
     *(f"-DCCCL_DISABLE_{name}_SUPPORT" for name in ("FP16", "BF16", "NVFP8", "NVFP6", "NVFP4")),
@@ -44,8 +46,8 @@ _CCCL_OPTIONS = (
 
 @cache
 def cccl_options() -> tuple[str, ...]:
-    """Returns compiler options with which programs can include thrust, with its sequential backend, and
-    cuda/std. Returns no options if these headers (PyPI: nvidia-cuda-cccl) are not installed."""
+    """Returns compiler options with which programs can include cuda/std, and thrust with its sequential
+    backend. Returns no options if NVIDIA's headers (PyPI: nvidia-cuda-cccl) are not installed."""
     headers = _installed()
     if headers is None:
         return ()
@@ -59,8 +61,8 @@ def cccl_options() -> tuple[str, ...]:
 
 
 def _installed() -> Path | None:
-    """Returns the folder of NVIDIA's C++ headers, in an installed wheel or in a CUDA toolkit. Returns None if
-    there is none."""
+    """Returns the folder of NVIDIA's C++ headers, in an installed PyPI package or in a CUDA toolkit. Returns
+    None if there is none."""
     spec = importlib.util.find_spec("nvidia")
     wheels = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
     places = [folder for wheel in wheels for folder in sorted(wheel.glob("cu*/include"))]
@@ -70,14 +72,15 @@ def _installed() -> Path | None:
 
 
 def _wrap(headers: Path, wrappers: Path) -> None:
-    """Write a wrapper for each public header of a folder. The wrapper undefines nvcc's macros, includes the
+    """Write a wrapper for each header in a folder. The wrapper undefines the macros of nvcc, includes the
     header, and restores the macros."""
     wrappers.mkdir(parents=True, exist_ok=True)
     for header in headers.iterdir():
         if not header.is_file():
             continue
         lines = ["#pragma once"]
-        if header.name == "device_vector.h":  # thrust takes its memory from the host's heap
+        # thrust allocates on the host's heap, so its accesses cannot be watched
+        if header.name == "device_vector.h":
             lines += ["#ifdef EMU_WATCH", f"#error {_UNSEEN}", "#endif"]
         for name in _NVCC_MACROS:
             lines += [f'#pragma push_macro("{name}")', f"#undef {name}"]
@@ -103,7 +106,8 @@ _UNSUPPORTED_LIBRARIES = {
     "nvJPEG": "nvjpeg",
     "the driver API": "cuda",
 }
-"""NVIDIA's libraries that the emulator lacks, and their names after ``-l``."""
+"""NVIDIA's libraries that the emulator does not provide. The values are their names in the linker option
+``-l``."""
 _RUNTIME_LIBRARIES = frozenset(("cudart", "cudart_static", "cudadevrt", "nvToolsExt"))
 _SHORT = {
     **{"--compile": "-c", "--device-c": "-dc", "--preprocess": "-E", "--device-link": "-dlink"},
@@ -113,37 +117,38 @@ _SHORT = {
     **{"--library": "-l", "--library-path": "-L", "--system-include": "-isystem", "--lib": "-lib"},
     "--pre-include": "-include",
 }
-"""Short names of options, by their long names."""
+"""Short forms of nvcc's options, by their long forms."""
 _STEPS = {
     **dict.fromkeys(("-c", "-dc", "-dw"), "compile"),
     **{"-E": "preprocess", "-M": "depend", "-MM": "depend", "-lib": "archive", "-dlink": "device-link"},
 }
-"""The step at which an option ends the work."""
+"""For each option that ends the work early: the last step that is done."""
 _IGNORED = (
     "lineinfo generate-line-info extended-lambda expt-extended-lambda expt-relaxed-constexpr use_fast_math "
     "G device-debug res-usage resource-usage dlto keep m64 w disable-warnings restrict ewp shared-cudart v "
     "verbose extra-device-vectorization allow-unsupported-compiler display-error-number"
 )
-"""Options that change only machine code, registers or messages of nvcc. They are ignored."""
+"""Options of nvcc that affect only machine code, registers or messages. The emulator ignores them."""
 _IGNORED_WITH_A_VALUE = (
     "arch gpu-architecture gencode generate-code code gpu-code maxrregcount Xptxas ptxas-options Xnvlink "
     "nvlink-options ccbin compiler-bindir rdc relocatable-device-code diag-suppress diag-error cudart t "
     "threads Xcudafe default-stream fmad ftz prec-div prec-sqrt Werror"
 )
-"""Options with a value, after a space or an equals sign, that are ignored."""
+"""Options of nvcc that the emulator ignores, and that take a value after a space or an equals sign."""
 _REFUSED = "ptx cubin fatbin cuda optix-ir"
-"""Options that ask for machine code of a GPU."""
+"""Options of nvcc that ask for machine code of a GPU. The emulator refuses them."""
 
 
 @dataclass
 class Invocation:
-    """The contents of one command line of nvcc: files, step, and options."""
+    """The files, the last step and the options on one command line of nvcc."""
 
     mode: str = "plain"
     inputs: list[Path] = field(default_factory=list)
     output: Path | None = None
     step: str = "link"
-    """One of ``link``, ``compile``, ``preprocess``, ``depend``, ``archive`` and ``device-link``."""
+    """The last step to do: ``link``, ``compile``, ``preprocess``, ``depend``, ``archive`` or
+    ``device-link``."""
     language: str = ""
     preprocessor: list[str] = field(default_factory=list)
     compiling: list[str] = field(default_factory=list)
@@ -152,7 +157,7 @@ class Invocation:
 
 
 def parse(words: Sequence[str]) -> Invocation:
-    """Read a command line with nvcc's options. Returns the request. Raises UsageError for an option that is
+    """Parse a command line with nvcc's options. Returns its contents. Raises UsageError for an option that is
     not supported."""
     request = Invocation(mode=os.environ.get("BFSBENCH_NVCC_MODE", "plain"))
     left = list(words)
@@ -168,14 +173,15 @@ def parse(words: Sequence[str]) -> Invocation:
 
 
 def _option(request: Invocation, word: str, left: list[str]) -> None:
-    """Add an option of the command line to the request. Its value may be the first word of ``left``, which is
-    then removed."""
+    """Record an option of the command line in ``request``. If its value is the first word of ``left``, this
+    word is removed."""
     name, equals, value = word.partition("=")
     plain = name.lstrip("-")
     name = _SHORT.get(name, name)
 
     def argument(joined: str = "") -> str:
-        """Returns the option's value, which may follow the name directly as ``joined``."""
+        """Returns the option's value. It is ``joined`` if the value follows the option's name directly, and
+        otherwise the next word."""
         if joined or equals:
             return f"{joined}{equals}{value}" if joined else value
         if not left:
@@ -240,10 +246,10 @@ def _library(request: Invocation, name: str) -> None:
 
 
 def build(request: Invocation) -> None:
-    """Compile and link what a command line asks for.
+    """Compile and link the files of a command line.
 
-    Raises ToolchainError if a compilation fails, after its messages have been printed. Raises UsageError for
-    missing files, and for requests that are not supported.
+    Raises ToolchainError if a compilation fails, after printing the compiler's messages. Raises UsageError if
+    a file is missing, or if the request is not supported.
     """
     if not request.inputs:
         raise UsageError("no input files")
@@ -273,7 +279,7 @@ def _archive(request: Invocation) -> None:
     if request.step == "archive":
         _run(["ar", "rcs", str(output), *map(str, request.inputs)])
         return
-    # The device code is already part of the objects: write an empty one.
+    # The objects already contain the device code, so the output is an empty object.
     _run([*compiler(), "-x", "c++", "-c", os.devnull, "-o", str(output)])
 
 
@@ -285,7 +291,8 @@ def _link(request: Invocation, files: Sequence[str], runtime: Path) -> None:
 
 
 def _folder_for_loader(runtime: Path) -> Path:
-    """Returns a folder in the cache that contains the runtime under the name by which programs load it."""
+    """Returns a folder in the cache where programs find the runtime, under the name by which the loader
+    searches it."""
     from elftools.elf.elffile import ELFFile
 
     with runtime.open("rb") as file:
@@ -361,8 +368,8 @@ def _compile_translated(
 
 
 def _run(command: Sequence[str], *, output: bool = False) -> str:
-    """Run a compiler, which writes its messages to stderr. Returns its standard output if ``output``. Raises
-    ToolchainError when it fails."""
+    """Run a compiler. It writes its messages to stderr. Returns its standard output if ``output`` is true.
+    Raises ToolchainError if it fails."""
     done = subprocess.run(
         command, stdout=subprocess.PIPE if output else None, stderr=subprocess.PIPE, check=False
     )

@@ -1,8 +1,8 @@
-"""Runs CUDA programs on the emulator, and reads the reports that they write at their end.
+"""Runs CUDA programs on the emulator, and reads the reports that they write when they end.
 
-``python -m bfsbench.emulator.program_run REPORT`` prints the report of one run. A program that a user runs
-directly calls this command at its end. The command's exit code is 1 if the report has a finding that no
-comment declares benign.
+``python -m bfsbench.emulator.program_run REPORT`` prints the report of one run. A program that a user starts
+directly calls this command when it ends. The exit code is 1 if the report has a fault that no comment in the
+source declares benign.
 """
 
 import os
@@ -23,10 +23,11 @@ from bfsbench.support.errors import KernelError
 
 @dataclass(frozen=True)
 class HostFinding:
-    """A fault in the host code of a program. No comment can declare it benign."""
+    """A fault in the host code of a CUDA program. No comment can declare it benign."""
 
     fault: str
-    """One of ``host access``, ``bad copy``, ``uninitialised copy``, ``leak`` and ``unseen error``."""
+    """The kind of fault: ``host access``, ``bad copy``, ``uninitialised copy``, ``leak`` or ``unseen
+    error``."""
     what: str
     line: Line | None
     count: int
@@ -34,12 +35,12 @@ class HostFinding:
 
     @property
     def lines(self) -> tuple[Line | None, ...]:
-        """The source line of the finding."""
+        """The source line of the fault, in a tuple."""
         return (self.line,)
 
     def shown(self, how_often: str) -> Iterator[str]:
-        """Yields the lines that show the finding on a terminal. ``how_often`` says how many times it was
-        seen."""
+        """Yields the lines that show the fault on a terminal. ``how_often`` is a text that says how often it
+        occurred."""
         yield f"  {self} [{how_often}]"
         if self.line and self.line.text():
             yield f"        {self.line.text()}"
@@ -50,31 +51,31 @@ class HostFinding:
 
 @dataclass
 class ProgramReport:
-    """The report of one run of a program."""
+    """The report of one run of a CUDA program."""
 
     status: int
     """The exit code of the program."""
     findings: list[Finding] = field(default_factory=list)
-    """Faults in kernels."""
+    """Faults that were found in kernels."""
     host: list[HostFinding] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-    """Messages of kernels that failed for another reason than a finding."""
+    """Error messages of kernels that failed for a reason other than a fault in ``findings``."""
     launches: list[PhaseCount] = field(default_factory=list)
     counts: list[Count] = field(default_factory=list)
 
     def all_findings(self) -> list[Finding | HostFinding]:
-        """Returns the findings in kernels, then the findings in host code."""
+        """Returns the faults in kernels, followed by the faults in host code."""
         return [*self.findings, *self.host]
 
     @property
     def clean(self) -> bool:
-        """True if the run has no failures and no findings, except findings that comments declare benign."""
+        """True if no kernel failed, and if comments in the source declare every fault benign."""
         return not self.failures and all(found.benign for found in self.all_findings())
 
 
 def read_report(path: Path) -> ProgramReport:
-    """Read the report that a program has written. Returns its findings and counts. Raises OSError if there is
-    no report."""
+    """Read the report file that a program has written. Returns the report. Raises OSError if the program has
+    written none."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
     _, status, executable = rows[0]
     program = Path(executable)
@@ -115,8 +116,8 @@ def _native_finding(values: list[str]) -> watch.NativeFinding:
 
 
 def lines(report: ProgramReport) -> Iterator[str]:
-    """Yields the lines that show a report's findings on a terminal, except findings that comments declare
-    benign."""
+    """Yields the lines that show the faults of a report on a terminal. Faults that comments declare benign
+    are left out."""
     shown = [found for found in report.all_findings() if not found.benign]
     number = len(report.failures) + len(shown)
     yield f"{number} found" if number else "nothing found"
@@ -127,7 +128,8 @@ def lines(report: ProgramReport) -> Iterator[str]:
 
 
 def cost_lines(report: ProgramReport) -> Iterator[str]:
-    """Yields the lines that show a report's counts on a terminal: first by launch, then by source line."""
+    """Yields the lines that show the counted costs of a report on a terminal: first by launch, then by source
+    line."""
     for launch in report.launches:
         shape = f"{launch.blocks} blocks of {launch.threads} threads"
         yield f"launch {launch.launch}: kernel '{launch.kernel}', {shape}, longest warp {launch.steps} steps"
@@ -144,26 +146,28 @@ def cost_lines(report: ProgramReport) -> Iterator[str]:
 
 @dataclass
 class Runs:
-    """The results of several runs of a program, with the number of runs in which each finding occurred."""
+    """The results of several runs of a program. For each fault, it has the number of runs in which the fault
+    occurred."""
 
     statuses: list[int] = field(default_factory=list)
-    """Exit codes of the runs."""
+    """The exit code of each run."""
     findings: dict[tuple[object, ...], tuple[Finding | HostFinding, int]] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
-    """Messages of kernels that failed for another reason than a finding, and the number of runs with each
-    message."""
+    """For each error message of a failed kernel: the number of runs with this message. Faults in ``findings``
+    are not included."""
 
     @property
     def clean(self) -> bool:
-        """True if all runs have no failures and no findings, except findings that comments declare benign."""
+        """True if no kernel failed in any run, and if comments in the source declare every fault benign."""
         return not self.failures and not any(True for _ in self.undeclared())
 
     def undeclared(self) -> Iterator[tuple[Finding | HostFinding, int]]:
-        """Yields the findings that no comment declares benign, each with its number of runs."""
+        """Yields the faults that no comment declares benign, each with the number of runs in which it
+        occurred."""
         return ((found, runs) for found, runs in self.findings.values() if not found.benign)
 
     def add(self, report: ProgramReport) -> None:
-        """Add the report of one run."""
+        """Add the results of one run."""
         self.statuses.append(report.status)
         seen: dict[tuple[object, ...], Finding | HostFinding] = {}
         for found in report.all_findings():
@@ -176,8 +180,9 @@ class Runs:
 
 @contextmanager
 def built(sources: Sequence[Path], options: Sequence[str], mode: str) -> Iterator[Path]:
-    """Build a program from its sources with nvcc's ``options``. Yields its path, and removes the program
-    afterwards. Raises ToolchainError and UsageError."""
+    """Build a program from its sources, with nvcc's ``options``. Yields the path of the program, and removes
+    it when the ``with`` block ends. Raises ToolchainError if the compiler fails, and UsageError if an option
+    is not supported."""
     from bfsbench.emulator.nvcc import build, parse
 
     with tempfile.TemporaryDirectory() as work:
@@ -187,10 +192,10 @@ def built(sources: Sequence[Path], options: Sequence[str], mode: str) -> Iterato
 
 
 def run(program: Path, arguments: Sequence[str], seed: int, *, quiet: bool, stop: bool) -> ProgramReport:
-    """Run a program that was built as watched or counting. Returns its report. Its output is shown unless
-    ``quiet``. If ``stop``, a launch ends at its first fault.
+    """Run a program that was built to be watched or counted. Returns its report. The program's output is
+    shown unless ``quiet``. If ``stop``, a launch ends at its first fault.
 
-    Raises KernelError if the program was killed, or ended by _exit.
+    Raises KernelError if the program was killed, or if it ended by _exit.
     """
     record = program.with_suffix(".report")
     environment = os.environ | {"BFSBENCH_SEED": str(seed), "BFSBENCH_REPORT": str(record)}
@@ -213,10 +218,12 @@ def run(program: Path, arguments: Sequence[str], seed: int, *, quiet: bool, stop
 def check_program(
     sources: Sequence[Path], options: Sequence[str], arguments: Sequence[str], seeds: int, *, stop: bool
 ) -> Runs:
-    """Build a program and run it under the seeds 1 to ``seeds``, with every access to memory watched. Returns
-    the findings of all runs. Only the first run's output is shown.
+    """Build a program, and run it under the seeds 1 to ``seeds``, with every memory access watched. Returns
+    the faults of all runs. Only the output of the first run is shown. If ``stop``, a launch ends at its first
+    fault.
 
-    Raises ToolchainError, UsageError and KernelError.
+    Raises ToolchainError if the compiler fails, UsageError if an option is not supported, and KernelError if
+    the program is killed.
     """
     runs = Runs()
     with built(sources, options, "watched") as program:

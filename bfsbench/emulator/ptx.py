@@ -1,9 +1,9 @@
-"""Translates inline PTX to C++: an ``asm`` statement becomes calls of functions with the effect of its
-instructions.
+"""Translates inline PTX to C++. An ``asm`` statement becomes calls of C++ functions that have the effect of
+its instructions.
 
-A table lists the known instructions, and include/emu/ptx.h has the functions. A statement with an unknown
-instruction becomes a ``static_assert`` that names the instruction. So the compiler rejects it, with its line,
-unless the preprocessor removes it.
+Tables in this module list the known instructions, and include/emu/ptx.h has the functions. A statement with
+an unknown instruction becomes a ``static_assert`` that names the instruction. So the compiler rejects the
+statement and names its line, unless the preprocessor removes it.
 """
 
 import re
@@ -38,7 +38,7 @@ _FORMULAS = {
     **{"shl": "b < 8 * sizeof a ? a << b : 0", "shr": "b < 8 * sizeof a ? a >> b : a < 0 ? -1 : 0"},
     **{"not": "~a", "neg": "-a", "popc": "__builtin_popcountll(a)"},
 }
-"""C++ expressions of the operands ``a`` and ``b``, by instruction."""
+"""For each PTX instruction, a C++ expression of its operands ``a`` and ``b``."""
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "hi": ">"}
 _SPECIAL = {
     **dict.fromkeys(("globaltimer", "clock64", "clock"), "::emu::nanoseconds()"),
@@ -57,18 +57,19 @@ _SPECIAL = {
 
 
 class _UnknownError(Exception):
-    """Raised for an instruction or operand that the translation does not know."""
+    """Raised for a PTX instruction or operand that this module does not know."""
 
 
 @dataclass
 class _Statement:
-    """The operands and registers of one ``asm`` statement, and their names in C++."""
+    """The operands and registers of one ``asm`` statement, with their names in C++."""
 
     operands: list[str]
     registers: dict[str, str] = field(default_factory=dict)
 
     def place(self, name: str) -> str:
-        """Returns the C++ name of an operand or register to which an instruction writes."""
+        """Returns the C++ name of an operand or register. Raises _UnknownError if there is no such operand or
+        register."""
         if re.fullmatch(r"%\d+", name) and int(name[1:]) < len(self.operands):
             return f"emu_{name[1:]}"
         if name in self.registers:
@@ -76,13 +77,13 @@ class _Statement:
         raise _UnknownError(name)
 
     def put(self, name: str, value: str, kind: str = "") -> str:
-        """Returns a C++ statement that writes a value to an operand or register, converted to the C++ type
-        ``kind`` if that is given."""
+        """Returns a C++ statement that assigns ``value``, a C++ expression, to an operand or register. If
+        ``kind`` is given, the value is converted to this C++ type."""
         return f"::emu::ptx::put({self.place(name)}, {f'static_cast<{kind}>({value})' if kind else value});"
 
     def value(self, text: str, kind: str) -> str:
-        """Returns a C++ expression that reads an operand, register, number or special register as the C++
-        type ``kind``."""
+        """Returns a C++ expression of the type ``kind`` that reads ``text``: an operand, a register, a number
+        or a special register."""
         special = text.lstrip("%")
         if text.startswith("%%") and special in _SPECIAL:
             return f"static_cast<{kind}>({_SPECIAL[special]})"
@@ -91,7 +92,8 @@ class _Statement:
         return f"::emu::ptx::as<{kind}>({self.place(text)})"
 
     def address(self, text: str, kind: str, space: str) -> str:
-        """Returns a C++ expression that points to a place in memory."""
+        """Returns a C++ expression for a pointer of the type ``kind`` to the address in ``text``, such as
+        ``[%1+4]``. ``space`` is the memory space."""
         found = _ADDRESS.fullmatch(text)
         if not found:
             raise _UnknownError(text)
@@ -102,25 +104,26 @@ class _Statement:
 
 @dataclass(frozen=True)
 class _Instruction:
-    """A PTX instruction, split into name, modifiers and operands, such as ``ld.acquire.gpu.u32 %0, [%1]``."""
+    """A PTX instruction, split into its name, modifiers and operands. An example is ``ld.acquire.gpu.u32 %0,
+    [%1]``."""
 
     name: str
     modifiers: tuple[str, ...]
     operands: tuple[str, ...]
 
     def type(self) -> str:
-        """Returns the C++ type that the last modifier names."""
+        """Returns the C++ type that the last modifier of the instruction names."""
         if not self.modifiers or self.modifiers[-1] not in _TYPES:
             raise _UnknownError("the type of " + self.name)
         return _TYPES[self.modifiers[-1]]
 
     def one_of(self, choices: dict[str, str], default: str) -> str:
-        """Returns the entry of ``choices`` for the first modifier that is a key of it, or else
-        ``default``."""
+        """Returns the value in ``choices`` for the first modifier that is a key of ``choices``. Returns
+        ``default`` if there is none."""
         return next((choices[word] for word in self.modifiers if word in choices), default)
 
     def order(self) -> str:
-        """Returns the scope and the memory order of an instruction, as two arguments in C++."""
+        """Returns the scope and the memory order of the instruction, as the text of two C++ arguments."""
         found = next((word for word in self.modifiers if word in _ORDERS), "weak")
         if found == "weak" and self.name in ("red", "atom"):
             found = "relaxed"
@@ -129,7 +132,8 @@ class _Instruction:
         return f"::emu::Scope::{scope}, ::emu::Order::{order}"
 
     def space(self) -> str:
-        """Returns the modifier that names the memory space, or an empty string without one."""
+        """Returns the modifier that names the memory space, such as ``shared``. Returns an empty string if
+        there is none."""
         spaces = {"global", "shared", "shared::cta", "shared::cluster", "const", "param", "local"}
         found = next((word for word in self.modifiers if word in spaces), "")
         if found in ("const", "param", "local"):
@@ -138,8 +142,8 @@ class _Instruction:
 
 
 def _access(instruction: _Instruction, operand: str) -> tuple[list[str], str]:
-    """Returns the registers in the operand of a load or store, and the C++ type of the accessed memory. A
-    vector has several registers."""
+    """Returns the registers in the operand of a load or store, and the C++ type of the accessed memory. The
+    operand of a vector instruction has several registers."""
     _require_access(instruction)
     vector = next((word for word in instruction.modifiers if word.startswith("v")), "")
     names = [name.strip() for name in operand.strip("{}").split(",")]
@@ -149,8 +153,8 @@ def _access(instruction: _Instruction, operand: str) -> tuple[list[str], str]:
 
 
 def _require_access(instruction: _Instruction) -> None:
-    """Raises _UnknownError if a memory access has a modifier that the translation does not know. Modifiers
-    for caches are accepted and have no effect."""
+    """Raise _UnknownError if a memory access has an unknown modifier. Modifiers for caches are accepted, but
+    have no effect."""
     known = {*_SCOPES, *_ORDERS, *_TYPES, *_ATOMICS, "weak", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc"}
     known |= {"global", "shared", "shared::cta", "shared::cluster", "v2", "v4", "v8"}
     for word in instruction.modifiers:
@@ -273,17 +277,17 @@ _TABLE: dict[str, Callable[[_Instruction, _Statement], str]] = {
     **{"setp": _compare, "selp": _select},
     **dict.fromkeys((name.partition(".")[0] for name in _FORMULAS), _arithmetic),
     **dict.fromkeys(("prefetch", "prefetchu"), lambda _, __: ";"),
-    # There are no caches, so a policy for them is any number.
+    # The emulator has no caches, so any number serves as a cache policy.
     "createpolicy": lambda instruction, statement: statement.put(instruction.operands[0], "uint64_t{0}"),
     "nanosleep": lambda _, __: "::__nanosleep(0);",
 }
 
 
 def translate_asm(source: SourceText, opening: int, closing: int) -> str:
-    """Returns C++ code for the ``asm`` statement whose brackets are at the positions ``opening`` and
-    ``closing``.
+    """Returns C++ code for an ``asm`` statement. ``opening`` and ``closing`` are the positions of its
+    brackets.
 
-    Raises ToolchainError if the statement cannot be read.
+    Raises ToolchainError if the statement cannot be parsed.
     """
     sections = split_at(":", source.code[opening + 1 : closing], source.mask[opening + 1 : closing])
     template, *others = [*sections, "", ""][:3]
@@ -309,7 +313,8 @@ def translate_asm(source: SourceText, opening: int, closing: int) -> str:
 def _statements(text: str, statement: _Statement) -> Iterator[str]:
     for written in _COMMENT.sub(" ", text).split(";"):
         rest = written.strip()
-        while rest[:1] in ("{", "}"):  # a statement never begins with a vector
+        # a statement never begins with a vector, so this brace opens or closes a scope
+        while rest[:1] in ("{", "}"):
             rest = rest[1:].strip()
         if not rest:
             continue

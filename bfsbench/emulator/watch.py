@@ -1,7 +1,8 @@
-"""Findings and counts of watched and counting kernels, with their source lines.
+"""Describes faults and costs that the emulator has found in kernels, with their source lines.
 
-A watched kernel reports its memory accesses and their faults. A counting kernel reports its cost in a GPU's
-memory system, while its warps run in lockstep. Source lines come from a library's debug information.
+A watched kernel reports its memory accesses and their faults. The warps of a counting kernel run in lockstep,
+and the kernel reports what its memory accesses would cost a GPU. Source lines come from the debug information
+of the compiled library.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ class Line(NamedTuple):
         return f"{Path(self.file).name}:{self.number}"
 
     def comment(self, mark: str) -> Line | None:
-        """Returns the line of the comment that contains the words ``mark``: this line, or the line above if
-        that is only a comment. Returns None if neither has the words."""
+        """Find a comment that contains the words ``mark``, on this line or on the line above, if that line is
+        only a comment. Returns the line of the comment. Returns None if there is no such comment."""
         if mark in self.text().partition("//")[2]:
             return self
         above = Line(self.file, self.number - 1)
         return above if above.text().startswith("//") and mark in above.text() else None
 
     def text(self) -> str:
-        """Returns the text of the line, or an empty string if the file or the line does not exist."""
+        """Returns the text of the line. Returns an empty string if the file or the line does not exist."""
         lines = _lines_of(self.file)
         return lines[self.number - 1].strip() if 0 < self.number <= len(lines) else ""
 
@@ -47,7 +48,7 @@ def _lines_of(file: str) -> list[str]:
 
 
 def line_at(library: Path, address: int) -> Line | None:
-    """Returns the source line of the instruction at an address of a library. Returns None if it is
+    """Returns the source line of the instruction at an address in a library. Returns None if the line is
     unknown."""
     addresses, lines = _table(library)
     place = bisect_right(addresses, address) - 1
@@ -56,7 +57,8 @@ def line_at(library: Path, address: int) -> Line | None:
 
 @cache
 def _table(library: Path) -> tuple[list[int], list[Line | None]]:
-    """Returns the sorted addresses at which the source line changes, and the source line at each of them."""
+    """Returns two lists for a library: the sorted addresses at which the source line changes, and the source
+    line that begins at each address."""
     from elftools.elf.elffile import ELFFile
 
     rows: list[tuple[int, Line | None]] = []
@@ -76,7 +78,8 @@ def _table(library: Path) -> tuple[list[int], list[Line | None]]:
 
 
 def _file_names(program: Any) -> dict[int, str]:
-    """Returns the paths of source files by their numbers in a line program of DWARF."""
+    """Returns the paths of source files by their numbers in a line program (a table of DWARF debug
+    information)."""
     header = program.header
     first = 0 if header.version >= 5 else 1
     folders = [folder.decode() for folder in header.include_directory]
@@ -99,13 +102,14 @@ _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "arra
 
 
 DECLARATIONS = {"race": "benign race", "uninitialised read": "benign unwritten"}
-"""The words in a comment that declare a finding benign, by the kind of fault."""
+"""For each kind of fault: the words in a comment that declare such a fault benign."""
 _BETWEEN_STORES = "benign race between stores"
-"""The words in a comment that declare only races with other stores benign, not races with loads."""
+"""The words in a comment that declare races between stores benign, but not races between a store and a
+load."""
 
 
 class NativeActor(ctypes.Structure):
-    """The struct ``emu::Actor`` of runtime/watch.h."""
+    """The C++ struct ``emu::Actor`` of runtime/watch.h, which describes an access to memory."""
 
     _fields_ = (
         ("site", ctypes.c_void_p),
@@ -115,12 +119,12 @@ class NativeActor(ctypes.Structure):
 
 
 class NativeFinding(ctypes.Structure):
-    """The struct ``emu::Finding`` of runtime/watch.h."""
+    """The C++ struct ``emu::Finding`` of runtime/watch.h, which describes a fault."""
 
     _fields_ = (
         *((name, ctypes.c_int) for name in ("fault", "space")),
         *((name, NativeActor) for name in ("actor", "other")),
-        ("begin", ctypes.c_char_p),  # a text only if the space is an array
+        ("begin", ctypes.c_char_p),  # points to a text only if the memory is an array
         *((name, ctypes.c_uint64) for name in ("bytes", "element")),
         ("offset", ctypes.c_int64),
         ("count", ctypes.c_uint64),
@@ -130,7 +134,7 @@ class NativeFinding(ctypes.Structure):
 
 
 class NativeRecord(ctypes.Structure):
-    """The struct ``emu::Record`` of runtime/watch.h."""
+    """The C++ struct ``emu::Record`` of runtime/watch.h, which describes a traced access."""
 
     _fields_ = (
         ("kernel", ctypes.c_char_p),
@@ -143,31 +147,31 @@ class NativeRecord(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Access:
-    """One access of one thread to memory."""
+    """One memory access of one thread, as ``Emulator.traced`` records it."""
 
     launch: int
-    """Number of the launch, from 0 when tracing began. Child kernels count as launches."""
+    """Number of the launch, counted from 0 at the beginning of the trace. Child kernels count as launches."""
     kernel: str
     block: int
     thread: int
-    """Index of the thread in its block."""
+    """Index of the thread within its block."""
     act: str
-    """One of ``read``, ``write`` and ``update``. An update is an atomic function, whether or not it changed
-    the word."""
+    """``read``, ``write`` or ``update``. An update is an atomic function, whether or not it changes the
+    word."""
     buffer: int | None
-    """Address of the buffer (``Buffer.pointer.value``). None for other memory."""
+    """Address of the buffer (``Buffer.pointer.value``). None if the memory is not a buffer."""
     index: int
-    """Index of the element in the buffer. In other memory, the index of the byte."""
+    """Index of the element in the buffer. If the memory is not a buffer, the index of the byte."""
     before: int
     after: int
-    """``before`` and ``after`` are the old and the new value, as unsigned numbers of up to 8 bytes. For a
-    vector they have its first 8 bytes."""
+    """``before`` and ``after`` are the values before and after the access, as unsigned numbers of up to 8
+    bytes. For a vector, they are its first 8 bytes."""
     line: Line | None
 
 
 @dataclass(frozen=True)
 class Actor:
-    """One of the accesses of a finding: its kind, thread and source line."""
+    """One memory access that takes part in a fault: its kind, thread and source line."""
 
     what: str
     """The kind of access, such as "plain write"."""
@@ -183,42 +187,43 @@ class Actor:
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault in a kernel. If a fault occurs several times at the same source lines, it is one finding."""
+    """A fault that the emulator has found in a kernel. Repeated faults at the same source lines are one
+    finding."""
 
     fault: str
-    """One of these kinds:
+    """The kind of fault:
 
     - ``race``, ``out of bounds``, ``use after free``, ``uninitialised read``, ``misaligned access``.
-    - ``stale read``: the read goes through a cache that does not see what the launch writes.
-    - ``lost launch``: a child kernel was refused, and the program did not notice.
-    - ``endless``: the launch does not end. The finding names the last access of one of its threads.
-    - ``wrong mask``: a lane calls a warp function with a mask that lacks the lane itself, and goes on alone.
+    - ``stale read``: A read goes through a cache that does not see what the launch writes.
+    - ``lost launch``: A child kernel was refused, and the program did not notice.
+    - ``endless``: The launch does not end. The finding names the last access of one of its threads.
+    - ``wrong mask``: A lane calls a warp function with a mask that does not contain the lane itself.
     """
     kernel: str
     where: str
-    """The element and the size of the buffer, or a description of other memory."""
+    """A text that names the element and the size of the buffer, or describes other memory."""
     actor: Actor
     other: Actor | None
-    """The other access of a race, or the store that a stale read does not see."""
+    """The second access of a race, or the store that a stale read does not see. None for other faults."""
     count: int
-    """How many times the fault was seen at these lines."""
+    """How often the fault occurred at these source lines."""
 
     @property
     def benign(self) -> bool:
-        """True if comments in the source declare the finding benign. A comment is on the line of an access,
-        or on the line above.
+        """True if comments in the source declare the finding benign. A comment stands on the line of an
+        access, or on the line above.
 
-        ``benign race`` must stand at each plain store that races. If the race has no plain store, it must
-        stand at the plain load. Between volatile accesses it may stand at either. ``benign race between
-        stores`` does not cover a race with a load. ``benign unwritten`` must stand where memory that was
-        never written is read.
+        The comment ``benign race`` must stand at each plain store of a race. If the race has no plain store,
+        the comment must stand at the plain load. In a race of volatile accesses, it may stand at either
+        access. The comment ``benign race between stores`` does not cover a race with a load. The comment
+        ``benign unwritten`` must stand at the read of memory that was never written.
         """
         return bool(self.declarations)
 
     @property
     def declarations(self) -> tuple[Line, ...]:
-        """The lines of the comments that declare the finding benign. Empty if a comment is missing at an
-        access that needs a comment."""
+        """The lines of the comments that declare the finding benign. The tuple is empty if a required comment
+        is missing."""
         actors = [actor for actor in (self.actor, self.other) if actor]
         if self.fault not in DECLARATIONS:
             return ()
@@ -239,12 +244,12 @@ class Finding:
 
     @property
     def lines(self) -> tuple[Line | None, ...]:
-        """The one or two source lines of the finding."""
+        """The source lines of the one or two accesses of the finding."""
         return (self.actor.line, self.other.line) if self.other else (self.actor.line,)
 
     def shown(self, how_often: str) -> Iterator[str]:
         """Yields the lines that show the finding on a terminal, with the source lines of its accesses.
-        ``how_often`` says how many times it was seen."""
+        ``how_often`` is a text that says how often the fault occurred."""
         yield f"  {self.fault} on {self.where}, kernel '{self.kernel}' [{how_often}]"
         for actor in filter(None, (self.actor, self.other)):
             yield f"    {actor}"
@@ -257,8 +262,8 @@ class Finding:
 
 
 def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Finding:
-    """Convert a finding of the C++ runtime. Returns it with its source lines, which the function ``line``
-    finds by address."""
+    """Convert a finding of the C++ runtime to a Python object. Returns the object. The function ``line``
+    returns the source line of an address."""
 
     fault = _FAULTS[native.fault]
 
@@ -292,10 +297,11 @@ def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Findin
 
 
 def access(native: NativeRecord, first: int, elements: Mapping[int, int], line: Line | None) -> Access:
-    """Convert a traced access of the C++ runtime. Returns it with the given source line.
+    """Convert a traced memory access of the C++ runtime to a Python object. Returns the object, with the
+    given source line.
 
-    ``first`` is the number of the first launch, which becomes 0. ``elements`` has the element size of each
-    buffer by its address.
+    ``first`` is the number of the first launch of the trace, which becomes 0. ``elements`` has the element
+    size in bytes of each buffer, by its address.
     """
     return Access(
         launch=native.launch - first,
@@ -309,11 +315,12 @@ def access(native: NativeRecord, first: int, elements: Mapping[int, int], line: 
 
 
 MOST_POLLS = 20_000_000
-"""Most steps in a row in which a launch only repeats earlier reads. After these steps the launch counts as
-endless, because no thread will change the memory that it reads."""
+"""Maximum number of consecutive steps in which a launch only repeats earlier reads. A launch with more such
+steps counts as endless, because no thread will change the memory that it reads."""
 KINDS = ("load", "store", "atomic", "barrier")
 STEPS = ("steps", "far", "near", "shared_steps", "atomics", "barriers")
-"""The kinds of steps that are counted for the longest warp. PhaseCount describes them."""
+"""The numbers of steps that are counted for the warp with the longest steps. The class PhaseCount describes
+them."""
 MEMORIES = ("global", "shared", "remote shared", "none")
 
 
@@ -323,72 +330,78 @@ class Count:
     executions of the instruction."""
 
     launch: int
-    """Number of the launch, from 0. Child kernels count as launches."""
+    """Number of the launch, counted from 0. Child kernels count as launches."""
     kernel: str
     phase: int | None
-    """The number of the phase that the kernel has marked, or None if it marks no phases."""
+    """The number of the phase (such as a level) that the kernel has marked. None if the kernel marks no
+    phases."""
     line: Line | None
     kind: str
-    """One of KINDS."""
+    """The kind of instruction, one of KINDS."""
     memory: str
-    """One of MEMORIES. It is ``none`` for barriers."""
+    """The memory that the instruction accesses, one of MEMORIES. It is ``none`` for barriers."""
     executions: int
-    """Executions by a warp, with any number of lanes. For memory accesses this is the number of requests."""
+    """How often a warp executed the instruction, with any number of lanes. For memory accesses, this is the
+    number of requests."""
     lanes: int
-    """Lanes that took part, summed over the executions."""
+    """The number of lanes that took part, summed over all executions."""
     bytes: int
-    """Bytes that the lanes requested."""
+    """The number of bytes that lanes requested, summed over all executions."""
     polls: int
-    """Executions that are not counted, because a warp repeats a read while it waits for others."""
+    """Executions that are left out of all counts, because a warp only repeats a read while it waits for other
+    threads."""
     sectors: int
-    """Sectors of 32 bytes of global memory. A sector counts once per execution."""
+    """The number of sectors (32 bytes of global memory) that the executions access. A sector counts once per
+    execution."""
     distinct_sectors: int
-    """Sectors of 32 bytes of global memory. A sector counts once in all."""
+    """The number of different sectors (32 bytes of global memory) that all executions together access."""
     far_sectors: int
-    """Sectors that are not among the last 512 or so that the warp has loaded."""
+    """The number of accessed sectors that are not among the last 512 or so that the warp has loaded."""
     passes: int
-    """Passes through shared memory: one per execution, and one more for each bank conflict."""
+    """The number of passes through shared memory: one per execution, and one more for each bank conflict."""
     conflicts: int
     collisions: int
-    """Lanes of atomics that are not the first one on their word in an execution."""
+    """The number of lanes whose atomic operation meets an earlier lane's operation on the same word in one
+    execution."""
     most_collisions: int
-    """The most collisions in one execution."""
+    """The largest number of collisions in one execution."""
     hottest: int
-    """Most executions of atomics on one word of global memory, over all warps."""
+    """The largest number of atomic operations on one word of global memory, over all warps."""
 
 
 @dataclass(frozen=True)
 class PhaseCount:
-    """The work of one phase of one launch. A launch that marks no phases is a single phase."""
+    """The work of one phase (such as a level) of one launch. A launch that marks no phases is a single
+    phase."""
 
     launch: int
     kernel: str
     phase: int | None
     blocks: int
     threads: int
-    """Threads per block."""
+    """Number of threads per block."""
     shared: int
     """Bytes of shared memory per block."""
     steps: int
-    """Steps of the warp whose steps take the longest: its memory accesses and barriers, one after the
-    other."""
+    """Number of steps of the warp whose steps take longest. A step is a memory access or a barrier, and steps
+    follow each other."""
     far: int
-    """Steps that load sectors of global memory that the warp has not loaded recently."""
+    """Number of steps that load sectors of global memory that the warp has not loaded recently."""
     near: int
-    """Steps that load sectors of global memory that the warp has loaded recently."""
+    """Number of steps that load sectors of global memory that the warp has loaded recently."""
     shared_steps: int
-    """Steps that access shared memory."""
+    """Number of steps that access shared memory."""
     atomics: int
-    """Steps that are atomics in global memory."""
+    """Number of steps that are atomic operations in global memory."""
     barriers: int
 
 
 _NUMBERS = tuple(field.name for field in fields(Count))[6:]
-"""The numbers that are counted for each instruction. In Count they follow the six fields that name it."""
+"""Names of the numbers in the class Count. They follow the six fields that identify the instruction."""
 
 
 class NativeCount(ctypes.Structure):
-    """The struct ``emu::Count`` of runtime/counting.h."""
+    """The C++ struct ``emu::Count`` of runtime/counting.h, with the work at one instruction."""
 
     _fields_ = (
         ("site", ctypes.c_void_p),
@@ -399,7 +412,7 @@ class NativeCount(ctypes.Structure):
 
 
 class NativePhaseCount(ctypes.Structure):
-    """The struct ``emu::PhaseCount`` of runtime/counting.h."""
+    """The C++ struct ``emu::PhaseCount`` of runtime/counting.h, with the work of one phase."""
 
     _fields_ = (
         ("kernel", ctypes.c_char_p),
@@ -414,9 +427,11 @@ class NativePhaseCount(ctypes.Structure):
 def count(
     native: NativeCount, first: int, kernels: Mapping[int, str], line: Callable[[int], Line | None]
 ) -> Count:
-    """Convert a count of the C++ runtime. Returns a count with its source line.
+    """Convert a count of the C++ runtime to a Python object. Returns the object. The function ``line``
+    returns the source line of an address.
 
-    ``first`` is the number of the first launch, which becomes 0. ``kernels`` has the kernel of each launch.
+    ``first`` is the number of the first launch, which becomes 0. ``kernels`` has the name of the kernel of
+    each launch.
     """
     return Count(
         launch=native.launch - first,
@@ -430,8 +445,8 @@ def count(
 
 
 def phase_count(native: NativePhaseCount, first: int) -> PhaseCount:
-    """Convert the count of a phase of the C++ runtime. ``first`` is the number of the first launch, which
-    becomes 0. Returns the count."""
+    """Convert the work of a phase, as the C++ runtime counted it, to a Python object. Returns the object.
+    ``first`` is the number of the first launch, which becomes 0."""
     return PhaseCount(
         launch=native.launch - first,
         kernel=native.kernel.decode(),

@@ -1,10 +1,11 @@
-"""Translates whole CUDA programs to C++: a preprocessed file with host and device code becomes one
-translation unit.
+"""Translates whole CUDA programs to C++. A preprocessed file with host code and device code becomes one C++
+file.
 
 The input is the output of the preprocessor, so macros are expanded and headers are included. System headers
 stay unchanged. In all other code:
 
-- ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a configuration and a call of the kernel.
+- ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a launch configuration and a call of the
+  kernel.
 - A kernel's body begins with a statement that launches the kernel if a launch is configured
   (include/emu/program.h).
 - Shared variables and inline PTX are rewritten as in kernel files. In counting builds, loops are rewritten
@@ -56,7 +57,8 @@ _VOLATILE = re.compile(r"\bvolatile\b")
 
 
 class Preprocessed(SourceText):
-    """The output of the preprocessor. The text of system headers is set aside until the end."""
+    """The output of the preprocessor for one file. The text of system headers is set aside, and put back at
+    the end."""
 
     def __init__(self, path: Path, output: str) -> None:
         self._hidden: list[str] = []
@@ -70,7 +72,7 @@ class Preprocessed(SourceText):
         self._starts = [start for start, *_ in self._markers]
 
     def replace(self, edits: list[Edit]) -> None:
-        """Apply edits, so that later edits see their result."""
+        """Apply edits to the text. Later calls of this method work on the new text."""
         if edits:
             self._read(self.path, super().edited(edits))
 
@@ -90,7 +92,7 @@ class Preprocessed(SourceText):
         return "".join(parts)
 
     def error(self, position: int, message: str) -> ToolchainError:
-        """Returns an error that names the file and the line from which the code at a position comes."""
+        """Returns an error that names the original file and line of the code at a position."""
         index = bisect_right(self._starts, position) - 1
         if index < 0:
             return super().error(position, message)
@@ -103,11 +105,11 @@ class Preprocessed(SourceText):
 
 
 def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -> tuple[str, bool]:
-    """Translate the preprocessor's output for one file of a program. If ``unrolls``, loops are divided as
-    nvcc unrolls them.
+    """Translate the preprocessor's output for one file of a program. If ``unrolls``, loops are divided to
+    imitate the unrolling of nvcc.
 
-    Returns the C++ text, and whether threads may poll memory in loops without calls. Raises ToolchainError,
-    which names file and line, for a construct that cannot be translated.
+    Returns the C++ code, and whether threads may poll memory in loops without calls. Raises ToolchainError,
+    which names the file and the line, for a construct that cannot be translated.
     """
     source = Preprocessed(path, preprocessed)
     source.replace(list(_built_in(source)))
@@ -138,8 +140,8 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
 
 
 def _built_in(source: Preprocessed) -> Iterator[Edit]:
-    """Yields edits that replace CUDA's built-in variables, such as ``threadIdx``. A function's own variables
-    with these names stay."""
+    """Yields edits that replace CUDA's built-in variables, such as ``threadIdx``. Variables that a function
+    declares with these names stay."""
     own = [(match.group(1), match.start()) for match in _OWN_VARIABLE.finditer(source.statements)]
     bodies = _function_bodies(source) if own else []
     hidden = {(name, body.start) for name, at in own for body in bodies if at in body}
@@ -150,8 +152,8 @@ def _built_in(source: Preprocessed) -> Iterator[Edit]:
 
 
 def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> Iterator[Edit]:
-    """Yields edits that add the first statement of a kernel, and that name its unnamed parameters. The
-    statement launches the kernel if a launch is configured."""
+    """Yields edits that insert the first statement of a kernel, and that name its unnamed parameters. The
+    inserted statement launches the kernel if a launch is configured."""
     names, types = [], []
     opening = source.code.rfind(kernel.parameters + ")", 0, kernel.body.start)
     position = opening
@@ -184,8 +186,8 @@ def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> It
 
 
 def _template_arguments(head: str) -> str:
-    """Returns the parameters of a template as its arguments, such as ``<T, N>``. Returns an empty string for
-    other functions."""
+    """Returns the parameters of a template in the form of arguments, such as ``<T, N>``. Returns an empty
+    string for functions that are not templates."""
     match = _TEMPLATE.search(head)
     if match is None:
         return ""
@@ -220,8 +222,8 @@ def _launches(source: Preprocessed) -> Iterator[Edit]:
 
 
 def _start_of_callee(mask: str, position: int) -> int | None:
-    """Returns the position at which the launched expression begins. It ends at ``position``. Returns None if
-    no expression ends there."""
+    """Returns the start of the expression before ``<<<`` in a launch. The expression ends at ``position``.
+    Returns None if no expression ends there."""
     while True:
         end = len(mask[:position].rstrip()) if mask[position - 1].isspace() else position
         last = mask[end - 1]
@@ -244,8 +246,8 @@ def _start_of_callee(mask: str, position: int) -> int | None:
 
 
 def _opening(mask: str, position: int) -> int | None:
-    """Returns the position of the bracket that the bracket at ``position`` closes, or None if there is
-    none."""
+    """Returns the position of the opening bracket for the closing bracket at ``position``. Returns None if
+    there is none."""
     depth, angles = 0, mask[position] == ">"
     for i in range(position, -1, -1):
         character = mask[i]
@@ -261,10 +263,11 @@ def _opening(mask: str, position: int) -> int | None:
 
 
 def _function_bodies(source: Preprocessed) -> list[range]:
-    """Returns the outermost blocks of braces that are function bodies. Blocks of namespaces, classes and
-    linkage specifications do not count."""
+    """Returns the outermost blocks in braces that are function bodies. Braces of namespaces, classes and
+    linkage specifications are ignored."""
     bodies: list[range] = []
-    blocks: list[tuple[int, bool]] = []  # the open blocks: where each begins, and whether it is a scope
+    # for each open block: where it begins, and whether it is a namespace or class
+    blocks: list[tuple[int, bool]] = []
     depth = 0
     for match in _BRACES.finditer(source.statements):
         if match.group() == "{":

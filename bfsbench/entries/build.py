@@ -1,7 +1,7 @@
-"""Builds the programs of entries: gets the source at the declared commit, changes it and compiles it.
+"""Builds the programs of entries. A build gets the source at the declared commit, changes it and compiles it.
 
 In the cache, ``entries/NAME/bin`` has the built files, and ``entries/NAME/record.json`` describes the build.
-Both can be copied to a machine without internet access or compiler.
+They can be copied to a machine that has no internet access or no compiler.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ RECORD = "record.json"
 
 
 def record_of(entry: Entry) -> dict[str, object]:
-    """Returns the record of an entry's build. Returns an empty dict if there is no build, or if the
-    declaration has changed since."""
+    """Returns the content of ``record.json`` of an entry's build. Returns an empty dict if there is no build,
+    or if the declaration has changed since the build."""
     try:
         found = json.loads((entry.folder / RECORD).read_bytes())
     except (OSError, ValueError):
@@ -34,13 +34,13 @@ def record_of(entry: Entry) -> dict[str, object]:
 
 
 def made_files(entry: Entry) -> list[Path]:
-    """Returns the paths of the files that the build of an entry makes. They need not exist."""
+    """Returns the paths of the files that the build of an entry makes. The files may be missing."""
     return [entry.folder / "bin" / Path(made).name for made in entry.build.makes] if entry.build else []
 
 
 def missing(entry: Entry) -> str:
-    """Returns one line that says how to build the entry. Returns an empty string if the entry is built or
-    needs no build."""
+    """Returns one line with the command that builds the entry. Returns an empty string if the entry is built
+    or needs no build."""
     there = all(file.is_file() for file in made_files(entry))
     if entry.build is None or (there and record_of(entry)):
         return ""
@@ -49,11 +49,11 @@ def missing(entry: Entry) -> str:
 
 
 def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] = print) -> Path:
-    """Build the program of an entry, from a clone of its repository or from a clone of ``source``. Returns
-    the path of the record of the build.
+    """Build the program of an entry from its git repository. If ``source`` is given, use this clone instead.
+    ``tell`` prints progress messages. Returns the path of ``record.json``, which describes the build.
 
     Raises UsageError if there is nothing to build, if the commit does not exist, or if a change does not
-    apply. Raises ToolchainError for a missing compiler or a failed command. The previous build stays until
+    apply. Raises ToolchainError if a compiler is missing or a command fails. The previous build stays until
     the new build is complete.
     """
     declared = entry.build
@@ -80,7 +80,8 @@ def build(entry: Entry, source: Path | None = None, tell: Callable[[str], None] 
 
 
 def _get(entry: Entry, declared: Build, source: Path | None, work: Path, tell: Callable[[str], None]) -> None:
-    """Put the source at the declared commit into the folder ``work``. Raises UsageError if this fails."""
+    """Put the source of the declared commit into the folder ``work``. Raises UsageError if the commit cannot
+    be obtained."""
     if not declared.repository:
         if source is not None:
             raise UsageError(f"entry {entry.name} is built from the files beside {entry.file}: no --source")
@@ -105,12 +106,14 @@ def _git(words: list[str], folder: Path | None, failed: str) -> None:
     done = subprocess.run([git, *words], cwd=folder, env=quiet, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        fatal = (line for line in lines if line.startswith("fatal:"))  # git's advice follows this line
+        # advice from git follows the line that begins with "fatal:"
+        fatal = (line for line in lines if line.startswith("fatal:"))
         raise UsageError(f"{failed}: {next(fatal, lines[-1] if lines else 'git failed')}")
 
 
 def _apply(file: Path, old: str, new: str) -> None:
-    """Replace ``old`` by ``new`` in a source file. Raises UsageError if the file does not contain ``old``."""
+    """Replace the text ``old`` by ``new`` in a source file. Raises UsageError if the file does not contain
+    ``old``."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -123,8 +126,8 @@ def _apply(file: Path, old: str, new: str) -> None:
 
 
 def _commands(entry: Entry) -> tuple[list[str], dict[str, str]]:
-    """Returns the shell commands of the build with the compilers filled in, and the version of each compiler.
-    Raises ToolchainError for a missing compiler."""
+    """Returns the shell commands of the build, with the compilers filled in. Also returns the version of each
+    compiler by name. Raises ToolchainError if a compiler is missing."""
     assert entry.build is not None
     compilers: dict[str, Callable[[], str]] = {
         "cxx": lambda: shlex.join(toolchain.compiler()),
@@ -138,7 +141,7 @@ def _commands(entry: Entry) -> tuple[list[str], dict[str, str]]:
 
 
 def c_compiler() -> str:
-    """Returns the command that compiles C. Raises ToolchainError when there is no compiler."""
+    """Returns the command that runs the C compiler. Raises ToolchainError if there is none."""
     for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
         if shutil.which(name):
             return name
@@ -162,8 +165,8 @@ def _run(command: str, work: Path, name: str) -> None:
 
 
 def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -> Path:
-    """Move the built files into the cache and write the record of the build. Returns the path of the
-    record."""
+    """Move the built files into the cache, and write ``record.json``, which describes the build. Returns the
+    path of ``record.json``."""
     for made in declared.makes:
         if not (work / made).is_file():
             raise ToolchainError(f"cannot build {entry.name}: the commands left no {made}")
@@ -184,7 +187,8 @@ def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -
 
 
 def _declaration(entry: Entry) -> str:
-    """Returns a hash of everything that determines the build: the table ``build`` and the added files."""
+    """Returns a hash of everything that determines a build: the table ``build`` of the TOML file, and the
+    files that it adds."""
     assert entry.build is not None
     digest = hashlib.sha256(msgspec.json.encode(entry.build))
     for name in entry.build.add:

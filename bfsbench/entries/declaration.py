@@ -1,4 +1,5 @@
-"""Reads the TOML file of an entry: the program, how it is built and called, and what its clock covers."""
+"""Reads the TOML file of an entry (a program of other authors). The file declares the program, how to build
+and call it, and what its clock includes."""
 
 import re
 from collections.abc import Iterator
@@ -13,10 +14,10 @@ from bfsbench.support.paths import cache_dir
 from bfsbench.support.toml_files import TomlTable, converted, read_toml
 
 PARTS = ("initialisation", "transfers", "conversion")
-"""Work that a clock may cover besides the search: initialisation of levels and queues, transfers between host
-and device, and conversion of the graph."""
+"""Work that a program's clock may include besides the search: initialising levels and queues, transfers
+between host and device, and converting the graph."""
 EXPORTS = ("mtx", "sg", "el")
-"""Text and binary formats in which graphs are written for programs that have their own readers."""
+"""File formats in which bfsbench can write a graph, for programs that read graphs themselves."""
 KINDS = ("command", "library", "python")
 
 Covered = Literal["initialisation", "transfers", "conversion"]
@@ -28,8 +29,8 @@ _COMMAND_PLACES = frozenset({"here", "built", "graph", "answer", "source", *(f"g
 
 
 class Change(TomlTable, frozen=True, kw_only=True):
-    """A change to a file of the program's source: the text ``old`` is replaced by ``new``. The file must
-    contain ``old``."""
+    """A change to a source file of the program: the text ``old`` becomes ``new``. The file must contain
+    ``old``."""
 
     file: Text
     old: Text
@@ -37,60 +38,64 @@ class Change(TomlTable, frozen=True, kw_only=True):
 
 
 class Build(TomlTable, frozen=True, kw_only=True):
-    """How to build the program of an entry: the table ``build`` of its TOML file."""
+    """How to build the program of an entry. This is the table ``build`` of the TOML file."""
 
     repository: str = ""
-    """URL of the git repository. Empty if the source lies beside the TOML file."""
+    """URL of the git repository. It is empty if the source lies beside the TOML file."""
     commit: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{40})?$")] = ""
-    """The commit, with all 40 hexadecimal digits."""
+    """The commit to build, with all 40 hexadecimal digits."""
     submodules: bool = False
     add: tuple[Text, ...] = ()
-    """Files beside the TOML file that are copied into the source, such as a driver."""
+    """Names of files beside the TOML file, such as a driver. The build copies them into the source."""
     changes: tuple[Change, ...] = ()
     run: tuple[Text, ...] = ()
-    """Shell commands that run in the folder of the source. {cxx}, {cc} and {nvcc} stand for the compilers."""
+    """Shell commands of the build, which run in the folder of the source. {cxx}, {cc} and {nvcc} stand for
+    the compilers."""
     makes: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1)]
-    """Files that the build makes. They are kept."""
+    """Names of the files that the build makes and that bfsbench keeps."""
 
 
 class Call(TomlTable, frozen=True, kw_only=True):
-    """How to call the program of an entry: the table ``call`` of its TOML file. It has exactly one of
-    ``command``, ``library`` and ``python``."""
+    """How to call the program of an entry. This is the table ``call`` of the TOML file. Exactly one of
+    ``command``, ``library`` and ``python`` must be given."""
 
     command: tuple[Text, ...] = ()
-    """Words of a command. One process runs all searches, unless {source} is among the words."""
+    """The words of a command line. One process runs all searches. If {source} is among the words, each search
+    starts a new process."""
     library: str = ""
-    """Path of a shared library."""
+    """Path of a shared library with the search function."""
     function: str = ""
-    """Name of the function in the library."""
+    """Name of the search function in the shared library."""
     python: str = ""
-    """A Python function, as ``module:function``."""
+    """A Python function that prepares a graph, as ``module:function``."""
     packages: tuple[Text, ...] = ()
-    """Python packages that the function needs, by their names for pip. The module follows in parentheses if
-    its name differs."""
+    """Python packages that the function needs, by their names for pip. If a module has another name than its
+    package, the module follows in parentheses."""
     arrays: Literal["numpy", "cupy"] = "numpy"
-    """The type of arrays that a Python function takes."""
+    """The package whose arrays the Python function takes."""
     device: Literal["cpu", "gpu"] = "cpu"
     answer: Literal["levels", "parents"] = "levels"
     unreached: int = -1
-    """The level of a vertex that was not reached. In an answer of parents, any negative number means this."""
+    """The number that the program writes as the level of an unreached vertex. If the program writes parents,
+    every negative number means unreached."""
     time: str = ""
-    """Regular expression of the line with the time, if the program prints other output too. Its group is the
-    number."""
+    """Regular expression that finds the printed time in the program's output. Its group is the number. If it
+    is empty, the number must stand alone on a line."""
     unit: Literal["ms", "us", "s"] = "ms"
     memory_mib: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Limit of memory on the host in MiB. By default it is the available memory."""
+    """Limit for the program's memory on the host, in MiB. None stands for the available memory."""
 
 
 class Clock(TomlTable, frozen=True, kw_only=True):
-    """The clock that measures a search of an entry, and the work that it covers besides the search."""
+    """The clock that measures a search of an entry, and the work that this clock includes besides the
+    search."""
 
     held_by: Literal["events", "theirs", "ours"]
     covers: tuple[Covered, ...] = ()
 
 
 class Entry(TomlTable, frozen=True, kw_only=True):
-    """The declaration of an entry: the contents of its TOML file."""
+    """The declaration of an entry (a program of other authors): the contents of its TOML file."""
 
     name: Name
     summary: Text
@@ -98,12 +103,12 @@ class Entry(TomlTable, frozen=True, kw_only=True):
     paper: str = ""
     licence: Text
     source: Text
-    """URL of the program's project."""
+    """URL of the project that publishes the program."""
     call: Call
     clock: Clock
     build: Build | None = None
     where: str = ""
-    """Path of the TOML file. It is not a key of the file."""
+    """Path of the TOML file. bfsbench sets it after reading the file."""
 
     @property
     def file(self) -> Path:
@@ -112,41 +117,42 @@ class Entry(TomlTable, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """The way in which the program is called: command, library or python."""
+        """The way in which bfsbench calls the program: ``command``, ``library`` or ``python``."""
         return next(kind for kind in KINDS if getattr(self.call, kind))
 
     @property
     def per_search(self) -> bool:
-        """True if each search runs in a separate process."""
+        """True if each search starts a new process of the program."""
         return any("{source}" in word for word in self.call.command)
 
     @property
     def folder(self) -> Path:
-        """The folder of the built files, in the cache."""
+        """The folder of the cache in which the build of the program is kept."""
         return cache_dir() / "entries" / self.name
 
     @property
     def exports(self) -> list[str]:
-        """The formats in which the program needs the graph."""
+        """The formats of EXPORTS in which the program needs the graph."""
         return [name for name in EXPORTS if any(f"{{graph.{name}}}" in word for word in self.call.command)]
 
     def filled(self, text: str, **more: str) -> str:
-        """Returns ``text`` with {here}, {built} and the names in ``more`` replaced by their values. Other
-        names in braces stay."""
+        """Returns ``text`` with {here} (the folder of the TOML file), {built} (the folder of the built files)
+        and the names in ``more`` replaced by their values. Other names in braces stay."""
         values = {"here": str(self.file.parent), "built": str(self.folder / "bin"), **more}
         return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
     @property
     def covers(self) -> str:
-        """The value of the column ``covers``, such as ``initialisation=yes transfers=no conversion=no``."""
+        """The value of the result column ``covers``, such as ``initialisation=yes transfers=no
+        conversion=no``."""
         return " ".join(f"{part}={'yes' if part in self.clock.covers else 'no'}" for part in PARTS)
 
 
 def read(path: Path) -> Entry | None:
-    """Read the TOML file of an entry. Returns None if it has no table ``call``, because it then declares
-    something else.
+    """Read the TOML file of an entry. Returns its declaration. Returns None if the file has no table
+    ``call``, because it is then not the file of an entry.
 
-    Raises InputError, which names the file and the wrong key.
+    Raises InputError, which names the file and the key, if the declaration is wrong.
     """
     table = read_toml(path)
     if "call" not in table:
@@ -158,7 +164,7 @@ def read(path: Path) -> Entry | None:
 
 
 def _mistakes(entry: Entry) -> Iterator[str]:
-    """Yields messages about the mistakes in a declaration that the types of its fields cannot show."""
+    """Yields messages about mistakes in a declaration that the types of its fields cannot exclude."""
     call, clock, build = entry.call, entry.clock, entry.build
     given = [kind for kind in KINDS if getattr(call, kind)]
     if entry.where:

@@ -1,5 +1,5 @@
-"""Finds entries in this package, in the user's configuration folder, and in the folders of variants. Writes
-the files of new entries."""
+"""Finds entries (programs of other authors) in this package, in the user's configuration folder, and in the
+folders of variants. Also writes the files of new entries."""
 
 import difflib
 import os
@@ -15,12 +15,13 @@ from bfsbench.support.errors import InputError, UsageError
 
 SHIPPED = Path(__file__).parent / "shipped"
 SKELETONS = Path(__file__).parent / "skeletons"
-"""A folder of files for each kind of new entries. ``NAME`` stands for the name of the entry."""
+"""The folder with the files of new entries, in a subfolder for each kind of entry. ``NAME`` stands for the
+name of the entry."""
 
 
 def own_folder() -> Path:
-    """Returns the folder of the user's entries: the environment variable ``BFSBENCH_ENTRIES``, or a folder of
-    the user's configuration."""
+    """Returns the folder of the user's own entries. This is the environment variable ``BFSBENCH_ENTRIES``, or
+    else a folder in the user's configuration."""
     if override := os.environ.get("BFSBENCH_ENTRIES"):
         return Path(override).expanduser()
     import platformdirs
@@ -29,8 +30,8 @@ def own_folder() -> Path:
 
 
 def entry_variants(folders: Iterable[Path], problems: list[str]) -> Iterator[type[EntryVariant]]:
-    """Yields the entries of this package, the user's entries, and the entries in ``folders``. Appends a
-    message to ``problems`` for each entry that cannot be read."""
+    """Yields a variant class for each entry: the entries of this package, the user's entries, and the entries
+    in ``folders``. If an entry cannot be read, appends a message to ``problems``."""
     places = dict.fromkeys((SHIPPED, own_folder().resolve(), *folders))
     for file in dict.fromkeys(file.resolve() for folder in places for file in declarations_in(folder)):
         try:
@@ -43,8 +44,7 @@ def entry_variants(folders: Iterable[Path], problems: list[str]) -> Iterator[typ
 
 
 def declarations_in(folder: Path) -> list[Path]:
-    """Returns the TOML files of a folder. In each subfolder, only a TOML file with the name of the subfolder
-    counts."""
+    """Returns the paths of the TOML files in a folder, and of ``NAME/NAME.toml`` in its subfolders."""
     return [
         *sorted(f for f in folder.glob("*.toml") if f.is_file()),
         *sorted(f for f in folder.glob("*/*.toml") if f.stem == f.parent.name and f.is_file()),
@@ -52,7 +52,7 @@ def declarations_in(folder: Path) -> list[Path]:
 
 
 def entries_among(variants: Mapping[str, type[Variant]]) -> dict[str, type[EntryVariant]]:
-    """Returns the variants that are entries, by name."""
+    """Returns those of the given variants that are entries, by name."""
     return {name: one for name, one in variants.items() if issubclass(one, EntryVariant)}
 
 
@@ -69,11 +69,11 @@ def find_entry(name: str, variants: Mapping[str, type[Variant]]) -> type[EntryVa
 
 
 def new(name: str, kind: str, parent: Path, device: str = "cpu") -> list[Path]:
-    """Write the files of a new entry into the folder ``parent``/``name``. The entry works, and the user can
-    then change it. Returns the paths of the files, the TOML file first.
+    """Write the files of a new entry into the folder ``parent``/``name``. The entry is a working example that
+    the user can change. Returns the paths of the files, the TOML file first.
 
-    ``kind`` is one of ``KINDS``. Raises UsageError for an invalid name, for an existing folder, and for a
-    library on a GPU.
+    ``kind`` is one of ``KINDS``. Raises UsageError if the name is invalid, if the folder exists, or if a
+    library on a GPU is requested.
     """
     if not is_name(name):
         raise UsageError(

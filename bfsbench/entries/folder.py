@@ -1,7 +1,7 @@
-"""Writes a graph into a folder for the processes of entries, and reads their answers.
+"""Writes a graph into a folder for the programs of entries, and reads their answers.
 
-The folder has a file for each array of the graph. The files are copies, so programs cannot change the cached
-graph through them. The file ``arrays.txt`` has one line for each number or array:
+The folder has one file per array of the graph. The files are copies, so that programs cannot change the graph
+in the cache through them. The file ``arrays.txt`` has one line per number or array:
 
     num_vertices 75888
     num_edges 811480
@@ -11,19 +11,19 @@ graph through them. The file ``arrays.txt`` has one line for each number or arra
     column_offsets ...
     row_indices ...
 
-The line of an array has its file in the folder, its type, its length, and the byte at which its elements
-begin. Elements are little-endian. For a symmetrised graph, ``column_offsets`` and ``row_indices`` name the
-files of ``row_offsets`` and ``column_indices``.
+The line of an array has its name, its file, its type, its length, and the byte at which its elements begin.
+Elements are little-endian. If every arc is stored in both directions, ``column_offsets`` and ``row_indices``
+name the files of ``row_offsets`` and ``column_indices``.
 
-Programs with their own readers get the graph in one of three other formats. The file is written once per
-graph, and writing it is not timed.
+Programs that read graphs themselves get the graph in another format. Each format is written once per graph,
+outside of timed parts.
 
-- ``mtx`` is Matrix Market with the header words ``pattern`` and ``general``. It has one line per arc, and
-  vertices count from 1.
+- ``mtx`` is a Matrix Market file with the header words ``pattern`` and ``general``. It has one line per arc,
+  and vertices count from 1.
 - ``el`` has one line per arc, and vertices count from 0.
 - ``sg`` is the serialised graph of GAP. One byte says whether the graph is directed. The numbers of arcs and
-  vertices follow, in 64 bits each, then the offsets in 64 bits and the neighbours in 32 bits. For a directed
-  graph, offsets and neighbours of the transposed graph follow.
+  vertices follow, in 64 bits each. The offsets follow in 64 bits, and the neighbours in 32 bits. For a
+  directed graph, offsets and neighbours of the transposed graph follow.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ _ARCS_AT_A_TIME = 1 << 20
 
 
 def write_export(graph: Graph, path: Path) -> None:
-    """Write a graph in the format that the suffix of the path names. Raises OSError."""
+    """Write a graph to a file. The suffix of the path selects the format: mtx, el or sg. Raises OSError if
+    the file cannot be written."""
     with storage.replacing(path) as file:
         if path.suffix == ".sg":
             _write_serialised(graph, file)
@@ -85,8 +86,8 @@ ARRAYS = ("row_offsets", "column_indices", "column_offsets", "row_indices")
 
 
 class GraphFolder:
-    """The folder of one graph, which all entries that this process runs share. The folder is removed when
-    this object is deleted."""
+    """A temporary folder with the files of one graph. All entries that this process runs share it. The folder
+    is removed when this object is deleted."""
 
     def __init__(self, graph: Graph) -> None:
         runs = cache_dir() / "entries" / "runs"
@@ -114,8 +115,7 @@ class GraphFolder:
         self._digests = {file: storage.digest(file) for file in self.path.iterdir()}
 
     def export(self, name: str) -> Path:
-        """Returns the path of the graph in one of the formats mtx, sg and el. The first call writes the
-        file."""
+        """Returns the path of the graph in the format mtx, sg or el. The first call writes the file."""
         path = self.path / f"graph.{name}"
         graph = self._graph()
         if not path.exists() and graph is not None:
@@ -124,41 +124,43 @@ class GraphFolder:
         return path
 
     def written(self) -> list[str]:
-        """Returns the names of the files that have changed since bfsbench wrote them."""
+        """Returns the names of the graph's files that have changed since bfsbench wrote them."""
         return [file.name for file, digest in self._digests.items() if not _has(file, digest)]
 
     def new_answer(self, entry: str) -> Answer:
-        """Returns a file for the answers of an entry, in a new folder."""
+        """Make a new folder for the answers of an entry. Returns an object that reads and overwrites the file
+        in it."""
         folder = Path(tempfile.mkdtemp(prefix=f"{entry}-", dir=self.path))
         return Answer(folder / "answer.i32", self._num_vertices)
 
 
 class Answer:
-    """The file into which an entry writes its answers. bfsbench overwrites it before each search, and checks
-    it after each search."""
+    """The file into which an entry writes its answers. bfsbench overwrites the file before each search, and
+    checks it after each search."""
 
     def __init__(self, path: Path, num_vertices: int) -> None:
         self.path = path
         self._num_vertices = num_vertices
         self._digest = ""
-        """Digest of the file when ``read`` first read the present answer. Empty before that."""
+        """Digest of the file when ``read`` first read the current answer. It is empty if the answer has not
+        been read."""
 
     def require_unchanged(self) -> None:
-        """Raises WrongResultError if the file has changed since ``read`` first read the present answer."""
+        """Raise WrongResultError if the file has changed since ``read`` first read the current answer."""
         if self._digest and not _has(self.path, self._digest):
             raise WrongResultError("it wrote its answer after it had replied")
 
     def poison(self) -> None:
-        """Overwrite the answer with a value that no search writes. The file itself stays, because the program
-        may have mapped it into memory."""
+        """Overwrite the answer with a value that no search writes. The file keeps its identity, because the
+        program may have mapped it into memory."""
         with self.path.open("r+b" if self.path.exists() else "w+b") as file:
             np.full(self._num_vertices, POISON, "<i4").tofile(file)
             file.truncate(4 * self._num_vertices)
         self._digest = ""
 
     def read(self) -> npt.NDArray[np.int32]:
-        """Returns the answer of the last search, int32[V]. Raises WrongResultError if the file has another
-        size, or if a value was not written."""
+        """Returns the answer of the last search, int32[V]. Raises WrongResultError if the file has a wrong
+        size, or if the program has not written all values."""
         num_vertices = self._num_vertices
         size = self.path.stat().st_size if self.path.exists() else 0
         if size != 4 * num_vertices:
@@ -180,8 +182,8 @@ def _has(file: Path, digest: str) -> bool:
 
 
 def _remove_abandoned(runs: Path) -> None:
-    """Remove the folders of processes of this host that no longer exist. Other hosts may share the cache, and
-    their folders stay."""
+    """Remove the folders of processes of this host that no longer exist. Folders of other hosts stay, because
+    hosts may share the cache."""
     for folder in runs.iterdir():
         owner, _, where = folder.name.partition("@")
         is_ours = where.startswith(f"{platform.node()}-") and owner.isdigit()
@@ -191,7 +193,7 @@ def _remove_abandoned(runs: Path) -> None:
 
 @dataclass(frozen=True)
 class GraphArrays:
-    """A graph as an entry in Python gets it. Its arrays are read-only arrays of NumPy or CuPy.
+    """A graph as it is passed to an entry in Python. All arrays are read-only arrays of NumPy or CuPy.
 
     ``row_offsets`` and ``column_offsets`` are int32 or int64[V+1]. ``column_indices`` and ``row_indices`` are
     int32[E], and ascend within a row. ``directed`` is False if every arc is stored in both directions.
@@ -207,14 +209,14 @@ class GraphArrays:
 
     @cached_property
     def edge_sources(self) -> npt.NDArray[np.int32]:
-        """The tail of each arc, int32[E], in the order of ``column_indices``. The array is made at the first
-        access."""
+        """The tail of each arc, int32[E], in the order of ``column_indices``. The array is computed when it
+        is first used."""
         degrees = np.diff(self.row_offsets)
         return np.repeat(np.arange(self.num_vertices, dtype=np.int32), degrees)
 
 
 def read(folder: Path) -> GraphArrays:
-    """Read the graph in a folder. Returns it with memory-mapped arrays."""
+    """Read the graph in a folder that bfsbench has written. Returns it with memory-mapped arrays."""
     facts: dict[str, Any] = {}
     for line in (folder / INDEX).read_text(encoding="utf-8").splitlines():
         name, said, *rest = line.split()

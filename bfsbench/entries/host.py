@@ -1,9 +1,11 @@
-"""The program that runs an entry if the entry is a shared library or a Python function.
+"""The program that runs an entry whose search is a function of a shared library or of a Python module.
 
-It is started as ``python -m bfsbench.entries.host``, with the TOML file, the graph's folder and the file for
-the answer. It follows the protocol of :mod:`bfsbench.entries.process`, and measures the time of each call.
-The array for the answer lies between guard words. The program overwrites this array before each search, and
-also the array that a Python function has returned.
+bfsbench starts it as ``python -m bfsbench.entries.host``. The arguments are the TOML file, the folder with
+the graph, and the file for the answer. It follows the protocol of :mod:`bfsbench.entries.process`, and
+measures the time of each call.
+
+The array for the answer lies between guard words. Before each search, the program overwrites this array.
+After each search, it overwrites any array that the Python function has returned.
 """
 
 import ctypes
@@ -28,14 +30,15 @@ from bfsbench.programs import POISON
 from bfsbench.support.errors import BfsbenchError
 
 GUARD = 1024
-"""Number of guard words before the array, and after it."""
+"""Number of guard words before the array, and also after it."""
 _GUARD_WORD = 0x6A6A6A6B
 
 Search = Callable[[int, Any], Any]
 
 
 class GuardedArray:
-    """An array int32[V] of NumPy or CuPy between guard words, which show writes outside of the array."""
+    """An array int32[V] of NumPy or CuPy that lies between guard words. A changed guard word shows a write
+    outside of the array."""
 
     def __init__(self, num_vertices: int, numpy: Any) -> None:
         self._all = numpy.full(num_vertices + 2 * GUARD, _GUARD_WORD, dtype=numpy.int32)
@@ -50,7 +53,7 @@ Prepare = Callable[[folder.GraphArrays], Search]
 
 
 def loaded(entry: Entry) -> Prepare:
-    """Load the library or the Python module of an entry. Returns the function that prepares a graph."""
+    """Load the library or the Python module of an entry. Returns its function that prepares a graph."""
     if entry.call.library:
         function = getattr(ctypes.CDLL(entry.filled(entry.call.library)), entry.call.function)
         return lambda graph: of_library(entry, function, graph)
@@ -61,8 +64,8 @@ def loaded(entry: Entry) -> Prepare:
 
 
 def of_library(entry: Entry, function: Any, graph: folder.GraphArrays) -> Search:
-    """Prepare a graph with the function of a shared library, which is called with source -1. Returns the
-    search."""
+    """Call the function of a shared library with source -1, which prepares a graph. Returns the search: a
+    function of a source and an array."""
     number, pointer = ctypes.c_int64, ctypes.c_void_p
     function.argtypes = [number, number, ctypes.c_int32, *[pointer] * 4, number, pointer]
     function.restype = ctypes.c_int32
@@ -80,8 +83,11 @@ def of_library(entry: Entry, function: Any, graph: folder.GraphArrays) -> Search
 
 
 def timed(call: Callable[[], Any], cupy: Any, by_events: bool) -> tuple[Any, float]:
-    """Make a call. Returns its result and its time in ms, by the events of the GPU or by the host's clock.
-    ``cupy`` is the module CuPy if the call works on its arrays, else None."""
+    """Call a function. Returns its result, and the time in ms.
+
+    If ``by_events``, GPU events measure the time, otherwise the host's clock. ``cupy`` is the module CuPy if
+    the function works on CuPy arrays, else None.
+    """
     if by_events:
         first, last = cupy.cuda.Event(), cupy.cuda.Event()
         first.record()
@@ -97,16 +103,18 @@ def timed(call: Callable[[], Any], cupy: Any, by_events: bool) -> tuple[Any, flo
 
 
 def spoil(result: object) -> None:
-    """Overwrite the array that a search has returned, so that it cannot be the answer of another search."""
+    """Overwrite the array that a search has returned, so that the array cannot serve as the answer of another
+    search."""
     flags = getattr(result, "flags", None)
     if flags is not None and getattr(flags, "writeable", True):
         result.fill(POISON % 128)  # type: ignore[attr-defined]
 
 
 def whole_numbers(found: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """Returns an answer as int32. Raises BfsbenchError if this would change a value."""
+    """Returns the answer ``found`` as int32. Raises BfsbenchError if the conversion would change a value."""
     with np.errstate(invalid="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy warns about complex numbers
+        # NumPy warns about complex numbers, which the comparison below refuses
+        warnings.simplefilter("ignore")
         exact = found.astype("<i4")
     if not np.array_equal(exact, found):
         raise BfsbenchError("it returned an answer of other than whole numbers of 32 bits")
@@ -114,8 +122,12 @@ def whole_numbers(found: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
 
 
 def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -> None:
-    """Prepare the graph, then search from each source on standard input. If a search returns a callable,
-    calling it makes the answer. This call is not timed."""
+    """Prepare the graph. Then search from each source on standard input, write the answer to the file
+    ``answer``, and print the time.
+
+    A search may return a function instead of an answer. This function is then called, outside the timed part,
+    and returns the answer. ``say`` prints a line of the protocol.
+    """
     cupy = importlib.import_module("cupy") if entry.call.arrays == "cupy" else None
     prepare = loaded(entry)
     say(LOADED)
@@ -141,8 +153,8 @@ def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -
 
 
 def main() -> None:
-    """Run the program. Standard output is for replies only, so the output of a library goes to standard
-    error."""
+    """Run the program. Lines of the protocol go to standard output. All other output, such as that of a
+    library, goes to standard error."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
 
@@ -156,7 +168,7 @@ def main() -> None:
         serve(entry, place, answer, say)
     except BfsbenchError as error:
         say(f"error {error}")
-    except Exception as error:  # the entry's code may raise anything: report it to the parent
+    except Exception as error:  # code of an entry may raise any exception, which is reported to bfsbench
         say("error " + " ".join(f"{type(error).__name__}: {error}".split()))
 
 

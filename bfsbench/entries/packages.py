@@ -1,4 +1,4 @@
-"""Checks the Python packages that entries need: whether they are installed, their versions, and how to
+"""Checks the Python packages that an entry needs: whether they are installed, their versions, and how to
 install them."""
 
 import importlib.util
@@ -11,16 +11,16 @@ from bfsbench.entries.declaration import Entry
 
 
 def _parts(package: str) -> tuple[str, str, str]:
-    """Returns the requirement for pip, the name of the distribution, and the name of the module. The text
-    ``package`` is such as ``scipy>=1.11`` or ``python-graphblas(graphblas)``."""
+    """Split an item of an entry's ``packages``, such as ``scipy>=1.11`` or ``python-graphblas(graphblas)``.
+    Returns the requirement for pip, the name of the distribution, and the name of the module."""
     requirement, _, module = package.rstrip(") ").partition("(")
     distribution = re.split(r"[<>=!~;\[]", requirement)[0].strip()
     return requirement.strip(), distribution, module or distribution.replace("-", "_")
 
 
 def missing(entry: Entry) -> str:
-    """Returns one line with the command that installs the missing packages of an entry. Returns an empty
-    string if none is missing."""
+    """Returns one line with the command that installs an entry's missing packages. Returns an empty string if
+    none is missing."""
     wanted = map(_parts, entry.call.packages)
     absent = [requirement for requirement, _, module in wanted if importlib.util.find_spec(module) is None]
     if not absent:
@@ -31,8 +31,8 @@ def missing(entry: Entry) -> str:
 
 
 def versions(entry: Entry) -> list[str]:
-    """Returns the packages of an entry with their installed versions, each as ``scipy 1.14.0``. A package
-    that is not installed has no version."""
+    """Returns the packages of an entry with their installed versions, such as ``scipy 1.14.0``. The version
+    of a package that is not installed is left out."""
     found = []
     for _, distribution, _ in map(_parts, entry.call.packages):
         try:
@@ -43,15 +43,16 @@ def versions(entry: Entry) -> list[str]:
 
 
 def module_beside(entry: Entry) -> Path | None:
-    """Returns the file of an entry's Python module if it lies beside the TOML file, else None."""
+    """Returns the file of an entry's Python module if it lies beside the TOML file. Otherwise returns
+    None."""
     module = entry.call.python.partition(":")[0]
     file = entry.file.parent.joinpath(*module.split(".")).with_suffix(".py")
     return file if module and file.is_file() else None
 
 
 def module_file(entry: Entry) -> Path | None:
-    """Returns the file of the module with an entry's Python function, without importing it. Returns None if
-    the entry has no Python function, or if the module is not installed."""
+    """Find the module that has the Python function of an entry, without importing it. Returns its file.
+    Returns None if the entry has no Python function, or if the module is not installed."""
     module = entry.call.python.partition(":")[0]
     if not module:
         return None

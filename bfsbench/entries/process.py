@@ -1,12 +1,13 @@
-"""Runs the process of an entry, and implements the protocol between this process and bfsbench.
+"""Runs the process of an entry (a program of other authors), and implements the protocol between bfsbench and
+this process.
 
-The process prints ``ready`` when the graph is prepared. Then it reads source vertices, one per line, from its
-standard input. For each source it searches, writes the answer to its file, and prints the time. It ends at
-the end of its input. To report an error, it prints ``error TEXT`` instead of ``ready`` or a time, and ends.
+The process prints ``ready`` when it has prepared the graph. It then reads source vertices from standard
+input, one per line. For each source, it searches, writes the answer to a file, and prints the time. It ends
+at the end of its input. To report an error, it prints ``error TEXT`` instead of ``ready`` or a time, and
+ends.
 
-A program that runs one search per process is started for each search. It prints the time among other output.
-For each graph in use, an entry keeps one process. NVIDIA's library NVML reports the memory in use on the
-GPUs.
+Some programs run one search per process. bfsbench starts them anew for each search, and finds the time in
+their output. For each entry and graph in use, bfsbench keeps one process.
 """
 
 from __future__ import annotations
@@ -41,25 +42,25 @@ if TYPE_CHECKING:
 
 READY = "ready"
 LOADED = "loaded"
-"""Printed by a program that has loaded its libraries and begins to prepare the graph."""
+"""A line that a program may print when it has loaded its libraries and begins to prepare the graph."""
 GUARD_BROKEN = "error: it wrote outside its array"
-"""Printed by ``bfsbench.entries.host`` if a search wrote outside its array."""
+"""A line that ``bfsbench.entries.host`` prints if a search has written outside its array."""
 
 _LOOK_EVERY_S = 0.05
-"""Seconds between two checks of a process's memory."""
+"""Seconds between two checks of how much memory a process uses."""
 _GRACE_S = 0.2
-"""Seconds that the children of a process get to end after its reply."""
+"""Seconds that a program's child processes may continue after the program's reply."""
 _END_S = 5.0
-"""Seconds that a process gets to end after the end of its input."""
+"""Seconds that a process may continue after the end of its input."""
 _LONGEST_LINE = 1 << 16
 _ERRORS_KEPT = 1 << 16
-"""Bytes that are kept of the beginning and of the end of a program's standard error."""
+"""Number of bytes at the beginning and at the end of a program's standard error that bfsbench keeps."""
 _LONGEST_ERROR = 1000
 _UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _TIME = "^([+-]?[0-9][0-9.eE+-]*)$"
-"""Regular expression of the line with the time, unless an entry declares another one."""
+"""Regular expression that finds the printed time, unless the entry declares another one."""
 _RUNNING: set[int] = set()
-"""Numbers of the processes of entries that this process has started and not ended."""
+"""Process ids of entries that this process has started and that still run."""
 
 
 class EntryCrashError(DeviceError):
@@ -69,18 +70,18 @@ class EntryCrashError(DeviceError):
 
 
 class Reply(NamedTuple):
-    """The reply of an entry's process to one search."""
+    """The times that an entry's process and the host have measured for one search."""
 
     said_ms: float | None
-    """The time in ms that the program prints. None if it prints no time. A time that the program rounds to 0
-    counts as half a unit of its last digit, but at most ``wall_ms``."""
+    """The time in ms that the program prints. None if it prints no time. A printed time of 0 counts as half a
+    unit of its last digit, but at most as ``wall_ms``."""
     wall_ms: float
-    """Time from the request to the reply by the host's clock, in ms."""
+    """Time in ms from the request to the reply, measured by the host's clock."""
 
 
 class Errors:
-    """Reads the standard error of a program. Keeps only its beginning and its end, because it may be
-    endless."""
+    """Reads the standard error of a program in a thread. Keeps only the beginning and the end of the text,
+    because the text may be endless."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._kept, self._is_cut = b"", False
@@ -89,20 +90,20 @@ class Errors:
         self._thread.start()
 
     def _read(self) -> None:
-        with suppress(OSError, ValueError):  # the pipe has been closed
+        with suppress(OSError, ValueError):  # another thread may have closed the pipe
             while found := os.read(self._pipe.fileno(), _ERRORS_KEPT):
                 self._kept += found
                 if len(self._kept) > 2 * _ERRORS_KEPT:
                     self._kept, self._is_cut = self._kept[:_ERRORS_KEPT] + self._kept[-_ERRORS_KEPT:], True
 
     def end(self) -> None:
-        """Wait until the output so far has been read. The wait is limited, because a process that was left
-        running may keep the pipe open."""
+        """Wait until the text so far has been read. The wait is limited, because a child process of the
+        program may keep the pipe open."""
         self._thread.join(_GRACE_S)
 
     def summary(self) -> str:
-        """Returns the last line that is not blank, shortened if it is long. If lines were dropped, the first
-        line is added before it."""
+        """Returns the last line that is not blank. If lines were dropped, the first line stands before it.
+        Long lines are shortened."""
         lines = [line for line in self._kept.decode(errors="replace").splitlines() if line.strip()]
         told = [lines[0], lines[-1]] if self._is_cut else lines[-1:]
         return " ... ".join(line.strip()[:_LONGEST_ERROR] for line in told)
@@ -112,15 +113,15 @@ class Process:
     """A running process of an entry."""
 
     def __init__(self, words: Sequence[str], folder: Path, call: Call) -> None:
-        """Start a command in a folder. Raises LaunchError if it cannot be started."""
+        """Start a command in a folder. Raises LaunchError if the command cannot be started."""
         self._time = re.compile(call.time or _TIME)
         self._unit_ms = _UNIT_MS[call.unit]
         self._mark = f"{os.getpid()}.{secrets.token_hex(8)}"
         self._limit = call.memory_mib << 20 if call.memory_mib else available_memory()
         self._rest = b""
-        """Output after the last line that was read."""
+        """Output of the program after the last complete line that was returned."""
         self.peak_bytes = 0
-        """The highest observed memory use of the process on the host, in bytes."""
+        """The highest memory use of the process on the host that was observed, in bytes."""
         path = filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH")))
         try:
             self._process = subprocess.Popen(
@@ -130,7 +131,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=os.environ | {MARK: self._mark, "PYTHONPATH": os.pathsep.join(path)},
-                process_group=0,  # so that all of its processes can be stopped at once
+                process_group=0,  # a group, so that bfsbench can stop all of its processes at once
             )
         except OSError as error:
             raise LaunchError(f"cannot start {words[0]}: {error.strerror or error}") from error
@@ -142,8 +143,9 @@ class Process:
         self._errors = Errors(self._process.stderr)
 
     def wait_until_ready(self) -> float:
-        """Wait until the process prints ``ready``. Returns the ms since the first line ``loaded``, or since
-        the call if that line does not come. Raises the errors of ``ask``."""
+        """Wait until the process prints ``ready``. Returns the time of preparation in ms. It begins with the
+        first line ``loaded``, or with this call if the program does not print that line. Raises the errors
+        that ``ask`` raises."""
         started, is_loaded = time.perf_counter(), False
         while (line := self._line()) != READY:
             if line == LOADED and not is_loaded:
@@ -152,9 +154,11 @@ class Process:
         return (time.perf_counter() - started) * 1e3
 
     def ask(self, source: int) -> Reply:
-        """Search from a source. Returns the reply, and stops the program until ``resume`` is called.
+        """Let the program search from a source. Returns its reply. The program is paused afterwards, until
+        ``resume`` is called.
 
-        Raises EntryCrashError, DeviceOutOfMemoryError and WrongResultError.
+        Raises EntryCrashError if the program crashes, DeviceOutOfMemoryError if it takes too much memory, and
+        WrongResultError if it breaks the rules.
         """
         self.resume()
         started = time.perf_counter()
@@ -167,13 +171,14 @@ class Process:
             wall_ms = (time.perf_counter() - started) * 1e3
             said = self._time_in(line)
             if said is not None or line == "done":
-                self.pause()  # at once, because later writes would not be timed
+                self.pause()  # pause the program at once, because later writes would not be timed
                 return self._reply(said, started, wall_ms)
             self._refuse(line)
 
     def outcome(self) -> Reply:
-        """Wait for the end of a program that runs one search. Returns its reply. Raises EntryCrashError,
-        DeviceOutOfMemoryError and WrongResultError."""
+        """Wait for the end of a program that runs a single search. Returns its reply. Raises EntryCrashError
+        if the program crashes, DeviceOutOfMemoryError if it takes too much memory, and WrongResultError if it
+        breaks the rules."""
         started, said = time.perf_counter(), None
         self._input.close()
         with suppress(EOFError):
@@ -191,10 +196,10 @@ class Process:
 
     def _reply(self, said: str | None, started: float, wall_ms: float) -> Reply:
         """Wait for the child processes that the program has left, because they may still write the answer.
-        Returns the reply, with the host's time from ``started`` to the end of the last child. Raises
-        WrongResultError if the children keep running.
+        Returns the reply. If there were children, its host time lasts from ``started`` to the end of the last
+        child. Raises WrongResultError if children keep running.
 
-        ``said`` is the printed time, and ``wall_ms`` the host's time for a program without children.
+        ``said`` is the printed time. ``wall_ms`` is the host time that counts if there are no children.
         """
         deadline = time.monotonic() + _GRACE_S
         while left := self._others():
@@ -214,12 +219,12 @@ class Process:
         return left_by(self._process.pid, self._mark, _RUNNING)
 
     def pause(self) -> None:
-        """Stop the process group until ``resume`` is called. A running program could still change its answer,
-        and threads of some programs spin while they wait for a source."""
+        """Stop the processes of the program until ``resume`` is called. Otherwise the program could still
+        change its answer, or its threads could keep cores busy while they wait for a source."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a paused process group run again."""
+        """Let the stopped processes of the program continue."""
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -228,7 +233,7 @@ class Process:
                 os.killpg(self._process.pid, number)
 
     def close(self) -> None:
-        """Close the input of the process, so that it ends by itself. Kill it if it does not end."""
+        """Close the input of the process, so that it ends. Kill it if it does not end in time."""
         self.resume()
         with suppress(OSError, subprocess.TimeoutExpired):
             self._input.close()
@@ -236,8 +241,8 @@ class Process:
         self.stop()
 
     def stop(self) -> None:
-        """Kill the process and its descendants."""
-        left = self._others()  # while it lives, because it may be the parent of some of them
+        """Kill the process and all its descendants."""
+        left = self._others()  # look while the process lives, because it may be the parent of some of them
         self._signal(signal.SIGKILL)
         self._process.wait()
         signal_all({*left, *self._others()}, signal.SIGKILL)
@@ -249,8 +254,8 @@ class Process:
                 pipe.close()
 
     def _line(self, at_end: Exception | None = None) -> str:
-        """Returns the next line that the process prints. Raises ``at_end``, by default EntryCrashError, if
-        there is no further line."""
+        """Returns the next line that the process prints. If the output ends, raises ``at_end``, or
+        EntryCrashError if that is None."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._output, selectors.EVENT_READ)
             while b"\n" not in self._rest:
@@ -265,7 +270,7 @@ class Process:
         return line.decode(errors="replace").strip()
 
     def _time_in(self, line: str) -> str | None:
-        """Returns the number in a line with the time. Returns None for any other line."""
+        """Returns the number in a line that contains the printed time. Returns None for any other line."""
         found = self._time.search(line)
         number = (found and found[1]) or ""
         with suppress(ValueError):
@@ -274,7 +279,7 @@ class Process:
         return None
 
     def _refuse(self, line: str) -> None:
-        """Raises an error and kills the process if a line says that the process failed."""
+        """Kill the process and raise an error if ``line`` reports a failure. Otherwise do nothing."""
         if line.startswith("error"):
             self.stop()
             reason = line.removeprefix("error").lstrip(": ")
@@ -282,14 +287,15 @@ class Process:
             raise WrongResultError(reason) if is_wrong else EntryCrashError(reason or "it gave up")
 
     def _require_memory(self) -> None:
-        """Raises DeviceOutOfMemoryError and kills the process if it exceeds its memory limit."""
+        """Kill the process and raise DeviceOutOfMemoryError if it exceeds its memory limit. Otherwise do
+        nothing."""
         self.note_memory()
         if self._limit is not None and self.peak_bytes > self._limit:
             self.stop()
             raise DeviceOutOfMemoryError(f"it took more than {self._limit >> 20} MiB on the host")
 
     def note_memory(self) -> None:
-        """Record the peak memory of the process on the host, if the system reports it."""
+        """Update the highest memory use of the process on the host, if the operating system reports it."""
         kilobytes = number_fields(Path(f"/proc/{self._process.pid}/status")).get("VmHWM:", 0)
         self.peak_bytes = max(self.peak_bytes, kilobytes << 10)
 
@@ -310,7 +316,7 @@ class Process:
 
 @cache
 def round_trip_ms() -> float:
-    """Returns the median time in ms to send a line to a process and to get it back."""
+    """Returns the median time in ms to send a line to a process and to get a line back."""
     times = []
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as echo:
         assert echo.stdin and echo.stdout
@@ -324,25 +330,27 @@ def round_trip_ms() -> float:
 
 @dataclass
 class Running:
-    """The process of an entry on one graph, with the figures that are kept between searches."""
+    """The state of an entry on one graph: its process, and the measurements that are kept between
+    searches."""
 
     folder: GraphFolder
     answer: Answer
     process: Process | None = None
     preparation_ms: float = 0.0
     held_bytes: int | None = None
-    """GPU memory that the process took in its preparation and in all searches. None if it is unknown."""
+    """GPU memory in bytes that the process took, in its preparation and in all searches. None if it is
+    unknown."""
     before_bytes: int | None = None
-    """GPU memory in use before the preparation. Each search updates it at its beginning, because other
-    programs may take memory between searches."""
+    """GPU memory in bytes that was in use before the preparation. It is updated at the beginning of each
+    search, because other programs may take memory between searches."""
     peak_bytes: int = 0
-    """The highest observed memory use of the entry's processes on the host, in bytes."""
+    """The highest memory use of the entry's processes on the host that was observed, in bytes."""
     first_ms: dict[int, tuple[float, int]] = field(default_factory=dict)
-    """For each source, the first search from it in this process: its time in ms, and the number of arcs that
-    it traversed."""
+    """The first search of this process from each source: its time in ms, and the number of arcs that it
+    traversed."""
 
     def note(self) -> None:
-        """Record the memory that the process uses now, on the host and on the GPUs."""
+        """Record how much memory the process uses now, on the host and on the GPUs."""
         if self.process is not None:
             self.process.note_memory()
             self.peak_bytes = max(self.peak_bytes, self.process.peak_bytes)
@@ -363,12 +371,12 @@ class Running:
 
 
 _KEPT: dict[int, tuple[GraphFolder, dict[str, Running]]] = {}
-"""For each graph in use, by its id: its folder, and its programs by the names of their entries."""
+"""For the id of each graph in use: the folder with the graph, and the state of each entry by name."""
 
 
 def running(graph: Graph, entry: Entry) -> Running:
-    """Returns the record of an entry's process on a graph. At the first call the process is not started yet.
-    The process ends when the graph is deleted."""
+    """Returns the state of an entry on a graph. The first call does not start the process yet. The process
+    ends when the graph object is deleted."""
     from bfsbench.entries.folder import GraphFolder
 
     if id(graph) not in _KEPT:
@@ -381,22 +389,23 @@ def running(graph: Graph, entry: Entry) -> Running:
 
 
 def _end(graph_id: int) -> None:
-    """End the programs on a graph, and give up its folder."""
+    """End all programs on the graph with this id, and forget the folder with the graph."""
     _, programs = _KEPT.pop(graph_id, (None, {}))
     for program in programs.values():
         program.close()
 
 
 def forget(graph: Graph) -> None:
-    """Kill the programs on a graph, and give up its folder. The next program on the graph gets a new
-    folder."""
+    """Kill all programs on a graph, and forget the folder with the graph. The next program gets a new folder
+    with fresh copies of the graph."""
     _, programs = _KEPT.pop(id(graph), (None, {}))
     for program in programs.values():
         program.kill()
 
 
 def device_memory_used() -> int | None:
-    """Returns the bytes in use on all GPUs of this machine together, or None if they are unknown."""
+    """Returns the number of bytes in use on all GPUs of this machine together. Returns None if it is
+    unknown."""
     try:
         import pynvml
     except ImportError:

@@ -1,13 +1,15 @@
-"""Makes an entry a variant, so that bfsbench plans, runs, checks and reports it like its own variants.
+"""Makes an entry (a program of other authors) a variant, so that bfsbench plans, runs, checks and reports it
+like its own variants.
 
-The program of an entry may time itself, and then its times are compared with the host's clock in two ways.
-After each search, the host's time may exceed the program's time only by what untimed work explains. Once per
-process, ``untimed_ms`` compares the clocks on a fixed graph. Its searches take milliseconds on any device.
+If the program has its own clock, bfsbench compares the printed times with the host's clock in two ways.
+First, after each search, the host's time may exceed the printed time only by what untimed work explains.
+Second, once per process, ``untimed_ms`` compares the two clocks on a fixed graph, whose searches take
+milliseconds on any device.
 
-Each search has an untimed part: the host's time minus the program's time. It should not depend on the search,
-because every search sends a line and writes an answer. So ``untimed_ms`` searches from a vertex that reaches
-nothing, and from a vertex that reaches most of the graph. If the second search has a much longer untimed
-part, the program's clock does not show how long it searches.
+The untimed part of a search is the host's time minus the printed time. It should not depend on the search,
+because every search sends a line and writes an answer. ``untimed_ms`` therefore searches from a vertex that
+reaches nothing, and from a vertex that reaches most of the graph. If the untimed part of the second search is
+much longer, the program's clock does not show how long it searches.
 """
 
 from __future__ import annotations
@@ -40,58 +42,63 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.base import Problem
 
 _CLOCK_TOLERANCE = 1.01
-"""The largest ratio of a program's time to the host's time."""
+"""The largest allowed ratio of a program's printed time to the host's time."""
 _CLOCK_SLACK_MS = 0.05
 _UNTIMED_SHARE = 0.05
-"""The difference of the host's time and a program's time may be this share of the host's time, plus further
-terms."""
+"""The host's time may exceed a program's printed time by this share of the host's time, and by further
+amounts."""
 _UNTIMED_MS = 0.25
-"""A further term of the allowed difference, in ms. ``_PASSES`` times the time to send a line and to fill an
-answer is added too."""
+"""A constant amount in ms by which the host's time may exceed a program's printed time. The times to send a
+line and to fill an answer are also allowed, each ``_PASSES`` times."""
 _PASSES = 4
 _UNTIMED_VERTEX_MS = 4e-5
-"""Allowed difference in ms per vertex, if the program's clock does not cover conversion."""
+"""Additional time in ms per vertex by which the host's time may exceed the printed time. It is allowed if the
+program's clock does not include converting the graph."""
 _UNTIMED_ARC_MS = 1e-5
-"""Allowed difference in ms per arc, if the program's clock does not cover both transfers and conversion. The
-difference per vertex and arc is at most ``_PASSES`` times the result of ``untimed_ms``."""
+"""Additional time in ms per arc by which the host's time may exceed the printed time. It is allowed if the
+program's clock does not include both transfers and conversion. The additional times per vertex and per arc
+together are at most ``_PASSES`` times the result of ``untimed_ms``."""
 _CONTRADICTION_MS = 100.0
-"""A program is rejected if its median difference exceeds the allowed difference by this time. Waiting for a
-core cannot explain it."""
+"""A program is rejected if, in the median of its searches, the host's time exceeds the allowed time by this
+many ms. Waiting for a core cannot explain so much."""
 _FASTER = 4
-"""A repeated search is too fast if the first search from each source takes this factor longer per arc."""
+"""A repeated search is too fast if every first search took at least this factor longer per arc."""
 _COMPARABLE = 10
-"""A search is compared only with first searches that traverse at least a tenth as many arcs."""
+"""A repeated search is compared only with first searches that traversed at least one tenth as many arcs."""
 _COMPARED_MS = 20.0
-"""A search is compared only if each first search would take at least this time in ms for as many arcs."""
+"""A repeated search is compared only if each first search would take at least this time, in ms, for as many
+arcs."""
 _SHORTEST_MS = 1e-6
 _CORE_BYTES_PER_MS = 8e8
-"""More than one core can read from its nearest cache: 128 bytes a cycle at 6 GHz."""
+"""An upper limit of the bytes per ms that one core can read from its nearest cache: 128 bytes per cycle at 6
+GHz."""
 _GPU_BYTES_PER_MS = 1e11
-"""More than all multiprocessors of a GPU can read from their nearest caches."""
+"""An upper limit of the bytes per ms that all multiprocessors of a GPU can read from their nearest caches."""
 
 _SEARCHES_TO_JUDGE = 3
-"""A program is rejected for its times after at least this number of searches."""
+"""Minimum number of searches before a program can be rejected for its times."""
 
 _GRAPH = "lattice(rows=4096,columns=128,keep=0.7)"
-"""The graph has 524,288 vertices, of which some are isolated. It has 5,000 levels, and each level costs a GPU
-a barrier."""
+"""The graph on which a program's clock is compared with the host's clock. It has 524,288 vertices, some of
+them isolated. A search has 5,000 levels, and each level costs a GPU at least one barrier."""
 _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 9
-"""Number of pairs of searches before a clock is called right, and before it is called wrong."""
+"""Number of pairs of searches that are compared at least before a clock counts as right, and at most before
+it counts as wrong."""
 _LONG_SHARE, _LONG_MS = 0.25, 2.0
-"""Limit to how much longer the untimed part of the long search may be: ``_LONG_SHARE`` of the host's time of
-this search, plus ``_LONG_MS``."""
+"""The untimed part of the long search may exceed the untimed part of the short search by a limit. The limit
+is ``_LONG_SHARE`` of the host's time of the long search, plus ``_LONG_MS``."""
 _Times = list[tuple[float, float]]
-"""Times of repeated searches in ms: the untimed part of each search, and its time by the host's clock."""
+"""A pair of times in ms for each search: its untimed part, and its time by the host's clock."""
 
 
 class _EntryClock:
-    """A clock that returns the time of the last search, measured as the entry declares."""
+    """A clock that returns the time of the last search, measured by the clock that the entry declares."""
 
     def __init__(self, variant: EntryVariant) -> None:
         self._variant = variant
 
     def wait(self) -> None:
-        """Does nothing: a search has ended when its reply arrives."""
+        """Do nothing, because a search has ended when its reply arrives."""
 
     def start(self) -> None:
         self._variant.took_ms = 0.0
@@ -101,11 +108,11 @@ class _EntryClock:
 
 
 class EntryVariant(ForeignProgram):
-    """The base class of variants that run programs of other authors. ``variant_of`` makes one subclass for
-    each entry.
+    """The base class of variants that run programs of other authors. ``variant_of`` makes one subclass per
+    entry.
 
-    All searches on one graph share a process. The program's work on the graph before the first search takes
-    ``preprocess_ms``. ``reset`` does nothing, because a program initialises itself as part of each search.
+    All searches on one graph share a process. ``preprocess_ms`` is the time that the program takes to prepare
+    the graph. ``reset`` does nothing, because a program initialises itself as part of each search.
     """
 
     entry: ClassVar[Entry]
@@ -119,7 +126,7 @@ class EntryVariant(ForeignProgram):
     def __init__(self, graph: Graph, knobs: Mapping[str, object]) -> None:
         super().__init__(graph, {})
         self.took_ms = 0.0
-        """The time of the last search in ms, as rows record it."""
+        """The time in ms that result rows record for the last search."""
         self.reply = Reply(None, 0.0)
         """The times of the last search by the program's clock and by the host's clock."""
         self._filling_ms = 0.0
@@ -135,8 +142,8 @@ class EntryVariant(ForeignProgram):
 
     @classmethod
     def program_parts(cls) -> Iterator[bytes]:
-        """Yields the bytes that identify the program: the declaration, the built or installed files, and the
-        modules of bfsbench that call them."""
+        """Yields bytes that identify the program: its declaration, its files, and the modules of bfsbench
+        that call it."""
         entry = cls.entry
         ours = (Path(__file__).with_name(f"{name}.py") for name in ("folder", "host", "process", "variant"))
         files = [entry.file, *ours, *build.made_files(entry)]
@@ -153,25 +160,24 @@ class EntryVariant(ForeignProgram):
         return _EntryClock(self)
 
     def prepare(self) -> None:
-        """Start the program, which prepares the graph, unless it still runs for an earlier variant. Raises
+        """Start the program and let it prepare the graph, unless it still runs for an earlier variant. Raises
         LaunchError if the program cannot be started, and EntryCrashError if it fails."""
         if reason := self.missing():
             raise LaunchError(reason)
         self._running = running(self.graph, self.entry)
         self._beyond_ms: list[float] = []
-        """For each search since this call: by how many ms the difference of host's time and program's time
-        exceeds the allowed difference."""
+        """By how many ms the host's time exceeds the allowed time, for each search since this call."""
         self._too_fast: list[bool] = []
-        """For each search since this call that can be compared with first searches: whether it is too
-        fast."""
+        """Whether a search is too fast, for each search since this call that can be compared with first
+        searches."""
         if self._running.process is None or self.entry.per_search:
             self._running.answer.poison()
             self._begin()
         self.preprocess_ms = self._running.preparation_ms
 
     def settle_clock(self) -> None:
-        """If the program has its own clock, compare this clock with the host's clock. If the clocks cannot be
-        compared, the host's clock counts. Raises WrongResultError if the clocks contradict each other."""
+        """If the program has its own clock, compare it with the host's clock. If they cannot be compared, the
+        host's clock counts from now on. Raises WrongResultError if the clocks contradict each other."""
         if self.entry.clock.held_by != "ours":
             self._untimed_ms = untimed_ms(type(self))
             self._held_by = "ours" if self._untimed_ms == math.inf else self.entry.clock.held_by
@@ -181,8 +187,8 @@ class EntryVariant(ForeignProgram):
         return self.preprocess_ms, 0.0
 
     def _begin(self) -> None:
-        """Write the graph in the formats that the program needs. Start a program that runs several searches,
-        and wait until it has read the graph."""
+        """Write the graph in the formats that the program needs. If one process runs all searches, start it,
+        and wait until it has prepared the graph."""
         running, entry = self._running, self.entry
         for name in entry.exports:
             running.folder.export(name)
@@ -208,7 +214,8 @@ class EntryVariant(ForeignProgram):
         return Process(words, answer.parent, entry.call)
 
     def poison(self) -> None:
-        """Overwrite the last answer. Raises WrongResultError if it has changed since bfsbench read it."""
+        """Overwrite the last answer, so that it cannot pass as the next answer. Raises WrongResultError if
+        the program has changed the answer since bfsbench read it."""
         running = self._running
         with self._killed_on_errors():
             running.answer.require_unchanged()
@@ -219,11 +226,11 @@ class EntryVariant(ForeignProgram):
         self._filling_ms = (time.perf_counter() - started) * 1e3
 
     def reset(self, source: int) -> None:
-        """Does nothing: a program initialises itself at each search."""
+        """Do nothing, because a program initialises itself in each search."""
 
     def traverse(self, source: int) -> None:
-        """Search from a source and measure the time. Raises EntryCrashError, DeviceOutOfMemoryError,
-        WrongResultError and LaunchError."""
+        """Search from a source and record the time. Raises EntryCrashError, DeviceOutOfMemoryError,
+        WrongResultError or LaunchError if the program fails."""
         self._source, self._levels, self.reply = source, None, Reply(None, 0.0)
         running = self._running
         with self._killed_on_errors():
@@ -237,15 +244,18 @@ class EntryVariant(ForeignProgram):
         settled = self._held_by != self.entry.clock.held_by
         if said_ms is None or settled or (self.entry.call.command and self._held_by == "ours"):
             self.took_ms = wall_ms
-        elif self.entry.per_search:  # the host's time includes the start of the program
+        # no comparison, because the host's time includes the start of the program
+        elif self.entry.per_search:
             self.took_ms = said_ms
         else:
             self.took_ms = max(said_ms, wall_ms - self._allowed_ms())
 
     def levels(self) -> npt.NDArray[np.int32]:
-        """Returns the levels of the last search, after all checks. Raises WrongResultError for a wrong size,
-        unwritten values or an invalid tree. It is also raised for a time that contradicts the host's clock,
-        and for child processes that still run."""
+        """Check the answer and the time of the last search. Returns the levels, int32[V].
+
+        Raises WrongResultError in these cases: the answer has a wrong size, unwritten values or an invalid
+        tree; the printed time contradicts the host's clock; or child processes still run.
+        """
         if self._levels is None:
             with self._killed_on_errors():
                 self._running.note()
@@ -254,7 +264,8 @@ class EntryVariant(ForeignProgram):
                 self._require_honest_time()
                 found = self._running.answer.read()
                 if not self.leaves_tree:
-                    found[found == self.entry.call.unreached] = -1  # as in every family
+                    # all families use -1 for unreached vertices
+                    found[found == self.entry.call.unreached] = -1
                 levels = self.accepted(found, self._source)
                 self._require_possible(int((levels >= 0).sum()))
                 self._require_searched(levels)
@@ -266,15 +277,15 @@ class EntryVariant(ForeignProgram):
         return self.entry.call.answer == "parents"
 
     def parents(self) -> npt.NDArray[np.int32]:
-        """Returns the parents of the last search, after all checks of its answer. Raises WrongResultError if
-        a check fails, and ValueError if the program gives levels."""
+        """Check the answer of the last search. Returns the parents, int32[V]. Raises WrongResultError if a
+        check fails, and ValueError if the program gives levels."""
         if not self.leaves_tree:
             raise ValueError(f"{self.name} leaves levels")
         self.levels()
         return self.links(self._running.answer.read(), self._source)
 
     def _allowed_ms(self) -> float:
-        """Returns by how many ms the host's time of the last search may exceed the program's time."""
+        """Returns by how many ms the host's time of the last search may exceed the printed time."""
         num_vertices, num_edges = self.graph.num_vertices, self.graph.num_edges
         allowed = _UNTIMED_SHARE * self.reply.wall_ms + _UNTIMED_MS
         allowed += _PASSES * (round_trip_ms() + self._filling_ms)
@@ -286,8 +297,8 @@ class EntryVariant(ForeignProgram):
         return allowed + min(declared, _PASSES * self._untimed_ms * (num_vertices + num_edges))
 
     def _require_possible(self, reached: int) -> None:
-        """Raises WrongResultError if no machine could read one byte per reached vertex in the time of the
-        search."""
+        """Raise WrongResultError if the time of the search is impossibly short: no machine could read one
+        byte per reached vertex in this time."""
         on_gpu = self.entry.call.device == "gpu"
         rate = _GPU_BYTES_PER_MS if on_gpu else _CORE_BYTES_PER_MS * usable_cores()
         if self.took_ms < max(_SHORTEST_MS, reached / rate):
@@ -296,9 +307,11 @@ class EntryVariant(ForeignProgram):
             )
 
     def _require_searched(self, levels: npt.NDArray[np.int32]) -> None:
-        """Raises WrongResultError if the program seems to keep answers. That is so if most repeated searches
-        take far less time per arc than the fastest first search. At least two first searches, from different
-        sources, are needed, because the program or the machine may delay one of them."""
+        """Raise WrongResultError if the program seems to keep its answers.
+
+        It seems so if most repeated searches take far less time per arc than the fastest first search. First
+        searches from at least two sources are needed, because a single first search may be slow by accident.
+        """
         first_ms, edges = self._running.first_ms, self.work_of(levels)
         if self.entry.per_search or self._source not in first_ms:
             first_ms[self._source] = self.took_ms, edges
@@ -314,16 +327,18 @@ class EntryVariant(ForeignProgram):
             )
 
     def _require_honest_time(self) -> None:
-        """Raises WrongResultError if the printed time of the last search contradicts the host's clock. That
-        is so if it is longer than the host's time. It is also so if, in most searches, the host's time is
-        longer by more than untimed work can explain."""
+        """Raise WrongResultError if the printed time of the last search contradicts the host's clock.
+
+        It does if the printed time is longer than the host's time. It also does if, in most searches, the
+        host's time is longer by more than untimed work can explain.
+        """
         said, wall = self.reply
         if said is None:
             return
         if not 0 < said <= wall * _CLOCK_TOLERANCE + _CLOCK_SLACK_MS:
             raise WrongResultError(f"it says a search took {said:g} ms, the host's clock saw {wall:.3f} ms")
         if self.entry.per_search:
-            return  # the host's time includes the start of the program
+            return  # the host's time includes the start of the program, so it is only an upper limit
         allowed = self._allowed_ms() + _CONTRADICTION_MS
         self._beyond_ms.append(wall - said - allowed)
         if len(self._beyond_ms) >= _SEARCHES_TO_JUDGE and statistics.median(self._beyond_ms) > 0:
@@ -334,7 +349,8 @@ class EntryVariant(ForeignProgram):
 
     @contextmanager
     def _killed_on_errors(self) -> Iterator[None]:
-        """Kill the process after an exception in the ``with`` block. The next search starts a new process."""
+        """Kill the program if the ``with`` block raises an exception. The next search then starts a new
+        process."""
         try:
             yield
         except BaseException:
@@ -342,8 +358,8 @@ class EntryVariant(ForeignProgram):
             raise
 
     def require_unwritten(self) -> None:
-        """Raises WrongResultError if the program has written into the files of its graph, or into its answer
-        after bfsbench read it. In that case the program is killed."""
+        """Raise WrongResultError if the program has written to the files of its graph, or to its answer after
+        bfsbench read it. The program is then killed."""
         with self._killed_on_errors():
             self._running.answer.require_unchanged()
         if written := self._running.folder.written():
@@ -368,10 +384,11 @@ class EntryVariant(ForeignProgram):
 
 @cache
 def untimed_ms(variant: type[EntryVariant]) -> float:
-    """Compare the program's clock with the host's clock on a fixed graph, once per process.
+    """Compare the program's clock with the host's clock on a fixed graph. This happens once per process of
+    bfsbench.
 
-    Returns the untimed part in ms per vertex and arc of the graph, or infinity if the program cannot search
-    it. Raises WrongResultError if the program's clock contradicts the host's.
+    Returns the untimed part of a search, in ms per vertex and arc of the graph. Returns infinity if the
+    program cannot search that graph. Raises WrongResultError if the clocks contradict each other.
     """
     from bfsbench.graphs.load import load
 
@@ -381,7 +398,8 @@ def untimed_ms(variant: type[EntryVariant]) -> float:
     short, long = (family.problem(graph, int(place)) for place in (degrees.argmin(), degrees.argmax()))
     try:
         program.prepare()
-        for search in (short, long):  # the first search of a program may load its kernels
+        # these times do not count, because a program may load its kernels in its first search
+        for search in (short, long):
             _times(program, search)
         shorts: _Times = []
         longs: _Times = []
@@ -402,8 +420,8 @@ def untimed_ms(variant: type[EntryVariant]) -> float:
 
 
 def _times(program: EntryVariant, search: Problem) -> tuple[float, float]:
-    """Run one search and check its answer. Returns its untimed part and its time by the host's clock, in ms.
-    Raises DeviceError or WrongResultError if the search fails."""
+    """Run one search and check its answer. Returns the untimed part of the search, and its time by the host's
+    clock, both in ms. Raises DeviceError or WrongResultError if the search fails."""
     run = search.run(program)
     run.poison()
     run.solve()
@@ -415,8 +433,12 @@ def _times(program: EntryVariant, search: Problem) -> tuple[float, float]:
 
 
 def _contradict(shorts: _Times, longs: _Times) -> bool:
-    """Returns whether the least untimed part of the long searches is too long. A program that waits for a
-    core has a longer untimed part, so the minimum shows what the program itself leaves out."""
+    """Returns whether the program's clock contradicts the host's clock. It does if the untimed part of the
+    long searches is too long.
+
+    Minimums are compared, because waiting for a core only lengthens the untimed part. The minimum shows what
+    the program itself leaves out.
+    """
     wall = min(wall for _, wall in longs)
     return min(longs)[0] - min(shorts)[0] > _LONG_SHARE * wall + _LONG_MS
 
@@ -431,8 +453,8 @@ def _no_device(entry: Entry) -> str:
 
 
 def _no_program(entry: Entry) -> str:
-    """Returns the message for a program that does not exist, and that bfsbench did not build. Returns an
-    empty string otherwise."""
+    """Returns an error message if the program does not exist and bfsbench is not the one to build it.
+    Otherwise returns an empty string."""
     for word in (*entry.call.command[:1], entry.call.library):
         path = Path(entry.filled(word))
         if "{" in word and not path.exists():
@@ -441,7 +463,7 @@ def _no_program(entry: Entry) -> str:
 
 
 def variant_of(entry: Entry) -> type[EntryVariant]:
-    """Returns the class of the variant that runs an entry."""
+    """Returns a new variant class that runs an entry."""
     declared = {
         "name": entry.name,
         "entry": entry,

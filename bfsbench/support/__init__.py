@@ -1,1 +1,2 @@
-"""The basis of all other packages: errors, files, the machine, compilers and compiled helpers."""
+"""Contains the code on which all other packages depend: errors, files, the machine, compilers and native
+libraries."""

@@ -1,7 +1,8 @@
-"""Finds and ends the processes that a program leaves, even if they have left its process group.
+"""Finds and ends the processes that a program has started, even if they have left its process group.
 
 A process that adopts orphans becomes the parent of every descendant whose own parent has ended. So all its
-descendants stay below it in the tree of processes, which ``/proc`` shows. A worker process adopts orphans.
+descendants stay below it in the tree of processes, which ``/proc`` shows. A worker process of bfsbench adopts
+orphans.
 """
 
 import ctypes
@@ -12,32 +13,33 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "BFSBENCH_ENTRY"
-"""An environment variable of a program and its descendants. Its value is the number of the process that
-started the program, and a random word."""
+"""An environment variable that bfsbench sets for a program and that its descendants inherit. Its value has
+the id of the process that started the program, and a random word."""
 
 ON_GPU: set[int] = set()
-"""Numbers of the processes that this process has started and that hold memory on a GPU. They are stopped
-except during their searches."""
+"""Ids of the processes that this process has started and that hold memory on a GPU. They are stopped except
+during their searches."""
 
 _PROC = Path("/proc")
 _SET_CHILD_SUBREAPER = 36
 _adopting: set[int] = set()
-"""The number of the process that called ``adopt_orphans``. A fork of this process has another number."""
+"""The id of the process that called ``adopt_orphans``. It is kept because a forked copy of this process,
+which has another id, does not adopt orphans."""
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of its descendants whose own parents end. Call this only in a process that
+    """Make this process the parent of all descendants whose own parents end. Call this only in a process that
     starts no background processes except entries."""
     if ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
         _adopting.add(os.getpid())
 
 
 def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
-    """Returns the numbers of a program's living descendants, and of all processes that carry its ``mark``.
-    The program itself is left out.
+    """Returns the ids of a program's living descendants, and of all processes whose environment has the mark
+    ``mark``. The program itself is left out.
 
-    If this process adopts orphans, its own descendants are included, except the programs in ``kept`` and
-    their descendants.
+    If this process adopts orphans, its own descendants are included. The programs in ``kept`` and their
+    descendants are left out.
     """
     tree = _tree()
     found = {*_below(pid, tree), *_marked(f"{MARK}={mark}".encode(), tree)}
@@ -48,8 +50,9 @@ def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
 
 
 def kill_programs(pid: int) -> None:
-    """Kill all descendants of a process, and the entries that it has started, but not the process itself."""
-    signal_all([pid], signal.SIGSTOP)  # so that it starts no further processes
+    """Kill all descendants of a process, and all entries that it has started. The process itself is stopped,
+    but not killed."""
+    signal_all([pid], signal.SIGSTOP)  # a stopped process starts no further processes
     for _ in range(10):
         tree = _tree()
         found = {*_below(pid, tree), *_marked(f"{MARK}={pid}.".encode(), tree)} - {pid, os.getpid()}
@@ -59,14 +62,14 @@ def kill_programs(pid: int) -> None:
 
 
 def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
-    """Send a signal to processes. Processes that have ended are ignored."""
+    """Send a signal to processes. Processes that have already ended are ignored."""
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
 
 def _tree() -> dict[int, list[int]]:
-    """Returns the numbers of the living children of each process, by the number of the process."""
+    """Returns the tree of living processes: for the id of each process, the ids of its children."""
     tree: dict[int, list[int]] = {}
     for place in _PROC.glob("[0-9]*"):
         with suppress(OSError):
@@ -83,7 +86,7 @@ def _below(pid: int, tree: dict[int, list[int]]) -> Iterator[int]:
 
 
 def _marked(wanted: bytes, tree: dict[int, list[int]]) -> Iterator[int]:
-    """Yields the numbers of the processes in ``tree`` whose environment has a text ``NAME=VALUE`` that begins
+    """Yields the ids of the processes in ``tree`` whose environment has a text ``NAME=VALUE`` that begins
     with ``wanted``. Processes of other users are left out."""
     for children in tree.values():
         for pid in children:

@@ -1,4 +1,5 @@
-"""Finds out what this installation can run, and the command that installs or repairs each missing part.
+"""Finds out what this installation can run. For each missing or broken part, it gives the command that
+installs or repairs the part.
 
 Each check examines one part of the installation, and returns a record. Checks change only a temporary folder,
 and the cache of ziglang's compiler, which is filled at its first use.
@@ -27,7 +28,7 @@ from bfsbench.support.paths import PACKAGE, cache_dir
 DRIVER_LIBRARY = toolchain.DRIVER_LIBRARY
 DRIVER_VERSION = Path("/proc/driver/nvidia/version")
 COMPILE_LIMIT = 120
-"""Seconds that compiling a test program may take."""
+"""Limit in seconds for compiling a test program."""
 
 INSTALL_COMPILER = toolchain.pip_install("ziglang")
 CHANGE_COMPILER = f'{INSTALL_COMPILER} && export CXX="{sys.executable} -m ziglang c++"'
@@ -40,12 +41,13 @@ REINSTALL_CORE = toolchain.pip_install("--force-reinstall", toolchain.CORE_PACKA
 INSTALL_PYCUDA = toolchain.pip_install("pycuda")
 REINSTALL_PYCUDA = toolchain.pip_install("--force-reinstall --no-cache-dir --no-deps pycuda")
 WITHOUT_CURAND = "echo CUDA_ENABLE_CURAND = False >> ~/.aksetup-defaults.py"
-"""A setting for PyCUDA's installation. The wheels of nvcc lack cuRAND, the library of random numbers."""
+"""A shell command that configures PyCUDA's installation without cuRAND, because NVIDIA's wheels of nvcc lack
+this library of random numbers."""
 
 _CPP = '#include <atomic>\nextern "C" int answer() { return std::atomic<int>(42).load(); }\n'
 _CUDA = "__global__ void answer(int *result) { *result = 42; }\n"
 _COMPUTE_CAPABILITY = (75, 76)
-"""Values of CUdevice_attribute for the major and the minor number of the compute capability."""
+"""Values of the enum CUdevice_attribute for the major and the minor number of the compute capability."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,14 @@ class Check:
     state: Literal["ok", "missing", "broken"]
     detail: str
     fix: str = ""
-    """The command that installs or repairs the checked part. It is empty if ``state`` is ok."""
+    """The command that installs or repairs the checked part. Empty if ``state`` is ok."""
     required: bool = True
-    """True if a use that depends on this check cannot run without it."""
+    """True if a use of bfsbench that depends on this part cannot run without it."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """The checks on which one use of the program depends."""
+    """The checks on which one use of bfsbench depends, such as one backend."""
 
     title: str
     checks: tuple[Check, ...]
@@ -74,8 +76,8 @@ class Section:
 
 
 def examine() -> dict[str, Section]:
-    """Run all checks. Returns their sections by name: ``common``, ``cpu``, ``gpu``, ``cuda`` and
-    ``cuda-core``."""
+    """Run all checks. Returns the sections ``common``, ``cpu``, ``gpu``, ``cuda`` and ``cuda-core`` by name.
+    A section has the checks for one use of bfsbench."""
     return {
         "common": Section("Any use", (python_packages(), cache_folder())),
         "cpu": Section("CPU backend", (cpp_compiler(),)),
@@ -86,14 +88,14 @@ def examine() -> dict[str, Section]:
 
 
 def usable_backends(sections: dict[str, Section]) -> dict[str, bool]:
-    """Returns whether each of the backends ``cpu``, ``cuda`` and ``cuda-core`` can run, by name."""
+    """Returns for each of the backends ``cpu``, ``cuda`` and ``cuda-core``, by name, whether it can run."""
     needed = {"cpu": ("common", "cpu"), **{name: ("common", "gpu", name) for name in ("cuda", "cuda-core")}}
     return {name: all(sections[part].works for part in parts) for name, parts in needed.items()}
 
 
 def needed_packages() -> list[str]:
-    """Returns the names of the packages that are always needed. They come from the metadata of the installed
-    package, or from pyproject.toml in a source tree."""
+    """Returns the names of the packages that bfsbench always needs. They come from the metadata of the
+    installed package, or from pyproject.toml in a source tree."""
     try:
         stated = importlib.metadata.requires("bfsbench") or []
     except importlib.metadata.PackageNotFoundError:
@@ -104,7 +106,8 @@ def needed_packages() -> list[str]:
 
 
 def python_packages() -> Check:
-    """Check the packages that are always needed. The record also has the version of Python."""
+    """Check the packages that bfsbench always needs. Returns the result, which also has the version of
+    Python."""
     versions, absent = [f"Python {platform.python_version()}"], []
     for name in needed_packages():
         try:
@@ -117,7 +120,8 @@ def python_packages() -> Check:
 
 
 def cache_folder() -> Check:
-    """Check whether the cache folder is writable. If it does not exist, check the closest folder above it."""
+    """Check whether the cache folder can be written. If the folder does not exist, check the closest folder
+    above it. Returns the result."""
     try:
         folder = cache_dir()
     except ImportError as error:
@@ -134,7 +138,8 @@ def cache_folder() -> Check:
 
 
 def cpp_compiler() -> Check:
-    """Check whether there is a C++ compiler, and whether a library can be loaded that it compiles."""
+    """Check whether there is a C++ compiler, and whether a library that it compiles can be loaded. Returns
+    the result."""
     name = "C++ compiler"
     try:
         command = toolchain.compiler()
@@ -158,7 +163,8 @@ def cpp_compiler() -> Check:
 
 
 def _load(library: Path) -> str:
-    """Load the compiled test library. Returns the reason why it cannot be used, or an empty string."""
+    """Load the compiled test library and call it. Returns the reason why it cannot be used, or an empty
+    string."""
     try:
         answer = ctypes.CDLL(str(library)).answer()
     except OSError as error:
@@ -167,7 +173,7 @@ def _load(library: Path) -> str:
 
 
 def _run(command: Sequence[str]) -> str:
-    """Run a compiler. Returns its first error if it fails, else an empty string."""
+    """Run a compiler. Returns its first error message if it fails, else an empty string."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_LIMIT, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -176,7 +182,7 @@ def _run(command: Sequence[str]) -> str:
 
 
 def driver() -> Check:
-    """Check NVIDIA's driver and the GPUs that it offers."""
+    """Check NVIDIA's driver, and the GPUs that it offers. Returns the result."""
     name = "NVIDIA driver"
     try:
         cuda = ctypes.CDLL(DRIVER_LIBRARY)
@@ -193,7 +199,7 @@ def driver() -> Check:
         return Check(name, "broken", "no GPU is visible", SHOW_DEVICES)
     release = f"for CUDA {version // 1000}.{version % 1000 // 10}"
     found = [_describe(cuda, index) for index in range(count)]
-    first, capability = found[0]  # searches run on the first GPU
+    first, capability = found[0]  # searches always run on the first GPU
     if reason := toolchain.unsupported(capability):
         return Check(name, "broken", f"{first} has {reason}", SHOW_DEVICES)
     gpus = ", ".join(f"{gpu} (compute capability {major}.{minor})" for gpu, (major, minor) in found)
@@ -202,7 +208,7 @@ def driver() -> Check:
 
 
 def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
-    """Returns the name and the compute capability of a GPU."""
+    """Returns the name and the compute capability of the GPU with a given index."""
     device, name = ctypes.c_int(_number(cuda.cuDeviceGet, index)), ctypes.create_string_buffer(256)
     cuda.cuDeviceGetName(name, len(name), device)
     major, minor = (_number(cuda.cuDeviceGetAttribute, number, device) for number in _COMPUTE_CAPABILITY)
@@ -210,14 +216,16 @@ def _describe(cuda: ctypes.CDLL, index: int) -> tuple[str, tuple[int, int]]:
 
 
 def _number(function: Callable[..., object], *arguments: object) -> int:
-    """Call a function of the driver that stores a number in its first argument. Returns the number."""
+    """Call a function of NVIDIA's driver that writes a number through its first argument. Returns the
+    number."""
     number = ctypes.c_int()
     function(ctypes.byref(number), *arguments)
     return number.value
 
 
 def _driver_release() -> str:
-    """Returns the release of the driver's kernel module, such as 580.95.05. It is empty if it is unknown."""
+    """Returns the version of the driver's kernel module, such as 580.95.05. Returns an empty string if it is
+    unknown."""
     try:
         found = re.search(r"\b\d{3,}\.[\d.]+", DRIVER_VERSION.read_text(encoding="utf-8"))
     except OSError:
@@ -226,7 +234,7 @@ def _driver_release() -> str:
 
 
 def nvcc() -> Check:
-    """Check nvcc, and everything that it needs to compile a kernel."""
+    """Check nvcc, and everything that it needs to compile a kernel. Returns the result."""
     name = "nvcc"
     try:
         program = toolchain.find_nvcc()
@@ -245,7 +253,7 @@ def nvcc() -> Check:
 
 
 def pycuda() -> Check:
-    """Check whether PyCUDA can be imported, which also loads the driver."""
+    """Check whether PyCUDA can be imported, which also loads NVIDIA's driver. Returns the result."""
     name = "PyCUDA"
     if importlib.util.find_spec("pycuda") is None:
         return Check(name, "missing", "not installed", _install_pycuda())
@@ -259,8 +267,7 @@ def pycuda() -> Check:
 
 
 def _install_pycuda() -> str:
-    """Returns the command that installs PyCUDA, and compiles it with the CUDA toolkit to which nvcc
-    belongs."""
+    """Returns the command that installs PyCUDA, compiled with the CUDA toolkit of the nvcc that was found."""
     try:
         root = toolchain.find_nvcc().resolve().parent.parent
     except ToolchainError:
@@ -272,7 +279,8 @@ def _install_pycuda() -> str:
 
 
 def nvrtc() -> Check:
-    """Check NVRTC, NVIDIA's compiler as a library, and whether the driver can load the code that it makes."""
+    """Check NVRTC (NVIDIA's compiler as a library), and whether the driver can load the code that it
+    generates. Returns the result."""
     name = "NVRTC"
     try:
         version = toolchain.nvrtc_version()
@@ -280,7 +288,7 @@ def nvrtc() -> Check:
         return Check(name, "missing", str(error).partition(":")[0], INSTALL_CORE)
     try:
         release = _number(ctypes.CDLL(DRIVER_LIBRARY).cuDriverGetVersion)
-    except OSError:  # without a driver there is nothing to compare with
+    except OSError:  # without a driver, NVRTC's version cannot be compared
         return Check(name, "ok", f"release {version}")
     if reason := toolchain.too_new(version, release):
         fix = toolchain.pip_install(toolchain.CORE_PACKAGES_12)
@@ -289,7 +297,8 @@ def nvrtc() -> Check:
 
 
 def cuda_core() -> Check:
-    """Check the packages cuda-core and cuda-bindings, and the headers that kernels need beside NVRTC."""
+    """Check the packages cuda-core and cuda-bindings, and the headers that kernels need. Returns the
+    result."""
     name = "cuda-core"
     try:
         importlib.import_module("cuda.core")
@@ -309,7 +318,8 @@ def cuda_core() -> Check:
 
 
 def telemetry() -> Check:
-    """Check the Python package of NVML, NVIDIA's library that reports the state of GPUs."""
+    """Check the Python package of NVML, NVIDIA's library that reports the state of GPUs. Returns the
+    result."""
     name = "nvidia-ml-py"
     try:
         return Check(name, "ok", importlib.metadata.version(name), required=False)

@@ -1,10 +1,10 @@
 """Defines the errors that reach the user.
 
 Every failure that a user can cause or meet is a subclass of :class:`BfsbenchError`. The command line prints
-the message of the error as one line and exits with its ``exit_code``. Any other exception is a bug and keeps
-its traceback.
+the error's message as one line, and exits with the error's ``exit_code``. Any other exception is a bug in
+bfsbench, and keeps its traceback.
 
-This module also formats text for people, and checks that numbers given by callers are whole numbers.
+This module also formats numbers and text for people, and checks numbers that callers give.
 """
 
 import difflib
@@ -28,8 +28,8 @@ def size_text(size: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Returns the text with each control character as an escape such as ``\\x1b``, so that no terminal obeys
-    it."""
+    """Returns the text with each control character replaced by an escape such as ``\x1b``. A terminal then
+    cannot interpret it as a command."""
     if text.isprintable():
         return text
     shown = (one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
@@ -37,7 +37,8 @@ def printable(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """Returns the text as a spreadsheet cell. A text that looks like a formula gets ``'`` before it."""
+    """Returns a text for a spreadsheet cell. If it looks like a formula, it gets ``'`` in front, so that no
+    spreadsheet evaluates it."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
@@ -54,17 +55,18 @@ class BfsbenchError(Exception):
 
 
 class UsageError(BfsbenchError):
-    """The request cannot be carried out. Examples are an unknown name, a value out of range and an output
-    that cannot be written."""
+    """Raised if a request cannot be carried out. Examples are an unknown name, a value out of range, and an
+    output file that cannot be written."""
 
     exit_code = 2
 
 
 class OptionError(UsageError):
-    """An option contradicts another option or has a wrong value.
+    """Raised if an option contradicts another option or has a wrong value.
 
-    In ``text``, ``{name}`` stands for the value of this name, or else for the option of this name. The
-    message spells options as arguments of Python. ``on_command_line`` is the message with ``--name`` instead.
+    In ``text``, ``{name}`` stands for a value with this name. If there is no value, it stands for the option
+    with this name. The message spells options as Python arguments. ``on_command_line`` is the message with
+    options spelt ``--name``.
     """
 
     def __init__(self, text: str, /, **values: object) -> None:
@@ -73,69 +75,74 @@ class OptionError(UsageError):
 
 
 def as_option(name: str) -> str:
-    """Returns the command line's spelling of an argument: ``min_time`` becomes ``--min-time``."""
+    """Returns the spelling of a Python argument on the command line: ``min_time`` becomes ``--min-time``."""
     return "--" + name.replace("_", "-")
 
 
 def spelt(text: str, spell: Callable[[str], str], /, **values: object) -> str:
-    """Returns the text with each ``{name}`` replaced by its value, or by ``spell(name)`` if it has no
-    value."""
+    """Returns the text with each ``{name}`` replaced by the value of that name. If ``name`` has no value, it
+    is replaced by ``spell(name)``."""
     return re.sub(r"\{(\w+)\}", lambda at: str(values[at[1]] if at[1] in values else spell(at[1])), text)
 
 
 class InputError(UsageError):
-    """A file is missing, unreadable, malformed, or differs from its published checksum or counts."""
+    """Raised if a file is missing, unreadable or malformed, or if it differs from its published checksum or
+    counts."""
 
 
 class NotEnoughMemoryError(UsageError):
-    """A graph or matrix would take more memory than is available."""
+    """Raised if a graph or matrix would take more memory than is available."""
 
 
 class FetchError(BfsbenchError):
-    """A download failed after all attempts."""
+    """Raised if all attempts of a download have failed."""
 
 
 class ToolchainError(UsageError):
-    """A program or library needed to build native code is missing. The message says how to install it."""
+    """Raised if native code cannot be built, for example because a compiler or library is missing. The
+    message says how to install what is missing."""
 
 
 class DeviceError(BfsbenchError):
-    """A device refused or failed an operation. ``status`` is recorded in the result row."""
+    """Raised if a device refuses or fails an operation. The result row records ``status``."""
 
     status = "error"
 
 
 class DeviceOutOfMemoryError(DeviceError):
-    """The device has no room for an array."""
+    """Raised if the device has no room for an array."""
 
     status = "out of memory"
 
 
 class LaunchError(DeviceError):
-    """The device cannot launch the kernel with this block, grid, shared memory or number of resident
-    blocks."""
+    """Raised if the device cannot launch a kernel with this block size, grid size, shared memory or number of
+    resident blocks."""
 
     status = "cannot launch"
 
 
 class KernelError(DeviceError):
-    """A kernel failed while it ran. The device's context cannot be trusted afterwards."""
+    """Raised if a kernel fails while it runs. The device's context cannot be used reliably afterwards."""
 
     status = "crash"
 
 
 class WrongResultError(BfsbenchError):
-    """A variant's answer differs from the reference."""
+    """Raised if the result of a variant differs from the reference."""
 
 
 class NoPathError(BfsbenchError):
-    """No path leads from one vertex to another."""
+    """Raised if no path leads from one vertex to another."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], listed_by: str = "") -> UsageError:
-    """Returns an error for an unknown name that suggests similar names. Upper and lower case count as equal.
-    Without similar names, the error names the command ``listed_by``, by default ``bfsbench list`` with the
-    plural of ``kind``."""
+    """Returns an error for an unknown name, whose message suggests similar names. Upper and lower case count
+    as equal.
+
+    If no name is similar, the message names the command ``listed_by``. Its default is ``bfsbench list`` with
+    the plural of ``kind``.
+    """
     spelt = {candidate.lower(): candidate for candidate in known}
     near = [spelt[key] for key in difflib.get_close_matches(name.lower(), sorted(spelt), n=3, cutoff=0.5)]
     listed_by = listed_by or f"bfsbench list {kind}s"
@@ -144,7 +151,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], listed_by: str = ""
 
 
 def whole(name: str, value: Any) -> int:
-    """Returns an integer of any type as an int. Raises UsageError for anything else, including fractions."""
+    """Returns ``value``, an integer of any type, as an int. Raises UsageError if ``value`` is not an
+    integer."""
     try:
         return operator.index(value)
     except TypeError:
@@ -152,7 +160,7 @@ def whole(name: str, value: Any) -> int:
 
 
 def positive(name: str, value: Any) -> int:
-    """Returns ``value`` as an int. Raises UsageError unless it is an integer of at least 1."""
+    """Returns ``value`` as an int. Raises UsageError if it is not an integer, or if it is less than 1."""
     number = whole(name, value)
     if number < 1:
         raise UsageError(f"{name} must be at least 1, not {number}")
@@ -160,5 +168,6 @@ def positive(name: str, value: Any) -> int:
 
 
 def positive_or_none(name: str, value: Any) -> int | None:
-    """Returns ``value`` as an int, or None for None. Raises UsageError unless it is None or at least 1."""
+    """Returns ``value`` as an int, or None if ``value`` is None. Raises UsageError if it is neither None nor
+    an integer of at least 1."""
     return None if value is None else positive(name, value)

@@ -25,12 +25,14 @@ def usable_cores() -> int:
 
 
 def available_memory() -> int | None:
-    """Returns the bytes that this process can allocate before the machine swaps or the process is killed.
+    """Returns the number of bytes that this process can allocate before the machine swaps or the process is
+    killed.
 
-    It is the least of three numbers, or None if all are unknown:
+    The result is the minimum of these numbers, or None if all are unknown:
 
-    - the system's available memory, without swap
-    - the room below the limits of the process's control groups (versions 1 and 2) and of their parents
+    - the memory that the system reports as available, without swap
+    - the room below the memory limits of the process's control groups (versions 1 and 2), and of their
+      parents
     - the room below ``ulimit -v``
     """
     found = [*_cgroup_room()]
@@ -44,15 +46,17 @@ def available_memory() -> int | None:
 
 
 def number_fields(path: Path) -> dict[str, int]:
-    """Returns the lines ``name number`` of a file as a dictionary. It is empty if the file cannot be read."""
+    """Parse the lines ``name number`` of a file. Returns the numbers by name. The result is empty if the file
+    cannot be read."""
     lines = [line.split() for line in _text(path).splitlines()]
     return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdigit()}
 
 
 def _cgroup_room() -> Iterator[int]:
-    """Yields the limit minus the use, in bytes, for each control group of the process and their parents.
+    """Yields the bytes below the memory limit that are free, for each control group of the process and for
+    their parents.
 
-    A group's use includes file pages that the system can drop. They count as free here.
+    File pages that the system can drop count as free, although the system reports them as used.
     """
     for line in _text(_PROC / "self" / "cgroup").splitlines():
         number, controllers, path = line.split(":", 2)
@@ -73,8 +77,8 @@ def _cgroup_room() -> Iterator[int]:
 
 
 def _number(path: Path) -> int | None:
-    """Returns the number at the beginning of a file. Returns None if there is no file or no number, as for
-    ``max``."""
+    """Returns the number with which a file begins. Returns None if there is no file, or no number, as in a
+    file that says ``max``."""
     words = _text(path).split(None, 1)
     return int(words[0]) if words and words[0].isdigit() else None
 

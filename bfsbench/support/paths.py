@@ -1,4 +1,4 @@
-"""Paths of the files that come with the package, and of the user's cache."""
+"""Defines the paths of files that come with the package, and of the user's cache."""
 
 import os
 from pathlib import Path
@@ -7,24 +7,24 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def _shipped(name: str) -> Path:
-    """Returns the path of a file or folder at the top of the source tree. An installed package has it inside
-    the package's folder."""
+    """Returns the path of a file or folder that lies at the top of the source tree. In an installed package,
+    it lies inside the package's folder instead."""
     installed = PACKAGE / name
     return installed if installed.exists() else PACKAGE.parent / name
 
 
 CUDA_SRC = _shipped("cuda_src")
 KERNEL_HEADERS = (CUDA_SRC / "common", CUDA_SRC)
-"""Folders that are searched for a kernel's headers, after the kernel's own folder."""
+"""Folders that compilers search for a kernel's headers, after the folder of the kernel."""
 CATALOGUE = _shipped("datasets.toml")
 H200_CEILINGS = _shipped("results/h200/ceilings.csv")
-"""The highest rates that ``bfsbench probe`` measured on the H200 of the project's results."""
+"""A file with the highest rates of an H200, as ``bfsbench probe`` measured them for the project's results."""
 BUNDLED = PACKAGE / "data"
 
 
 def cache_dir() -> Path:
-    """Returns the folder for downloads, converted graphs and compiled code: the environment variable
-    ``BFSBENCH_CACHE``, or else a folder in the system's place for caches."""
+    """Returns the folder for downloads, converted graphs and compiled code. This is the environment variable
+    ``BFSBENCH_CACHE``, or else a folder in the operating system's place for caches."""
     if override := os.environ.get("BFSBENCH_CACHE"):
         return Path(override).expanduser()
     import platformdirs

@@ -1,8 +1,8 @@
-"""Writes files whole or not at all, computes their digests, and locks them.
+"""Writes files atomically, computes their digests, and locks them.
 
 No other module renames or locks files. A file is written under a temporary name in its folder, flushed to the
-device and renamed. A lock belongs to an open file, and does not change the file's content. So the lock ends
-with the process that holds it, even if the process is killed.
+storage device, and renamed. A lock belongs to an open file, and does not change the file's content. So the
+lock ends with the process that holds it, even if that process is killed.
 """
 
 import errno
@@ -23,11 +23,12 @@ from bfsbench.support.errors import UsageError
 
 @contextmanager
 def output(path: Path) -> Iterator[TextIO]:
-    """Open a text file in UTF-8 for the user, which replaces ``path`` when this context ends without an
-    exception.
+    """Open a text file in UTF-8 for the user's output. When the ``with`` block ends without an exception, the
+    file replaces ``path``.
 
-    The file is opened at once, so the error of an output that cannot be written comes before any work. Raises
-    UsageError if the file cannot be written, or if the disk fills up. In both cases ``path`` stays as it was.
+    The file is opened at once, so an output that cannot be written raises its error before any work is done.
+    Raises UsageError if the file cannot be written, or if the disk is full. In both cases ``path`` stays
+    unchanged.
     """
     try:
         with replacing(path) as file:
@@ -40,11 +41,11 @@ def output(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that replaces ``path`` when this context ends without an exception.
+    """Open a binary file. When the ``with`` block ends without an exception, the file replaces ``path``.
 
     Symbolic links are followed, and the mode and owner of an existing file are kept. Other hard links to an
-    existing file keep the old content. A device or pipe is written to directly. If OSError is raised,
-    ``path`` stays as it was.
+    existing file keep the old content. If ``path`` is a device or a pipe, it is written to directly. If
+    OSError is raised, ``path`` stays unchanged.
     """
     target = real(path)
     if target.is_dir():
@@ -66,8 +67,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _imitate(path: Path, file: int) -> None:
-    """Give an open file the mode of ``path`` and, if allowed, its owner. If ``path`` does not exist, do
-    nothing."""
+    """Give an open file the mode of ``path`` and, if the system allows it, its owner. If ``path`` does not
+    exist, do nothing."""
     with suppress(FileNotFoundError):
         status = path.stat()
         with suppress(PermissionError):
@@ -76,17 +77,17 @@ def _imitate(path: Path, file: int) -> None:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Replace the content of a file by ``data``, atomically. Raises OSError."""
+    """Replace the content of a file by ``data``, atomically. Raises OSError if the file cannot be written."""
     with replacing(path) as file:
         file.write(data)
 
 
 def publish(made: Path, final: Path) -> None:
-    """Rename a complete file or folder to its final name, and replace any file or folder of that name. Raises
-    OSError.
+    """Rename a complete file or folder to its final name. This replaces any file or folder of that name.
+    Raises OSError if renaming fails.
 
-    A file is first flushed to the device. The files of a folder are not flushed, so their readers must verify
-    them.
+    A file is first flushed to the storage device. The files of a folder are not flushed, so their readers
+    must verify them.
     """
     if made.is_dir():
         if final.exists():
@@ -98,7 +99,8 @@ def publish(made: Path, final: Path) -> None:
 
 
 def link(file: Path, name: Path) -> None:
-    """Give a complete file another name, or copy it if the file system has no hard links. Raises OSError."""
+    """Give a complete file a second name. If the file system has no hard links, copy the file. Raises OSError
+    if this fails."""
     part = part_of(name)
     try:
         try:
@@ -112,7 +114,7 @@ def link(file: Path, name: Path) -> None:
 
 def digest(path: Path) -> str:
     """Returns the 128-bit XXH3 hash of a file, in hexadecimal. The hash detects damage, but not forgery.
-    Raises OSError."""
+    Raises OSError if the file cannot be read."""
     import xxhash
 
     with path.open("rb") as file:
@@ -128,13 +130,13 @@ def real(path: Path) -> Path:
 
 
 def part_of(path: Path) -> Path:
-    """Returns a temporary name beside ``path`` for a file that will be renamed to it."""
+    """Returns a temporary path beside ``path``, for a file that is later renamed to ``path``."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
 def remove_parts(path: Path) -> None:
-    """Remove the temporary files that killed processes left when they wrote ``path``. Call this only in a
-    process that may write ``path``."""
+    """Remove the temporary files of ``path`` that killed processes have left. Call this only in a process
+    that may write ``path``."""
     part = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
     for left in path.parent.iterdir():
         if part.fullmatch(left.name):
@@ -145,9 +147,10 @@ def open_alone(path: Path, *, wait: bool = False, waiting: Callable[[], None] = 
     """Open a file for reading and appending, and lock it until the descriptor is closed. Returns the
     descriptor.
 
-    The file is made if it does not exist. If another process holds its lock, this function calls ``waiting``
-    and waits, or raises BlockingIOError if ``wait`` is false. ``path`` still names the open file when the
-    lock is taken, because the function starts again if another process replaced the file. Raises OSError.
+    The file is created if it does not exist. If another process holds its lock, this function calls
+    ``waiting`` and waits. If ``wait`` is false, it raises BlockingIOError instead. Another process may
+    replace the file meanwhile. The function then starts again, so that ``path`` names the locked file. Raises
+    OSError if the file cannot be opened.
     """
     from filelock import lock_descriptor
 
@@ -168,7 +171,7 @@ def open_alone(path: Path, *, wait: bool = False, waiting: Callable[[], None] = 
 
 
 def is_called(file: int, path: Path) -> bool:
-    """Returns whether ``path`` names the open file."""
+    """Returns whether ``path`` still names the open file."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(file), path.stat())
     return False
@@ -176,9 +179,9 @@ def is_called(file: int, path: Path) -> bool:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold the lock of a file while the code in this context runs. The file is made if it does not exist.
+    """Hold the lock of a file while the ``with`` block runs. The file is created if it does not exist.
 
-    ``wait`` and ``waiting`` are passed to :func:`open_alone`.
+    The parameters ``wait`` and ``waiting`` are passed to :func:`open_alone`.
     """
     file = open_alone(path, wait=wait, waiting=waiting)
     try:

@@ -1,4 +1,4 @@
-"""Reads TOML files as objects. Errors name the file and the key."""
+"""Reads TOML files as objects. Error messages name the file and the key."""
 
 import tomllib
 from collections.abc import Callable
@@ -14,12 +14,12 @@ Kind = TypeVar("Kind")
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of a TOML file. Unknown keys are errors."""
+    """The base class of tables in TOML files. A key that the class does not declare is an error."""
 
 
 def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> dict[str, Any]:
-    """Returns the content of a TOML file. ``parse_float`` converts its decimal fractions. Raises
-    InputError."""
+    """Returns the content of a TOML file. ``parse_float`` converts numbers with a decimal point or an
+    exponent. Raises InputError if the file cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=parse_float)
     except OSError as error:
@@ -31,8 +31,8 @@ def read_toml(path: Path, parse_float: Callable[[str], float | str] = float) -> 
 
 
 def converted(where: Path | str, table: Any, kind: type[Kind]) -> Kind:
-    """Returns a TOML table as an object of the class ``kind``. Raises InputError, which names the key and
-    ``where``, the place of the table."""
+    """Convert a TOML table to an object of the class ``kind``. Returns the object. Raises InputError, which
+    names the key and ``where``, if the table does not fit the class."""
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:

@@ -1,8 +1,8 @@
-"""Finds compilers, and caches the shared libraries that the C++ compiler builds.
+"""Finds compilers. Also builds native libraries, and keeps them in a cache.
 
-A library's name in the cache has a hash of its content. Each ``.cpp`` file of ``native`` becomes one library.
-The C++ compiler is ``$CXX``, or ``g++``, ``clang++`` or ``c++`` from the PATH. A machine without any of them
-uses the compiler in the PyPI wheel ``ziglang`` (extra ``compiler``).
+Each ``.cpp`` file in the folder ``native`` becomes one library. The name of a library in the cache contains a
+hash of its content. The C++ compiler is ``$CXX``, or ``g++``, ``clang++`` or ``c++`` from the PATH. A machine
+without any of them can use the compiler in the PyPI package ``ziglang`` (extra ``compiler``).
 """
 
 import ctypes
@@ -31,14 +31,15 @@ from bfsbench.support.machine import usable_cores
 from bfsbench.support.paths import cache_dir
 
 COMPILE = ("-std=c++17", "-O3", "-fPIC", "-pthread")
-"""Options of every compilation of C++."""
+"""Compiler options for all C++ code."""
 LINK = ("-shared", "-pthread")
-"""Options of every link. The compiler of ziglang builds a library at the first use of each set of options."""
+"""Linker options for all libraries. The compiler of ziglang builds its own C++ library anew for each
+different set of options."""
 
 
 def pip_install(*packages: str) -> str:
-    """Returns the command that installs packages for this interpreter. Another pip could install them
-    elsewhere."""
+    """Returns the command that installs packages for the running Python interpreter. A plain ``pip`` could
+    install them for another interpreter."""
     return " ".join((sys.executable, "-m pip install", *packages))
 
 
@@ -46,23 +47,25 @@ NVCC_PACKAGES = (
     "nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-nvvm nvidia-cuda-crt nvidia-cuda-cccl "
     "nvidia-cuda-profiler-api"
 )
-"""NVIDIA's compiler from PyPI, with the headers that PyCUDA is built with."""
+"""PyPI packages with NVIDIA's compiler nvcc, and with the headers that building PyCUDA needs."""
 CORE_PACKAGES = (
     "cuda-core cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-nvjitlink"
 )
-"""Packages that the backend ``cuda-core`` needs, besides NVIDIA's driver."""
+"""PyPI packages that the backend ``cuda-core`` needs, besides NVIDIA's driver."""
 CORE_PACKAGES_12 = "'cuda-bindings==12.*' " + " ".join(
     f"{name}-cu12" for name in CORE_PACKAGES.split() if "nvidia" in name
 )
-"""Packages that the backend ``cuda-core`` needs with a driver for CUDA 12, besides ``cuda-core`` itself."""
+"""PyPI packages that the backend ``cuda-core`` needs with a driver for CUDA 12, in addition to
+``cuda-core``."""
 DRIVER_LIBRARY = "libcuda.so.1"
-"""The file name of NVIDIA's driver library."""
+"""File name of the library of NVIDIA's driver."""
 NVCC_OPTIONS = ("-std=c++17", "-O3", "-lineinfo")
-"""Options of every compilation of kernels by nvcc."""
+"""Options with which nvcc compiles all kernels."""
 NVRTC_OPTIONS = {"std": "c++17", "lineinfo": True}
-"""Options of every compilation of kernels by NVRTC, in cuda-core's spelling. NVRTC optimises by default."""
+"""Options with which NVRTC compiles all kernels, by their names in cuda-core. NVRTC optimises by default."""
 LOWEST_COMPUTE_CAPABILITY = (7, 5)
-"""The lowest compute capability of a GPU that kernels run on. CUDA 13 does not compile for lower ones."""
+"""The lowest compute capability (major, minor) of GPUs that can run kernels. CUDA 13 does not compile for
+lower ones."""
 
 
 @cache
@@ -86,23 +89,24 @@ def compiler() -> tuple[str, ...]:
 
 @cache
 def compiler_version() -> str:
-    """Returns the first line of the C++ compiler's ``--version``. Raises ToolchainError if there is none."""
+    """Returns the first line that the C++ compiler prints for ``--version``. Raises ToolchainError if there
+    is no compiler."""
     return version_lines(*compiler())[0]
 
 
 def version_lines(*command: str) -> list[str]:
-    """Returns the lines that a compiler prints for ``--version``, without blank lines. If it prints nothing,
-    the only line is ``unknown``."""
+    """Returns the lines that a program prints for ``--version``, without blank lines. If it prints nothing,
+    returns the single line ``unknown``."""
     done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     return [line for line in (done.stdout or done.stderr).splitlines() if line.strip()] or ["unknown"]
 
 
 def prepare_compiler() -> None:
-    """Run the compiler's one-time set-up, so that no process with a time limit has to wait for it. Without a
-    compiler, do nothing.
+    """Run the compiler's one-time set-up, so that processes with a time limit need not wait for it. If there
+    is no compiler, do nothing.
 
-    Only the compiler of ziglang needs a set-up: it builds its C++ library at its first use, which takes
-    minutes. A line on stderr says so. Raises ToolchainError if a test file cannot be compiled.
+    Only the compiler of ziglang has a set-up: at its first use it builds its C++ library, which takes
+    minutes. A line on stderr announces this. Raises ToolchainError if a test file cannot be compiled.
     """
     try:
         command = compiler()
@@ -125,7 +129,7 @@ def prepare_compiler() -> None:
 
 
 Rewrite = Callable[[str], str]
-"""A function that takes assembly and returns changed assembly."""
+"""The type of functions that take assembly code and return changed assembly code."""
 
 
 def build_library(
@@ -135,15 +139,16 @@ def build_library(
     link_flags: Sequence[str] = (),
     rewrite: Rewrite | None = None,
 ) -> Path:
-    """Compile C++ sources and link them into a shared library, or find the library in the cache.
+    """Compile C++ sources and link them into a shared library, or find this library in the cache. Returns the
+    path of the library.
 
-    ``sources`` may contain libraries, which are linked. ``flags`` are for the compiler, and ``link_flags``
-    for the linker. ``rewrite`` changes the assembly that is made of each source.
+    ``sources`` may also contain libraries, which are linked. ``flags`` are for the compiler, and
+    ``link_flags`` for the linker. ``rewrite`` may change the assembly code of each source.
 
-    A request consists of the sources, the flags, the compiler and the module of ``rewrite``. For each request
-    the cache has a record, which names the library and the headers that it was built from. The library is
-    built again if a part of the request or a header has changed. Processes that build one library wait for
-    one another. Files of killed processes are removed. Raises ToolchainError with the compiler's first error.
+    The cache has a record for each combination of sources, flags, compiler and module of ``rewrite``. The
+    record names the library, and the headers from which it was built. The library is built again if any of
+    these has changed. If several processes need one library, one builds it and the others wait. Files of
+    killed processes are removed. Raises ToolchainError with the compiler's first error message.
     """
     request = hashlib.sha256()
     for part in (*compiler(), compiler_version(), platform.machine(), *flags, "", *link_flags):
@@ -167,9 +172,10 @@ def build_library(
 
 
 def _recorded(record: Path) -> Path | None:
-    """Returns the library that a record names. Returns None if the library is missing, or if the library or
-    its headers have changed since it was built."""
-    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):  # no record, or a damaged one
+    """Returns the path of the library that a record in the cache names. Returns None if the library is
+    missing, or if the library or a header has changed since the build."""
+    # the record may be missing or damaged
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         found = json.loads(record.read_bytes())
         library = record.parent / str(found["library"])
         same = all(_digest(Path(header)) == digest for header, digest in found["headers"].items())
@@ -184,7 +190,8 @@ def _digest(path: Path) -> str:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the work folders of killed builders. Running builders lock their records."""
+    """Remove the work folders that killed processes have left. A process that still builds holds the lock of
+    its record."""
     for work in folder.glob("*.work"):
         with suppress(BlockingIOError), storage.locked(work.with_suffix(".json"), wait=False):
             shutil.rmtree(work, ignore_errors=True)
@@ -198,9 +205,10 @@ def _build(
     rewrite: Rewrite | None,
     record: Path,
 ) -> Path:
-    """Build a library and its record. The caller holds the record's lock."""
+    """Build a library and write its record. Returns the path of the library. The caller must hold the lock of
+    the record."""
     work = record.with_suffix(".work")
-    shutil.rmtree(work, ignore_errors=True)  # of a killed builder of this library
+    shutil.rmtree(work, ignore_errors=True)  # a killed process may have left this folder
     work.mkdir()
     try:
         headers: dict[str, str] = {}
@@ -220,7 +228,7 @@ def _build(
         with ThreadPoolExecutor(usable_cores()) as pool:
             objects = list(map(str, pool.map(compile_one, sources)))
         made = work / "library.so"
-        # libraries that link to this library find it by its name, in any folder
+        # programs that link to this library find it by this name, in any folder
         command = [*compiler(), *LINK, f"-Wl,-soname,{record.stem}.so", *objects, *link_flags]
         _run([*command, "-o", str(made)], name, work)
         library = record.parent / f"{name}-{_digest(made)}.so"
@@ -232,11 +240,11 @@ def _build(
 
 
 def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
-    """Returns the headers that a compiler's dependency file names, with their digests. System headers are
+    """Returns the digests of the headers that a compiler's dependency file names, by path. System headers are
     left out.
 
-    A header that was written after the compiler ``started`` gets an empty digest, because the compiler may
-    have read its older text.
+    A header that was changed after the compiler ``started`` gets an empty digest, because the compiler may
+    have read the older text.
     """
     text = os.fsdecode(rule.read_bytes()).replace("\\\n", " ").partition(": ")[2]
     names = (re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in re.findall(r"(?:\\.|\S)+", text))
@@ -245,8 +253,8 @@ def _headers(rule: Path, source: Path, started: float) -> dict[str, str]:
 
 
 def _run(command: Sequence[str], name: str, work: Path) -> None:
-    """Run the compiler with its temporary files in ``work``. Raises ToolchainError with the compiler's first
-    error."""
+    """Run the compiler. It keeps its temporary files in the folder ``work``. Raises ToolchainError with the
+    compiler's first error message."""
     environment = os.environ | {"TMPDIR": str(work)}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, errors="backslashreplace", check=False
@@ -256,14 +264,15 @@ def _run(command: Sequence[str], name: str, work: Path) -> None:
 
 
 def first_error(text: str) -> str:
-    """Returns the first error in a compiler's output, as one line."""
+    """Returns the first line of a compiler's output that contains "error". If no line does, returns the first
+    line."""
     lines = [line for line in text.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no message")
 
 
 def find_nvcc() -> Path:
-    """Returns the path of nvcc. It is looked for on the PATH, under ``CUDA_HOME`` and ``CUDA_ROOT``, in
-    /usr/local/cuda, and in the wheels from PyPI. Raises ToolchainError if there is none."""
+    """Returns the path of nvcc. It is searched on the PATH, under ``CUDA_HOME`` and ``CUDA_ROOT``, in
+    /usr/local/cuda, and in the packages from PyPI. Raises ToolchainError if there is none."""
     if on_path := shutil.which("nvcc"):
         return Path(on_path)
     roots = [Path(value) for name in ("CUDA_HOME", "CUDA_ROOT") if (value := os.environ.get(name))]
@@ -279,20 +288,21 @@ def find_nvcc() -> Path:
 
 @cache
 def nvcc_version() -> str:
-    """Returns the last line of nvcc's ``--version``, which names its build. Raises ToolchainError without
-    nvcc."""
+    """Returns the last line that nvcc prints for ``--version``, which names the build of nvcc. Raises
+    ToolchainError if there is no nvcc."""
     return version_lines(str(find_nvcc()))[-1]
 
 
 @cache
 def nvrtc_version() -> str:
-    """Returns the CUDA version of NVRTC, such as ``13.0``. Raises ToolchainError without NVRTC or
-    cuda-bindings."""
+    """Returns the CUDA version of NVRTC, such as ``13.0``. Raises ToolchainError if NVRTC or the package
+    cuda-bindings is missing."""
     try:
         from cuda.bindings import nvrtc
 
         status, major, minor = nvrtc.nvrtcVersion()
-    except (ImportError, RuntimeError) as error:  # RuntimeError: there is no such library
+    # cuda-bindings raises RuntimeError if it does not find the library
+    except (ImportError, RuntimeError) as error:
         raise ToolchainError(f"no NVRTC found: run '{pip_install(CORE_PACKAGES)}'") from error
     if status:
         raise ToolchainError(f"NVRTC cannot be used: {status}")
@@ -300,10 +310,11 @@ def nvrtc_version() -> str:
 
 
 def too_new(nvrtc: str, driver: int) -> str:
-    """Returns the reason why a driver cannot load code that NVRTC compiles. It is empty if the driver can.
+    """Returns the reason why a driver cannot load code that NVRTC compiles. Returns an empty string if it
+    can.
 
     ``nvrtc`` is the CUDA version of NVRTC. ``driver`` is the CUDA version of the driver as a number, such as
-    12040 for CUDA 12.4. A driver loads the code of compilers of its own and of earlier major versions.
+    12040 for CUDA 12.4. A driver can load code of compilers whose major version is not higher than its own.
     """
     major = driver // 1000
     if int(nvrtc.partition(".")[0]) <= major:
@@ -314,8 +325,8 @@ def too_new(nvrtc: str, driver: int) -> str:
 
 
 def unsupported(compute_capability: tuple[int, int]) -> str:
-    """Returns the reason why kernels cannot run on a GPU of this compute capability. It is empty if they
-    can."""
+    """Returns the reason why kernels cannot run on a GPU with this compute capability. Returns an empty
+    string if they can."""
     if compute_capability >= LOWEST_COMPUTE_CAPABILITY:
         return ""
     given, lowest = (".".join(map(str, one)) for one in (compute_capability, LOWEST_COMPUTE_CAPABILITY))
@@ -324,19 +335,20 @@ def unsupported(compute_capability: tuple[int, int]) -> str:
 
 HERE = Path(__file__).resolve().parent.parent / "native"
 HELPERS = ("convert", "parse", "statistics", "renumber", "cpu_queue")
-"""Libraries that bfsbench needs to load a graph and to check a search. The library that takes longest to
-compile comes first."""
+"""Native libraries that bfsbench needs to load a graph and to check a search. The library that takes longest
+to compile comes first."""
 
 
 @cache
 def library(name: str) -> ctypes.CDLL:
-    """Load the native library ``name``. Its functions release the interpreter lock while they run."""
+    """Load the native library ``name``, and build it if necessary. Returns the library. Its functions release
+    Python's interpreter lock while they run."""
     return ctypes.CDLL(str(_built(name)))
 
 
 @contextmanager
 def building(names: Iterable[str]) -> Iterator[None]:
-    """Build libraries on all cores while the code in this context runs, and wait for them at its end.
+    """Build native libraries on all cores while the ``with`` block runs. The end of the block waits for them.
 
     Names without a source file are ignored. If a build fails, the first use of the library reports the error.
     """

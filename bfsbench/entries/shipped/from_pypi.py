@@ -1,4 +1,5 @@
-"""Searches of packages from PyPI. Each function builds the package's graph and returns its search."""
+"""Calls the searches of Python packages from PyPI. Each function builds a graph of the package, and returns a
+search function for it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +13,8 @@ Search = Callable[[int, npt.NDArray[np.int32]], Any]
 
 
 def scipy(graph: GraphArrays) -> Search:
-    """Search with ``breadth_first_order`` over a matrix with 1 for every arc. SciPy takes only offsets of 32
-    bits."""
+    """Prepare a search with SciPy's ``breadth_first_order``, on a matrix with 1 for every arc. Returns the
+    search. SciPy accepts only 32-bit offsets."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -28,7 +29,7 @@ def scipy(graph: GraphArrays) -> Search:
 
 
 def igraph(graph: GraphArrays) -> Search:
-    """Search with ``Graph.bfs``, which returns parents."""
+    """Prepare a search with igraph's ``Graph.bfs``. Returns the search, which returns parents."""
     from igraph import Graph
 
     made = Graph(n=graph.num_vertices, edges=_arcs(graph, np.int32), directed=True)
@@ -41,15 +42,16 @@ def igraph(graph: GraphArrays) -> Search:
 
 
 def networkit(graph: GraphArrays) -> Search:
-    """Search with ``distance.BFS``, which returns distances as floating-point numbers."""
+    """Prepare a search with NetworKit's ``distance.BFS``. Returns the search. NetworKit's distances are
+    floating-point numbers."""
     import networkit as nk
 
     made = nk.Graph(graph.num_vertices, directed=True)
     made.addEdges(tuple(_arcs(graph, np.uint64).T.copy()))
 
     def levels_of(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-        """Returns distances as levels. Unreached vertices have the largest floating-point number as their
-        distance, and the level -1."""
+        """Convert NetworKit's distances to levels, and return them. NetworKit gives unreached vertices the
+        largest floating-point number, which becomes the level -1."""
         return np.where(distances < np.iinfo(np.int32).max, distances, -1).astype(np.int32)
 
     def search(source: int, answer: npt.NDArray[np.int32]) -> Any:
@@ -61,8 +63,8 @@ def networkit(graph: GraphArrays) -> Search:
 
 
 def graphblas(graph: GraphArrays) -> Search:
-    """Search with SuiteSparse: each level is a product of the frontier with the matrix, over the semiring
-    any_pair."""
+    """Prepare a search with SuiteSparse:GraphBLAS. Returns the search. Each level is a product of the
+    frontier with the matrix, over the semiring any_pair."""
     from graphblas import Matrix, Vector, dtypes, semiring
 
     size = graph.num_vertices
@@ -84,7 +86,8 @@ def graphblas(graph: GraphArrays) -> Search:
 
 
 def rustworkx(graph: GraphArrays) -> Search:
-    """Search with ``digraph_bfs_layers``, which returns the vertices of each level."""
+    """Prepare a search with rustworkx's ``digraph_bfs_layers``. Returns the search. rustworkx returns the
+    vertices of each level."""
     import rustworkx as rx
 
     made = rx.PyDiGraph()
@@ -106,8 +109,8 @@ def rustworkx(graph: GraphArrays) -> Search:
 
 
 def cugraph(graph: GraphArrays) -> Search:
-    """Search CuPy arrays with ``pylibcugraph.bfs``, which returns vertices and their distances. It takes
-    offsets and columns of one integer type."""
+    """Prepare a search on the GPU with ``pylibcugraph.bfs``, which returns vertices and their distances.
+    Returns the search. pylibcugraph needs offsets and columns of one integer type."""
     import cupy
     import pylibcugraph
 
@@ -141,5 +144,5 @@ def cugraph(graph: GraphArrays) -> Search:
 
 
 def _arcs(graph: GraphArrays, dtype: type) -> npt.NDArray[Any]:
-    """Returns the arcs as an array [E, 2] of tails and heads."""
+    """Returns the arcs of a graph as an array [E, 2]. The columns are tails and heads."""
     return np.stack([graph.edge_sources, graph.column_indices], axis=1).astype(dtype)
