@@ -62,7 +62,7 @@ struct many_graph {
 };
 
 struct many_rows {
-    // Num_vertices * WORDS words each; even and odd alternate as frontier and next.
+    // Three arrays of num_vertices * WORDS words. The arrays `even` and `odd` alternate as frontier and next.
     word_t *seen, *even, *odd;
     unsigned *even_bitmap, *odd_bitmap;  // a bit per vertex: true if its row in even or odd may hold bits
     // By source: number of vertices that its search has reached in the level.

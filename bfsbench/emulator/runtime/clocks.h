@@ -64,7 +64,7 @@ using Known = std::shared_ptr<const Knowledge>;
 // each moment: the accesses of one thread between two synchronisations.
 struct Instant {
     uint32_t grid;          // number of the grid among the grids to which a launch of the host has led
-    uint32_t block;         // number of the block among the blocks of all these grids
+    uint32_t block;         // number of the block among the blocks of all grids of a host launch
     uint32_t thread;        // index of the thread in its block
     uint32_t clock, phase;  // number of synchronisations of the thread, and number of barriers of its block
 };
@@ -85,17 +85,17 @@ class Gathering {
 struct ThreadClock {
     bool used = false;  // true if this object differs from a newly created ThreadClock
     Known known;              // accesses of other threads that happen before this thread's next access
-    // What the thread's next atomic passes on; index 0 for block scope, 1 for device scope.
+    // Knowledge that the thread's next atomic passes on; index 0 for block scope, 1 for device scope.
     Known released[2];
-    // What the thread's next fence makes known; index 0 for block scope, 1 for device scope.
+    // Knowledge that the thread's next fence takes over; index 0 for block scope, 1 for device scope.
     Known acquired[2];
     // The knowledge that the thread took from atomics last, after a fence or at once. A waiting loop need not
     // take it again.
     Known taken_up[2][2];
-    // Returns the members that threads exchange at a barrier. There are kShared of them.
+    // shared() returns pointers to the kShared members that threads exchange at a barrier.
     static constexpr unsigned kShared = 5;
     std::array<Known*, kShared> shared() { return {&known, released, released + 1, acquired, acquired + 1}; }
-    Known arrived;            // what the thread knew when it arrived at the cluster's barrier
+    Known arrived;            // knowledge of the thread when it arrived at the cluster's barrier
     // Clocks of the lanes of the thread's warp at their last __syncwarp.
     std::array<uint32_t, kWarpSize> row{};
 };
@@ -127,8 +127,8 @@ class Clocks {
     // happen before the child, and advances the thread's clock.
     Known launch();
 
-    // Returns whether an access with this moment was made before the last launch or grid barrier. Most
-    // accesses were.
+    // Returns whether an access with this moment was made before the current era, which begins at a grid
+    // barrier, a host launch or a tail launch. Most accesses were.
     bool before_era(Moment moment) const { return moment < era_; }
     // Returns the number of the next new moment. A moment is the accesses of a thread between two
     // synchronisations.
@@ -136,11 +136,12 @@ class Clocks {
     // Gives the current thread a new moment: the number under which its next accesses are recorded. Returns
     // the number.
     Moment begin_moment(Fiber& fiber);
-    // Returns whether a recorded access happened before what the current thread does now. The access must
-    // belong to this era.
+    // Returns whether a recorded access happened before what the current thread does now. The access must be
+    // newer than the last grid barrier, host launch and tail launch.
     bool over(const Past& past) const;
     const Instant& instant(const Past& past) const { return instants_[past.moment() - era_]; }
-    // Returns the index, in its grid, of the block that made an access since the last launch or grid barrier.
+    // Returns the index, in its grid, of the block that made a recorded access. The access must be newer than
+    // the last grid barrier, host launch and tail launch.
     uint32_t index_of_block(const Past& past) const {
         const Instant& then = instant(past);
         return then.block - shapes_[then.grid].first_block;
@@ -171,8 +172,9 @@ class Clocks {
     std::map<uint32_t, uint32_t> streams_;  // by stream: number of the last grid in the stream
     Known at_launch_;                        // accesses that happen before the running grid
     std::unordered_map<const void*, Word> words_;
-    Moment era_ = 1;                 // number of the first moment of the current era
-    std::vector<Instant> instants_;  // the moments of the current era, in order
+    // Number of the first moment after the last grid barrier, host launch or tail launch.
+    Moment era_ = 1;
+    std::vector<Instant> instants_;  // the moments from number era_ on, in order
 };
 
 }  // namespace emu

@@ -27,8 +27,7 @@ void await_room(Fiber& fiber);
 // Waits until the thread's delayed stores have been written to memory.
 void await_stores(Fiber& fiber);
 
-// Python reads the members of the structs Count and PhaseCount, so a change of their layout also changes
-// watch.py.
+// Python reads the members of the structs Count and PhaseCount. The file watch.py declares equal structs.
 
 // The counts of one instruction in one phase of one launch. A kernel may mark where a phase begins, such as a
 // level of a search. The numbers are sums over all executions by a warp.
@@ -107,7 +106,7 @@ class Counting {
         const Ops::Slot& op = ops.at(site, Ops::shape(bytes, Kind::read, true));
         ops.note_quick(op);
         bool waits = op.waits, full = trace.come_to(site, op, address);
-        // Go_on() prepares the load's value before the thread continues.
+        // The function go_on() prepares the load's value before the thread continues.
         if (waits) return await_steps(fiber);
         if (full) return await_room(fiber);
         if (views_.may_be_old(address, bytes)) show_old(*block_of(fiber).lockstep, fiber.rank, address, bytes);

@@ -51,8 +51,8 @@ struct alignas(64) Fiber : Thread {
     // The race detector uses the following members.
     uint32_t clock;  // number of synchronisations of the thread
     Moment moment;   // number under which the thread's accesses are recorded (clocks.h), or 0
-    // True if the thread has not synchronised with any other thread. Then no other access of this era happens
-    // before its own.
+    // True if the thread has not synchronised with any other thread. Then no other thread's access since the
+    // last grid barrier happens before its own accesses.
     bool alone;
     Past last;       // the thread's last access, to the address `last_address`
     const char* last_address;

@@ -24,7 +24,8 @@ enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, los
 // are known.
 enum class Space : int { buffer, block, module, nowhere, array };
 
-// watch.py declares equal structs and reads their members.
+// Python reads the members of the structs Actor, Finding and Record. The file watch.py declares equal
+// structs.
 struct Actor {
     const void* site;
     int act, scope;
@@ -121,8 +122,8 @@ class Watch {
     bool check_word(Shadow& shadow, size_t word, unsigned bytes, Past access, const char* address);
     bool check_unaligned(Shadow& shadow, size_t offset, size_t bytes, Past now, const char* address);
     void keep_read(Shadow& shadow, size_t word, Past now);
-    // Reports a race if the access `past` races with the current access `now`. The access `past` was made
-    // since the last launch or grid barrier.
+    // Reports a race if the access `past` races with the current access `now`. The access `past` must be
+    // newer than the last grid barrier, host launch and tail launch.
     void meet(const Past& past, const Past& now, const char* address);
     void record(const Place& place, const char* address, size_t bytes, Act act, const void* site);
     void complete_record();
@@ -161,8 +162,9 @@ extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
 // The function is inlined, so that the caller saves no registers. It handles a read only under three
 // conditions. The read must lie in the buffer or variable that its instruction accessed last. The last write
-// to the words must belong to an earlier era (clocks.h). If the thread has synchronised with other threads,
-// no other thread may have read the words in this era.
+// to the words must be older than the current era, which begins at a grid barrier, a host launch or a tail
+// launch. If the thread has synchronised with other threads, no other thread may have read the words in this
+// era.
 inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
     constexpr size_t kWord = Shadow::kWordBytes;
     Fiber& fiber = here();
