@@ -397,7 +397,8 @@ class Passes {
     const double alpha_;
     Rows<words> seen_, frontier_, next_;
     std::vector<uint8_t> state_;
-    std::vector<int32_t> queue_, found_;  // the vertices that have a row in frontier, and in next
+    // Queue_ has the vertices with a row in frontier, and found_ the vertices with a row in next.
+    std::vector<int32_t> queue_, found_;
     Row<words> whole_;                    // a bit for each source of the pass
     Counter<words> counter_;
     // Number of arcs that leave the frontier; number of arcs into vertices that are not complete.

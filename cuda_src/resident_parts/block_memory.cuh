@@ -22,7 +22,7 @@ struct search_state {
 struct partition {
     const part *parts;
     const quad *quads;
-    const unsigned *words;  // readers of own vertices, and places of ghosts
+    const unsigned *words;  // readers of the vertices that a part owns, and places of its ghosts
     const int *readers;
     const int *part_at;
     const int *places;

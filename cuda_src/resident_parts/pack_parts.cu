@@ -9,7 +9,7 @@
 #include "parts.cuh"
 
 constexpr unsigned EMPTY = 0xffffffff;  // marks an empty key of the hash table
-constexpr int TOO_MANY = 0x7fffffff;  // stands for more ghosts than the hash table has room for
+constexpr int TOO_MANY = 0x7fffffff;  // stands for the number of ghosts if they do not fit the hash table
 constexpr unsigned FAR = 0x8000;  // flag beside the number of a ghost to which the part needs no arc
 
 struct placing {
@@ -228,7 +228,7 @@ extern "C" __global__ void __launch_bounds__(1024)
                 unsigned n = 0;
                 for (unsigned i = 0; i < more; ++i) own[first + i] = {{self, self, self, self}};
                 rows.row(local, [&](unsigned id) {
-                    const unsigned i = min(n / 3, more);  // the last quad of a list has four ids
+                    const unsigned i = min(n / 3, more);  // the last quad of an adjacency list has four ids
                     (i == 0 ? row : own[first + i - 1]).ids[n - 3 * i] = (unsigned short)id, ++n;
                 });
                 row.ids[3] = (unsigned short)(first | IN_NEXT_QUAD);

@@ -127,8 +127,8 @@ class Clocks {
     // happen before the child, and advances the thread's clock.
     Known launch();
 
-    // Returns whether an access with this moment was made before the current era, which begins at a grid
-    // barrier, a host launch or a tail launch. Most accesses were.
+    // Returns whether an access with this moment is older than the last grid barrier, host launch or tail
+    // launch. Most accesses are older.
     bool before_era(Moment moment) const { return moment < era_; }
     // Returns the number of the next new moment. A moment is the accesses of a thread between two
     // synchronisations.

@@ -162,7 +162,7 @@ extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
 // The function is inlined, so that the caller saves no registers. It handles a read only under three
 // conditions. The read must lie in the buffer or variable that its instruction accessed last. The last write
-// to the words must be older than the current era, which begins at a grid barrier, a host launch or a tail
+// to the words must be older than the current era. An era begins at a grid barrier, a host launch or a tail
 // launch. If the thread has synchronised with other threads, no other thread may have read the words in this
 // era.
 inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
