@@ -26,8 +26,8 @@ class HostFinding:
     """A fault in the host code of a CUDA program. No comment can declare it benign."""
 
     fault: str
-    """The kind of fault: ``host access``, ``bad copy``, ``uninitialised copy``, ``leak`` or ``unseen
-    error``."""
+    """The kind of fault. It is ``host access``, ``bad copy``, ``uninitialised copy``, ``leak`` or
+    ``unseen error``."""
     what: str
     line: Line | None
     count: int

@@ -104,8 +104,8 @@ class _Statement:
 
 @dataclass(frozen=True)
 class _Instruction:
-    """A PTX instruction, split into its name, modifiers and operands. An example is ``ld.acquire.gpu.u32 %0,
-    [%1]``."""
+    """A PTX instruction, split into its name, modifiers and operands. An example is
+    ``ld.acquire.gpu.u32 %0, [%1]``."""
 
     name: str
     modifiers: tuple[str, ...]

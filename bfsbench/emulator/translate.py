@@ -171,8 +171,8 @@ _PRAGMA_ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b", re.MULTILINE)
 _LAUNCH = re.compile(r"([A-Za-z_][\w:]*(?:\s*<[^<>;{}]*>)?)\s*<<<")
 _LAUNCH_ARGUMENTS = re.compile(r">>>\s*\(")
 _TYPE_BEFORE = re.compile(r"\s*((?:[A-Za-z_]\w*(?:::\w+)*\s+)+)")
-"""Finds the type of a shared variable that stands before the word ``__shared__``, as in ``int __shared__
-s[4];``."""
+"""Finds the type of a shared variable that stands before the word ``__shared__``, as in
+``int __shared__ s[4];``."""
 _SHARED = re.compile(r"(?:\b(?:extern|static|volatile|const)\b\s*)*\b__shared__\b")
 _END_OR_BRACE = re.compile(r"[;{]")
 _RESTRICT = re.compile(r"\b__restrict(?:__)?\b")

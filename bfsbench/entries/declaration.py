@@ -136,15 +136,16 @@ class Entry(TomlTable, frozen=True, kw_only=True):
         return [name for name in EXPORTS if any(f"{{graph.{name}}}" in word for word in self.call.command)]
 
     def filled(self, text: str, **more: str) -> str:
-        """Returns ``text`` with {here} (the folder of the TOML file), {built} (the folder of the built files)
-        and the names in ``more`` replaced by their values. Other names in braces stay."""
+        """Replace names in braces in ``text`` by their values. Returns the new text. {here} is the folder of
+        the TOML file, and {built} is the folder of the built files. ``more`` has further names. Unknown
+        names stay."""
         values = {"here": str(self.file.parent), "built": str(self.folder / "bin"), **more}
         return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
     @property
     def covers(self) -> str:
-        """The value of the result column ``covers``, such as ``initialisation=yes transfers=no
-        conversion=no``."""
+        """The value of the result column ``covers``, such as
+        ``initialisation=yes transfers=no conversion=no``."""
         return " ".join(f"{part}={'yes' if part in self.clock.covers else 'no'}" for part in PARTS)
 
 
