@@ -191,7 +191,7 @@ class Adaptive(OneLaunchVariant):
     tiny frontiers, and a thread-block cluster expands small frontiers. All blocks together push or pull
     larger frontiers.
 
-    The page cuda_src/adaptive/adaptive.md of the repository describes the search. The kernel initialises the
+    The page cuda_src/adaptive/adaptive.md in the repository describes the search. The kernel initialises the
     search itself. At its end it clears the bitmaps for the next search. Therefore ``reset`` has nothing to
     do. Blocks must consist of whole warps. The option ``--grid`` limits the number of blocks. The number is
     rounded down to whole clusters, with at least one cluster. All blocks are resident on the device at once.
