@@ -12,8 +12,9 @@
 //
 // 1. Expand. If few arcs leave the frontier, the level is pushed: its vertices give their rows to their
 // out-neighbours. Otherwise it is pulled: each vertex that some search has not reached collects the rows of
-// its in-neighbours until its row is complete. 2. Settle. The threads count the vertices that each search has
-// found. They clear the rows of the old frontier, because the old `frontier` array becomes `next`.
+// its in-neighbours until its row is complete.
+// 2. Settle. The threads count the vertices that each search has found. They clear the rows of the old
+// frontier, because the old `frontier` array becomes `next`.
 //
 // Vertices of high degree: the host cuts each adjacency list of more than PIECE arcs into pieces, because one
 // team would take too long. Teams take whole short lists first, and then pieces.

@@ -2,10 +2,12 @@
 // (CSE 6230, after Venkataraman, Sahni and Mukhopadhyaya, and Katz and Kider). The tile on the diagonal is
 // called the pivot.
 //
-// 1. apsp_fw_pivot computes the distances within the pivot. 2. apsp_fw_cross lowers the other tiles of the
-// pivot's row and column by paths through the pivot's vertices. The pivot is final by then. So one product
-// with the pivot is enough, and a tile may use its own values from before the launch. 3. apsp_fw_rest lowers
-// every remaining tile by the product of two tiles: one in the pivot's column and one in its row.
+// 1. apsp_fw_pivot computes the distances within the pivot.
+// 2. apsp_fw_cross lowers the other tiles of the pivot's row and column by paths through the pivot's vertices.
+// The pivot is final by then. So one product with the pivot is enough, and a tile may use its own values from
+// before the launch.
+// 3. apsp_fw_rest lowers every remaining tile by the product of two tiles: one in the pivot's column and one in
+// its row.
 //
 // Invariant: only one block writes a tile, after this block has read all that it needs of the tile.
 #include "min_plus_tile.cuh"
