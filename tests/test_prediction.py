@@ -11,7 +11,7 @@ from bfsbench.rows.ceilings import Ceilings
 from bfsbench.rows.counters import COUNTERS, KEY, Counters
 from bfsbench.rows.point import Point
 from bfsbench.support.paths import CUDA_SRC
-from bfsbench.tools.explain.tables import L2_PARTS, TRUST, predict
+from bfsbench.tools.explain import L2_PARTS, TRUST, predict
 
 RESULTS = CUDA_SRC.parent / "results" / "h200" / "emulator"
 

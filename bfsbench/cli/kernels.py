@@ -372,7 +372,7 @@ def explain_command(
     PROGRAM.cu and more files are a CUDA program with its own main function, which is run with the words after
     '--'.
     """
-    from bfsbench.tools.explain.tables import beside, write_page
+    from bfsbench.tools.explain import beside, write_page
 
     if program := _program(variants, options, arguments):
         _explain_program(program, seed, read_ceilings(ceilings or H200_CEILINGS))
@@ -396,8 +396,7 @@ def explain_command(
 
 def _explain_program(program: Program, seed: int, device: Ceilings) -> None:
     """Print the costs of a program's kernels by launch and by line, and the predicted time."""
-    from bfsbench.tools.explain.counters import of_program
-    from bfsbench.tools.explain.tables import level_table, listing_lines, predict
+    from bfsbench.tools.explain import level_table, listing_lines, of_program, predict
 
     with built(program.sources, program.options, "counting") as built_program:
         report = run(built_program, program.arguments, seed, quiet=False, stop=False)
@@ -434,7 +433,7 @@ def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[P
 
 
 def _count(points: Sequence[Point], graph: Graph, seed: int) -> Iterator[Counters]:
-    from bfsbench.tools.explain.counters import count
+    from bfsbench.tools.explain import count
 
     with click.progressbar(points, label="counting", file=sys.stderr) as bar:
         for point in bar:
@@ -442,7 +441,7 @@ def _count(points: Sequence[Point], graph: Graph, seed: int) -> Iterator[Counter
 
 
 def _tables(counted: Sequence[Counters], device: Ceilings) -> list[Table]:
-    from bfsbench.tools.explain.tables import level_table, prediction_table, side_by_side
+    from bfsbench.tools.explain import level_table, prediction_table, side_by_side
 
     predicted = prediction_table(counted, device)
     levels = [level_table(of) for of in counted]
@@ -454,7 +453,7 @@ def _tables(counted: Sequence[Counters], device: Ceilings) -> list[Table]:
 
 def _print_listing(listing: Callable[[int], Iterator[str]]) -> None:
     """Print a listing of source lines with costs. ``listing`` yields the lines for a width in columns."""
-    from bfsbench.tools.explain.tables import LEGEND
+    from bfsbench.tools.explain import LEGEND
 
     width = max(80, shutil.get_terminal_size((120, 24)).columns)
     click.echo("\n".join(["", LEGEND, *listing(width)]))

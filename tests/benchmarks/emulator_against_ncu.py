@@ -24,7 +24,7 @@ import pandas as pd
 from bfsbench.graphs.load import load
 from bfsbench.rows.counters import Counters
 from bfsbench.rows.point import Point, knob_values
-from bfsbench.tools.explain.counters import count
+from bfsbench.tools.explain import count
 from bfsbench.variants import find
 
 _GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"

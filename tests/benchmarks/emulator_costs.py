@@ -22,12 +22,12 @@ import click
 import numpy as np
 
 from bfsbench.backends.cpu import CpuDevice
-from bfsbench.emulator.kernel import Launch
+from bfsbench.emulator.device import Launch
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
 from bfsbench.support.errors import BfsbenchError
-from bfsbench.tools.explain.counters import hardware
+from bfsbench.tools.explain import hardware
 from bfsbench.variants import all_variants, find, find_family
 
 VARIANTS = [

@@ -22,8 +22,7 @@ from bfsbench.rows.code import code_of
 from bfsbench.rows.point import Point, knob_values
 from bfsbench.rows.results import read_rows
 from bfsbench.support.errors import BfsbenchError
-from bfsbench.tools.explain.counters import count
-from bfsbench.tools.explain.tables import predict
+from bfsbench.tools.explain import count, predict
 from bfsbench.variants import find
 
 USUAL_BLOCK = "256"

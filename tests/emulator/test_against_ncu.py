@@ -9,7 +9,7 @@ import pytest
 from bfsbench.graphs.load import load
 from bfsbench.rows.point import Point
 from bfsbench.support.paths import CUDA_SRC
-from bfsbench.tools.explain.counters import count
+from bfsbench.tools.explain import count
 from tests.benchmarks.emulator_against_ncu import compared
 
 COUNTED = CUDA_SRC.parent / "results" / "h200" / "emulator"

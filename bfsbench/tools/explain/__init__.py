@@ -1,6 +1,520 @@
-"""Counts the cost of kernels in a GPU's memory system without a GPU: by level, kernel and source line.
+"""Counts the cost of kernels in a GPU's memory system without a GPU, and predicts their time on one.
 
-:mod:`bfsbench.emulator` counts while it runs a search. This package sums the counts by line and level, writes
-files that ``bfsbench compare`` reads, and prints the counters beside the source. docs/emulator.md defines the
-counters and their limits.
+:mod:`bfsbench.emulator` counts while it runs a search. This module sums the counts by level, kernel and
+source line. It makes tables of the cost of each level and of each source line, source listings, and a
+predicted time. docs/emulator.md defines the counters and their limits.
+
+Listings are shown in a terminal, below each other or side by side if it is wide enough. They are also written
+as one HTML page for a browser, which shows searches side by side, for all levels or for one.
+
+The time is a prediction, not a measurement. It is the time that the host needs to launch kernels and to read
+their results, plus the time that the kernels need. For each level, the kernels' time is the largest of
+
+- latency: The time that the longest warp waits, one step after the other. A load of a sector that the warp
+  has not loaded recently takes as long as a dependent load from L2. So does an atomic operation. Other loads,
+  accesses to shared memory and barriers take as long as a dependent load from L1. A level of resident blocks
+  ends with a barrier between them.
+- throughput: The time that memory needs for all sectors. Sectors that warps have not loaded recently move at
+  the rate of random reads in the memory that the kernel touches. Other sectors move at the rate of reads in
+  L1. Atomic operations have the rate of random atomic operations.
+- contention: The time of the atomic operations on the busiest word, one after the other, in one part of the
+  L2 cache.
+
+All constants are ceilings (``bfsbench probe``). None is fitted to searches. docs/emulator.md lists what the
+model leaves out.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pandas as pd
+
+from bfsbench.backends.cpu import CpuDevice
+from bfsbench.emulator import Count, Hardware, PhaseCount
+from bfsbench.emulator.watch import STEPS
+from bfsbench.graphs.graph import Graph
+from bfsbench.programs import DeviceGraph, KernelProgram, KernelSetup
+from bfsbench.programs.families.bfs.layouts import LevelRecord
+from bfsbench.programs.families.bfs.searches import KernelVariant
+from bfsbench.reports.html import embedded
+from bfsbench.reports.table import Table, header
+from bfsbench.rows.ceilings import Ceilings
+from bfsbench.rows.counters import COUNTERS, KEY, LARGEST, SUMS, Counted, Counters, ProgramCounters
+from bfsbench.rows.point import Point
+from bfsbench.support.errors import InputError, UsageError
+from bfsbench.support.paths import CUDA_SRC
+from bfsbench.support.storage import output
+from bfsbench.variants import find, find_family
+
+MULTIPROCESSORS = 132
+"""Number of multiprocessors of the GPU that the project's rows were measured on."""
+_MOST_THREADS = 70_000
+"""Most threads that the emulator runs at a time. Each thread takes some KiB of memory."""
+
+
+def count(point: Point, graph: Graph, seed: int = 0) -> Counters:
+    """Runs one point on the emulator. Returns its counters.
+
+    ``seed`` chooses the order of threads. Equal seeds give equal counts. Raises UsageError for a program
+    without kernels. Raises DeviceError or WrongResultError if the search fails.
+    """
+    variant = find(point.variant)
+    if not issubclass(variant, KernelProgram) or point.block is None:
+        raise UsageError(f"variant {variant.name} has no kernels to explain")
+    with _CountingDevice(seed, hardware=hardware(point.block), counted=True) as device:
+        setup = KernelSetup(DeviceGraph(device, graph), point.grid, point.block, dict(point.knobs))
+        program = variant(setup)
+        if isinstance(program, KernelVariant):
+            program.mark = lambda level, _kernel: device.take(level)
+            if program.layers:  # their kernels run several levels in a launch, and record them
+                records = device.empty(program.num_vertices + 2, LevelRecord)
+                device.note_phases_in(records)
+                program.records = records
+        program.prepare()
+        device.counts()  # drop the counts of the preparation
+        run = find_family(variant.family).problem(graph, point.source).run(program)
+        run.reset()
+        device.waits = 0
+        run.solve()
+        waits = device.waits
+        device.synchronize()
+        device.take(device.level)  # the search's last launches, before the check launches kernels
+        run.check()
+    lines, sources = _by_line(device.lines_of_levels)
+    return Counters(lines, _launches(device.phases_of_levels), waits, sources, point, graph.checksum)
+
+
+def of_program(title: str, counts: Iterable[Count], launches: Sequence[PhaseCount]) -> ProgramCounters:
+    """Returns the counters of a program from its counts and launches. Each launch counts as a level.
+
+    The host is assumed to wait after each launch.
+    """
+    lines, sources = _by_line((of.launch, of) for of in counts)
+    numbered = [(of.launch, of.launch, of) for of in launches]
+    return ProgramCounters(lines, _launches(numbered), len(numbered), sources, title)
+
+
+def hardware(block: int) -> Hardware:
+    """Returns the emulated GPU for blocks of ``block`` threads.
+
+    It has MULTIPROCESSORS multiprocessors, or fewer if the resident blocks would otherwise have too many
+    threads.
+    """
+    threads = block if block <= 512 else 2048
+    return Hardware(multiprocessors=min(MULTIPROCESSORS, _MOST_THREADS // threads))
+
+
+class _CountingDevice(CpuDevice):
+    """An emulated device that assigns counts to the levels of a search, and counts how often the host
+    waits."""
+
+    def __init__(self, seed: int, **options: Any) -> None:
+        super().__init__(seed, **options)
+        self.waits = 0
+        self.level = -1
+        self._taken_launches = 0
+        self.lines_of_levels: list[tuple[int, Count]] = []
+        self.phases_of_levels: list[tuple[int, int, PhaseCount]] = []
+
+    def synchronize(self) -> None:
+        self.waits += 1
+        super().synchronize()
+
+    def take(self, level: int) -> None:
+        """Assigns the counts since the last call to ``level``, except counts for which a kernel recorded
+        another level."""
+        self.level = level
+        counts, launches = self.counts()
+        self.lines_of_levels += [(level if of.phase is None else of.phase, of) for of in counts]
+        for of in launches:
+            number = self._taken_launches + of.launch
+            self.phases_of_levels.append((level if of.phase is None else of.phase, number, of))
+        self._taken_launches += len({of.launch for of in launches})
+
+
+def _by_line(counts: Iterable[tuple[int, Count]]) -> tuple[pd.DataFrame, dict[str, Path]]:
+    sources: dict[str, Path] = {}
+    rows = []
+    for level, of in counts:
+        path = Path(of.line.file) if of.line else Path("unknown")
+        file = str(path.relative_to(CUDA_SRC)) if path.is_relative_to(CUDA_SRC) else path.name
+        sources[file] = path
+        key = (level, of.kernel, file, of.line.number if of.line else 0, of.kind, of.memory)
+        rows.append((*key, *(getattr(of, name) for name in COUNTERS)))
+    frame = pd.DataFrame(rows, columns=[*KEY, *COUNTERS])
+    how: dict[str, str | Callable[..., object]] = {
+        **dict.fromkeys(SUMS, "sum"),
+        **dict.fromkeys(LARGEST, "max"),
+    }
+    return frame.groupby(list(KEY), as_index=False).agg(how), sources
+
+
+def _launches(launches: Iterable[tuple[int, int, PhaseCount]]) -> pd.DataFrame:
+    columns = ["level", "launch", "kernel", "blocks", "threads", "shared", *STEPS]
+    rows = [
+        (level, launch, of.kernel, of.blocks, of.threads, of.shared, *(getattr(of, name) for name in STEPS))
+        for level, launch, of in launches
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+L2_PARTS = 96
+"""Number of parts of an H200's L2 cache, as its driver says. Each part does an equal share of random atomic
+operations."""
+_IN_L1, _IN_L2 = 16 << 10, 8 << 20
+"""Working sets in bytes that lie in the L1 cache and in the L2 cache."""
+_READS_IN_L1 = 128 << 10
+_SECTOR = 32
+_LEVEL = ["level", "kernel"]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A predicted time of a search and its parts, in ms."""
+
+    search_ms: float
+    launches_ms: float
+    """The time of the host: launches, and waiting for their results."""
+    latency_ms: float
+    throughput_ms: float
+    contention_ms: float
+    """The times ``latency_ms``, ``throughput_ms`` and ``contention_ms`` are of the kernels, each summed over
+    all levels. In each level only the largest counts."""
+
+    @property
+    def bound(self) -> str:
+        """The name of the part that takes the most time."""
+        names = ("launches", "latency", "throughput", "contention")
+        return max(names, key=lambda name: float(getattr(self, f"{name}_ms")))
+
+
+def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
+    """Predicts the time that a search takes on the device of the ceilings, from the search's counters.
+
+    Raises InputError if a needed ceiling was not measured.
+    """
+    num_launches = counted.launches["launch"].nunique()
+    launch_us = ceilings.at("launch")
+    launches_us = num_launches * launch_us + counted.waits * (ceilings.at("launch_and_read") - launch_us)
+    rate = ceilings.at("random_atomics") / L2_PARTS
+    parts = {
+        "latency": _latency_us(counted.launches, ceilings),
+        "throughput": _throughput_us(counted.lines, ceilings),
+        "contention": counted.lines.groupby(_LEVEL)["hottest"].max() / rate / 1e3,
+    }
+    levels = pd.concat(parts, axis=1).fillna(0.0)
+    search_us = launches_us + float(levels.max(axis=1).sum())
+    return Prediction(search_us / 1e3, launches_us / 1e3, *(levels.sum() / 1e3).tolist())
+
+
+def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
+    """Returns the time that the longest warps wait, in microseconds, by level and kernel."""
+    far, near = (ceilings.at("dependent_loads", size) / 1e3 for size in (_IN_L2, _IN_L1))
+    steps = launches["near"] + launches["shared_steps"] + launches["barriers"]
+    us = far * (launches["far"] + launches["atomics"]) + near * steps
+    levels_of_launch = launches.groupby("launch")["level"].transform("nunique")
+    resident = (levels_of_launch > 1) & (launches["blocks"] > 1)
+    us = us + ceilings.at("barrier") * resident
+    return us.groupby([launches[name] for name in _LEVEL]).sum()
+
+
+def _throughput_us(lines: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
+    """Returns the time that memory needs for all sectors, in microseconds, by level and kernel."""
+    on_global = lines[lines["memory"] == "global"]
+    most = on_global.groupby(_LEVEL)["distinct_sectors"].sum().max()
+    touched = int(most) * _SECTOR if len(on_global) else 0
+    atomic = on_global["kind"] == "atomic"
+    far = on_global["far_sectors"].where(~atomic, 0) / ceilings.at("random_reads", touched)
+    near = (on_global["sectors"] - on_global["far_sectors"]).where(~atomic, 0)
+    near = near / ceilings.at("random_bit_tests", _READS_IN_L1)
+    atomics = on_global["sectors"].where(atomic, 0) / ceilings.at("random_atomics", touched)
+    return ((far + near + atomics) / 1e3).groupby([on_global[name] for name in _LEVEL]).sum()
+
+
+CONTEXT = 3
+"""Number of lines shown before and after lines that have counters. Longer stretches without counters are left
+out."""
+WARM, HOT = 0.05, 0.2
+"""Shares of a search's cost above which a line is coloured yellow, and red."""
+
+
+class LineCost(NamedTuple):
+    """The cost of one source line, summed over all executions."""
+
+    executions: int
+    lanes: int
+    """Lanes that take part in the executions."""
+    sectors: int
+    conflicts: int
+    collisions: int
+    share: float
+    """The share of the search's cost: sectors of global memory, passes through shared memory, and
+    barriers."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The lines of one source file that have counters, and the lines around them."""
+
+    file: str
+    costs: dict[int, LineCost]
+    """Costs by line number, for the lines that have any."""
+    lines: list[tuple[int, str]]
+    """The numbers and the texts of the lines to show. Stretches without counters are left out."""
+
+    @property
+    def share(self) -> float:
+        """The file's share of the search's cost."""
+        return sum(cost.share for cost in self.costs.values())
+
+
+def listings(counted: Counted, level: int | None = None) -> list[Listing]:
+    """Returns listings of the files that a search executed, the costliest first, for one level or for all.
+
+    Raises InputError if a source file cannot be read.
+    """
+    lines = counted.lines
+    if level is not None:
+        lines = lines[lines["level"] == level]
+    summed = [*LineCost._fields[:-1], "passes", "bytes"]
+    frame = lines.groupby(["file", "line"], as_index=False)[summed].sum()
+    weights = frame["sectors"] + frame["passes"] + frame["executions"] * (frame["bytes"] == 0)
+    frame["share"] = weights / max(1, weights.sum())
+    costs: dict[str, dict[int, LineCost]] = {}
+    for file, number, *cost in frame[["file", "line", *LineCost._fields]].itertuples(index=False, name=None):
+        costs.setdefault(file, {})[number] = LineCost(*cost)
+    found = [Listing(file, of, _shown_lines(counted.sources[file], of)) for file, of in costs.items()]
+    return sorted(found, key=lambda listing: (-listing.share, listing.file))
+
+
+def _shown_lines(path: Path, numbers: Iterable[int]) -> list[tuple[int, str]]:
+    """Returns the numbers and the texts of these lines of a file and of the lines around them.
+
+    The texts are empty if the file does not exist. Raises InputError if the file cannot be read.
+    """
+    text: list[str] = []
+    if path.exists():
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror}") from error
+    around = {n for at in numbers for n in range(at - CONTEXT, at + CONTEXT + 1) if 1 <= n <= len(text)}
+    shown = sorted(around.union(numbers))
+    return [(n, text[n - 1].expandtabs(4) if 0 < n <= len(text) else "") for n in shown]
+
+
+LEVEL_COLUMNS = (
+    *("executions", "lanes", "requests", "sectors", "sectors_a_request", "distinct_kib"),
+    *("conflicts", "atomics", "collisions", "barriers", "longest_warp"),
+)
+MOST_LEVELS = 40
+"""Most rows of a table that is shown as text. Files have all levels."""
+
+
+def by_level(counted: Counted) -> pd.DataFrame:
+    """Returns a row for each level and kernel, with the columns ``level``, ``kernel`` and LEVEL_COLUMNS.
+
+    ``lanes`` is the mean number of lanes that take part in an execution. ``requests`` and ``sectors`` count
+    accesses to global memory, including atomic operations. ``longest_warp`` is the number of steps of the
+    warp that made the most.
+    """
+    frame = _sums(counted)
+    frame["lanes"] = frame["lanes"] / frame["executions"]
+    frame["sectors_a_request"] = (frame["sectors"] / frame["requests"]).fillna(0.0)
+    whole = [name for name in LEVEL_COLUMNS if name not in ("lanes", "sectors_a_request", "distinct_kib")]
+    frame[whole] = frame[whole].astype("int64")
+    return frame[list(LEVEL_COLUMNS)].reset_index()
+
+
+def _sums(counted: Counted) -> pd.DataFrame:
+    """Returns the sums of the counters of each level and kernel."""
+    lines = counted.lines
+    on_global = lines["memory"] == "global"
+    parts = lines.assign(
+        requests=lines["executions"].where(on_global, 0),
+        distinct_kib=lines["distinct_sectors"].where(on_global, 0) / 32,
+        atomics=lines["lanes"].where(lines["kind"] == "atomic", 0),
+        barriers=lines["executions"].where(lines["kind"] == "barrier", 0),
+    )
+    summed = ["executions", "lanes", "sectors", "conflicts", "collisions"]
+    frame = parts.groupby(_LEVEL)[[*summed, "requests", "distinct_kib", "atomics", "barriers"]].sum()
+    frame["longest_warp"] = counted.launches.groupby(_LEVEL)["steps"].sum()
+    return frame.fillna(0)
+
+
+def level_table(counted: Counters | ProgramCounters) -> Table:
+    """Returns a table of the counters of each level and kernel; see ``by_level``.
+
+    If there are many levels, text shows only the levels with the most executions.
+    """
+    frame = by_level(counted)
+    notes = []
+    shown = frame
+    if len(frame) > MOST_LEVELS:
+        shown = frame.nlargest(MOST_LEVELS, "executions").sort_index()
+        notes.append(
+            f"The {MOST_LEVELS} of {len(frame)} levels with the most executions; --out FILE has all."
+        )
+    drawing = Table.of("", "", shown)
+    return Table.of("levels", counted.title, frame, notes, (drawing,))
+
+
+TRUST = (
+    "How far to trust it: of 220 searches on an H200 half of the predictions are wrong by more than a factor "
+    "of 1.38, and their geometric mean is 0.83 of the measured times. The rank correlation is 0.64 to 0.92 "
+    "within a graph, and 0.96 over all graphs, which mostly orders graphs by their size."
+)
+
+
+def prediction_table(counted: Sequence[Counters], ceilings: Ceilings) -> Table:
+    """Returns a table of predicted times in ms, with a row for each search."""
+    found = [(of.title, predict(of, ceilings)) for of in counted]
+    rows = [{"search": title, **asdict(made), "bound": made.bound} for title, made in found]
+    frame = pd.DataFrame(rows).rename(columns={"search_ms": "predicted_ms"})
+    title = f"Prediction, not a measurement: times on one {ceilings.gpu}"
+    notes = (
+        "From these counters and the GPU's ceilings: what the host takes to launch, and level by level the "
+        "largest of latency, throughput and contention.",
+        TRUST,
+    )
+    return Table.of("prediction", title, frame, notes)
+
+
+def side_by_side(counted: Sequence[Counters]) -> Table:
+    """Returns a table of the total counters of several searches, with one column per search."""
+    rows = []
+    for of in counted:
+        total = _sums(of).sum()
+        rows.append(
+            {
+                "levels": float(of.lines["level"].nunique()),
+                "launches": float(of.launches["launch"].nunique()),
+                "executions by a warp": total["executions"],
+                "lanes in an execution": total["lanes"] / max(1, total["executions"]),
+                "requests to global memory": total["requests"],
+                "sectors": total["sectors"],
+                "sectors a request": total["sectors"] / max(1, total["requests"]),
+                "bank conflicts": total["conflicts"],
+                "atomics": total["atomics"],
+                "lanes that met on a word": total["collisions"],
+                "barriers": total["barriers"],
+                "steps of the longest warps": float(of.launches["steps"].sum()),
+            }
+        )
+    frame = pd.DataFrame(rows).T
+    texts = frame.map(lambda value: f"{value:,.0f}" if value == int(value) else f"{value:,.2f}")
+    texts.columns = pd.Index([str(place) for place in range(1, len(counted) + 1)])
+    notes = [f"{place}: {of.title}" for place, of in enumerate(counted, 1)]
+    return Table.of("totals", "Side by side", texts.rename_axis("counter").reset_index(), notes)
+
+
+def write_page(path: Path, counted: Sequence[Counters], device: Ceilings) -> None:
+    """Writes an HTML page with the listings of searches on one graph. Raises UsageError if it cannot be
+    written."""
+    axes = counted[0].point.axes()
+    source = f", source {axes['source']}" if axes["source"] else ""
+    levels = sorted({level for of in counted for level in _levels(of)})
+    searches = [_search(of, device) for of in counted]
+    data = {"what": f"{axes['graph']}{source}", "levels": levels, "searches": searches}
+    template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    with output(path) as file:
+        file.write(template.replace("__DATA__", embedded(data)))
+
+
+def _levels(counted: Counters) -> list[int]:
+    return sorted({int(level) for level in counted.lines["level"]})
+
+
+def _search(counted: Counters, device: Ceilings) -> dict[str, object]:
+    """Returns the data of one search for ``page.html``."""
+    frame, found = by_level(counted), predict(counted, device)
+    every = listings(counted)
+    by_choice = {"all": every} | {str(level): listings(counted, level) for level in _levels(counted)}
+    ms = f"{found.search_ms:.3g} ms on one {device.gpu}"
+    return {
+        "title": counted.title,
+        "levelColumns": [header(name) for name in frame.columns],
+        "levels": frame.to_numpy(dtype=object).tolist(),
+        "files": [{"name": of.file, "lines": of.lines} for of in every],
+        "costs": {
+            choice: {
+                of.file: {str(at): (*cost[:-1], round(cost.share, 5)) for at, cost in of.costs.items()}
+                for of in some
+            }
+            for choice, some in by_choice.items()
+        },
+        "predicted": f"Predicted, not measured: {ms}, bound by {found.bound}",
+    }
+
+
+_COLUMNS: tuple[tuple[str, int, Callable[[LineCost], str]], ...] = (
+    ("cost", 4, lambda of: f"{of.share:.0%}"),
+    ("warps", 7, lambda of: _short(of.executions)),
+    ("lanes", 5, lambda of: f"{of.lanes / max(1, of.executions):.1f}"),
+    ("sectors", 7, lambda of: _short(of.sectors)),
+    ("/req", 5, lambda of: f"{of.sectors / max(1, of.executions):.1f}" if of.sectors else ""),
+    ("confl", 6, lambda of: _short(of.conflicts) if of.conflicts else ""),
+    ("meet", 6, lambda of: _short(of.collisions) if of.collisions else ""),
+)
+"""The heading, the width and the text of each number in front of a source line."""
+LEGEND = (
+    "cost: share of all sectors, passes through shared memory and barriers; warps: executions by a warp; "
+    "lanes: that take part in one; sectors: of 32 bytes of global memory; /req: in an execution; confl: bank "
+    "conflicts; meet: lanes of atomics that meet others of their warp on a word."
+)
+_LEAST_SOURCE = 40
+
+
+_NUMBERS_WIDTH = sum(width for _, width, _ in _COLUMNS) + len(_COLUMNS) + 6
+"""Number of columns of a listing in front of the source."""
+
+
+def listing_lines(counted: Counted, level: int | None, width: int) -> Iterator[str]:
+    """Yields the lines of a search's listing, at most ``width`` columns wide, with terminal colours."""
+    heads = " ".join(f"{head:>{size}}" for head, size, _ in _COLUMNS)
+    for listing in listings(counted, level):
+        yield ""
+        yield f"{heads}  {listing.file}"
+        last = listing.lines[0][0] - 1
+        for number, text in listing.lines:
+            if number != last + 1:
+                yield " " * (_NUMBERS_WIDTH - 6) + "  ..."
+            last = number
+            cost = listing.costs.get(number)
+            numbers = " ".join(f"{text_of(cost) if cost else '':>{size}}" for _, size, text_of in _COLUMNS)
+            line = f"{numbers} {number:>5} {text}"[:width].rstrip()
+            share = cost.share if cost else 0.0
+            colour = "red" if share >= HOT else "yellow" if share >= WARM else None
+            yield click.style(line, fg=colour) if cost else click.style(line, dim=True)
+
+
+def beside(counted: Sequence[Counters], level: int | None, width: int) -> Iterator[str]:
+    """Yields the lines of several searches' listings: side by side if each gets a readable width, else one
+    after the other."""
+    each = (width - 3 * (len(counted) - 1)) // len(counted)
+    if each < _NUMBERS_WIDTH + _LEAST_SOURCE:
+        for of in counted:
+            yield ""
+            yield click.style(of.title, bold=True)
+            yield from listing_lines(of, level, width)
+        return
+    columns = [[click.style(of.title, bold=True), *listing_lines(of, level, each)] for of in counted]
+    for row in zip_longest(*columns, fillvalue=""):
+        yield " | ".join(cell + " " * (each - len(click.unstyle(cell))) for cell in row).rstrip()
+
+
+def _short(number: int) -> str:
+    """Returns a number as text of at most six characters."""
+    for unit, factor in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if number >= 100 * factor:
+            return f"{number / factor:.0f}{unit}"
+        if number >= 10 * factor:
+            return f"{number / factor:.1f}{unit}"
+    return str(number)
