@@ -1,8 +1,9 @@
 """Find the fastest grid, block and knobs of a variant on a graph without measuring every combination.
 
-A search strategy is a generator: it yields configurations and is sent the time of each. Its next
-configuration depends only on these times and on its seed. So an interrupted tuning is resumed by starting it
-over. Points that have rows are answered from the rows, and measuring continues where the rows end.
+A search strategy yields configurations, and reads the time of each from a dictionary before it yields the
+next. Its next configuration depends only on these times and on its seed. So an interrupted tuning is resumed
+by starting it over. Points that have rows are answered from the rows, and measuring continues where the rows
+end.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import statistics
 import time
 import warnings
 from collections import deque
-from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bfsbench.backends.base import Limits
 from bfsbench.bench.plan import Axes, Batches, Questions, Row, Setting, SourceChoice, blocks_of, check_axes
@@ -52,8 +54,6 @@ Configuration = tuple[int, ...]
 """A configuration: an index into the values of each axis of a Space."""
 Took = dict[Configuration, float | None]
 """The search time of each configuration in ms, in the order asked; None for a configuration that failed."""
-Strategy = Generator[Configuration, float | None, Any]
-"""A generator that yields configurations. It is sent the search time of each in ms, or None if it failed."""
 
 
 @dataclass(frozen=True)
@@ -185,9 +185,13 @@ def _values_to_try(knob: Knob, first: KnobValue) -> list[KnobValue]:
     return [*(value for value in map(type(knob.default), around) if low <= value <= high), first]
 
 
-def exhaustive(space: Space) -> Strategy:
-    for configuration in space.all():
-        _took = yield configuration
+Strategy = Callable[[Space, Took], Iterator[Configuration]]
+"""A function that yields configurations of a space. Its caller adds the time of each configuration to the
+dictionary before the iterator continues."""
+
+
+def exhaustive(space: Space, _took: Took) -> Iterator[Configuration]:
+    return space.all()
 
 
 def require_optuna() -> None:
@@ -197,47 +201,42 @@ def require_optuna() -> None:
 
 
 def one_axis_at_a_time(
-    space: Space, start: Configuration | None = None, known: Took | None = None
-) -> Generator[Configuration, float | None, Took]:
+    space: Space, took: Took, start: Configuration | None = None
+) -> Iterator[Configuration]:
     """Try every value of one axis after another, while all other axes have the best values found so far.
 
     The strategy begins with the configuration ``start``, by default with the space's first configuration. It
-    ends when a round over all axes changes nothing. The times in ``known`` are used instead of asking for
-    them again. Returns the times of all configurations that it tried.
+    ends when a round over all axes changes nothing. Configurations that are in ``took`` at the beginning are
+    not yielded again.
     """
     chosen, before = start or space.first, None
-    took = {chosen: (yield chosen)}
+    yield chosen
+    tried = {chosen: took[chosen]}
     while chosen != before:
         before = chosen
         for position, axis in enumerate(space.axes):
             for index in range(len(axis.values)):
                 configuration = (*chosen[:position], index, *chosen[position + 1 :])
-                if known and configuration in known:
-                    took[configuration] = known[configuration]
-                elif configuration not in took:
-                    took[configuration] = yield configuration
-            fastest = best(took)
+                if configuration not in took:
+                    yield configuration
+                tried[configuration] = took[configuration]
+            fastest = best(tried)
             chosen = fastest[0] if fastest else chosen
-    return took
 
 
-def restarted(space: Space, seed: int) -> Strategy:
+def restarted(space: Space, took: Took, seed: int) -> Iterator[Configuration]:
     """Repeat ``one_axis_at_a_time`` from random configurations until every configuration has been measured.
 
     The first start is the space's first configuration.
     """
-    took: Took = {}
     draw = Random(seed)
-    start = space.first
-    while True:
-        took |= yield from one_axis_at_a_time(space, start, took)
-        if len(took) == space.size:
-            return
+    yield from one_axis_at_a_time(space, took)
+    while len(took) < space.size:
         drawn = tuple(draw.randrange(len(axis.values)) for axis in space.axes)
-        start = space.nearest(drawn, took)
+        yield from one_axis_at_a_time(space, took, space.nearest(drawn, took))
 
 
-def by_optuna(space: Space, seed: int) -> Strategy:
+def by_optuna(space: Space, took: Took, seed: int) -> Iterator[Configuration]:
     """Follow Optuna's tree-structured Parzen estimator, until all configurations are measured.
 
     The strategy starts with the configurations of ``one_axis_at_a_time``. They are better than random ones if
@@ -254,23 +253,24 @@ def by_optuna(space: Space, seed: int) -> Strategy:
     study = optuna.create_study(sampler=sampler)
     distributions = {axis.name: _distribution(axis) for axis in space.axes}
 
-    def learn(configuration: Configuration, milliseconds: float | None) -> None:
+    def learn(configuration: Configuration) -> None:
+        milliseconds = took[configuration]
         state = TrialState.PRUNED if milliseconds is None else TrialState.COMPLETE
         parameters = dict(zip(distributions, configuration, strict=True))
         study.add_trial(
             create_trial(state=state, params=parameters, distributions=distributions, value=milliseconds)
         )
 
-    took = yield from one_axis_at_a_time(space)
-    for configuration, milliseconds in took.items():
-        learn(configuration, milliseconds)
+    yield from one_axis_at_a_time(space, took)
+    for configuration in took:
+        learn(configuration)
     while len(took) < space.size:
         trial = study.ask(distributions)
         study.tell(trial, state=TrialState.FAIL)  # ``learn`` adds the measured trial below
         asked = tuple(int(trial.params[axis.name]) for axis in space.axes)
         configuration = space.nearest(asked, took)
-        took[configuration] = yield configuration
-        learn(configuration, took[configuration])
+        yield configuration
+        learn(configuration)
 
 
 def _distribution(axis: Axis) -> BaseDistribution:
@@ -295,8 +295,9 @@ def tune(
     """
     took: Took = {}
     used = 0
-    configuration = next(strategy, None)
-    while configuration is not None and used + len(sources) <= points and time.monotonic() < deadline:
+    for configuration in strategy(space, took):
+        if used + len(sources) > points or time.monotonic() >= deadline:
+            break
         times = []
         for source in sources:
             (row,) = yield [space.point(configuration, source)]
@@ -305,10 +306,6 @@ def tune(
                 break
             times.append(float(row["search_ms"]))
         took[configuration] = statistics.median(times) if len(times) == len(sources) else None
-        try:
-            configuration = strategy.send(took[configuration])
-        except StopIteration:
-            break
     return took
 
 
@@ -396,10 +393,10 @@ class Tuning:
 
     def _batches(self) -> Batches:
         strategies: dict[str, Strategy] = {
-            "optuna": by_optuna(self.space, self.seed),
-            "axes": one_axis_at_a_time(self.space),
-            "restarts": restarted(self.space, self.seed),
-            "exhaustive": exhaustive(self.space),
+            "optuna": partial(by_optuna, seed=self.seed),
+            "axes": one_axis_at_a_time,
+            "restarts": partial(restarted, seed=self.seed),
+            "exhaustive": exhaustive,
         }
         deadline = time.monotonic() + 60 * (math.inf if self.minutes is None else self.minutes)
         points = math.inf if self.points is None else self.points

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from bfsbench.backends import open_device
 from bfsbench.bench import axes
 from bfsbench.bench.axes import Values
-from bfsbench.bench.tune import Axis, Space, Strategy, exhaustive, restarted
+from bfsbench.bench.tune import Axis, Space, Took, exhaustive, restarted
 from bfsbench.kernels.signature import declared_parameters
 from bfsbench.programs.variant import DeviceClock
 from bfsbench.support.errors import BfsbenchError, UsageError, WrongResultError, positive, positive_or_none
@@ -82,12 +83,12 @@ def tune(
     choices |= {name: axes.expand(values) for name, values in macros.items()}
     varied = tuple(Axis.of(name, values, next(iter(values))) for name, values in choices.items())
     space = Space("", source.stem, backend, varied)
-    strategy: Strategy = exhaustive(space) if points is None else restarted(space, seed)
+    took: Took = {}
+    strategy = exhaustive(space, took) if points is None else islice(restarted(space, took, seed), points)
     rows: list[dict[str, Any]] = []
     with closing(open_device(backend)) as device:
         emulated = "emulated_" if device.backend == "cpu" else ""
-        configuration = next(strategy, None)
-        while configuration is not None and (points is None or len(rows) < points):
+        for configuration in strategy:
             values = space.values(configuration)
             row, times = {**values, "status": "ok", "reason": ""}, []
             try:
@@ -98,10 +99,7 @@ def tune(
             row[f"{emulated}fastest_ms"] = min(times, default=None)
             row[f"{emulated}median_ms"] = statistics.median(times) if times else None
             rows.append(row)
-            try:
-                configuration = strategy.send(min(times, default=None))
-            except StopIteration:
-                configuration = None
+            took[configuration] = min(times, default=None)
     return pd.DataFrame(rows)
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def tuned(space: Space, strategy: Strategy, points: float = math.inf) -> list[Ro
 def test_the_best_of_a_known_space_is_found_in_a_part_of_its_points() -> None:
     space, bench = virtual_warp(tuple(2**n for n in range(12)), (32, 64, 128, 256, 512)), Bench()
     assert space.size == 360
-    found = best(bench.tune(space, by_optuna(space, 0), 36))
+    found = best(bench.tune(space, partial(by_optuna, seed=0), 36))
     assert found is not None
     configuration, milliseconds = found
     assert milliseconds == 1
@@ -115,7 +116,7 @@ def test_the_best_of_a_known_space_is_found_in_a_part_of_its_points() -> None:
 def test_axes_that_do_not_depend_on_each_other_take_a_round() -> None:
     space = virtual_warp(tuple(2**n for n in range(12)), (32, 64, 128, 256, 512))
     bench = Bench()
-    took = bench.tune(space, one_axis_at_a_time(space))
+    took = bench.tune(space, one_axis_at_a_time)
     (_, milliseconds) = best(took) or ((), None)
     sides = [len(axis.values) - 1 for axis in space.axes]
     assert milliseconds == 1 and sum(sides) < len(took) <= 2 * sum(sides) + 1
@@ -123,10 +124,10 @@ def test_axes_that_do_not_depend_on_each_other_take_a_round() -> None:
 
 def test_restarts_spend_the_budget_and_then_end() -> None:
     space = virtual_warp()
-    once = [axes_of(row) for row in tuned(space, one_axis_at_a_time(space))]
-    more = [axes_of(row) for row in tuned(space, restarted(space, 0), points=len(once) + 9)]
+    once = [axes_of(row) for row in tuned(space, one_axis_at_a_time)]
+    more = [axes_of(row) for row in tuned(space, partial(restarted, seed=0), points=len(once) + 9)]
     assert more[: len(once)] == once and len(set(more)) == len(once) + 9
-    every = tuned(space, restarted(space, 0))
+    every = tuned(space, partial(restarted, seed=0))
     assert len({axes_of(row) for row in every}) == len(every) == space.size
 
 
@@ -156,7 +157,7 @@ def test_no_point_begins_after_the_deadline() -> None:
 
 def test_optuna_begins_where_run_would() -> None:
     space = virtual_warp(blocks=(64, 256, 128))
-    first, *_ = tuned(space, by_optuna(space, 5), points=1)
+    first, *_ = tuned(space, partial(by_optuna, seed=5), points=1)
     assert (first["grid"], first["block"], first["knobs"]) == ("auto", "256", "W_SZ=16")
     wide = Space.of(Axes([find("adaptive")], [None], [128, None, 256]), GRAPH, {}, "cpu")
     assert wide.point(wide.first, 0).block == 1024
@@ -165,27 +166,27 @@ def test_optuna_begins_where_run_would() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_same_seed_asks_the_same(seed: int) -> None:
     space = virtual_warp()
-    rows = tuned(space, by_optuna(space, seed), points=25)
-    assert rows == tuned(space, by_optuna(space, seed), points=25)
-    assert rows != tuned(space, by_optuna(space, seed + 1), points=25)
+    rows = tuned(space, partial(by_optuna, seed=seed), points=25)
+    assert rows == tuned(space, partial(by_optuna, seed=seed), points=25)
+    assert rows != tuned(space, partial(by_optuna, seed=seed + 1), points=25)
 
 
 @pytest.mark.parametrize("stop", [1, 9, 20])
 def test_resuming_goes_on_as_if_it_had_not_stopped(stop: int) -> None:
     space = virtual_warp()
-    whole = tuned(space, by_optuna(space, 3), points=30)
+    whole = tuned(space, partial(by_optuna, seed=3), points=30)
     bench = Bench()
-    held = tuple(tuned(space, by_optuna(space, 3), points=stop))
-    bench.tune(space, by_optuna(space, 3), 30, held=held)
+    held = tuple(tuned(space, partial(by_optuna, seed=3), points=stop))
+    bench.tune(space, partial(by_optuna, seed=3), 30, held=held)
     assert [*held, *bench.rows] == whole
 
 
-@pytest.mark.parametrize("method", [exhaustive, lambda space: by_optuna(space, 0)])
+@pytest.mark.parametrize("method", [exhaustive, partial(by_optuna, seed=0)])
 def test_every_configuration_is_measured_once_when_nothing_stops_it(
-    method: Callable[[Space], Strategy],
+    method: Strategy,
 ) -> None:
     space = virtual_warp()
-    rows = tuned(space, method(space))
+    rows = tuned(space, method)
     axes = Axes([find("virtual_warp")], (None, 8, 64), (32, 64), {"W_SZ": ["1", "2", "4", "8", "16", "32"]})
     planned = {tuple(point.axes().values()) for point in plan(axes, {GRAPH: [0]}, {}, "cpu")}
     assert len(rows) == space.size == 36
@@ -194,7 +195,7 @@ def test_every_configuration_is_measured_once_when_nothing_stops_it(
 
 def test_failures_are_told_and_survived() -> None:
     space, bench = virtual_warp(), Bench(lambda point: None if point.block == 64 else bowl(point))
-    took = bench.tune(space, by_optuna(space, 0), 36)
+    took = bench.tune(space, partial(by_optuna, seed=0), 36)
     assert list(took.values()).count(None) == 18
     found = best(took)
     assert found is not None and space.values(found[0])["block"] == 32
@@ -204,15 +205,15 @@ def test_failures_are_told_and_survived() -> None:
 def test_a_configuration_is_as_fast_as_its_median_source_and_fails_with_any() -> None:
     times: Mapping[int, float | None] = {0: 5.0, 1: 1.0, 2: 2.0, 3: None}
     space, bench = virtual_warp(), Bench(lambda point: times[point.source])
-    assert bench.tune(space, exhaustive(space), 3, (0, 1, 2)) == {(0, 0, 0): 2}
+    assert bench.tune(space, exhaustive, 3, (0, 1, 2)) == {(0, 0, 0): 2}
     bench.rows.clear()
-    assert bench.tune(space, exhaustive(space), 3, (3, 0, 1)) == {(0, 0, 0): None}
+    assert bench.tune(space, exhaustive, 3, (3, 0, 1)) == {(0, 0, 0): None}
     assert len(bench.rows) == 1, "the sources behind a failed one are not searched"
 
 
 def test_points_are_counted_over_all_sources_and_never_exceeded() -> None:
     space, bench = virtual_warp(), Bench()
-    took = bench.tune(space, by_optuna(space, 0), 11, (0, 1, 2))
+    took = bench.tune(space, partial(by_optuna, seed=0), 11, (0, 1, 2))
     assert len(took) == 3 and len(bench.rows) == 9
 
 
@@ -220,7 +221,7 @@ def test_no_configuration_is_begun_after_the_deadline(monkeypatch: pytest.Monkey
     clock = itertools.count()
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     space, bench = virtual_warp(), Bench()
-    bench.tune(space, exhaustive(space), deadline=5)
+    bench.tune(space, exhaustive, deadline=5)
     assert len(bench.rows) == 5
 
 
