@@ -10,8 +10,17 @@ a GPU.
         x.download()
 """
 
-from bfsbench.emulator.device import WARP_SIZE, Buffer, Emulator, Event, Hardware, Signal
-from bfsbench.emulator.kernel import Kernel, Launch, Module
+from bfsbench.emulator.device import (
+    WARP_SIZE,
+    Buffer,
+    Emulator,
+    Event,
+    Hardware,
+    Kernel,
+    Launch,
+    Module,
+    Signal,
+)
 from bfsbench.emulator.watch import DECLARATIONS, Access, Actor, Count, Finding, Line, PhaseCount
 
 __all__ = [
