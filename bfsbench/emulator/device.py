@@ -478,9 +478,7 @@ class Emulator:
     def findings(self) -> list[Finding]:
         """Returns the faults that kernels have shown since the last call. The emulator must be created with
         ``watched``."""
-        findings = [watch.finding(found, self._line) for found in self._read("findings", watch.NativeFinding)]
-        self.runtime.emu_forget_findings(self.machine)
-        return findings
+        return self._report().findings
 
     def lines_run(self) -> set[Line]:
         """Returns the source lines at which kernels have accessed memory so far. The emulator must be created
@@ -508,15 +506,16 @@ class Emulator:
         """Returns the memory costs that were counted since the last call, in the order of launches. The first
         list has a count per instruction, and the second a count per phase. The emulator must be created with
         ``counted``."""
-        found = self._read("phase_counts", watch.NativePhaseCount)
-        first = found[0].launch if found else 0
-        phases = [watch.phase_count(phase, first) for phase in found]
-        kernels = {phase.launch: phase.kernel for phase in phases}
-        counts = [
-            watch.count(of, first, kernels, self._line) for of in self._read("counts", watch.NativeCount)
-        ]
-        self.runtime.emu_forget_counts(self.machine)
-        return counts, phases
+        report = self._report()
+        return report.counts, report.launches
+
+    def _report(self) -> watch.Report:
+        """Returns the faults and the counted costs since the last call."""
+        self.refuse_if_closed()
+        report = watch.Report()
+        text: str = self.runtime.emu_report(self.machine).decode()
+        watch.read_rows((line.split("\t") for line in text.splitlines()), self._line, report)
+        return report
 
     def note_phases_in(self, records: Buffer) -> None:
         """Set the buffer by which kernels mark the beginning of a phase, such as a level. A kernel writes to
@@ -542,7 +541,7 @@ class Emulator:
             self.runtime.emu_set_written(self.machine, words.ctypes.data, words.nbytes)
 
     def _read(self, what: str, kind: Any) -> list[Any]:
-        """Returns a list that the C++ runtime keeps, such as ``findings``. The runtime owns the elements.
+        """Returns a list that the C++ runtime keeps, such as ``records``. The runtime owns the elements.
         Their type is the ctypes type ``kind``."""
         self.refuse_if_closed()
         first = ctypes.POINTER(kind)()

@@ -149,9 +149,10 @@ _POINTER, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_uint, ctypes.c_size_t
 
 _FUNCTIONS: tuple[tuple[type | None, tuple[Any, ...], str], ...] = (
     (ctypes.c_char_p, (), "message"),
+    (ctypes.c_char_p, (_POINTER,), "report"),
     (_SIZE, (), "guard_bytes"),
     (_POINTER, (_POINTER, ctypes.c_uint64, _UNSIGNED, ctypes.c_int), "create"),
-    (None, (_POINTER,), "destroy close forget_findings forget_counts"),
+    (None, (_POINTER,), "destroy close"),
     (_SIZE, (_POINTER,), "stacks_in_use"),
     (_UNSIGNED, (_POINTER,), "parameter_count"),
     (_SIZE, (_POINTER, _UNSIGNED), "parameter_size"),
@@ -160,7 +161,7 @@ _FUNCTIONS: tuple[tuple[type | None, tuple[Any, ...], str], ...] = (
     (None, (_POINTER, _POINTER, _SIZE, _SIZE), "add_buffer adopt_buffer note_phases_at"),
     (_POINTER, (_POINTER, ctypes.c_char_p), "open kernel"),
     (_POINTER, (_POINTER, _POINTER), "module_of"),
-    (_SIZE, (_POINTER, _POINTER), "findings sites records counts phase_counts"),
+    (_SIZE, (_POINTER, _POINTER), "sites records"),
     (None, (_POINTER, ctypes.c_int), "set_recording"),
     (None, (_POINTER, ctypes.c_uint64), "start_counting"),
     (_UNSIGNED, (_POINTER, _POINTER, _UNSIGNED, _SIZE), "resident_blocks"),

@@ -11,13 +11,13 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bfsbench.emulator import watch
-from bfsbench.emulator.watch import Count, Finding, Line, PhaseCount
+from bfsbench.emulator.watch import Finding, Line
 from bfsbench.support.errors import KernelError
 
 
@@ -50,18 +50,14 @@ class HostFinding:
 
 
 @dataclass
-class ProgramReport:
+class ProgramReport(watch.Report):
     """The report of one run of a CUDA program."""
 
-    status: int
+    status: int = 0
     """The exit code of the program."""
-    findings: list[Finding] = field(default_factory=list)
-    """Faults that were found in kernels."""
     host: list[HostFinding] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     """Error messages of kernels that failed for a reason other than a fault in ``findings``."""
-    launches: list[PhaseCount] = field(default_factory=list)
-    counts: list[Count] = field(default_factory=list)
 
     def all_findings(self) -> list[Finding | HostFinding]:
         """Returns the faults in kernels, followed by the faults in host code."""
@@ -80,39 +76,19 @@ def read_report(path: Path) -> ProgramReport:
     _, status, executable = rows[0]
     program = Path(executable)
 
-    def line(site: int | None) -> Line | None:
+    def line(site: int) -> Line | None:
         return watch.line_at(program, site - 1) if site else None
 
-    report = ProgramReport(int(status))
-    kernels: dict[int, str] = {}
+    report = ProgramReport(status=int(status))
     for kind, *values in rows[1:]:
         if kind == "failure":
             report.failures.append(values[0])
         elif kind == "host":
-            report.host.append(_host_finding(values, line))
-        elif kind == "finding":
-            report.findings.append(watch.finding(_native_finding(values), line))
-        elif kind == "launch":
-            launch = watch.phase_count(watch.NativePhaseCount(values[0].encode(), *map(int, values[1:])), 1)
-            report.launches.append(launch)
-            kernels[launch.launch] = launch.kernel
-        else:
-            report.counts.append(watch.count(watch.NativeCount(*map(int, values)), 1, kernels, line))
+            fault, file, number, site, times, what = values
+            place = Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
+            report.host.append(HostFinding(fault, what, place, int(times)))
+    watch.read_rows(rows[1:], line, report)
     return report
-
-
-def _host_finding(values: list[str], line: Callable[[int | None], Line | None]) -> HostFinding:
-    fault, file, number, site, times, what = values
-    place = Line(str(Path(file).absolute()), int(number)) if file else line(int(site))
-    return HostFinding(fault, what, place, int(times))
-
-
-def _native_finding(values: list[str]) -> watch.NativeFinding:
-    fault, space = int(values[0]), int(values[1])
-    actors = [watch.NativeActor(*map(int, values[first : first + 5])) for first in (2, 7)]
-    numbers = map(int, values[12:16])
-    kernel, array, file = (text.encode() for text in values[16:19])
-    return watch.NativeFinding(fault, space, *actors, array, *numbers, kernel, file or None, int(values[19]))
 
 
 def lines(report: ProgramReport) -> Iterator[str]:

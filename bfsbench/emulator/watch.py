@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,31 +106,6 @@ DECLARATIONS = {"race": "benign race", "uninitialised read": "benign unwritten"}
 _BETWEEN_STORES = "benign race between stores"
 """The words in a comment that declare races between stores benign, but not races between a store and a
 load."""
-
-
-class NativeActor(ctypes.Structure):
-    """The C++ struct ``emu::Actor`` of runtime/watch.h, which describes an access to memory."""
-
-    _fields_ = (
-        ("site", ctypes.c_void_p),
-        *((name, ctypes.c_int) for name in ("act", "scope")),
-        *((name, ctypes.c_uint) for name in ("block", "thread")),
-    )
-
-
-class NativeFinding(ctypes.Structure):
-    """The C++ struct ``emu::Finding`` of runtime/watch.h, which describes a fault."""
-
-    _fields_ = (
-        *((name, ctypes.c_int) for name in ("fault", "space")),
-        *((name, NativeActor) for name in ("actor", "other")),
-        ("begin", ctypes.c_char_p),  # points to a text only if the memory is an array
-        *((name, ctypes.c_uint64) for name in ("bytes", "element")),
-        ("offset", ctypes.c_int64),
-        ("count", ctypes.c_uint64),
-        *((name, ctypes.c_char_p) for name in ("kernel", "file")),
-        ("line", ctypes.c_int),
-    )
 
 
 class NativeRecord(ctypes.Structure):
@@ -261,41 +236,6 @@ class Finding:
         return f"{self.fault} in kernel '{self.kernel}' on {self.where}: {self.actor}{others}"
 
 
-def finding(native: NativeFinding, line: Callable[[int], Line | None]) -> Finding:
-    """Convert a finding of the C++ runtime to a Python object. Returns the object. The function ``line``
-    returns the source line of an address."""
-
-    fault = _FAULTS[native.fault]
-
-    def actor(found: NativeActor) -> Actor:
-        own = {"lost launch": "launch", "wrong mask": "warp collective"}
-        what = own.get(fault, f"{_SCOPES[found.scope]} {ACTS[found.act]}")
-        place = Line(native.file.decode(), native.line) if native.file else line(found.site)
-        return Actor(what, found.block, found.thread, place)
-
-    space = _SPACES[native.space]
-    size = f"{native.bytes // native.element} elements of {native.element} bytes"
-    where = f"element {native.offset // native.element} of a buffer of {size}"
-    if native.element == 1:
-        where = f"byte {native.offset} of a buffer of {native.bytes} bytes"
-    if fault == "lost launch":
-        where = f"a child kernel, refused with error {native.offset}"
-    elif fault == "wrong mask":
-        where = "a mask that lacks its own lane"
-    elif space == "array":
-        where = f"index {native.offset} of an array of type {native.begin.decode()}"
-    elif space != "buffer":
-        where = f"byte {native.offset} of {space}"
-    return Finding(
-        fault,
-        native.kernel.decode(),
-        where,
-        actor(native.actor),
-        actor(native.other) if native.other.site else None,
-        native.count,
-    )
-
-
 def access(native: NativeRecord, first: int, elements: Mapping[int, int], line: Line | None) -> Access:
     """Convert a traced memory access of the C++ runtime to a Python object. Returns the object, with the
     given source line.
@@ -396,63 +336,62 @@ class PhaseCount:
     barriers: int
 
 
-_NUMBERS = tuple(field.name for field in fields(Count))[6:]
-"""Names of the numbers in the class Count. They follow the six fields that identify the instruction."""
+@dataclass
+class Report:
+    """The faults and the counted costs of kernels."""
+
+    findings: list[Finding] = field(default_factory=list)
+    """Faults that were found in kernels."""
+    launches: list[PhaseCount] = field(default_factory=list)
+    counts: list[Count] = field(default_factory=list)
 
 
-class NativeCount(ctypes.Structure):
-    """The C++ struct ``emu::Count`` of runtime/counting.h, with the work at one instruction."""
+def read_rows(rows: Iterable[Sequence[str]], line: Callable[[int], Line | None], report: Report) -> None:
+    """Add the faults and the costs that runtime/report.cpp has written to a report. Ignore other rows.
 
-    _fields_ = (
-        ("site", ctypes.c_void_p),
-        ("launch", ctypes.c_uint),
-        *((name, ctypes.c_int) for name in ("phase", "kind", "memory")),
-        *((name, ctypes.c_uint64) for name in _NUMBERS),
-    )
-
-
-class NativePhaseCount(ctypes.Structure):
-    """The C++ struct ``emu::PhaseCount`` of runtime/counting.h, with the work of one phase."""
-
-    _fields_ = (
-        ("kernel", ctypes.c_char_p),
-        ("launch", ctypes.c_uint),
-        ("phase", ctypes.c_int),
-        ("blocks", ctypes.c_uint),
-        ("threads", ctypes.c_uint),
-        *((name, ctypes.c_uint64) for name in ("shared", *STEPS)),
-    )
-
-
-def count(
-    native: NativeCount, first: int, kernels: Mapping[int, str], line: Callable[[int], Line | None]
-) -> Count:
-    """Convert a count of the C++ runtime to a Python object. Returns the object. The function ``line``
-    returns the source line of an address.
-
-    ``first`` is the number of the first launch, which becomes 0. ``kernels`` has the name of the kernel of
-    each launch.
+    The function ``line`` returns the source line of an instruction, or None for 0. The number of the first
+    launch becomes 0.
     """
-    return Count(
-        launch=native.launch - first,
-        kernel=kernels[native.launch - first],
-        phase=native.phase if native.phase >= 0 else None,
-        line=line(native.site),
-        kind=KINDS[native.kind],
-        memory=MEMORIES[native.memory],
-        **{name: getattr(native, name) for name in _NUMBERS},
-    )
+    first, kernels = 0, dict[int, str]()
+    for row, *values in rows:
+        if row == "finding":
+            report.findings.append(_finding(values, line))
+        elif row == "launch":
+            kernel, launch, phase, *others = (values[0], *map(int, values[1:]))
+            first = first if kernels else launch
+            kernels[launch] = kernel
+            report.launches.append(PhaseCount(launch - first, kernel, _phase(phase), *others))
+        elif row == "count":
+            site, launch, phase, kind, memory, *numbers = map(int, values)
+            where = (launch - first, kernels[launch], _phase(phase), line(site))
+            report.counts.append(Count(*where, KINDS[kind], MEMORIES[memory], *numbers))
 
 
-def phase_count(native: NativePhaseCount, first: int) -> PhaseCount:
-    """Convert the work of a phase, as the C++ runtime counted it, to a Python object. Returns the object.
-    ``first`` is the number of the first launch, which becomes 0."""
-    return PhaseCount(
-        launch=native.launch - first,
-        kernel=native.kernel.decode(),
-        phase=native.phase if native.phase >= 0 else None,
-        blocks=native.blocks,
-        threads=native.threads,
-        shared=native.shared,
-        **{name: getattr(native, name) for name in STEPS},
-    )
+def _phase(number: int) -> int | None:
+    return number if number >= 0 else None
+
+
+def _finding(values: Sequence[str], line: Callable[[int], Line | None]) -> Finding:
+    fault_number, space_number, *actors = map(int, values[:12])
+    size, element, offset, times = map(int, values[12:16])
+    kernel, array, file, number = values[16:]
+    fault, space = _FAULTS[fault_number], _SPACES[space_number]
+
+    def actor(site: int, act: int, scope: int, block: int, thread: int) -> Actor:
+        own = {"lost launch": "launch", "wrong mask": "warp collective"}
+        what = own.get(fault, f"{_SCOPES[scope]} {ACTS[act]}")
+        return Actor(what, block, thread, Line(file, int(number)) if file else line(site))
+
+    where = f"element {offset // element} of a buffer of {size // element} elements of {element} bytes"
+    if element == 1:
+        where = f"byte {offset} of a buffer of {size} bytes"
+    if fault == "lost launch":
+        where = f"a child kernel, refused with error {offset}"
+    elif fault == "wrong mask":
+        where = "a mask that lacks its own lane"
+    elif space == "array":
+        where = f"index {offset} of an array of type {array}"
+    elif space != "buffer":
+        where = f"byte {offset} of {space}"
+    other = actor(*actors[5:]) if actors[5] else None
+    return Finding(fault, kernel, where, actor(*actors[:5]), other, times)

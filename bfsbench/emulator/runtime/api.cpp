@@ -2,9 +2,12 @@
 
 #include <dlfcn.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "machine.h"
+#include "report.h"
 
 namespace {
 
@@ -26,17 +29,21 @@ extern "C" EMU_API void emu_start_counting(emu::Machine* machine, uint64_t most_
     machine->counting = std::make_unique<emu::Counting>(machine->buffers, most_polls);
 }
 
-extern "C" EMU_API size_t emu_counts(const emu::Machine* machine, const emu::Count** counts) {
-    *counts = machine->counting->counts().data();
-    return machine->counting->counts().size();
+// Returns the findings and the counts since the last call, as text (report.h). The text is valid until the next
+// call.
+extern "C" EMU_API const char* emu_report(emu::Machine* machine) {
+    static char* text = nullptr;
+    size_t size = 0;
+    free(text);
+    FILE* file = open_memstream(&text, &size);
+    auto place = [](const void* site) { return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(site)); };
+    emu::write_findings(file, *machine, place);
+    emu::write_counts(file, *machine, place);
+    fclose(file);
+    if (machine->watch) machine->watch->forget_findings();
+    if (machine->counting) machine->counting->forget();
+    return text;
 }
-
-extern "C" EMU_API size_t emu_phase_counts(const emu::Machine* machine, const emu::PhaseCount** phases) {
-    *phases = machine->counting->phases().data();
-    return machine->counting->phases().size();
-}
-
-extern "C" EMU_API void emu_forget_counts(emu::Machine* machine) { machine->counting->forget(); }
 
 // Declares a buffer that divides a kernel into phases, such as the levels of a search. When a kernel stores
 // to element i of this buffer, phase i begins.
@@ -131,13 +138,6 @@ extern "C" EMU_API const void* emu_module_of(const void* site, const char** path
     *path = info.dli_fname;
     return info.dli_fbase;
 }
-
-extern "C" EMU_API size_t emu_findings(const emu::Machine* machine, const emu::Finding** findings) {
-    *findings = machine->watch->findings().data();
-    return machine->watch->findings().size();
-}
-
-extern "C" EMU_API void emu_forget_findings(emu::Machine* machine) { machine->watch->forget_findings(); }
 
 extern "C" EMU_API size_t emu_sites(emu::Machine* machine, const void* const** sites) {
     *sites = machine->watch->sites().data();

@@ -27,7 +27,7 @@ void await_room(Fiber& fiber);
 // Waits until the thread's delayed stores have been written to memory.
 void await_stores(Fiber& fiber);
 
-// Python reads the members of the structs Count and PhaseCount. The file watch.py declares equal structs.
+// report.cpp writes the members of the structs Count and PhaseCount as text. The file watch.py reads them.
 
 // The counts of one instruction in one phase of one launch. A kernel may mark where a phase begins, such as a
 // level of a search. The numbers are sums over all executions by a warp.

@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "report.h"
+
 namespace emu {
 
 __thread Configured* configured = nullptr;
@@ -278,10 +280,6 @@ uint64_t place_in_program(const void* site) {
     return inside ? static_cast<uint64_t>(static_cast<const char*>(site) - static_cast<const char*>(own)) : 0;
 }
 
-void write_actor(FILE* file, const Actor& actor) {
-    fprintf(file, "\t%" PRIu64 "\t%d\t%d\t%u\t%u", place_in_program(actor.site), actor.act, actor.scope, actor.block, actor.thread);
-}
-
 }  // namespace
 
 bool ProgramDevice::report(int status, const char* path) {
@@ -304,34 +302,10 @@ bool ProgramDevice::report(int status, const char* path) {
         fprintf(file, "host\t%s\t%s\t%d\t%" PRIu64 "\t%" PRIu64 "\t%s\n", found.kind, found.from.file ? found.from.file : "",
                 found.from.line, place_in_program(found.site), found.count, found.what.c_str());
     }
-    size_t count = 0;
-    if (machine.watch) {
-        for (const Finding& found : machine.watch->findings()) {
-            ++count;
-            fprintf(file, "finding\t%d\t%d", found.fault, found.space);
-            write_actor(file, found.actor);
-            write_actor(file, found.other);
-            const char* array = found.space == static_cast<int>(Space::array) ? found.begin : "";
-            fprintf(file, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\t%s\t%d\n", found.bytes, found.element, found.offset,
-                    found.count, found.kernel, array, found.file ? found.file : "", found.line);
-        }
-    }
-    if (machine.counting) {
-        for (const PhaseCount& l : machine.counting->phases()) {
-            fprintf(file, "launch\t%s\t%u\t%d\t%u\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
-                    l.kernel, l.launch, l.phase, l.blocks, l.threads, l.shared, l.longest.all, l.longest.far, l.longest.near, l.longest.shared, l.longest.atomics, l.longest.barriers);
-        }
-        for (const Count& c : machine.counting->counts()) {
-            fprintf(file, "count\t%" PRIu64 "\t%u\t%d\t%d\t%d", place_in_program(c.site), c.launch, c.phase, static_cast<int>(c.kind), static_cast<int>(c.memory));
-            for (uint64_t number : {c.executions, c.lanes, c.bytes, c.polls, c.sectors, c.distinct_sectors, c.far_sectors, c.passes,
-                                    c.conflicts, c.collisions, c.most_collisions, c.hottest}) {
-                fprintf(file, "\t%" PRIu64, number);
-            }
-            fputc('\n', file);
-        }
-    }
+    write_findings(file, machine, place_in_program);
+    write_counts(file, machine, place_in_program);
     fclose(file);
-    return count + findings_.size() + failures_.size() > 0;
+    return (machine.watch && !machine.watch->findings().empty()) || !findings_.empty() || !failures_.empty();
 }
 
 void launch_program_kernel(const Kernel& kernel, const LaunchShape& shape, const void* const* arguments, const size_t* sizes,

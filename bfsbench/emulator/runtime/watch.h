@@ -24,8 +24,8 @@ enum class Fault : int { race, out_of_bounds, use_after_free, uninitialised, los
 // are known.
 enum class Space : int { buffer, block, module, nowhere, array };
 
-// Python reads the members of the structs Actor, Finding and Record. The file watch.py declares equal
-// structs.
+// report.cpp writes the members of the structs Actor and Finding as text. The file watch.py declares a struct
+// that equals Record.
 struct Actor {
     const void* site;
     int act, scope;

@@ -1,0 +1,43 @@
+#include "report.h"
+
+#include <cinttypes>
+
+namespace emu {
+
+namespace {
+
+void write_actor(FILE* file, const Actor& actor, Place place) {
+    fprintf(file, "\t%" PRIu64 "\t%d\t%d\t%u\t%u", place(actor.site), actor.act, actor.scope, actor.block, actor.thread);
+}
+
+}  // namespace
+
+void write_findings(FILE* file, const Machine& machine, Place place) {
+    if (!machine.watch) return;
+    for (const Finding& found : machine.watch->findings()) {
+        fprintf(file, "finding\t%d\t%d", found.fault, found.space);
+        write_actor(file, found.actor, place);
+        write_actor(file, found.other, place);
+        const char* array = found.space == static_cast<int>(Space::array) ? found.begin : "";
+        fprintf(file, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\t%s\t%d\n", found.bytes, found.element, found.offset,
+                found.count, found.kernel, array, found.file ? found.file : "", found.line);
+    }
+}
+
+void write_counts(FILE* file, const Machine& machine, Place place) {
+    if (!machine.counting) return;
+    for (const PhaseCount& l : machine.counting->phases()) {
+        fprintf(file, "launch\t%s\t%u\t%d\t%u\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+                l.kernel, l.launch, l.phase, l.blocks, l.threads, l.shared, l.longest.all, l.longest.far, l.longest.near, l.longest.shared, l.longest.atomics, l.longest.barriers);
+    }
+    for (const Count& c : machine.counting->counts()) {
+        fprintf(file, "count\t%" PRIu64 "\t%u\t%d\t%d\t%d", place(c.site), c.launch, c.phase, static_cast<int>(c.kind), static_cast<int>(c.memory));
+        for (uint64_t number : {c.executions, c.lanes, c.bytes, c.polls, c.sectors, c.distinct_sectors, c.far_sectors, c.passes,
+                                c.conflicts, c.collisions, c.most_collisions, c.hottest}) {
+            fprintf(file, "\t%" PRIu64, number);
+        }
+        fputc('\n', file);
+    }
+}
+
+}  // namespace emu

@@ -1,0 +1,18 @@
+// Writes findings and counts as text. Each line is a row of fields, which tabs separate. watch.py reads the rows.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+#include "machine.h"
+
+namespace emu {
+
+// Returns the number by which watch.py's caller finds the source line of an instruction, or 0 for no instruction.
+using Place = uint64_t (*)(const void* site);
+
+// Write nothing if the machine does not watch or does not count.
+void write_findings(FILE* file, const Machine& machine, Place place);
+void write_counts(FILE* file, const Machine& machine, Place place);
+
+}  // namespace emu
