@@ -338,7 +338,7 @@ def parts_of(most_vertices: int, hops: int) -> Callable[[DeviceGraph], GraphPart
     """
 
     def graph_parts(graph: DeviceGraph) -> GraphParts:
-        graph.csr, graph.csc  # noqa: B018  upload them before the clock starts
+        graph.csr, graph.csc  # noqa: B018  uploads the arrays before the clock starts
         graph.device.synchronize()
         started = time.perf_counter()
         cells = Growing(graph, most_vertices).cells()
