@@ -301,7 +301,7 @@ class GraphParts:
     consecutive, and the places of the next part follow."""
 
     table: npt.NDArray[np.void]
-    """Part[N] on the host. It has one element for each part."""
+    """An array on the host with one struct Part for each part of the graph."""
     quads: Buffer
     """uint64: one row of neighbours for each local id of all parts, as four local ids of 16 bits. A local id
     is the number of a vertex within a part."""
@@ -496,8 +496,9 @@ def table_on(device: Device, table: npt.NDArray[np.void]) -> Buffer:
 
 
 _GROUP_BYTES = PLACES * 12 + 3 * 4 + 4
-"""Bytes of shared memory for a group of PLACES local ids. The terms are rows and places (or readers), three
-words of vertex bits, and the place of the group."""
+"""Bytes of shared memory for a group of PLACES local ids. A local id takes 12 bytes: 8 for its row, and 4 for
+its place or its readers. The group also takes three words of vertex bits, and one word for its own place.
+"""
 _OTHER_BYTES = 6 << 10
 """Bytes of shared memory that the kernel declares statically or the system reserves."""
 

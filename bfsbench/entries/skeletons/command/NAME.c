@@ -5,7 +5,8 @@
 static Graph graph;
 static int32_t *queue;
 
-/* Fills `levels`, int32[num_vertices], with -1 for vertices that are not reached. Returns the time in ms. */
+/* Writes the level of each vertex to `levels`, int32[num_vertices], or -1 if the vertex is not reached. Returns the time
+ * of the search in ms. */
 static double search(int32_t source, int32_t *levels) {
     double begin = now_ms();
     for (int64_t v = 0; v < graph.num_vertices; v++) levels[v] = -1;

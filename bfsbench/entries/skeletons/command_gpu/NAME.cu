@@ -9,7 +9,7 @@
     } while (0)
 
 static Graph graph;
-/* The next four arrays are on the device. */
+/* Arrays of the graph and of the search on the device. */
 static int64_t *offsets;
 static int32_t *columns, *level_array, *changed;
 static cudaEvent_t first, last;
@@ -28,7 +28,8 @@ __global__ void expand(const int64_t *offsets, const int32_t *columns, int64_t n
     }
 }
 
-/* Fills `levels`, int32[num_vertices], with -1 for vertices that are not reached. Returns the time in ms. */
+/* Writes the level of each vertex to `levels`, int32[num_vertices], or -1 if the vertex is not reached. Returns the time
+ * of the search in ms. */
 static double search(int32_t source, int32_t *levels) {
     const int block = 256, zero = 0;
     const unsigned blocks = (unsigned)((graph.num_vertices + block - 1) / block);
@@ -58,7 +59,7 @@ static void upload(void) {
     if (!wide) fail("not enough memory");
     for (size_t v = 0; v <= n; v++) wide[v] = offset(&graph, graph.row_offsets, (int64_t)v);
     CHECK(cudaMalloc(&offsets, (n + 1) * 8));
-    CHECK(cudaMalloc(&columns, m * 4 + 4)); /* at least 4 bytes, also without arcs */
+    CHECK(cudaMalloc(&columns, m * 4 + 4)); /* at least 4 bytes, even if there are no arcs */
     CHECK(cudaMalloc(&level_array, n * 4));
     CHECK(cudaMalloc(&changed, 4));
     CHECK(cudaMemcpy(offsets, wide, (n + 1) * 8, cudaMemcpyHostToDevice));

@@ -10,8 +10,8 @@ def prepare(graph):
     offsets, neighbours = graph.row_offsets, graph.column_indices
 
     def search(source, answer):
-        """Fill ``answer``, int32[V], with levels, or -1 for vertices that are not reached. The function may
-        instead return an array of levels."""
+        """Write the level of each vertex to ``answer``, int32[V], or -1 if the vertex is not reached. The
+        function may instead return an array of levels."""
         answer[:] = -1
         answer[source] = level = 0
         frontier = np.array([source])

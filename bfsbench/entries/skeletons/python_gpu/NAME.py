@@ -11,8 +11,8 @@ def prepare(graph):
     sources = cupy.searchsorted(graph.row_offsets, cupy.arange(graph.num_edges), side="right") - 1
 
     def search(source, answer):
-        """Fill ``answer``, int32[V], with levels, or -1 for vertices that are not reached. The function may
-        instead return an array of levels."""
+        """Write the level of each vertex to ``answer``, int32[V], or -1 if the vertex is not reached. The
+        function may instead return an array of levels."""
         answer.fill(-1)
         answer[source] = level = 0
         while True:

@@ -65,7 +65,7 @@ def weight_matrix(graph: Graph) -> Matrix:
     if graph.weights is None:
         matrix[rows, columns] = 1
     else:
-        # True for each arc that is the lightest of its parallel arcs, which is the first of them
+        # The first of several parallel arcs is the lightest, so only first arcs are used.
         lightest = np.ones(graph.num_edges, np.bool_)
         lightest[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
         matrix[rows[lightest], columns[lightest]] = graph.weights[lightest]
