@@ -19,10 +19,9 @@ from bfsbench.bench.worker import DeviceInfo, Worker
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, Progress, load, load_parsed
 from bfsbench.programs import Variant
-from bfsbench.rows.code import is_outdated
 from bfsbench.rows.columns import PROFILE_COLUMNS
 from bfsbench.rows.point import Point, row_name
-from bfsbench.rows.provenance import record_run
+from bfsbench.rows.provenance import is_outdated, record_run
 from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter, axes_of
 from bfsbench.support.errors import OptionError, UsageError
 from bfsbench.support.toolchain import HELPERS, building

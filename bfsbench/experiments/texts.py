@@ -36,14 +36,7 @@ from bfsbench.experiments.outcome import read_outcome
 from bfsbench.graphs.load import kind_of_graph
 from bfsbench.reports.comparison.points import Compared, Comparison, compare, read_side
 from bfsbench.reports.predictions import baseline, trust
-from bfsbench.reports.provenance import (
-    facts_of,
-    files_of,
-    footnotes_of,
-    line_of,
-    other_rows,
-    outdated,
-)
+from bfsbench.reports.provenance import facts_of, files_of, footnotes_of, line_of, other_rows, outdated
 from bfsbench.reports.ranking import ALL, rankings
 from bfsbench.reports.rows import (
     SETTING,
@@ -55,9 +48,8 @@ from bfsbench.reports.rows import (
     fastest,
     select,
 )
-from bfsbench.rows.code import DIGITS, code_hash
 from bfsbench.rows.point import knob_values
-from bfsbench.rows.provenance import read_runs
+from bfsbench.rows.provenance import DIGITS, code_hash, read_runs
 from bfsbench.rows.results import read_results
 from bfsbench.support.errors import BfsbenchError, InputError, ToolchainError
 from bfsbench.variants import all_variants
@@ -122,7 +114,7 @@ class Rows:
         value. A list selects any of its values. Raises InputError if there are no rows with these values.
         """
         if (known := repr(wanted)) in self._kept:
-            return cast(Rows, self._kept[known])
+            return cast("Rows", self._kept[known])
         frame = self._frame
         lists = {
             name: [value] if isinstance(value, str | int) else [*value] for name, value in wanted.items()
@@ -137,7 +129,7 @@ class Rows:
             frame = frame[column.isin(texts)]
         what = ", ".join([self.what, *(f"{name}={value}" for name, value in wanted.items())])
         self._kept[known] = Rows(frame, what, self._read).required()
-        return cast(Rows, self._kept[known])
+        return cast("Rows", self._kept[known])
 
     def required(self) -> Rows:
         """Returns these rows. Raises InputError if there are none."""
@@ -166,7 +158,7 @@ class Rows:
             if found.empty:
                 raise InputError(f"no times among {self.what}")
             self._kept[combined] = fastest(found, SETTING).sort_values("search_ms")
-        best = cast(pd.DataFrame, self._kept[combined])
+        best = cast("pd.DataFrame", self._kept[combined])
         read = best if combined is comparable else best[:1]
         times = zip(read["graph"], read["sources"], read["repeats"], strict=True)
         file = str(self._frame["file"].iloc[0])

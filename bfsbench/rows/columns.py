@@ -62,7 +62,7 @@ PROVENANCE = (
     "python",
     "version",
     "commit",  # with "+dirty" if the tree had changes
-    "code",  # start of a hash of kernels, host loop, macros and compiler (see rows/code.py)
+    "code",  # start of a hash of kernels, host loop, macros and compiler (see rows/provenance.py)
     "schema",
     "taken_at",  # UTC, ISO 8601
 )

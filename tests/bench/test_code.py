@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.rows.code import code_hash
+from bfsbench.rows.provenance import code_hash
 from bfsbench.rows.results import COLUMNS
 from bfsbench.variants import find
 from tests.bench.test_run import LATTICE

@@ -18,8 +18,8 @@ from bfsbench.graphs.load import load
 from bfsbench.reports.predictions import baseline, trust
 from bfsbench.rows import provenance
 from bfsbench.rows.ceilings import Ceilings, read_ceilings
-from bfsbench.rows.code import code_of
 from bfsbench.rows.point import Point, knob_values
+from bfsbench.rows.provenance import code_of
 from bfsbench.rows.results import read_rows
 from bfsbench.support.errors import BfsbenchError
 from bfsbench.tools.explain import count, predict

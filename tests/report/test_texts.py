@@ -11,8 +11,7 @@ from click.testing import Result
 from result_rows import failed_row, row, write
 
 from bfsbench.experiments.texts import number, span
-from bfsbench.rows.code import DIGITS, code_hash
-from bfsbench.rows.provenance import runs_file
+from bfsbench.rows.provenance import DIGITS, code_hash, runs_file
 from bfsbench.rows.results import read_rows
 from bfsbench.support.paths import PACKAGE
 from bfsbench.variants import find
