@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.graphs.archives import Source
-from bfsbench.graphs.graph import MAX_VERTICES
-from bfsbench.graphs.memory import Size, require
+from bfsbench.graphs.graph import MAX_VERTICES, Size, require
 from bfsbench.support.errors import InputError, size_text
 from bfsbench.support.toolchain import library
 

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.graphs.catalogue import DEFAULT, Recipe
-from bfsbench.graphs.graph import EdgeList, Graph, Ids, Offsets
-from bfsbench.graphs.memory import Size, require
+from bfsbench.graphs.graph import EdgeList, Graph, Ids, Offsets, Size, require
 from bfsbench.support.errors import InputError
 from bfsbench.support.toolchain import library
 

@@ -18,9 +18,8 @@ from bfsbench.graphs.archives import Source, open_text
 from bfsbench.graphs.blocks import Block, IdTooLargeError, Layout, Parsed, parse_blocks, whole_lines
 from bfsbench.graphs.catalogue import FORMATS_BY_SUFFIX, IdPolicy, Recipe
 from bfsbench.graphs.convert import OriginalIds, compact
-from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Orientation
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Orientation, Size, require, require_bytes
 from bfsbench.graphs.interop import Columns, edge_list
-from bfsbench.graphs.memory import Size, require, require_bytes
 from bfsbench.graphs.tables import COMMENTS, Dialect, dialect_of, read_table
 from bfsbench.support.errors import InputError, UsageError, size_text, unknown_name
 

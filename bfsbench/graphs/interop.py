@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from bfsbench.graphs.catalogue import WEIGHT_POLICIES, IdPolicy, Recipe, WeightPolicy
 from bfsbench.graphs.convert import build_graph, compact
-from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Graph, Ids, Orientation, VertexNames
-from bfsbench.graphs.memory import Size, require
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Graph, Ids, Orientation, Size, VertexNames, require
 from bfsbench.support.errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -29,9 +29,8 @@ from bfsbench.graphs.catalogue import (
 from bfsbench.graphs.files import Held
 from bfsbench.graphs.formats import count_entries, first_look, read_edges
 from bfsbench.graphs.generators import GENERATORS, canonical_spec, generate, parse_spec
-from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation
+from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation, Size
 from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, given_name, marks_of
-from bfsbench.graphs.memory import Size
 from bfsbench.graphs.store import GraphStore
 from bfsbench.support.errors import InputError, UsageError, no_formula, printable, size_text
 from bfsbench.support.machine import available_memory

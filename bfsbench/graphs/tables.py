@@ -20,9 +20,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from bfsbench.graphs.blocks import Block
-from bfsbench.graphs.graph import Orientation
+from bfsbench.graphs.graph import Orientation, require_bytes
 from bfsbench.graphs.interop import Column, Columns, Links, matrix_columns, networkx_columns
-from bfsbench.graphs.memory import require_bytes
 from bfsbench.support.errors import InputError, UsageError, plural
 
 if TYPE_CHECKING:

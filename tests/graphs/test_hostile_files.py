@@ -15,7 +15,7 @@ import pandas
 import pytest
 import scipy.sparse
 
-from bfsbench.graphs import blocks, memory
+from bfsbench.graphs import blocks, graph as graph_module
 from bfsbench.graphs.blocks import Block, Layout, parse_blocks
 from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.formats import first_look, read_edges, sniff_format
@@ -74,7 +74,7 @@ def test_a_file_with_more_edges_than_fit_is_refused_by_its_first_blocks(
 ) -> None:
     lines = b"".join(b"%d %d\n" % (v * 7919 % 99991, v * 104729 % 99991) for v in range(400_000)) * 8
     path = put(tmp_path / f"g.el{suffix}", gzip.compress(lines, 1) if suffix else lines)
-    monkeypatch.setattr("bfsbench.graphs.memory.available_memory", lambda: 50 << 20)
+    monkeypatch.setattr("bfsbench.graphs.graph.available_memory", lambda: 50 << 20)
     read: list[float] = []
     said = r"by its first blocks: about .* edges need about .* of memory"
     with pytest.raises(NotEnoughMemoryError, match=said):
@@ -167,7 +167,7 @@ def test_diagonals_are_counted_before_they_are_taken_apart(
     path, size = tmp_path / "g.npz", 2000
     diagonals = scipy.sparse.dia_array((np.ones((500, size), np.int8), np.arange(500)), shape=(size, size))
     scipy.sparse.save_npz(path, diagonals)
-    monkeypatch.setattr(memory, "available_memory", lambda: 10 << 20)
+    monkeypatch.setattr(graph_module, "available_memory", lambda: 10 << 20)
     with pytest.raises(NotEnoughMemoryError, match="its entries need about"):
         read_edges(path, Recipe())
 
@@ -177,7 +177,7 @@ def test_rows_of_a_table_are_counted_before_they_are_read(
 ) -> None:
     path = tmp_path / "g.parquet"
     pandas.DataFrame({"source": np.zeros(1_000_000, int), "target": 0}).to_parquet(path)
-    monkeypatch.setattr(memory, "available_memory", lambda: 10 << 20)
+    monkeypatch.setattr(graph_module, "available_memory", lambda: 10 << 20)
     with pytest.raises(NotEnoughMemoryError, match="its 1,000,000 rows need about"):
         read_edges(path, Recipe())
 

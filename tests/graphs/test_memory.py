@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.graphs import blocks, memory
+from bfsbench.graphs import blocks, graph as graph_module
 from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.formats import read_edges
 from bfsbench.graphs.generators import GENERATORS, generate
+from bfsbench.graphs.graph import Size
 from bfsbench.graphs.load import load, memory_lines, peak_memory, resolve
-from bfsbench.graphs.memory import Size
 from bfsbench.support import machine
 from bfsbench.support.errors import InputError, NotEnoughMemoryError
 from tests.commands import bfsbench
@@ -27,7 +27,7 @@ NEEDED = r"need about [\d.]+ [GT]iB of memory, [\d.]+ [GM]iB are available"
 
 @pytest.fixture
 def small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available_memory", lambda: 8 * GIB)
+    monkeypatch.setattr(graph_module, "available_memory", lambda: 8 * GIB)
 
 
 def refused(path: Path, recipe: Recipe | None = None) -> str:
@@ -63,7 +63,7 @@ def test_ids_kept_are_counted_up_to_the_largest(tmp_path: Path) -> None:
 def test_edges_and_names_are_counted_as_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "available_memory", lambda: 1_000_000)
+    monkeypatch.setattr(graph_module, "available_memory", lambda: 1_000_000)
     packed = put(tmp_path / "g.txt.gz", gzip.compress(b"1 2\n" * 1_100_000))
     assert re.search(r"g.txt.gz, by its first blocks: about [\d,]+ edges need about", refused(packed))
     named = put(tmp_path / "g.csv", "ann,bob\n" * 20_000)

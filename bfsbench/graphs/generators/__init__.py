@@ -15,8 +15,7 @@ from bfsbench.graphs.generators.declaration import (
     format_spec,
     parse_spec as parse_spec,
 )
-from bfsbench.graphs.graph import MAX_VERTICES, EdgeList
-from bfsbench.graphs.memory import Size, require
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Size, require
 from bfsbench.support.errors import unknown_name
 
 GENERATORS: Mapping[str, Generator] = {

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.graphs.graph import Ids
-from bfsbench.graphs.memory import require_bytes
+from bfsbench.graphs.graph import Ids, require_bytes
 from bfsbench.support.errors import NotEnoughMemoryError
 from bfsbench.support.toolchain import library
 

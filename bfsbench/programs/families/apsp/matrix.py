@@ -3,8 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.graphs.graph import Graph
-from bfsbench.graphs.memory import require_bytes
+from bfsbench.graphs.graph import Graph, require_bytes
 from bfsbench.support.errors import UsageError
 
 Matrix = npt.NDArray[np.int32]
