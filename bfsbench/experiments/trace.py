@@ -21,7 +21,7 @@ from bfsbench.backends.cpu import CpuDevice
 from bfsbench.emulator import Access, Buffer, Signal
 from bfsbench.experiments.outcome import Outcome
 from bfsbench.experiments.series import every_series
-from bfsbench.graphs.generators.shapes import maze, open_cells
+from bfsbench.graphs.generators.kinds import maze, open_cells
 from bfsbench.graphs.graph import Graph, Ids, Offsets
 from bfsbench.graphs.load import resolve
 from bfsbench.programs import DeviceGraph, KernelSetup

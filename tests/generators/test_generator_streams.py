@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from bfsbench.graphs.generators import GENERATORS, generate, native, parse_spec
+from bfsbench.graphs.generators import GENERATORS, declaration, generate, parse_spec
 from bfsbench.graphs.graph import EdgeList
 
 DIGESTS = {
@@ -72,7 +72,7 @@ def test_every_generator_is_pinned() -> None:
 def test_graphs_do_not_depend_on_the_number_of_threads(
     spec: str, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(native, "threads", lambda: threads)
+    monkeypatch.setattr(declaration, "threads", lambda: threads)
     assert digest(draw(spec)) == DIGESTS[spec]
 
 

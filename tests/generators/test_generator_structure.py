@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from bfsbench.graphs.catalogue import Catalogue
 from bfsbench.graphs.generators import GENERATORS, generate, parse_spec, recommended_source
-from bfsbench.graphs.generators.shapes import open_cells
+from bfsbench.graphs.generators.kinds import open_cells
 from bfsbench.graphs.graph import EdgeList
 from tests.graphs.texts import matrix, pairs
 

@@ -1,12 +1,12 @@
 """Generates graphs. A graph depends on its specification alone, not on the machine or the number of cores.
 
-To add a generator, write a function in the module ``random`` or ``shapes``, and decorate it with
+To add a generator, write a function in the module ``kinds``, and decorate it with
 ``@partial(Generator, ...)``.
 """
 
 from collections.abc import Mapping
 
-from bfsbench.graphs.generators import random, shapes
+from bfsbench.graphs.generators import kinds
 from bfsbench.graphs.generators.declaration import (
     Generator as Generator,
     Parameter as Parameter,
@@ -19,9 +19,7 @@ from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Size, require
 from bfsbench.support.errors import unknown_name
 
 GENERATORS: Mapping[str, Generator] = {
-    declared.name: declared
-    for declared in (*vars(random).values(), *vars(shapes).values())
-    if isinstance(declared, Generator)
+    declared.name: declared for declared in vars(kinds).values() if isinstance(declared, Generator)
 }
 """All generators by name."""
 
