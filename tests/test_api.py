@@ -17,9 +17,8 @@ import scipy.sparse
 import bfsbench
 import bfsbench.reports.comparison.points
 import bfsbench.reports.table
-from bfsbench.bench.runner import Measured
 from bfsbench.bench.sweep import SweepProgress
-from bfsbench.bench.worker import DeviceInfo
+from bfsbench.bench.worker import DeviceInfo, Measured
 from bfsbench.support.errors import InputError, UsageError
 from tests.commands import invoke
 from tests.report.result_rows import failed_row, host_row, row, write

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bfsbench.bench.runner import Measured
+from bfsbench.bench.worker import Measured
 from bfsbench.cli import progress as displays
 from bfsbench.cli.progress import SweepDisplay, load_with_progress
 from bfsbench.graphs.graph import Graph

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Questions, Setting, Work, plan, until
-from bfsbench.bench.runner import Graphs, Measured, Runner, run_in_turns, source_rule
-from bfsbench.bench.worker import DeviceInfo, Worker
+from bfsbench.bench.worker import DeviceInfo, Graphs, Measured, Runner, Worker, run_in_turns, source_rule
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, Progress, load, load_parsed
 from bfsbench.programs import Variant

@@ -27,9 +27,8 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from bfsbench.bench.runner import Measured
 from bfsbench.bench.sweep import SweepProgress
-from bfsbench.bench.worker import DeviceInfo
+from bfsbench.bench.worker import DeviceInfo, Measured
 from bfsbench.graphs import load
 from bfsbench.graphs.graph import Graph
 from bfsbench.support.errors import printable

@@ -19,10 +19,9 @@ import click
 
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Crossing, Several, Work, check_knobs, chosen_variants
-from bfsbench.bench.runner import Measured
 from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest, preview, sweep
 from bfsbench.bench.tune import METHODS, Configuration, Tuning, best
-from bfsbench.bench.worker import DeviceInfo
+from bfsbench.bench.worker import DeviceInfo, Measured
 from bfsbench.cli.options import (
     FILE,
     POSITIVE,

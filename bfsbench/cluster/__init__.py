@@ -6,6 +6,6 @@ process uses the device. Only the process that began the sweep writes files.
 
 ``address`` parses ``--cluster`` and chooses the runner of a sweep. ``launch`` starts Dask's processes, or
 submits workers to a batch system. ``certificates`` makes and reads the certificates of a cluster. ``tasks``
-has the functions that run on a worker. ``dispatch`` keeps the list of workers and gives points to them.
-``runner`` makes a cluster the runner of a sweep.
+has the functions that run on a worker. ``runner`` keeps the list of workers, gives points to them, and makes
+a cluster the runner of a sweep.
 """

@@ -16,7 +16,7 @@ from bfsbench.support.errors import UsageError
 
 if TYPE_CHECKING:
     from bfsbench.bench.options import Method
-    from bfsbench.bench.runner import Runner
+    from bfsbench.bench.worker import Runner
 
 Tell = Callable[[str], None]
 """A function that is called with each line for the user."""

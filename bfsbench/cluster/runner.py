@@ -1,20 +1,24 @@
-"""Run the points of a sweep on a cluster, and compare the workers of a cluster."""
+"""Run the points of a sweep on a cluster: keep the list of workers, give points to them, and collect the
+outcomes. Also compare the workers of a cluster."""
 
 from __future__ import annotations
 
+import queue
 import re
 import tempfile
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import time
+import uuid
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bfsbench.bench.child import undisturbed
 from bfsbench.bench.options import Method
-from bfsbench.bench.runner import Graphs, Measured
-from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo
+from bfsbench.bench.sweep import SAME_DEVICE
+from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo, Graphs, Measured, evenly, together
 from bfsbench.cluster.address import Jobs, Place, Running, Tell
-from bfsbench.cluster.dispatch import Dispatch, Members, ask
 from bfsbench.cluster.launch import (
     LOOPBACK,
     Wait,
@@ -24,14 +28,384 @@ from bfsbench.cluster.launch import (
     starting,
     url,
 )
-from bfsbench.cluster.tasks import Equipment, inspect, release
+from bfsbench.cluster.tasks import (
+    Assignment,
+    Equipment,
+    Introduction,
+    Stranger,
+    Unable,
+    inspect,
+    introduce,
+    release,
+    run_assignment,
+)
 from bfsbench.rows.point import Point
-from bfsbench.rows.provenance import host_columns
-from bfsbench.support.errors import BfsbenchError, plural
+from bfsbench.rows.provenance import failed_row, host_columns
+from bfsbench.support.errors import BfsbenchError, UsageError, plural
 from bfsbench.support.paths import cache_dir
 
 if TYPE_CHECKING:
-    from distributed import Client, Security
+    from distributed import Client, Future, Security
+
+
+T = TypeVar("T")
+
+POLL_S = 1.0
+WITHOUT_WORKERS_S = 30.0
+"""Seconds that a sweep without workers waits for a worker to restart or join."""
+SAME_CODE = ("version", "commit")
+
+
+class ClusterError(BfsbenchError):
+    """No worker is left that could run points, or the scheduler is lost."""
+
+
+def ask(client: Client, question: Callable[[], T]) -> T:
+    """Call a function that needs the scheduler, and return its result.
+
+    Raises ClusterError if the scheduler is lost.
+    """
+    try:
+        if client.status == "running":
+            return question()
+    except TimeoutError:
+        raise
+    except (CancelledError, OSError):
+        pass  # a lost connection cancels all waiting calls
+    raise ClusterError("the scheduler was lost: continue with --resume")
+
+
+@dataclass(eq=False)
+class Member:
+    """A worker that runs points of this sweep."""
+
+    address: str
+    introduction: Introduction
+    last_seen: float
+    """When a poll last found the worker, in seconds on the monotonic clock."""
+
+    @property
+    def name(self) -> str:
+        return self.introduction.name
+
+
+@dataclass(eq=False)
+class Members:
+    """Keeps the list of workers up to date. ``tell`` is called with lines for the user."""
+
+    client: Client
+    equipment: Equipment
+    mixed_devices: bool
+    """True if workers may have different devices."""
+    tell: Tell
+    present: dict[str, Member] = field(default_factory=dict)
+    """The workers that run points, by their addresses."""
+    _asked: dict[str, Future[Any]] = field(default_factory=dict)
+    _left_out: dict[str, str] = field(default_factory=dict)
+    """The reasons why workers are left out, by the workers' addresses."""
+    _polled: float = 0.0
+    _alone: Wait | None = None
+    """The wait for another worker, while there is none."""
+
+    def assemble(self, count: int, what: str, limit_s: float | None) -> None:
+        """Wait until ``count`` workers have joined and described themselves. Lines for the user call them
+        ``what``.
+
+        Raises UsageError if none of the workers can work, or if they differ too much. Raises ClusterError if
+        they do not join within ``limit_s`` seconds.
+        """
+        wait = Wait(what, self.tell, limit_s)
+        while self._asked or len(self.present) + len(self._left_out) < count:
+            objections = self._take_in(set(self.client.nthreads()))
+            if objections:
+                raise UsageError(objections[0])
+            there = len(self.present)
+            if wait.over(f"{there} of {count} there"):
+                raise ClusterError(f"{there} of {count} workers came within {limit_s:g} s")
+            time.sleep(POLL_S / 20)
+        if not self.present:
+            raise UsageError(next(iter(self._left_out.values())))
+
+    def poll(self) -> list[Member]:
+        """Admit new workers, and return the lost workers.
+
+        The list is empty if the last poll was less than POLL_S seconds ago. A worker is lost if it is missing
+        in two polls in a row, because its last messages have then arrived. Raises ClusterError if no worker
+        is left.
+        """
+        now = time.monotonic()
+        if now - self._polled < POLL_S:
+            return []
+        self._polled = now
+        addresses = set(self.client.nthreads())
+        for objection in self._take_in(addresses):
+            self.tell(objection)
+        for address in addresses & set(self.present):
+            self.present[address].last_seen = now
+        if self.present or self._asked:
+            self._alone = None
+        elif self._without_workers():
+            reasons = "; ".join(dict.fromkeys(self._left_out.values()))
+            why = f" ({reasons})" if reasons else ""
+            raise ClusterError(f"no worker is left{why}: continue with --resume")
+        return [member for member in self.present.values() if now - member.last_seen > 1.5 * POLL_S]
+
+    def _without_workers(self) -> bool:
+        self._alone = self._alone or Wait("another worker, as none is left", self.tell, WITHOUT_WORKERS_S)
+        return self._alone.over()
+
+    def forget(self, member: Member) -> None:
+        """Remove a lost worker from the list. Another worker at its address counts as new."""
+        self.present.pop(member.address, None)
+
+    def leave_out(self, member: Member, reason: str) -> None:
+        """Give a worker no more points, and tell the user why."""
+        if self.present.pop(member.address, None) is None:
+            return
+        self._left_out[member.address] = reason
+        self.tell(f"worker {member.name} is left out: {reason}")
+
+    def _take_in(self, addresses: set[str]) -> list[str]:
+        """Ask new workers for their descriptions, and admit workers that answered and fit in.
+
+        Returns the reasons why other workers cannot share the sweep.
+        """
+        self._left_out = {key: reason for key, reason in self._left_out.items() if key in addresses}
+        for address in addresses - set(self.present) - set(self._asked) - set(self._left_out):
+            self._asked[address] = self.client.submit(
+                introduce, self.equipment, workers=[address], pure=False, priority=1
+            )
+        objections = []
+        for address, future in list(self._asked.items()):
+            if future.done() or address not in addresses:
+                del self._asked[address]
+            if not future.done() or address not in addresses:
+                continue
+            answer = future.result() if future.status == "finished" else Unable(str(future.exception()))
+            if isinstance(answer, Unable):
+                self._left_out[address] = answer.reason
+                self.tell(f"worker {address} is left out: {answer.reason}")
+            elif against := self._against(answer):
+                self._left_out[address] = against
+                objections.append(against)
+            else:
+                self.present[address] = Member(address, answer, time.monotonic())
+        return objections
+
+    def _against(self, newcomer: Introduction) -> str | None:
+        """Return the reason why a worker cannot share a sweep with the present workers, or None."""
+        for member in self.present.values():
+            if against := objection(member.introduction, newcomer, self.mixed_devices):
+                return against
+        return None
+
+
+def objection(here: Introduction, newcomer: Introduction, mixed_devices: bool) -> str | None:
+    """Return the reason why a worker cannot share a sweep with another worker, or None if it can."""
+    ours, theirs = here.origin(), newcomer.origin()
+    pair = f"workers {here.name} and {newcomer.name}"
+    if theirs.get("gpu_bus_id") and all(ours[key] == theirs[key] for key in ("host", "gpu_bus_id")):
+        return f"{pair} are on the same GPU: start them with 'bfsbench worker', which gives each its own"
+    where = [each.device and each.device.backend for each in (here, newcomer)]
+    if where[0] != where[1]:
+        return f"{pair} have different backends, {where[0]} and {where[1]}: choose one with --backend"
+    for name in (*SAME_CODE, *(() if mixed_devices else SAME_DEVICE)):
+        if ours.get(name) != theirs.get(name):
+            fix = "install the same everywhere" if name in SAME_CODE else "allow it by --mixed-devices"
+            return f"{pair} differ in {name}, '{ours.get(name)}' and '{theirs.get(name)}': {fix}"
+    return None
+
+
+Group = tuple[Point, ...]
+"""Points that differ only in their sources. One worker times them in rotation."""
+
+
+class Shares:
+    """The groups of points that no worker has yet, by graph.
+
+    A worker keeps its graph while the graph has groups left. Then it takes the graph with the most work left
+    per worker, counting this worker. So workers spread over the graphs, and share the last graphs. The work
+    of a point is estimated by the graph's number of edges in ``sizes``. The estimate is crude, but workers
+    that finish early take another graph.
+    """
+
+    def __init__(self, groups: Iterable[Group], sizes: Mapping[str, int]) -> None:
+        self._sizes = sizes
+        self._waiting: dict[str, deque[Group]] = {}
+        self._graph_of: dict[str, str] = {}
+        for group in groups:
+            self._waiting.setdefault(group[0].graph, deque()).append(group)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def take(self, worker: str) -> Group | None:
+        """Remove and return the next group for a worker, or None if there is none."""
+        if not self._waiting.get(self._graph_of.get(worker, "")):
+            self.leave(worker)
+            others = Counter(self._graph_of.values())
+            left = {
+                graph: sum(map(len, groups)) * max(1, self._sizes[graph]) / (1 + others[graph])
+                for graph, groups in self._waiting.items()
+                if groups
+            }
+            if not left:
+                return None
+            self._graph_of[worker] = max(left, key=lambda graph: left[graph])
+        return self._waiting[self._graph_of[worker]].popleft()
+
+    def give_back(self, *groups: Group) -> None:
+        """Put back groups of one graph that were taken and not run. They will be taken first."""
+        self._waiting[groups[0][0].graph].extendleft(reversed(groups))
+
+    def leave(self, worker: str) -> None:
+        """Record that a worker has no graph any more."""
+        self._graph_of.pop(worker, None)
+
+
+def _spread(groups: Sequence[list[Point]], workers: int) -> Iterator[list[Point]]:
+    """Split groups of at least four points into smaller groups, if there are fewer groups than workers."""
+    parts = -(-workers // max(1, len(groups)))
+    for group in groups:
+        yield from evenly(group, max(1, min(parts, len(group) // 2)))
+
+
+AT_A_WORKER = 4
+"""The most tasks that a worker holds: the task that it runs, and tasks that wait there.
+
+A new task takes about 10 ms to arrive, and a group may take less time.
+"""
+ANSWER_LIMIT_S = 2.0
+"""Seconds to fetch the result of a finished task, whose worker may have died since."""
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A group of points that was given to a worker, and Dask's future of its task."""
+
+    key: str
+    group: Group
+    member: Member
+    future: Future[Any]
+
+
+@dataclass(eq=False)
+class Dispatch:
+    """Runs points on the workers of a cluster.
+
+    If a worker dies, Dask would repeat its tasks on other workers, and a point that kills one worker would
+    kill them all. So each task is bound to one worker process, and this class distributes the points of a
+    lost worker. The points of the task that the worker had begun are run one by one. If a point runs alone
+    and its worker is lost, it gets a row with the status ``crash``.
+    """
+
+    client: Client
+    members: Members
+    equipment: Equipment
+    points: Sequence[Point]
+    graphs: Graphs
+    method: Method
+
+    def __post_init__(self) -> None:
+        groups = map(tuple, _spread([*together(self.points, self.graphs)], len(self.members.present)))
+        self._shares = Shares(groups, {name: graph.num_edges for name, graph in self.graphs.items()})
+        self._tickets: dict[str, Ticket] = {}
+        """Tickets by the keys of their tasks, in the order in which they were given to workers."""
+        self._answered: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._begun: dict[str, str] = {}
+        """The key of the task that each worker, by its address, began last."""
+        self._topic = f"bfsbench-{uuid.uuid4()}"
+        self.client.subscribe_topic(self._topic, self._note_begun)
+
+    def __iter__(self) -> Iterator[Measured]:
+        """Yield the outcome of each point as it arrives. Raises ClusterError if no worker is left."""
+        while self._shares or self._tickets:
+            for member in ask(self.client, self.members.poll):
+                yield from self._lose(member)
+            for member in self.members.present.values():
+                self._hand_out(member)
+            try:
+                ticket = self._tickets.get(self._answered.get(timeout=POLL_S))
+            except queue.Empty:
+                continue
+            if ticket is not None:
+                yield from self._settle(ticket)
+
+    def _hand_out(self, member: Member) -> None:
+        """Give a worker groups of points until it holds enough tasks."""
+        held = sum(ticket.member is member for ticket in self._tickets.values())
+        while held < min(AT_A_WORKER, 1 + len(self._shares) // (2 * len(self.members.present))):
+            group = self._shares.take(member.address)
+            if group is None:
+                return
+            held += 1
+            key = f"{group[0].variant}-{uuid.uuid4()}"  # Dask's displays show the part before the uuid
+            identity, checksum = member.introduction.identity, self.graphs[group[0].graph].checksum
+            task = Assignment(key, self._topic, identity, self.equipment, group, checksum, self.method)
+            future = self.client.submit(run_assignment, task, key=key, workers=[member.address], pure=False)
+            self._tickets[key] = Ticket(key, group, member, future)
+            future.add_done_callback(lambda _future, key=key: self._answered.put(key))
+
+    def _settle(self, ticket: Ticket) -> Iterator[Measured]:
+        """Yield the outcomes of a finished task, or give its points to other workers if it did not run."""
+        try:
+            answer = ask(self.client, lambda: self._answer(ticket.future))
+        except TimeoutError:
+            self._answered.put(ticket.key)
+            return
+        if isinstance(answer, Stranger):
+            yield from self._lose(ticket.member)
+            return
+        if isinstance(answer, BaseException):
+            raise answer
+        del self._tickets[ticket.key]
+        if isinstance(answer, Unable):
+            self._shares.give_back(ticket.group)
+            self._shares.leave(ticket.member.address)
+            self.members.leave_out(ticket.member, answer.reason)
+        else:
+            yield from (replace(measured, worker=ticket.member.name) for measured in answer)
+
+    def _answer(self, future: Future[Any]) -> list[Measured] | Unable | Stranger | BaseException:
+        """Return the result of a task, or its exception. Raises TimeoutError.
+
+        An exception is returned instead of raised, because ``ask`` would mistake some exceptions for a lost
+        connection.
+        """
+        from distributed import KilledWorker
+
+        if future.status != "error":
+            answer: list[Measured] | Unable | Stranger = future.result(timeout=ANSWER_LIMIT_S)
+            return answer
+        error = future.exception()
+        return Stranger() if isinstance(error, KilledWorker) else error
+
+    def _lose(self, member: Member) -> Iterator[Measured]:
+        """Give the points of a lost worker to other workers.
+
+        If the worker had begun a task of one point, yield its row.
+        """
+        self.members.forget(member)
+        self._shares.leave(member.address)
+        for ticket in [each for each in self._tickets.values() if each.member is member]:
+            del self._tickets[ticket.key]
+            ticket.future.cancel()
+            if ticket.key != self._begun.get(member.address):
+                self._shares.give_back(ticket.group)
+                continue
+            if len(ticket.group) > 1:
+                self._shares.give_back(*((point,) for point in ticket.group))
+                continue
+            (point,), who = ticket.group, member.introduction
+            description = who.device.description if who.device else {}
+            reason = f"worker {who.name} was lost"
+            row = failed_row(point, self.graphs[point.graph], description, "crash", reason)
+            yield Measured(row | who.host, worker=who.name)
+
+    def _note_begun(self, event: tuple[float, Mapping[str, str]]) -> None:
+        _stamp, message = event
+        self._begun[message["worker"]] = message["key"]
+
 
 CLOSE_LIMIT_S = 2.0
 

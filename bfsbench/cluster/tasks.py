@@ -17,8 +17,7 @@ import distributed
 from distributed.utils import sync
 
 from bfsbench.bench.options import Method
-from bfsbench.bench.runner import Measured
-from bfsbench.bench.worker import DeviceInfo, Worker
+from bfsbench.bench.worker import DeviceInfo, Measured, Worker
 from bfsbench.graphs import files
 from bfsbench.graphs.fetch import Fetcher, Stage
 from bfsbench.graphs.graph import Graph

@@ -10,7 +10,7 @@ import pytest
 
 from bfsbench.bench.measure import is_settled
 from bfsbench.bench.options import MOST_TO_DECIDE, Method
-from bfsbench.bench.runner import FIRST_TURN, Measured, run_in_turns
+from bfsbench.bench.worker import FIRST_TURN, Measured, run_in_turns
 from bfsbench.rows.point import Point
 from bfsbench.rows.results import read_rows
 from bfsbench.support.errors import UsageError

@@ -22,8 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "entries" / "toys"))
 import attacks
 
 from bfsbench.bench.options import Method
-from bfsbench.bench.runner import Measured
-from bfsbench.bench.worker import Worker
+from bfsbench.bench.worker import Measured, Worker
 from bfsbench.graphs.load import load
 from bfsbench.rows.point import Point
 from bfsbench.variants import add_folder

@@ -17,13 +17,11 @@ import pytest
 import bfsbench
 from bfsbench.backends.base import Limits
 from bfsbench.bench.options import Method
-from bfsbench.bench.runner import Measured
-from bfsbench.bench.worker import DeviceInfo
-from bfsbench.cluster import dispatch, tasks
+from bfsbench.bench.worker import DeviceInfo, Measured
+from bfsbench.cluster import runner, tasks
 from bfsbench.cluster.address import Running, host_and_port
-from bfsbench.cluster.dispatch import ClusterError, objection
 from bfsbench.cluster.launch import require_dask
-from bfsbench.cluster.runner import Cluster, Findings
+from bfsbench.cluster.runner import Cluster, ClusterError, Findings, objection
 from bfsbench.cluster.tasks import Equipment, Introduction
 from bfsbench.rows.point import Point
 from bfsbench.support.errors import UsageError
@@ -164,7 +162,7 @@ def test_a_worker_with_another_graph_is_left_out(pair: Pair, monkeypatch: pytest
 
 def test_a_sweep_ends_when_no_worker_is_left(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BFSBENCH_DATASETS", catalogue(pair.folder / "third.toml", 11))
-    monkeypatch.setattr(dispatch, "WITHOUT_WORKERS_S", 0.5)
+    monkeypatch.setattr(runner, "WITHOUT_WORKERS_S", 0.5)
     with (
         assembled(pair, []) as cluster,
         pytest.raises(ClusterError, match=r"no worker is left .* is not the one that the sweep began with"),
@@ -201,7 +199,7 @@ def test_a_bug_on_a_worker_is_shown_as_it_is(pair: Pair, monkeypatch: pytest.Mon
     def divided(_task: tasks.Assignment) -> float:
         return 1 / 0
 
-    monkeypatch.setattr("bfsbench.cluster.dispatch.run_assignment", divided)
+    monkeypatch.setattr("bfsbench.cluster.runner.run_assignment", divided)
     with assembled(pair, []) as cluster, pytest.raises(ZeroDivisionError):
         sweep(cluster, "path(n=8)", "push", 4)
 

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from bfsbench.cluster import dispatch, launch
+from bfsbench.cluster import launch, runner
 from bfsbench.cluster.address import Jobs, Local, Place, Running, host_and_port, is_loopback, parse
-from bfsbench.cluster.dispatch import Shares, _spread
-from bfsbench.cluster.runner import Cluster
+from bfsbench.cluster.runner import Cluster, Shares, _spread
 from bfsbench.cluster.tasks import Equipment
 from bfsbench.rows.point import Point
 from bfsbench.support.errors import OptionError, ToolchainError, UsageError
@@ -294,8 +293,8 @@ def next_line(process: subprocess.Popen[str], beginning: str) -> str:
 
 def test_a_sweep_whose_workers_are_gone_says_that_it_waits(clock: list[float]) -> None:
     told: list[str] = []
-    crowd = dispatch.Members(None, Equipment("cpu", 0), False, told.append)  # type: ignore[arg-type]
-    for _ in range(int(dispatch.WITHOUT_WORKERS_S)):
+    crowd = runner.Members(None, Equipment("cpu", 0), False, told.append)  # type: ignore[arg-type]
+    for _ in range(int(runner.WITHOUT_WORKERS_S)):
         assert not crowd._without_workers()
         clock[0] += 1
     assert told[0] == "waiting for another worker, as none is left: 3 s so far, 30 s at most"
