@@ -1,4 +1,4 @@
-// adaptive: a whole breadth-first search in one launch. Each level runs in one of four regimes.
+// adaptive: a whole breadth-first search in one launch. Each level of the search runs in one of four regimes.
 //
 //                           source
 //                             |
@@ -18,29 +18,46 @@
 //                        |        not reached looks for a parent            |
 //                        +--------------------------------------------------+
 //
-//   1  Four or five levels in a row had at most TINY_PARTS parts of 4 arcs.
-//   2  The frontier has more than SMALL_PARTS parts, a queue overflows, or far more than SMALL_PARTS is likely to be
-//      found. If the queue of one block alone overflows, BLOCK goes to PUSH or PULL, too.
+//   A part is a run of arcs in one row, (offset, length): at most 4 arcs in a cluster, 32 in global memory.
+//   E is the number of edges of the frontier above which pulling is expected to cost less than pushing.
+//
+//   1  Four or five levels in a row had at most TINY_PARTS parts.
+//   2  The frontier has more than SMALL_PARTS parts, a queue is full, or far more than SMALL_PARTS parts are
+//      likely to be found. If its queue is full, BLOCK also goes to PUSH (2) or PULL (5).
 //   3  A level has more than TINY_PARTS parts.
-//   4  The frontier has at most E edges and SMALL_PARTS parts, and does not grow too fast.
-//   5  The frontier has more than E edges. E is the number above which pulling is expected to cost less than pushing.
-//      A frontier that is in no queue or list, but in the bitmap alone, is pulled whatever E is.
+//   4  The frontier has at most E edges and about SMALL_PARTS parts, and does not grow too fast.
+//   5  The frontier has more than E edges, or some of its vertices are in no queue and can only be pulled.
 //   6  The frontier has at most E edges, but is too large for the cluster.
 //
-// The loop of the kernel below. All blocks are resident. A step is a level, or a run of levels in the cluster:
+// All blocks are resident and run one loop. A turn of the loop is a step: a level, or a run of small levels.
 //
 //   step = RUN_LEVELS, from the source
 //   repeat
-//       RUN_LEVELS   the first cluster runs levels, in CLUSTER and BLOCK; other blocks wait     small.cuh, cluster.cuh
-//       PUSH, LIST   all blocks claim neighbours of the frontier; LIST does not queue them      push.cuh
-//       QUEUE        all blocks queue a frontier that was not queued                            push.cuh
-//       PULL         all blocks find parents of vertices; PULL_RESTS: of those with long rows   pull.cuh
-//       add what this block found to the words of the barrier, and wait for all blocks          counted_barrier.cuh
-//       step = decide(sums of all blocks): the same sums and the same code give the same step   course.cuh
-//   until step is END, which leaves the bitmaps as the next search must find them
+//       RUN_LEVELS  the first cluster runs levels in CLUSTER and BLOCK; others wait    small.cuh, cluster.cuh
+//       PUSH, LIST  all blocks claim neighbours of the frontier; LIST queues nothing   push.cuh
+//       QUEUE       all blocks queue a frontier that was not queued                    push.cuh
+//       PULL        all blocks find parents of vertices; PULL_RESTS: in long rows      pull.cuh
+//       add this block's counts to the words of the barrier, and wait for all blocks   counted_barrier.cuh
+//       step = decide(sums of all blocks): equal sums, so each block decides alike     course.cuh
+//   until step is END, in which all blocks clear the bitmaps for the next search       end_search()
 //
-// A claim is an atomic or on a vertex' bit in the bitmap of reached vertices. An element of a queue is a part of a row,
-// (offset, length). adaptive.md, in the repository, has tables of steps, overflows, memory order and benign races, and an order to read in.
+// Claim: in PUSH, CLUSTER, BLOCK and PULL_RESTS, an atomic OR sets the vertex's bit in the bitmap of reached
+//   vertices, and the first thread to set the bit wins. PULL needs no claim, because one lane owns each
+//   vertex. A pushing thread first reads the bit without an atomic. This race is benign: an outdated bit
+//   only costs a claim.
+// Level: the claiming thread stores the level in CLUSTER and BLOCK, a thread of the claiming block in PUSH,
+//   and the lane that owns the vertex in PULL. Other blocks never read levels. They read bits and parts
+//   after a barrier: each block releases its writes when it arrives, and acquires when it leaves.
+// Queues hold parts instead of vertices. The thread that reaches a vertex reads the offsets of its row, so
+//   the next level begins with column indices. All blocks share the 3,126 parts of a row of 100,000 arcs. In
+//   PULL, a lane reads 64 arcs of this row, a warp 1,024 more, and all blocks the rest.
+// Overflow: if a block's queue in the cluster is full, the row goes to global memory and the cluster stops.
+//   If a pushing block's list of claimed vertices is full, its warps queue rows at once. The global queue
+//   has room for all rows.
+// Barriers of all blocks: each step costs one, and RUN_LEVELS one for all its levels. Within RUN_LEVELS, a
+//   level costs one barrier of the cluster or, in BLOCK, one __syncthreads.
+// Options: 64-bit offsets shrink tables in shared memory. Without clusters, block 0 acts as the cluster.
+//   With TREE (--tree 1) the search stores parents, not levels. adaptive.md has tables of details.
 
 #include "course.cuh"
 #include "mark_rows.cuh"
@@ -48,10 +65,13 @@
 #include "push.cuh"
 #include "small.cuh"
 
-constexpr int STATIC_SHARED = 42 << 10;  // bytes; with SHORT_ROWS the host adds dynamic memory for the bitmap
+// Bytes of static shared memory. With SHORT_ROWS the host adds dynamic shared memory for the bitmap of the
+// cluster.
+constexpr int STATIC_SHARED = 42 << 10;
 
-// A block is in one regime at a time, so the regimes share memory. The list of a push must survive until the next step,
-// which may be QUEUE. All must fit 48 KB.
+// The shared memory of a block. The regimes share this memory, because a block is in one regime at a time.
+// The list of claimed vertices must survive from a push to the next step, which may be QUEUE. The union must
+// fit 48 KB together with the block's other variables.
 union workspace {
     cluster_queues cluster;
     push_buffers push;
@@ -60,31 +80,34 @@ union workspace {
 static_assert(!SHORT_ROWS || sizeof(workspace) + sizeof(asked_here) + sizeof(course) + sizeof(step_result) <=
                                  STATIC_SHARED, "so that the bitmap has room");
 
-// Leave the bitmaps as the next search must find them. Store "unreached", unless `have_it` says that a pulled level has
-// stored it. All blocks must call it.
+// Prepares the bitmaps for the next search: clears `visited` and, without MANY_VERTICES, sets all bits of
+// `open`. Also stores "unreached" for vertices without a level, unless `have_it` says that a pulled level has
+// stored it. All threads of all blocks must call this function, in the step END.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {
     const auto clear = [&](const unsigned &w, bool there) {
         if (!there) return 0u;
         const unsigned beyond = w == search.words() - 1 ? tail_bits(search.num_vertices) : 0;
         const unsigned missing = have_it ? 0 : (MANY_VERTICES ? ALL_LANES : search.open[w]) & ~(reached[w] | beyond);
-        visited[w] = beyond;  // may be the bitmap `reached`, so it is written last
+        // `visited` and `reached` may be one bitmap, so this store comes after the read.
+        visited[w] = beyond;
         if (!MANY_VERTICES) search.open[w] = ALL_LANES;
         return missing;
     };
     visit_bitmap(search.words(), clear, [&](bool set, int v) { if (set) search.answer.unreached(v); });
 }
 
-// Store "unreached" for vertices without in-neighbours, and clear their bits in `open`. All blocks outside the first
-// cluster must call it, while the first cluster runs the first levels. Reading the offsets also brings them
-// into the L2 cache for pulled levels. With MANY_VERTICES, open_word does this work.
+// Stores "unreached" for vertices without in-neighbours, and clears their bits in `open`. All blocks outside
+// the first cluster must call this function, while the first cluster runs the first levels. Reading the
+// offsets also brings the offsets into the L2 cache for pulled levels. With MANY_VERTICES, the first pulled
+// level does this work instead.
 __device__ __noinline__ void close_unreachable(const bfs &search, unsigned source) {
     const unsigned busy = CLUSTER_SIZE * blockDim.x / 32, warp = global_thread() / 32, warps = grid_threads() / 32;
     mark_rows(search.column_offsets, search.num_vertices, search.open, warp - busy, warps - busy,
               [&](unsigned v) { if (v != source) search.answer.unreached(v); });
 }
 
-// Search from `source`. With source -1, only check that all blocks are resident, and prepare the bitmaps for the first
-// search.
+// Searches from the vertex `source`. If `source` is -1, the kernel only checks that all blocks are resident,
+// and prepares the bitmaps for the first search.
 extern "C" __global__ void __launch_bounds__(1024, 1)
 #if CLUSTER_SIZE > 1
     __cluster_dims__(CLUSTER_SIZE, 1, 1)
@@ -101,12 +124,13 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         course begin = {};
         begin.left = {search.num_entered, search.num_edges, 1, 0};
         begin.step = first_step;
-        begin.last = QUEUE;  // only for the next call of decide(), which learns nothing from a QUEUE step
+        begin.last = QUEUE;  // a value for which decide() learns nothing
         at = begin;
         result = {};
         decide(search, at, {});
         at.last = BEGIN;
-        if (failed) at.next = FAIL;  // a failed search has not prepared the bitmaps and frontiers
+        // A failed search has not prepared the bitmaps and frontiers for this search.
+        if (failed) at.next = FAIL;
     }
     __syncthreads();
     for (;;) {
@@ -135,7 +159,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case END: end_search(search, complete, visited, MANY_VERTICES && at.pulled); return;
         case FAIL: return;
         }
-        if (at.uses_lists())  // after QUEUE, `level` is already the level of the listed vertices
+        // The vertices on the list have the level `level` in a QUEUE step, and else `level + 1`.
+        if (at.uses_lists())
             queue_claimed(search, shared.push, step + 1, at.next == QUEUE ? level : level + 1, at.next == LIST, result);
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -145,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             if (at.uses_lists()) clear(shared.push, at.share, at.queues_list());
         }
         __syncthreads();
-        // The grid's last warp has the least work.
+        // The grid's last warp has the least work, so one of its threads prepares the next step.
         if (global_thread() == grid_threads() - 1) prepare_step(search, records, at);
     }
 }

@@ -1,5 +1,5 @@
 // The answer of a search for each vertex: its level or, with TREE, its parent. Callers pass the level and,
-// where they know it, the parent. The compiler removes the value that is not stored.
+// where they know it, the parent. The compiler removes code for the value that the search does not store.
 #pragma once
 
 #include "graph.cuh"
@@ -14,7 +14,8 @@ struct answer_of {
     __device__ __forceinline__ void unreached(unsigned v) const { levels[v] = UNREACHED; }
 };
 
-// The answer with TREE: parents. A part of a row does not name its vertex, so tail() reads the tail of an arc from COO.
+// The answer with TREE: a parent for each vertex. tail() returns the vertex from which an arc starts. The
+// vertex comes from an array with one entry per arc, because queues hold only offsets of arcs.
 template <>
 struct answer_of<true> {
     int *parents;
@@ -27,8 +28,8 @@ struct answer_of<true> {
 };
 typedef answer_of<TREE> search_answer;
 
-// Returns whether any lane of a warp has found a parent. With TREE, `parent` in all lanes becomes the parent
-// that the first of these lanes has found.
+// Returns whether any lane of the warp has `found` set. With TREE, `parent` in every lane becomes the
+// `parent` of the first lane whose `found` is set. All lanes of a warp must call this function.
 __device__ __forceinline__ bool any_parent(bool found, int &parent) {
     if (!TREE) return __any_sync(ALL_LANES, found);
     const unsigned lanes = __ballot_sync(ALL_LANES, found);

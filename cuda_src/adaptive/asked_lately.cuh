@@ -1,7 +1,7 @@
-// Vertices that the threads of a block have claimed lately, in a hash table in shared memory. In web crawls, many rows
-// lead to one vertex. All lanes that look before the vertex's bit is set would send an atomic to one word. The
-// table stops most of these atomics. The table is never cleared within a search, because a claimed vertex stays
-// reached.
+// A hash table, in shared memory, of vertices that threads of the block have claimed lately. In web crawls,
+// many rows lead to one vertex. Without the table, every lane that finds the vertex's bit still clear sends
+// an atomic to the bitmap. The table avoids most of these atomics. No thread clears the table within a
+// search, because a claimed vertex stays reached.
 #pragma once
 
 #include "graph.cuh"
@@ -10,12 +10,14 @@ template <unsigned size>
 struct asked_lately {
     int vertices[size];
 
-    // Empty the table. All threads must call it once per search. A barrier of the block must follow.
+    // Empties the table. All threads of the block must call this function once per search, before a barrier
+    // of the block.
     __device__ __forceinline__ void reset() {
         for (unsigned i = threadIdx.x; i < size; i += blockDim.x) vertices[i] = -1;
     }
-    // Leave in `mine` only vertices that the table does not hold. The caller must claim them in this level, because
-    // other threads skip a vertex that they find in the table.
+    // Enters the vertices v[k] with mine[k] set into the table, and clears mine[k] if the table held v[k]
+    // already. The caller must claim the remaining vertices in this level, because other threads skip
+    // vertices that they find in the table.
     template <int count>
     __device__ __forceinline__ void keep_others(bool (&mine)[count], const int (&v)[count]) {
         int last[count];

@@ -1,17 +1,19 @@
-// A bitmap with one bit per vertex, bit v % 32 of word v / 32: walks over it, and claims of vertices.
+// Functions for bitmaps with one bit per vertex: walks over a bitmap, and claims of vertices. Vertex v has
+// bit v % 32 of word v / 32.
 #pragma once
 
 #include "graph.cuh"
 
-// Bits of the last word of a bitmap that belong to no vertex. They are always set, as if visited.
+// Returns the bits of a bitmap's last word that belong to no vertex. Searches keep these bits set, as if they
+// belonged to reached vertices.
 __device__ __forceinline__ unsigned tail_bits(unsigned num_vertices) {
     return num_vertices % 32 ? ALL_LANES << num_vertices % 32 : 0;
 }
 
-// Visit the vertices of a bitmap. All threads of all blocks must call it. Each lane calls bits_of(w, there) to
-// get a word; `there` is false for a lane without a word. For each result that is not 0, all lanes of the warp
-// call visit(set, v), each lane for one vertex v of the word. Words are spread over all warps of the grid, so
-// that a small bitmap uses all of them.
+// Visits vertices of a bitmap. All threads of all blocks must call this function. Each lane calls bits_of(w,
+// there) to get word w; `there` is false if the lane has no word. For each word that is not 0, all lanes of
+// the warp call visit(set, v). Each lane gets one vertex v of the word, and `set` is the bit of v. All words
+// are spread over all warps of the grid, so that a small bitmap keeps all warps busy.
 template <class BitsOf, class Visit>
 __device__ __forceinline__ void visit_bitmap(unsigned words, BitsOf bits_of, Visit visit) {
     const unsigned warps = grid_threads() / 32, few = min((words + warps - 1) / warps, 32u), lane = threadIdx.x % 32;
@@ -24,10 +26,10 @@ __device__ __forceinline__ void visit_bitmap(unsigned words, BitsOf bits_of, Vis
     }
 }
 
-// Claim vertices: set `bits` of a word, if `mine`. Returns the word's previous value, or all bits set if not
-// `mine`. The first thread to set a bit has claimed its vertex, since atomics on one word have one order. The
-// instruction is predicated instead of branched around, so that several claims of a thread are in flight
-// together.
+// Claims vertices: sets the bits `bits` of a word if `mine` is true. Returns the previous value of the word,
+// or all bits set if `mine` is false. The first thread that sets a bit has claimed the vertex, because
+// atomics on one word have one order. The atomic is predicated instead of branched around, so that several
+// claims of a thread are in flight together.
 __device__ __forceinline__ unsigned set_bits(bool mine, unsigned *word, unsigned bits) {
     unsigned before = ALL_LANES;
     asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; @p atom.relaxed.gpu.global.or.b32 %0, [%2], %3;}"
@@ -41,23 +43,24 @@ __device__ __forceinline__ unsigned set_bit(bool mine, unsigned *bitmap, int v) 
     return set_bits(mine, &bitmap[v / 32u], 1u << v % 32);
 }
 
-// Returns a word of the bitmap, which may be an old value from the L1 cache. During a level only claims set
-// bits. So the vertex of a set bit has been claimed. If a bit is not set, the caller must still claim the
-// vertex.
+// Returns a word of the bitmap of reached vertices, perhaps an outdated value from the L1 cache. During a
+// level, only claims change the word, and claims only set bits. So a set bit belongs to a claimed vertex. If
+// a bit is clear, the caller must still claim the vertex.
 __device__ __forceinline__ unsigned look(const unsigned *word) {
     unsigned value;
-    // benign race: a look may miss a claim
+    // benign race: this load may miss a claim, and then the atomic of the caller's own claim decides
     asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
     return value;
 }
 
-// Claims of a warp. Neighbouring lanes that need one word form a group, and the last lane of the group makes
-// one atomic for the whole group. The column indices of a row are sorted, so in web crawls groups are large.
+// The joint claims of a warp. Neighbouring lanes that need one word of the bitmap form a group. The last lane
+// of a group makes one atomic for the whole group. Groups are large in web crawls, because the column indices
+// of a row are sorted.
 struct joint_claim {
     unsigned bits;    // bits of the vertices that this lane and earlier lanes of its group claim
-    unsigned before;  // bits that earlier lanes of the group claim: the earliest lane wins a vertex
-    unsigned last;    // the last lane of the group
-    unsigned found;   // in the last lane: the word's value before the claim
+    unsigned before;  // bits that earlier lanes of the group claim; the earliest lane wins a vertex
+    unsigned last;    // the last lane of this lane's group
+    unsigned found;   // in the last lane of a group: the word's value before the atomic
 
     __device__ __forceinline__ void ask(unsigned *visited, bool mine, int v) {
         const unsigned lane = threadIdx.x % 32, word = v / 32u;
@@ -76,23 +79,23 @@ struct joint_claim {
         if (lane == first) before = 0;
         found = set_bits(lane == last && bits, &visited[word], bits);
     }
-    // Returns whether this lane has won its vertex.
+    // Returns whether this lane has won its vertex `v`. All lanes of a warp must call this function.
     __device__ __forceinline__ bool won(bool mine, int v) const {
         const unsigned set = before | __shfl_sync(ALL_LANES, found, last);
         return mine && !(set >> v % 32 & 1);
     }
 };
 
-// Returns whether the previous lane needs the word that this lane needs. All lanes of a warp must call it. A
-// lane whose `mine` is false uses ~threadIdx.x, which is not the index of any word.
+// Returns whether this lane and the previous lane need one word of the bitmap. All lanes of a warp must call
+// this function. A lane whose `mine` is false uses ~threadIdx.x, which is not the index of any word.
 __device__ __forceinline__ bool same_word_as_before(bool mine, int v) {
     const unsigned word = mine ? v / 32u : ~threadIdx.x, previous = __shfl_up_sync(ALL_LANES, word, 1);
     return threadIdx.x % 32 > 0 && word == previous;
 }
 
-// Claim up to `count` vertices per lane: v[k] if mine[k]. On return, mine[k] says whether this lane has won
-// v[k]. All lanes of a warp must call it. Joint claims cost about 50 instructions, so they are made only if
-// some lanes share a word.
+// Claims up to `count` vertices per lane: v[k] if mine[k] is set. On return, mine[k] says whether this lane
+// has won v[k]. All lanes of a warp must call this function. A joint claim costs about 50 instructions, so
+// the warp makes joint claims only if some of its lanes share a word.
 template <int count>
 __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], const int (&v)[count]) {
     bool together = false;
@@ -108,14 +111,14 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
     }
 }
 
-// The words of a bitmap that a block works on at a time. Runs of `run` words belong to the blocks in turn;
-// `run` is a power of two. The block works on `words` of its own words, from its `first`-th on. A slot is the
-// index of a bit among these words.
+// The words of a bitmap that a block processes between two barriers. The blocks own runs of `run` words in
+// turn; `run` is a power of two. The block processes `words` of the words that it owns, beginning with number
+// `first`. A slot is the index of a bit among these words.
 template <unsigned run>
 struct word_share_by {
     unsigned first, words;
 
-    // Returns the number of words of a bitmap that belong to the block.
+    // Returns the number of words that this block owns in a bitmap of `words` words.
     __device__ __forceinline__ static unsigned own(unsigned words) {
         const unsigned runs = (words + run - 1) / run, mine = (runs + gridDim.x - 1 - blockIdx.x) / gridDim.x * run;
         return (runs - 1) % gridDim.x == blockIdx.x ? mine - (runs * run - words) : mine;

@@ -1,4 +1,5 @@
-// Lists of numbers in shared memory: block_list for all warps of a block, warp_list for one warp.
+// Lists of numbers in shared memory: all warps of a block append to a block_list, and one warp uses a
+// warp_list.
 #pragma once
 
 #include "graph.cuh"
@@ -6,16 +7,18 @@
 template <unsigned capacity>
 struct block_list {
     int entries[capacity];
-    unsigned size;  // places requested so far, including places of refused appends
-    unsigned end;   // the least place at which a refused append would have begun; entries before it are valid
+    unsigned size;  // the number of places requested so far, including places of refused appends
+    // The least place at which a refused append would have begun; entries before `end` are valid.
+    unsigned end;
 
-    // Empty the list. One thread of the block calls it.
+    // Empties the list. One thread of the block calls this function, before a barrier of the block.
     __device__ __forceinline__ void reset() { size = 0, end = capacity; }
-    // Returns the number of entries. A barrier of the block must come before.
+    // Returns the number of valid entries. The caller must have passed a barrier of the block after the last
+    // append.
     __device__ __forceinline__ unsigned listed() const { return min(size, end); }
     __device__ __forceinline__ bool all_fit() const { return size <= capacity; }
-    // Append either all numbers of a warp or none. Returns false if there is no room for all of them. All lanes
-    // of a warp must call it.
+    // Appends numbers[k] for each set mine[k] of all lanes of a warp. If there is no room for all of them, it
+    // appends none and returns false. All lanes of the warp must call this function.
     template <int count>
     __device__ __forceinline__ bool append(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;
@@ -42,8 +45,8 @@ struct block_list {
 struct warp_list {
     int entries[32];
 
-    // Returns how many numbers the lanes bring. Stores the numbers only if there are at most 32. All lanes of a
-    // warp must call it.
+    // Returns how many numbers the lanes of the warp bring: numbers[k] for each set mine[k]. The list stores
+    // the numbers only if there are at most 32. All lanes of a warp must call this function.
     template <int count>
     __device__ __forceinline__ unsigned fill(const bool (&mine)[count], const int (&numbers)[count]) {
         unsigned lanes[count], total = 0, at = 0;
@@ -58,8 +61,8 @@ struct warp_list {
         __syncwarp();
         return total;
     }
-    // Returns this lane's number, or 0 if `there` is false. All lanes of a warp must call it, once after each
-    // fill().
+    // Returns the number that this lane takes, or 0 if `there` is false. All lanes of a warp must call this
+    // function, once after each fill().
     __device__ __forceinline__ int take(bool there) const {
         const int entry = there ? entries[threadIdx.x % 32] : 0;
         __syncwarp();

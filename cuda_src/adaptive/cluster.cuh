@@ -1,16 +1,18 @@
-// The regime of small frontiers: one thread-block cluster runs level after level, with queues in its shared memory.
+// The regime of small frontiers: one thread-block cluster runs level after level, with queues in its shared
+// memory.
 //
-// A level is a chain of dependent accesses. A thread reads a part of a row, reads a column index, claims the
-// vertex, reads the offsets of its row, and reserves a place in a queue. Then it waits at the barrier. Parts,
-// places and the barrier are in the shared memory of the cluster. Each block owns many regions of neighbouring
-// ids, and queues the rows of the vertices in its regions. So the blocks get about equal numbers of parts in a
-// level, and read different pages of the graph.
+// A level is a chain of dependent accesses. A thread reads a queue entry, which is a run of at most four arcs
+// in one row. The thread reads a column index, and claims the neighbour. The thread then reads the offsets of
+// the neighbour's row, and writes queue entries for the next level. Then the thread waits at the cluster's
+// barrier. The queues and their sizes are in shared memory. Each block owns many regions of neighbouring ids,
+// and queues rows of vertices in its regions. So all blocks get about equal numbers of entries, and read
+// different pages of the graph.
 //
-// A row is spilled if a block's queue has no place for it. The cluster then stops after the level, and writes what is
-// left of the frontier to the queue in global memory. Spilled rows are mostly long, and a few warps may have
-// found all of them. So each block keeps its spilled rows on a list, and all warps of the block cut these rows
-// into parts when the cluster stops. If a level is likely to find far more parts than the queues hold, the
-// cluster stops before this level, because spilling is slow. All blocks then expand the level.
+// If a block's queue has no room for a row, the row is spilled: it goes to a list of rows for global memory.
+// The cluster then stops after the level, and writes the rest of the frontier to the queue in global memory.
+// Most spilled rows are long, and a few warps may have found all of them. So all warps of the block cut the
+// listed rows into queue entries when the cluster stops. Spilling is slow. So the cluster stops before a
+// level that is likely to find far more entries than the queues hold. All blocks then expand that level.
 //
 // The host defines CLUSTER_PARTS, the capacity of one block's queue.
 #pragma once
@@ -18,7 +20,7 @@
 #include "block_cluster.cuh"
 #include "search.cuh"
 
-constexpr int SPILLED_ROWS = 512;  // capacity of a block's list of spilled rows
+constexpr int SPILLED_ROWS = 512;  // the most rows that a block sets aside for the queue in global memory
 typedef cut_row<QUAD, OF_ROW> cluster_row;
 __device__ __forceinline__ cluster_row whole_row(const bfs &, const cluster_row &row) { return row; }
 
@@ -26,10 +28,11 @@ __device__ __forceinline__ cluster_row whole_row(const bfs &, const cluster_row 
 #include "short_rows.cuh"
 #else
 typedef cluster_row found_row;
-constexpr bool MAY_BE_LONG = true;  // true if a row may have more parts than one lane writes
+constexpr bool MAY_BE_LONG = true;  // true if a row may have more queue entries than one lane writes
 __device__ __forceinline__ found_row row_behind(const bfs &search, int v) { return search.row_of<found_row>(v); }
 
-// The bitmap in which the cluster claims vertices: the bitmap of reached vertices in global memory.
+// The bitmap in which threads of the cluster claim vertices. This bitmap is the bitmap of reached vertices in
+// global memory.
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;
@@ -40,44 +43,50 @@ struct cluster_bitmap {
 };
 #endif
 
-// The modes in which a block expands its parts of a level. narrow_level: at most one arc per thread. A thread
-// claims without a look, and reads offsets while the claim is in flight, even if another thread wins the
-// vertex. So the chain of accesses is short. crowded_level: more arcs. A thread looks before it claims, and
-// reads the offsets of claimed vertices only. So it makes fewer accesses. lone_level: the first block runs the
-// level alone, and keeps the parts that it finds in its own queue. taken_level: the frontier comes from global
-// memory or is the source. The block keeps its parts, except parts of long rows.
+// The modes in which a block expands its queue entries in a level. In a narrow_level each thread has at most
+// one arc. The thread claims the neighbour at once, and reads offsets before it knows the result of the
+// claim. So the chain of accesses is short. In a crowded_level a thread has more arcs. The thread first reads
+// the bitmap, and reads offsets of claimed vertices only. So the thread makes fewer accesses. In a lone_level
+// the first block runs the level alone, and queues all rows in its own queue. A taken_level reads the source
+// or a frontier in global memory. The block queues short rows in its own queue, and long rows in the queues
+// of all blocks.
 struct narrow_level { enum { ARCS = 1, LOOKS = false, KEEPS = false, ALONE = false }; };
 struct crowded_level { enum { ARCS = 2, LOOKS = true, KEEPS = false, ALONE = false }; };
 struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }; };
 struct taken_level { enum { KEEPS = true, ALONE = false }; };
 
-// The decision of the cluster before a level. GO_ON: run the level. DECIDE: leave the loop. COUNT: leave the loop and
-// count the level exactly, because it is likely to find too much.
+// What the cluster does before a level. GO_ON: run the level. DECIDE: leave the loop over levels. COUNT:
+// leave the loop and count the level exactly, because the level is likely to find too much.
 enum pause_kind { GO_ON, DECIDE, COUNT };
 
 struct cluster_queues {
     in_turn<part[CLUSTER_PARTS], 2> parts;
     rows_aside<SPILLED_ROWS> spilled;
-    in_turn<unsigned, 3> sizes;  // places requested in the queue of a level; above its capacity if rows were spilled
-    in_turn<int, 2> overflow;    // true if a row of a level has been spilled by any block
+    // Places requested in this block's queue for a level; above CLUSTER_PARTS if rows were spilled.
+    in_turn<unsigned, 3> sizes;
+    in_turn<int, 2> overflow;  // true if a queue had no room for a row of a level
     in_turn<pause_kind, 2> pause;
-    unsigned total;              // number of parts of the latest level, in the whole cluster; 0 if unknown
-    float growth;                // `total` divided by the previous level's total; at first the mean degree, or 1
-    unsigned tiny_levels;        // number of tiny levels in a row, up to the level of `total`
-    unsigned last;               // the level before which the cluster stops in any case
-    // The level at which one block alone stopped, and its number of parts, or ~0u after a spill.
+    unsigned total;  // the cluster's queue entries in the last counted level; 0 if unknown
+    float growth;  // `total` divided by the `total` of the level before; initially the mean degree, or 1
+    unsigned tiny_levels;  // number of consecutive tiny levels, including the level that `total` counts
+    unsigned last;  // the level before which the cluster stops in any case
+    // Results of a run of levels in the first block alone. `stopped` is the first level that the block did
+    // not expand, and `left` is the number of queue entries of this level. `left` is ~0u if a queue was full.
     unsigned stopped, left;
-    unsigned place;              // where this block's parts begin in the queue in global memory
-    edge_limit<next_frontier> limit;  // for spilled rows
-    // Count of the rows that go to global memory; blocks outside the cluster learn only its edges.
+    unsigned place;  // where this block's entries begin in the queue in global memory
+    // Counts the arcs of rows that go to global memory because a queue was full.
+    edge_limit<next_frontier> limit;
+    // The number of arcs that this block writes to the queue in global memory. The arcs are in
+    // given.sum.edges. The member given.sum.vertices counts queue entries and rows, and nobody reads it.
     block_tally given;
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
 };
 
-// Spill rows, at most one per lane. All lanes of a warp must call it. Appends the rows to the block's list of
-// spilled rows, and sets `overflow` in the shared memory of the first `blocks` blocks. If the list is full, the
-// warp writes the rows' parts to the queue in global memory itself.
+// Sends rows without a place in the cluster's queues to global memory, at most one row per lane. All lanes of
+// a warp must call this function. The function puts the rows on a list of this block, and sets `overflow` in
+// the first `blocks` blocks of the cluster. If the list is full, the warp itself writes the rows to the queue
+// in global memory.
 __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, cluster_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
@@ -90,7 +99,8 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     unsigned place = 0;
     if (lane == 0) place = atomicAdd(&own.spilled.count, __popc(lanes));
     place = __shfl_sync(ALL_LANES, place, 0);
-    const bool endless = WIDE_OFFSETS && __any_sync(ALL_LANES, edges > 0x7fffffffu);  // too long for part::length
+    // The row's length does not fit part::length.
+    const bool endless = WIDE_OFFSETS && __any_sync(ALL_LANES, edges > 0x7fffffffu);
     const bool fit = place + __popc(lanes) <= SPILLED_ROWS && !endless;
     if (!fit) append_rows(search, whole, parts, step);
     const auto reserve = [&](unsigned total) { return fit ? atomicAdd(&own.spilled.parts, total) : 0; };
@@ -100,10 +110,11 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
     own.spilled.keep(place, fit ? mine.begin : 0, fit ? edges : 0, first);
 }
 
-// Queue long rows in the cluster, at most one per lane. All lanes of a warp must call it. The parts go to the
-// queues of all blocks in turn or, if `alone`, to the queue of this block. Returns false if a queue has no
-// room, and writes empty parts to the places that it has reserved. Also returns false, without reserving
-// places, if `warps` times the parts of this warp exceed `most`, because the cluster would then stop anyway.
+// Queues long rows in the cluster, at most one row per lane. All lanes of a warp must call this function. The
+// entries go to the queues of all blocks in turn or, if `alone`, to the queue of this block. If a queue has
+// no room, the function returns false and fills the reserved places with empty entries. If the rows exceed
+// the capacity of all queues, the function returns false without reserving places. The function also does so
+// if `warps` times this warp's entries exceed `most`, because the cluster would stop anyway.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;
@@ -129,14 +140,16 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
     return fit;
 }
 
-// Queue rows for the next level: some per lane, each possibly empty. A row of at most 8 parts goes to the queue
-// of the block `target`. queue_long_rows queues longer rows, and gets `warps` and `most`. A row for which a
-// queue has no room is spilled. All lanes of a warp must call it.
+// Queues the rows that this lane brings for the next level; a row may be empty. Lanes write rows of at most 8
+// entries to the queue of block target[k]. For longer rows the function calls queue_long_rows with `warps`
+// and `most`. For rows without room in a queue the function calls spill_rows. All lanes of a warp must call
+// this function.
 template <class Level, class Row, int at_a_time>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
                                            const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,
                                            unsigned level) {
-    unsigned few[at_a_time], slots[at_a_time];  // parts that a lane writes itself, and their places
+    // The number of entries that the lane writes itself, and where they begin.
+    unsigned few[at_a_time], slots[at_a_time];
     for (int k = 0; k < at_a_time; ++k) {
         few[k] = rows[k].parts() <= 8 ? rows[k].parts() : 0;
         slots[k] = Level::KEEPS ? reserve_few(own.sizes[level], few[k])
@@ -159,9 +172,9 @@ __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &ow
     }
 }
 
-// Fill the queues of the cluster: with the source's row or, if `source` is negative, with `queued` parts from global
-// memory. Blocks take runs of eight parts in turn. Each block queues its parts in its own queue, which needs no
-// access to another block.
+// Fills the queues of the cluster with the row of vertex `source`. If `source` is negative, the function
+// takes `queued` entries from the queue in global memory instead. Blocks take runs of eight entries in turn.
+// Each block queues short rows in its own queue, which needs no access to another block.
 __device__ __forceinline__ void take_frontier(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                               int step, unsigned level, unsigned queued, int source) {
     const unsigned most = source < 0 ? CLUSTER_SIZE * CLUSTER_PARTS : CLUSTER_PARTS;
@@ -181,7 +194,8 @@ __device__ __forceinline__ void take_frontier(const bfs &search, const cluster_b
     }
 }
 
-// Write the parts in this block's queue, and the parts of its spilled rows, to the queue in global memory.
+// Writes this block's queue entries, and the rows that it has set aside, to the queue in global memory. All
+// threads of the block must call this function.
 __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &own, int step, unsigned level,
                                            step_result &result) {
     next_frontier &next = search.state->frontiers[step];
@@ -201,15 +215,17 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
     own.spilled.template write<queue_row>(queue + held);
 }
 
-// Expand this block's parts of a level. `arcs` is QUAD times the number of parts. A part with fewer than QUAD
-// arcs has empty slots. A lane without an arc reads arc 0 instead of branching, so that all loads of a thread
-// are in flight together.
+// Expands this block's queue entries of a level. `arcs` is QUAD times the number of entries. An entry with
+// fewer than QUAD arcs leaves some threads without an arc. Threads without an arc read arc 0 instead of
+// branching, so that all loads of a thread are in flight together.
 template <class Level, int at_a_time = Level::ARCS>
 __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                              unsigned arcs, int step, unsigned level) {
-    for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {  // in whole warps
+    // Warps stay whole.
+    for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {
         edge_t at[at_a_time];
-        int entry[at_a_time], v[at_a_time], parent[at_a_time];  // `entry` is a column index with flags: neighbour.cuh
+        // `entry` is a column index, perhaps with flags (neighbour.cuh).
+        int entry[at_a_time], v[at_a_time], parent[at_a_time];
         bool mine[at_a_time];
         unsigned words[at_a_time], target[at_a_time];
         found_row rows[at_a_time];

@@ -1,30 +1,31 @@
-// A barrier of all blocks whose words carry sums. A block that sees all arrivals has read the sums, too. So
-// every block computes the same decision on the next step, and no block has to tell the others.
+// A barrier of all blocks whose words carry sums. A block that sees all arrivals has also read the sums. So
+// every block computes an equal decision on the next step, and no block sends a decision to other blocks.
 //
-// Each block adds to three words. The addition to the first word is a release:
+// Each block adds to three words. The addition to the edges word is a release, and comes last:
 //
 //   [11 bits: arrivals | 11: notices | 42: edges]
 //   [11 bits: arrivals | 11: blocks that left vertices unqueued | 42: vertices]
 //   [11 bits: arrivals | 53: parts queued]
 //
-// A word is complete when its arrivals equal the number of blocks, which is at most 2047. Each word shows this by
-// itself, so the order of reading does not matter. A notice tells the blocks to read further words of the
-// frontier in global memory. Warps reserve places in a queue by adding to the third word before they arrive.
+// Bits 53 and above of each word count arrivals. A word is complete when this count equals the number of
+// blocks, which is at most 2047. So the order of reading the three words does not matter. A block that sets a
+// notice asks all blocks to read further words of the frontier in global memory. Warps reserve places in a
+// queue by adding to the parts word before their block arrives.
 //
-// Memory order: the addition with release and the load with acquire make all writes of a block before its
-// arrival visible to every block that has passed the barrier. Each word serves one step, and must be 0 before
-// that step.
+// Memory order: each block arrives with a release, and leaves with an acquire. So all writes of a block
+// before its arrival are visible to every block that has passed the barrier. Each word serves one step, and
+// must be 0 before that step.
 #pragma once
 
 #include "atomics.cuh"
 #include "barrier.cuh"
 #include "tally.cuh"
 
-// The counts of a step that a block reports to all other blocks. They are in shared memory. The first thread of the
-// block reads them after a barrier of the block.
+// The counts of a step that a block reports to all other blocks, in shared memory. Warps add to the counts.
+// The first thread of the block reads the counts after a barrier of the block.
 struct step_result {
     block_tally found;
-    unsigned notice, unqueued;  // 0 or 1
+    unsigned notice, unqueued;  // 1 if the block has a notice; 1 if the block left vertices unqueued
 };
 
 struct counted_barrier {
@@ -34,20 +35,21 @@ struct counted_barrier {
     static constexpr unsigned long long ONE = 1;
 
     __device__ __forceinline__ static bool flagged(unsigned long long word) { return (word >> FLAGS & 0x7ff) > 0; }
-    // Reserve `parts` places in the queue. Returns the first of these places.
+    // Reserves `parts` places in the queue. Returns the first of these places.
     __device__ __forceinline__ unsigned reserve(unsigned parts) {
         return (unsigned)atomicAdd(&parts_word, (unsigned long long)parts);
     }
-    // Report that this block arrives, with its counts. One thread of each block calls it, after a barrier of
-    // the block.
+    // Reports that this block arrives, and adds its counts to the words. One thread of each block calls this
+    // function, after a barrier of the block.
     __device__ __forceinline__ void arrive(const step_result &mine) {
         add_relaxed(&parts_word, ONE << ARRIVALS);
         add_relaxed(&vertices_word, ONE << ARRIVALS | (ONE * mine.unqueued) << FLAGS | mine.found.sum.vertices);
         add_release(&edges_word, ONE << ARRIVALS | (ONE * mine.notice) << FLAGS | mine.found.sum.edges);
     }
-    // Wait until all blocks have arrived. One thread of each block calls it. Returns false after `max_polls`
-    // polls. Otherwise sets `sums`, whose first members are a tally, the number of queued parts, and whether a
-    // block left vertices unqueued. The remaining members of `sums` become 0.
+    // Waits until all blocks have arrived. One thread of each block calls this function. Returns false after
+    // `max_polls` polls. Otherwise sets the first members of `sums`: a tally, the number of queued parts, and
+    // whether any block left vertices unqueued. The remaining members of `sums` become 0. `notice` becomes
+    // true if any block has set a notice.
     template <class Sums>
     __device__ __forceinline__ bool wait(Sums &sums, bool &notice, unsigned max_polls) const {
         for (unsigned polls = 0;; ++polls) {
@@ -61,7 +63,7 @@ struct counted_barrier {
                 return true;
             }
             if (polls >= max_polls) return false;
-            if (polls > 64) __nanosleep(500);  // a long wait: poll less often, to free memory bandwidth
+            if (polls > 64) __nanosleep(500);  // after 64 polls, poll less often to free memory bandwidth
         }
     }
 };

@@ -1,54 +1,60 @@
-// The course of a search: its steps, what each block knows between two steps, and the decision on the next step. The
-// first thread of each block decides. All blocks make the same decision, because the barrier gives all of them
-// the same numbers.
+// The steps of a search, the facts that each block keeps between two steps, and the decision on the next
+// step. The first thread of each block decides. All blocks make equal decisions, because the barrier of all
+// blocks gives them equal numbers.
 #pragma once
 
 #include "arc_spread.cuh"
 #include "search.cuh"
 
-// Prices, in looks at the bitmap. They were chosen by times on an H200.
-// Price of a QUEUE step, and of each vertex in the step.
+// Prices of a QUEUE step and of each vertex in this step. The unit of a price is the time to read one bit of
+// the bitmap of reached vertices. Measurements on an H200 gave the prices.
 constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;
-// Price of a pulled level's longest rows, if no row has a parent.
+// Prices of the wait for a pulled level's longest rows, if no row has a parent. MISS_LOOKS bounds the total
+// price, and MISS_LOOKS_OF_ARC bounds the price per arc not yet explored.
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
-constexpr int FAR_BELOW = 2;           // see decide(): how many times smaller than `worth`
-constexpr float UNSURE = 1.6f;         // factor on `worth` until a level has shown how arcs are spread
-constexpr int MIXED = 64;              // parts are mixed if there is more than one further part per MIXED vertices
+// decide() does not compute `worth` anew for a frontier with fewer than worth / FAR_BELOW edges.
+constexpr int FAR_BELOW = 2;
+constexpr float UNSURE = 1.6f;  // a factor on `worth`, until a level has shown how arcs are spread
+constexpr int MIXED = 64;       // see parts_are_mixed()
 
-// The kinds of steps. PUSH, LIST and QUEUE use the blocks' lists of claimed vertices. PUSH: a level pushed by all
-// blocks. LIST: a pushed level whose vertices are only listed, since the next level is likely to be pulled. QUEUE: a
-// frontier that was not queued is queued. PULL: a pulled level. PULL_RESTS: the rest of the longest rows of a pulled
-// level. RUN_LEVELS: several levels in the first cluster. BEGIN stands for the time before the first step.
+// The kinds of steps. PUSH: all blocks push a level. LIST: all blocks push a level, but only list its
+// vertices, because the next level is likely to be pulled. QUEUE: all blocks queue a frontier that was not
+// queued. PULL: all blocks pull a level. PULL_RESTS: all blocks read the rest of the longest rows of a pulled
+// level. RUN_LEVELS: the first cluster runs several levels. END: all blocks prepare the bitmaps for the next
+// search. FAIL: a block has waited too long. BEGIN stands for the time before the first step. Only PUSH, LIST
+// and QUEUE use the blocks' lists of claimed vertices.
 enum step_kind { PUSH, LIST, QUEUE, PULL, PULL_RESTS, RUN_LEVELS, END, FAIL, BEGIN };
 
-// The knowledge of a block about the search, in shared memory. The first thread of the block writes it between two
-// barriers of the block.
+// The facts that a block knows about the search, in shared memory. The first thread of the block writes them
+// between two barriers of the block.
 struct course {
     arc_spread left;
-    float worth;        // the number of edges above which pulling a level costs less than pushing it, as last computed
-    frontier now;       // the frontier that the next step expands
-    edge_t expanded;    // edges of the frontier that the last level expanded
-    int swapped;        // true if the complete bitmap is `visited_then`
-    int pulled;         // true if this search has pulled a level
+    float worth;      // the number of edges above which pulling costs less than pushing, as last computed
+    frontier now;     // the frontier that the next step expands
+    edge_t expanded;  // edges of the frontier that the last level expanded
+    int swapped;      // true if `visited_then` is the bitmap of reached vertices
+    int pulled;       // true if this search has pulled a level
     int step, level;
     step_kind last, next;
-    int unlearned;      // true if after_step() must still learn from what the last level found
-    int mixed;          // true if the queue has parts of short rows and of hubs
-    edge_share share;   // a block's share of the edges that the next step may queue
+    int unlearned;     // true if after_step() must still update the estimates with the last level's results
+    int mixed;         // true if the queue holds short rows and hubs, see parts_are_mixed()
+    edge_share share;  // the share of a block in the edges that the next step may queue
 
     __device__ __forceinline__ bool pushed() const { return last == PUSH || last == LIST; }
-    // Returns whether the next step, a PULL after a LIST, counts unreached vertices and their arcs, because LIST does
-    // not count edges.
+    // Returns whether the next step counts the unreached vertices and their arcs. A PULL step after a LIST
+    // step counts them, because a LIST step counts no edges.
     __device__ __forceinline__ bool recounts() const { return next == PULL && last == LIST; }
     __device__ __forceinline__ bool uses_lists() const { return next <= QUEUE; }
-    // Returns whether the next step queues from the lists of the last push, which must then be kept.
+    // Returns whether the next step queues the vertices on the blocks' lists. In this case the block must
+    // keep its list.
     __device__ __forceinline__ bool queues_list() const { return next == QUEUE && pushed(); }
 };
 
-// Returns E: a frontier with more edges is cheaper to pull. A pushed edge costs `pushed_edge` looks if it leads
-// to a new vertex, and otherwise a quarter of `pushed_edge` looks. Pulling costs one look per unreached vertex,
-// and a walk over the bitmaps. It also costs further looks until rows meet the frontier, and the wait for rows
-// that never meet it. Pushing an unqueued frontier also costs a QUEUE step.
+// Returns E: pulling costs less than pushing if the frontier has more than E edges. Pushing an edge that
+// leads to a new vertex costs `pushed_edge` reads of the bitmap, and pushing another edge costs a quarter of
+// `pushed_edge` reads. Pulling costs one read per unreached vertex, further reads until rows meet the
+// frontier, and a walk over the bitmaps. Pulling also costs a wait for rows that never meet the frontier. If
+// the frontier is not queued, pushing also costs a QUEUE step.
 __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float leading_on = left.spread * __fdividef(left.arcs(), (float)search.num_edges);
@@ -58,11 +64,12 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
     const bool queued = !at.now.unqueued || at.now.found.edges / QUAD <= search.when.small;
     const float queue = queued ? 0 : QUEUE_LOOKS + QUEUE_LOOKS_OF_VERTEX * (float)at.now.found.vertices;
     const float others = left.rows() + (float)search.num_vertices / 4 + chain - queue;
-    return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;  // never
+    // 1e30 edges: never pull.
+    return search.when.may_pull && cost > 0 ? left.edges_meeting(cost, fmaxf(others, 1)) : 1e30f;
 }
 
 // Returns whether the level to be pushed is expected to find so many edges that the next level is pulled. In
-// that case the push is a LIST step, which reads no offsets. Fewer arcs are expected while `cover` is unknown.
+// that case the level is a LIST step, which reads no offsets. The estimate is lower while `cover` is unknown.
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);
@@ -70,20 +77,23 @@ __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &
            left.arcs() * met * (left.cover > 0 ? left.cover : 1 / UNSURE) > at.worth;
 }
 
-// Returns how many edges each of `blocks` blocks may queue. If more edges are found, the frontier is pulled.
+// Returns how many edges each of `blocks` blocks may queue. If the blocks find more edges, they stop
+// queueing, because the next level is likely to be pulled.
 __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pulling, unsigned blocks) {
     return search.when.may_pull ? edge_share::of(worth_pulling, blocks) : edge_share::unlimited();
 }
 
-// Returns whether the queue has parts of short rows and of hubs. A cluster leaves parts of QUAD arcs, except for
-// spilled rows.
+// Returns whether the queue holds short rows and hubs. A row fills one or more queue entries. The result is
+// true if the rows together need more than one further entry per MIXED vertices. Entries from a cluster have
+// up to QUAD arcs, so entries with more arcs come from rows that did not fit the cluster's queues.
 __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     if (at.last == RUN_LEVELS) return at.now.found.edges > QUAD * (at.now.queued + at.now.queued / 16);
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
 }
 
-// Learn from what the last step found, and subtract it from what is left. After RUN_LEVELS the result is rough:
-// the cluster reports only its last frontier, and each part of this frontier counts as a vertex.
+// Updates the estimates with the results of the last step. Subtracts the found vertices and arcs from the
+// unreached vertices and their arcs. After RUN_LEVELS the result is rough. The cluster reports only its last
+// frontier, and each queue entry of this frontier counts as a vertex.
 __device__ __forceinline__ void learn(course &at, const expected_find &expected) {
     if (at.pushed() || at.last == PULL || at.last == PULL_RESTS) at.left.learn(at.now.found, expected);
     if (at.last == QUEUE) return;
@@ -91,14 +101,14 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
     at.left.unexplored -= at.now.found.edges;
 }
 
-// Decide on the next step. All threads of the block wait meanwhile, so a frontier far below `worth` is pushed without
-// computing `worth` anew. after_step() computes `worth` later, while it waits for other blocks. Until then the
-// next level uses the previous `share`.
+// Decides on the next step. All threads of the block wait for the decision. So the function pushes a frontier
+// far below `worth` at once. Then after_step() computes `worth` anew later, during the wait for other blocks.
+// Until then the previous `share` applies.
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
-    // Returns whether the cluster can take the frontier: few parts, and no fast growth. A frontier that the cluster has
-    // just given back does not count.
+    // True if the cluster can take the frontier: few queue entries, few edges, and no fast growth. `few` is
+    // false after RUN_LEVELS, because the cluster has just given back this frontier.
     const bool few = at.last != RUN_LEVELS && at.now.found.edges / QUAD + at.now.queued <= search.when.small &&
                      !outgrows((float)at.now.found.edges, (float)at.expanded, (float)search.when.small * QUAD);
     at.unlearned = far_below && at.last == PUSH && !at.now.unqueued && !few;
@@ -119,20 +129,21 @@ __device__ __forceinline__ void decide(const bfs &search, course &at, const expe
     }
 }
 
-// Wait until all blocks have ended the step, read what they found, and decide on the next step. Returns the new course.
-// The first thread of each block calls it.
+// Waits until all blocks have ended the step, reads the sums of their counts, and decides on the next step.
+// Returns the new state. The first thread of each block calls this function.
 __device__ __forceinline__ course after_step(const bfs &search, int max_polls, course at) {
     search_state &state = *search.state;
     const next_frontier &now = state.frontiers[++at.step];
     const frontier before = at.now;
-    if (at.unlearned) {  // decide() has left this work to the time in which other blocks end this step
+    if (at.unlearned) {  // decide() put off this work until the wait for other blocks
         learn(at, at.left.expected(at.expanded, search.num_edges));
         at.worth = edges_worth_pulling(search, at);
         at.share = share_of(search, at.worth, gridDim.x);
     }
     // PULL_RESTS continues the level of the previous step, and QUEUE expands nothing.
     if (at.next != PULL_RESTS && at.next != QUEUE) at.expanded = before.found.edges;
-    expected_find expected = at.left.expected(at.expanded, search.num_edges);  // computed early, because it takes long
+    // Computed before the wait, because the computation takes long.
+    expected_find expected = at.left.expected(at.expanded, search.num_edges);
     bool notice = false, failed = false, recounted = at.recounts();
     const bool all_came = now.barrier.wait(at.now, notice, max_polls);
     at.last = at.next;
@@ -147,10 +158,12 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     }
     if (at.last == RUN_LEVELS) at.level = at.now.found.vertices, at.now.found.vertices = 0;
     if (at.last == LIST) at.now.found.edges = at.left.edges_of(at.now.found.vertices);
-    // The LIST step had subtracted an estimate.
+    // The LIST step before subtracted an estimate of the edges. A QUEUE step reports the exact number, so
+    // this line corrects the estimate.
     if (at.last == QUEUE) at.left.unexplored += (long long)before.found.edges - at.now.found.edges;
     if (at.pushed() || at.last == PULL) ++at.level;
-    // PULL and PULL_RESTS are one level: add their sums. Parts that PULL queued are dropped: QUEUE starts from the bitmaps.
+    // PULL and PULL_RESTS find one level together, so their sums are added. The queue entries that PULL wrote
+    // are dropped, because a QUEUE step queues the frontier from the bitmaps.
     if (at.last == PULL_RESTS) {
         const tally sum = {before.found.edges + at.now.found.edges, before.found.vertices + at.now.found.vertices};
         at.now = frontier{sum, 0, sum.vertices > 0, 0, 0};
@@ -162,14 +175,15 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     else if (at.now.rests > 0)
         at.next = PULL_RESTS;
     else if (at.now.queued == 0 && !at.now.must_pull && !at.now.unqueued)
-        at.next = END;  // no vertex is left, or only vertices without arcs
+        at.next = END;  // no vertex with arcs is left
     else
         decide(search, at, expected);
     return at;
 }
 
-// Note the first level of a step, and empty the frontier to which the following step adds. One thread of the
-// grid calls it. All blocks have read the emptied frontier before the last barrier.
+// Records the first level of the next step, and empties the frontier to which the step after the next adds.
+// One thread of the grid calls this function. All blocks have read the emptied frontier before the last
+// barrier.
 __device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {
     if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, layers::pull);
     if (at.next == PUSH || at.next == LIST || (at.next == END && at.now.found.vertices > 0))

@@ -1,67 +1,69 @@
-// A limit on the number of edges that all blocks together queue in a step. If they find more edges, the next
-// level is pulled, so the blocks stop queueing.
+// A limit on the number of edges that all blocks together queue in a step. If the blocks find more edges, the
+// next level is pulled, so the blocks stop queueing.
 #pragma once
 
 #include "atomics.cuh"
 #include "warp.cuh"
 
-// The limit, divided among the blocks. A block reports the edges that it finds in units of `unit` edges. UNITS
-// units of every block add up to the limit. The limit is passed when all blocks together have reported more
-// than `most_units` units.
+// The limit, divided among the blocks. A unit has `unit` edges, and UNITS units of every block add up to the
+// limit. A block reports each unit of edges that it has found. The limit is passed if all blocks together
+// have reported more than `most_units` units.
 struct edge_share {
     static constexpr unsigned UNITS = 4;
 
     unsigned unit, most_units;
 
-    // Divides a limit of `edges` edges equally among `blocks` blocks.
+    // Returns shares that divide a limit of `edges` edges equally among `blocks` blocks.
     __device__ __forceinline__ static edge_share of(float edges, unsigned blocks) {
         return {1 + (unsigned)fminf(__fdividef(edges, (float)(blocks * UNITS)), 1e9f), blocks * UNITS};
     }
     __device__ __forceinline__ static edge_share unlimited() { return {ALL_LANES, ALL_LANES}; }
 };
 
-// Counts the edges that a block has found, in shared memory. The units reported by all blocks are in the member
-// `queued_units` of a Frontier, in global memory.
+// Counts the edges that a block has found, in shared memory. The member `queued_units` of a Frontier, in
+// global memory, counts the units that all blocks have reported.
 template <class Frontier>
 struct edge_limit {
-    // Longer rows count as this many edges, so that the sum of a warp fits 32 bits.
+    // The most edges that count for one row, so that the sum of a warp fits 32 bits.
     static constexpr unsigned MOST_EDGES = 1u << 20;
 
     unsigned edges;
-    // Units of all blocks when a warp of this block reported most recently; any warp may set this hint.
+    // The units that all blocks had reported when this block last reported units. Any warp may set this hint.
     volatile unsigned told;
     edge_share share;
     volatile int passed;
 
-    // Set the count to 0. One thread of the block calls it.
+    // Sets the count of edges to 0. One thread of the block calls this function, before a barrier of the
+    // block.
     __device__ __forceinline__ void reset(const edge_share &its) { edges = told = 0, share = its, passed = 0; }
-    // Count the edges of each lane's row. Returns, with one result for all lanes, whether the limit had been
-    // passed before the call. All lanes of a warp must call it.
+    // Counts the edges of each lane's row. All lanes of a warp must call this function. Returns, in all
+    // lanes, whether the limit had been passed before the call. In that case the function counts nothing.
     __device__ __forceinline__ bool count(edge_t of_row, Frontier &next) {
-        const bool leads = threadIdx.x % 32 == 0;  // one lane reads `passed` for all, so that lanes agree
+        // One lane reads `passed` for the warp, so that all lanes agree.
+        const bool leads = threadIdx.x % 32 == 0;
         if (__any_sync(ALL_LANES, leads && passed)) return true;
         const unsigned sum = warp_sum((unsigned)min(of_row, (edge_t)MOST_EDGES));
         if (leads && sum > 0) tell(atomicAdd(&edges, sum), sum, next);
         return false;
     }
-    // Set the count to `so_far`, all edges that the block has found. Returns whether it reported any units. One thread
-    // of the block calls it.
+    // Sets the count to `so_far`, the number of edges that the block has found. Returns whether the call
+    // reported any units. One thread of the block calls this function.
     __device__ __forceinline__ bool count_all(edge_t so_far, Frontier &next) {
         const unsigned now = (unsigned)min(so_far, (edge_t)1 << 31), before = edges;
         edges = now;
         return now > before && tell(before, now - before, next);
     }
-    // Check again whether all blocks together have passed the limit, because other blocks report at about the
-    // same time. A block that has found UNITS units checks twice. Any other block checks once, and only if more
-    // than half of the limit has been reported. One thread of the block calls it.
+    // Checks again whether all blocks together have passed the limit, because other blocks report at about
+    // this time. A block that has found UNITS units checks twice. Another block checks once, if more than
+    // half of the limit has been reported. One thread of the block calls this function.
     __device__ __forceinline__ void look_again(const Frontier &next) {
         const unsigned looks = edges / edge_share::UNITS >= share.unit ? 2 : told > share.most_units / 2;
 #pragma unroll 1
         for (unsigned i = 0; i < looks && !passed; ++i)
             if (load_relaxed(&next.queued_units) > share.most_units) passed = 1;
     }
-    // Report the units that are completed when the count of edges grows from `before` by `more`. Returns
-    // true if any unit was completed.
+    // Reports the units that become complete when the count of edges grows from `before` by `more`. Returns
+    // true if any unit has become complete.
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
         if (more < share.unit && before % share.unit + more < share.unit) return false;
         const unsigned units = (before % share.unit + more) / share.unit;

@@ -1,35 +1,37 @@
-// First looks of a pulled level, with LIKELY_FIRST. The host has ordered in-neighbours so that the likeliest parent is
-// the first of its row (likely_parents.cu). The host has also copied the first in-neighbour of every vertex
-// into one array. A warp reads the first in-neighbours of 32 vertices by one access, and the offsets of these
-// vertices by two accesses. Most vertices find a parent by one look. Only the remaining vertices read their
-// rows.
+// The first reads of a pulled level, with LIKELY_FIRST. The host has sorted in-neighbours so that the
+// likeliest parent is the first of its row (likely_parents.cu). The host has also copied the first
+// in-neighbour of every vertex into one array. A warp reads the first in-neighbours of 32 vertices by one
+// access, and their offsets by two accesses. Most vertices find a parent in this way. Only the remaining
+// vertices read their rows.
 #pragma once
 
 #include "pull_lists.cuh"
 
 constexpr int LIKELY_ALIGNMENT = 32;
 constexpr int LOOK_WORDS = 4;  // words of the bitmap for which a warp has loads in flight together
-constexpr unsigned FEW_FIRST_BITS = 8 * 32;  // the most bits in 32 words for which a warp takes several words at a time
+// A warp may take several words of the bitmap at a time if 32 words have at most FEW_FIRST_BITS set bits.
+constexpr unsigned FEW_FIRST_BITS = 8 * 32;
 
-// Returns the array of first in-neighbours. The array lies behind the rows, from a multiple of LIKELY_ALIGNMENT
-// on. The element of a vertex without in-neighbours is the vertex itself.
+// Returns the array of first in-neighbours. The array lies behind the rows, and its index is a multiple of
+// LIKELY_ALIGNMENT. The element of a vertex without in-neighbours is the vertex itself.
 __device__ __forceinline__ const int *first_parents(const bfs &search) {
     const edge_t end = search.row_indices_end;
     return search.row_indices + ((end + LIKELY_ALIGNMENT - 1) & ~(edge_t)(LIKELY_ALIGNMENT - 1));
 }
 
-// Look at the first in-neighbour of each vertex in the block's words of the bitmap. All warps of the block must
-// call it. Each warp takes the words that it takes in pull_rows, so __syncwarp suffices between the two
-// functions. With MANY_VERTICES the first pulled level notes in `open` which vertices have in-neighbours. It
-// also stores "unreached" for vertices not found, so that whole sectors are written.
+// Checks for each vertex in the block's words of the bitmap whether its first in-neighbour is reached. All
+// warps of the block must call this function. Each warp takes the words that it also takes in pull_rows, so
+// __syncwarp suffices between the two functions. With MANY_VERTICES, the first pulled level records in `open`
+// which vertices have in-neighbours. The function then also stores "unreached" for vertices that it does not
+// find, so that warps write whole sectors.
 __device__ __forceinline__ void look_at_first(const bfs &search, const unsigned *visited, pull_lists &lists,
                                               const word_share &share, int level, bool first, tally &found,
                                               tally &unreached) {
     candidates next = {search, visited, lists, share, first};
     for (next.at.batch = 0; next.read_batch(FEW_FIRST_BITS); ++next.at.batch) {
-        __syncwarp();  // all lanes have read `fresh` before any lane writes it
+        __syncwarp();  // all lanes have read fresh() before any lane writes it
         const bool opens = MANY_VERTICES && first;
-        unsigned open = 0;  // the new value of this lane's word
+        unsigned open = 0;  // the new value of this lane's word of search.open
         while (next.at.pending) {
             unsigned slots[LOOK_WORDS], parent_words[LOOK_WORDS];
             int parents[LOOK_WORDS];

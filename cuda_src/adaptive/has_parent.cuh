@@ -1,14 +1,15 @@
-// The search for a parent among in-neighbours, by looks at a bitmap of reached vertices.
+// The search for a parent of a vertex among its in-neighbours. The functions read the bits of in-neighbours
+// in a bitmap of reached vertices.
 #pragma once
 
 #include "row_parts.cuh"
 
-constexpr int LOOKS = 4;  // looks that a thread has in flight together: a divisor of WINDOW
+constexpr int LOOKS = 4;  // bits that a thread reads together; a divisor of WINDOW
 
-// Returns whether a vertex of the window [begin, end) has been reached; with TREE, `parent` becomes such a vertex.
-// Looks limit the speed of a large level, and one of the first looks is likely to succeed. So a thread makes
-// only LOOKS looks at a time. The type Graph has the members `row_indices` (the in-neighbours of all vertices)
-// and `row_indices_end` (the length of that array).
+// Returns whether any in-neighbour in the window [begin, end) of a row has been reached. With TREE, `parent`
+// becomes a reached in-neighbour. Reads of the bitmap limit the speed of a large level, and one of the first
+// reads is likely to succeed. So a thread reads only LOOKS bits at a time. The type Graph has the array
+// `row_indices` of in-neighbours and its length `row_indices_end`.
 template <class Graph>
 __device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *visited, edge_t begin, edge_t end,
                                            int &parent) {
@@ -30,10 +31,10 @@ __device__ __forceinline__ bool has_parent(const Graph &graph, const unsigned *v
     return false;
 }
 
-// Returns whether the first windows of this lane's rest of a row, [at, end), contain a parent. Lanes without a
-// row help other lanes: `lanes` lanes look at each row, one window per lane, so that a warp waits less for its
-// last rows. `active` are the lanes with a row. All lanes of a warp must call it. `begins` and `lengths` have
-// room for one number per lane.
+// Returns whether any of the first in-neighbours in this lane's rest of a row, [at, end), has been reached.
+// Lanes without a row help other lanes, so that the warp waits less for its last rows: `lanes` lanes read
+// each row, one window of arcs per lane. The bits of `active` mark the lanes that have a row. `begins` and
+// `lengths` have room for one number per lane. All lanes of a warp must call this function.
 template <class Graph>
 __device__ __forceinline__ bool has_parent_together(const Graph &graph, const unsigned *visited, offset_t *begins,
                                                     edge_t *lengths, edge_t at, edge_t end, unsigned active,

@@ -1,9 +1,10 @@
-// Copies of a variable, of which each round uses a different one. With three copies of a counter, threads can
-// read the first copy, add to the second and empty the third in one round. Then one barrier per round is
-// enough.
+// Several copies of a variable, of which each round uses a different copy. With three copies of a counter,
+// threads can read the first copy, add to the second copy and empty the third copy in one round. Then one
+// barrier per round suffices.
 #pragma once
 
-// The operator [] takes the number of the round.
+// Copies of a variable of type T. The operator [] takes the number of the round, and returns the copy of that
+// round.
 template <class T, int count>
 struct in_turn {
     T all[count];

@@ -1,34 +1,35 @@
-// likely_parents: sorts in-neighbours by falling out-degree, for pulled levels.
+// likely_parents: sorts the in-neighbours of each vertex by falling out-degree, for pulled levels.
 //
-// A vertex with many arcs is reached early, so it is a likely parent. A vertex finds a parent soon if likely
-// parents come first in its row. Each row gets a counting sort by the number of leading zeros of the
-// in-neighbours' out-degrees. A warp sorts a short row, and a block sorts a long row. In-neighbours with equal
-// numbers of leading zeros stay in no particular order. Behind the rows, from `first_of` on, the result holds
-// the first in-neighbour of each vertex (first_looks.cuh).
+// A vertex with many arcs is reached early, so it is a likely parent. A pulled vertex finds a parent soon if
+// likely parents come first in its row. The kernels sort each row with a counting sort, by the number of
+// leading zeros of the out-degrees. A warp sorts a short row, and a block sorts a long row. In-neighbours
+// with equal numbers of leading zeros are in no particular order. The result also holds the first
+// in-neighbour of each vertex, behind the rows, from index `first_of` on (first_looks.cuh).
 //
-// The host defines LONG_ROW: a row of at least this many arcs is sorted by a block.
+// The host defines LONG_ROW, the number of arcs from which on a block sorts a row.
 #include "graph.cuh"
 #include "prefix_sum.cuh"
 
-// Classes of out-degrees, the highest first, one class per lane; degrees of 2^31 or more share a class.
+// The number of classes of out-degrees, one class per lane. The first class has the highest degrees, 2^31 or
+// more.
 constexpr int CLASSES = WARP;
 
 struct in_neighbours {
     const offset_t *row_offsets, *column_offsets;
     const int *row_indices;
     int *ordered;
-    int *likely;  // first in-neighbour, or the vertex itself: an unreached vertex is no parent
+    int *likely;  // the first in-neighbour of each vertex or, without in-neighbours, the vertex itself
 
     __device__ __forceinline__ edge_t begin(unsigned v) const { return column_offsets[v]; }
     __device__ __forceinline__ edge_t end(unsigned v) const { return column_offsets[v + 1]; }
-    // The degree of an in-neighbour is at least 1.
+    // Returns the class of an in-neighbour's out-degree. The degree of an in-neighbour is at least 1.
     __device__ __forceinline__ unsigned class_of(int u) const {
         const long long degree = row_offsets[u + 1] - row_offsets[u];
         return max(__clzll(degree) - 32, 0);
     }
 };
 
-// The two teams of threads that can order a row.
+// The two kinds of teams that can sort a row: a warp, and a block.
 struct a_warp {
     __device__ __forceinline__ static unsigned thread() { return threadIdx.x % WARP; }
     __device__ __forceinline__ static unsigned threads() { return WARP; }
@@ -40,7 +41,8 @@ struct a_block {
     __device__ __forceinline__ static void meet() { __syncthreads(); }
 };
 
-// Order a row. All threads of a team must call it. `places` has one number per class.
+// Sorts the in-neighbours of vertex `v`. All threads of a team must call this function. `places` has one
+// number per class.
 template <class Team>
 __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, edge_t *places) {
     const unsigned thread = Team::thread(), threads = Team::threads();
@@ -49,7 +51,7 @@ __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, e
     Team::meet();
     for (edge_t e = begin + thread; e < end; e += threads) atomicAdd(&places[of.class_of(of.row_indices[e])], 1);
     Team::meet();
-    if (thread < CLASSES) {  // whole warps: CLASSES is the size of a warp
+    if (thread < CLASSES) {  // CLASSES is the size of a warp, so whole warps enter
         const warp_lanes warp(thread);
         places[thread] = begin + inclusive_sum(warp, places[thread]) - places[thread];
     }
@@ -63,8 +65,8 @@ __device__ __forceinline__ void order_row(const in_neighbours &of, unsigned v, e
     Team::meet();
 }
 
-// Order all rows except long rows. Append the vertices of long rows to long_rows, whose first element counts
-// them. The host sets that element to 0 before the launch.
+// Sorts all rows except long rows. Appends the vertices of long rows to `long_rows`, whose first element
+// counts them. The host sets this element to 0 before the launch.
 extern "C" __global__ void __launch_bounds__(1024)
     order_rows(const offset_t *row_offsets, const offset_t *column_offsets, const int *row_indices, int num_vertices,
                int *ordered, offset_t first_of, int *long_rows) {
@@ -80,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
 }
 
-// Order the rows on the list, one block per row.
+// Sorts the long rows that order_rows has listed in `long_rows`, one block per row.
 extern "C" __global__ void __launch_bounds__(1024)
     order_long_rows(const offset_t *row_offsets, const offset_t *column_offsets, const int *row_indices, int num_vertices,
                     int *ordered, offset_t first_of, const int *long_rows) {

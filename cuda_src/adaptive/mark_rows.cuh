@@ -1,11 +1,11 @@
-// Makes a bitmap of the vertices that have arcs.
+// A function that makes a bitmap of the vertices that have arcs.
 #pragma once
 
 #include "graph.cuh"
 
-// Fill the bitmap, and call without(v) for each vertex without arcs. `warps` whole warps of the grid must call
-// it; `warp` is the index of the calling warp among them. A warp has the loads for WORDS words in flight
-// together.
+// Fills the bitmap, and calls without(v) for each vertex v without arcs. `warps` whole warps of the grid must
+// call this function, and `warp` is the index of the calling warp among them. A warp has loads for WORDS
+// words of the bitmap in flight together.
 template <class Without>
 __device__ __forceinline__ void mark_rows(const offset_t *offsets, unsigned num_vertices, unsigned *bitmap,
                                           unsigned warp, unsigned warps, Without without) {

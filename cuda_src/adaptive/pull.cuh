@@ -1,29 +1,35 @@
-// The regime of large frontiers: every vertex that has not been reached looks for a parent among its in-neighbours.
+// The regime of large frontiers: every vertex that has not been reached looks for a parent among its
+// in-neighbours.
 //
-// All earlier levels are complete. So an in-neighbour reached before this level is in the frontier: otherwise this
-// vertex would have been reached. One bitmap of reached vertices thus serves as the frontier, on directed graphs too.
-// Vertices found in this level must not show in this bitmap before the level ends. So they go to a second
-// bitmap, and then the two bitmaps swap.
+// All earlier levels are complete. So a reached in-neighbour of an unreached vertex is in the frontier. An
+// in-neighbour from an earlier level would have reached the vertex already. The bitmap of reached vertices
+// thus serves as the frontier, on directed graphs too. Vertices found in this level must not show in the
+// bitmap before the level ends. So blocks set their bits in a second bitmap, and the two bitmaps swap after
+// the level.
 //
-// Most vertices find a parent in the first one or two windows of their rows, but a few need many windows. So a
-// lane that has finished a row takes the next vertex at once. A list of its warp holds the next vertices and
-// their offsets. When the list is empty, lanes without a row look at further windows of the remaining rows. A
-// row without a parent after PATIENCE rounds is set aside for a whole warp. All blocks together read the rest
-// of a very long row, in the step PULL_RESTS.
+// A window is a group of up to 8 arcs that a lane reads at a time. Most vertices find a parent in the first
+// or second window of their rows, but a few need many windows. So a lane that has finished a row takes the
+// next vertex at once, from a list of its warp. The list holds the next vertices and their offsets. When the
+// list is empty, lanes without a row read further windows of the remaining rows. After PATIENCE rounds
+// without a parent, the lane sets its row aside, and a whole warp reads on. If a row is very long, all blocks
+// together read its rest in the step PULL_RESTS.
 #pragma once
 
 #include "first_looks.cuh"
 #include "has_parent.cuh"
 #include "pull_lists.cuh"
 
-constexpr int PATIENCE = 8;  // rounds of windows after which a lane sets its row aside
-constexpr int PIECE = 32 * WINDOW;  // arcs that a warp looks at together
-constexpr int WARP_PIECES = 4;  // pieces of a row that a warp looks at before it puts off the remaining pieces
-// A block that found at most FEW_FOUND vertices queues them, so that no QUEUE step follows.
+// A lane sets its row aside after PATIENCE rounds without a parent. In a round the lane reads one window of
+// arcs.
+constexpr int PATIENCE = 8;
+constexpr int PIECE = 32 * WINDOW;  // arcs of a row that a warp reads together
+constexpr int WARP_PIECES = 4;      // pieces that a warp reads before all blocks share a row's rest
+// A block that found at most FEW_FOUND vertices queues them itself. If all blocks queue their vertices
+// themselves, no QUEUE step follows.
 constexpr int FEW_FOUND = 64;
 
-// Reach the vertex of a slot: set its bit in fresh() and store its level, `level` + 1. No claim is needed,
-// because only one lane looks for the vertex's parent.
+// Marks the vertex of a slot as reached: sets its bit in fresh() and stores its level, `level` + 1. No claim
+// is needed, because only one lane looks for a parent of this vertex.
 __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
                                            int level, int parent, edge_t degree, tally &found) {
     atomicOr(&lists.fresh()[slot / 32], 1u << slot % 32);
@@ -31,13 +37,13 @@ __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists,
     found.count(degree);
 }
 
-// Find parents for the vertices in the block's words of the bitmap, and set long rows aside. All warps of the
-// block must call it.
+// Finds parents for the unreached vertices in the block's words of the bitmap, and sets long rows aside. All
+// warps of the block must call this function.
 __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
                                           const word_share &share, int level, bool first, tally &found,
                                           tally &unreached) {
     const unsigned warp = threadIdx.x / 32, below = (1u << threadIdx.x % 32) - 1;
-    unsigned head = 0, tail = 0;  // the warp's list is a ring: its entries are head to tail - 1
+    unsigned head = 0, tail = 0;  // the warp's list is a ring with entries head to tail - 1
     candidates next = {search, visited, lists, share, first && !LIKELY_FIRST};
     next.at.batch = ~0u;
     next.advance();
@@ -61,9 +67,9 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
         head += min((unsigned)__popc(idle), tail - head);
         __syncwarp();
         const unsigned active = __ballot_sync(ALL_LANES, at < end);
-        if (active == 0) return;  // no lane has a row, so the list is empty and no word is left
+        if (active == 0) return;  // no lane has a row, the list is empty, and no word is left
         const bool list_empty = head == tail && next.at.current == 0;
-        const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;  // per row
+        const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;  // lanes per row
         int parent = 0;
         const bool reached =
             lanes == 1 ? at < end && has_parent(search, visited, at, window_end(at, end), parent)
@@ -87,9 +93,9 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
     }
 }
 
-// Put off the rest of a row to the step PULL_RESTS, in which all blocks share the pieces. All lanes of a warp
-// must call it. A piece is stored as (vertex, number of the piece in its row). Pieces are written to the queue
-// of this step, which a pulled level does not read.
+// Puts off the rest of a row to the step PULL_RESTS, in which all blocks share its pieces of PIECE arcs. The
+// function stores a piece as (vertex, number of the piece in its row), in the queue of this step. A pulled
+// level does not read this queue. All lanes of a warp must call this function.
 __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, edge_t rest, edge_t end, int step,
                                         step_result &result) {
     const edge_t origin = begin & ~(edge_t)(WINDOW - 1);
@@ -98,14 +104,15 @@ __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, 
     unsigned place = 0;
     if (lane == 0) {
         place = atomicAdd(&search.state->frontiers[step + 1].rests, pieces);
-        store_relaxed(&result.notice, 1u);  // relaxed, since several warps of the block may store it
+        store_relaxed(&result.notice, 1u);  // relaxed, because several warps may store it
     }
     place = __shfl_sync(ALL_LANES, place, 0);
     for (unsigned i = lane; i < pieces; i += 32) search.queue(step)[place + i] = part{(offset_t)v, (int)(first + i)};
 }
 
-// Look at the rows that the block has set aside, one warp lanes that look at each row. The rests of very long
-// rows are put off. Returns what this warp's lanes have found.
+// Looks for parents in the rows that lanes of the block have set aside, one row per warp. Puts off the rest
+// of a very long row to the step PULL_RESTS. Returns the count of vertices that this lane has reached, and of
+// their arcs. All warps of the block must call this function.
 __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *visited, pull_lists &lists,
                                              const word_share &share, int step, int level, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
@@ -116,7 +123,8 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
         const edge_t end = search.column_offsets[share.vertex(slot) + 1];
         bool reached = false;
         int pieces = 0, parent = 0;
-        for (edge_t rest = lists.long_rests[i]; rest < end && !reached; rest += PIECE) {  // `rest` is aligned
+        // `rest` is a multiple of WINDOW.
+        for (edge_t rest = lists.long_rests[i]; rest < end && !reached; rest += PIECE) {
             if (++pieces > WARP_PIECES && end - rest > WARP_PIECES * PIECE) {
                 put_off(search, share.vertex(slot), begin, rest, end, step, result);
                 break;
@@ -129,9 +137,9 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
     return found;
 }
 
-// Look at the pieces of rows that were put off, one warp per piece. All blocks must call it. Several warps may find a
-// parent of one vertex. The warp that sets the vertex's bit first stores the level. `level` is the level of the
-// vertices to be found.
+// Looks for parents in pieces of very long rows, one piece per warp. All blocks must call this function.
+// Several warps may find a parent of one vertex. The warp that first sets the vertex's bit stores the level,
+// which is `level`.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
                                         int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;
@@ -152,7 +160,8 @@ __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visit
     result.found.add(found);
 }
 
-// Queue the vertices that the block has found in this level.
+// Queues the vertices that this block has found in this level. All warps of the block must call this
+// function.
 __device__ __noinline__ void queue_found(const bfs &search, pull_lists &lists, const word_share &own, int step) {
     for (unsigned k = threadIdx.x / 32; k < own.words; k += blockDim.x / 32) {
         if (lists.fresh()[k] == 0) continue;
@@ -162,9 +171,10 @@ __device__ __noinline__ void queue_found(const bfs &search, pull_lists &lists, c
     }
 }
 
-// Find the vertices of the next level. All blocks must call it. Writes all words of `visited_then`, so the
-// caller need not clear this bitmap. After this step `visited_then` is the complete bitmap. With `recount`,
-// adds the unreached vertices and their arcs to the state.
+// Finds the vertices of the next level. All blocks must call this function. Writes all words of
+// `visited_then`, so the caller need not clear this bitmap. After this step, and a PULL_RESTS step if one
+// follows, `visited_then` is the bitmap of reached vertices. With `recount`, adds the unreached vertices and
+// their arcs to search.state->unreached.
 __device__ __forceinline__ void pull_level(const bfs &search, const unsigned *visited, unsigned *visited_then,
                                            pull_lists &lists, int step, int level, bool first_pulled, bool recount,
                                            step_result &result) {

@@ -4,30 +4,33 @@
 #include "search.cuh"
 #include "word_walk.cuh"
 
-// Blocks own runs of RUN words. Eight words are a sector, so blocks do not write into each other's sectors. On smaller
-// graphs single words balance the load better.
+// The number of neighbouring words of a bitmap that belong to one block. On large graphs, RUN is eight words,
+// which are a sector of memory, so that two blocks never write one sector. On smaller graphs, single words
+// balance the load better.
 constexpr unsigned RUN = MANY_VERTICES ? 8 : 1;
 typedef word_share_by<RUN> word_share;
-constexpr int WAITING = 64;  // capacity of a warp's list: a power of two, and at least the bits of two words
-// True if the array of fresh() is in dynamic shared memory. The host then gives each block FRESH_WORDS words.
+constexpr int WAITING = 64;  // the capacity of a warp's list: a power of two, at least 64
+// True if the array of fresh() is in dynamic shared memory. The host then gives each block dynamic memory for
+// FRESH_WORDS words.
 constexpr bool FRESH_APART = MANY_VERTICES && !SHORT_ROWS;
-// Between two barriers, a block finds parents for the vertices of FRESH words of the bitmap, and can set
-// LONG_ROWS rows aside.
+// FRESH is the number of words of the bitmap for whose vertices a block finds parents between two barriers.
+// Between these barriers a block can set LONG_ROWS rows aside for whole warps.
 constexpr int FRESH = FRESH_APART ? FRESH_WORDS : 2048 >> WIDE_OFFSETS;
 constexpr int LONG_ROWS = FRESH_APART ? 1024 >> WIDE_OFFSETS : 256;
-constexpr unsigned FEW_BITS = 20 * 32;  // the most bits in 32 words for which a warp takes several words at a time
+// A warp may take several words of the bitmap at a time if 32 words have at most FEW_BITS set bits.
+constexpr unsigned FEW_BITS = 20 * 32;
 
 struct pull_lists {
     offset_t begins[MAX_WARPS][WAITING];
     edge_t degrees[MAX_WARPS][WAITING];
-    unsigned slots[MAX_WARPS][WAITING];  // see word_share_by
-    unsigned fresh_here[FRESH_APART ? 1 : FRESH];  // used by fresh() alone
+    unsigned slots[MAX_WARPS][WAITING];            // indices of bits, see word_share_by
+    unsigned fresh_here[FRESH_APART ? 1 : FRESH];  // used by fresh() only
     unsigned long_slots[LONG_ROWS];
-    offset_t long_rests[LONG_ROWS];      // offset of the first arc that has not been looked at
+    offset_t long_rests[LONG_ROWS];  // the offset of the first arc that no lane has read
     unsigned num_long;
     block_tally unreached;
 
-    // Returns the bitmap words in which the block now marks the vertices that this level finds.
+    // Returns the words in which the block marks the vertices that this level finds.
     __device__ __forceinline__ unsigned *fresh() {
         extern __shared__ uint4 quads_of_block[];
         return FRESH_APART ? reinterpret_cast<unsigned *>(quads_of_block) : fresh_here;
@@ -42,13 +45,13 @@ struct candidates {
     const unsigned *visited;
     pull_lists &lists;
     const word_share &own;
-    bool first;  // true if this pulled level fills `open` (MANY_VERTICES)
+    bool first;  // true if this level fills search.open (only with MANY_VERTICES)
     word_walk<RUN> at;
-    offset_t begin, end;  // the row of this lane's vertex, if it is a candidate
-    bool together;        // true if several words of this batch are taken at a time
+    offset_t begin, end;  // the offsets of the row of this lane's vertex
+    bool together;        // true if the warp takes several words of this batch at a time
 
-    // Read the words of this batch, one per lane. The warp takes several words at a time if the words of the
-    // batch have at most `few_bits` bits together. The first pulled level takes one word at a time, because
+    // Reads the next 32 words of this warp, one per lane. If the words together have at most `few_bits` set
+    // bits, the warp takes several words at a time. The first pulled level takes one word at a time, because
     // open_word() needs all vertices of a word. Returns whether any lane has a word.
     __device__ __forceinline__ bool read_batch(unsigned few_bits = FEW_BITS) {
         const unsigned k = at.nth_word(threadIdx.x % 32);
@@ -65,16 +68,16 @@ struct candidates {
         begin = __ldg(&search.column_offsets[v]);
         end = __ldg(&search.column_offsets[v + 1]);
     }
-    // Note in `open` which vertices of the taken word have in-neighbours. Store "unreached" for all unreached vertices
-    // of the word, so that whole sectors are written. Vertices found in this level are stored again later, by this warp
-    // or after a barrier.
+    // Records in search.open which vertices of the taken word have in-neighbours. Stores "unreached" for all
+    // unreached vertices of the word, so that the warp writes whole sectors. If this level finds a vertex,
+    // this warp stores the level later, or another warp stores it after a barrier.
     __device__ __forceinline__ void open_word() const {
         const unsigned open = __ballot_sync(ALL_LANES, begin < end);
         if (threadIdx.x % 32 == 0) search.open[own.word(at.slot / 32)] = open;
         if (at.current >> threadIdx.x % 32 & 1) search.answer.unreached(own.vertex(at.slot));
     }
-    // Take the next word or words, and read the offsets of their vertices. If no words are left, `at.current` becomes
-    // 0. The first call expects `at.batch` to be -1.
+    // Takes the next word or words, and reads the offsets of their vertices. If no words are left,
+    // `at.current` becomes 0. Before the first call, the caller sets `at.batch` to -1.
     __device__ __forceinline__ void advance() {
         while (at.pending == 0) {
             ++at.batch;
@@ -88,7 +91,8 @@ struct candidates {
     }
 };
 
-// Append the vertices of the taken word that have in-neighbours to the warp's list. Returns their number.
+// Appends to the warp's list the vertices of the taken words that have in-neighbours. Returns the number of
+// these vertices.
 __device__ __forceinline__ unsigned append_candidates(pull_lists &lists, const candidates &next, unsigned tail,
                                                       tally &unreached) {
     const bool wanted = (next.at.current >> threadIdx.x % 32 & 1) && next.begin < next.end;

@@ -1,43 +1,53 @@
-// The regime of middling frontiers: all blocks expand the parts in the queue, one thread per arc.
+// The regime of middling frontiers: all blocks expand the arcs in a queue in global memory, one thread per
+// arc.
 //
-// A level is a chain of accesses: part, arc, look, claim, offsets, place in the queue. A level has two phases,
-// so that all threads make each of these accesses at about the same time. First each warp takes a run of parts,
-// and lays their arcs side by side. The warp claims the vertices to which the arcs lead, and appends these
-// vertices to the list of its block. Then the block goes through the list, one thread per vertex: it reads the
-// offsets, stores the level, and writes parts for the next step. One atomic of the block reserves the places
-// for the first parts of rows. One more atomic per round reserves the places for further parts.
+// A level is a chain of dependent accesses. A thread reads a queue entry, which is a run of arcs in one row.
+// The thread reads the column index of an arc, reads the neighbour's bit in the bitmap, and claims the
+// neighbour. Then a thread reads the offsets of the neighbour's row, and writes new queue entries.
 //
-// If the list is full, a warp stores levels and queues parts by itself. Once all blocks together have found so many
-// edges that the next level is pulled, nothing more is queued. A LIST step is expected to find that many edges,
-// so it only fills the lists. If the next level is pushed after all, a QUEUE step queues the lists.
+// The level has two phases, so that all threads make each of these accesses at about one time. In the first
+// phase each warp takes several queue entries, and lays their arcs side by side. The warp claims the
+// neighbours, and appends claimed vertices to the list of its block. In the second phase the block goes
+// through its list, one thread per vertex. The thread reads the offsets, stores the level, and writes queue
+// entries for the next step. The block reserves the places of the rows' first entries with one atomic. The
+// block reserves the places of further entries with one more atomic per round over the list.
 //
-// A claim is an atomic or on the bitmap, so each vertex has one claimer. A look before the claim avoids most
-// atomics. A look may read an old word and miss a bit. Then the claim decides.
+// If the list is full, a warp itself stores levels and writes queue entries. If all blocks together have
+// found so many edges that the next level is pulled, the blocks stop queueing. A LIST step is expected to
+// find that many edges, so it only fills the lists. If the next level is pushed after all, a QUEUE step
+// queues the listed vertices.
+//
+// A claim is an atomic OR on the bitmap of reached vertices, so each vertex has one claimer. Reading the bit
+// before the claim avoids most atomics. The read may return an outdated word and miss a bit. Then the claim
+// decides.
 #pragma once
 
 #include "asked_lately.cuh"
 #include "block_list.cuh"
 #include "search.cuh"
 
-constexpr int CLAIMED = 8192;  // capacity of a block's list
-constexpr int ARCS = 4;  // arcs per thread at a time, if the warp has more than 64
+constexpr int CLAIMED = 8192;  // the capacity of a block's list of claimed vertices
+constexpr int ARCS = 4;        // arcs that a thread expands at a time, if the warp has more than 64 arcs
 typedef asked_lately<WIDE_OFFSETS ? 128 : 512> asked_here;
-constexpr unsigned FEW_PARTS_OF_LANE = 4;  // the most further parts of a row that its lane writes itself
-constexpr unsigned LONG_RESTS = 256;  // capacity of the list of longer rows, whose parts all warps of the block write
+constexpr unsigned FEW_PARTS_OF_LANE = 4;  // the most queue entries after a row's first that one lane writes
+// The most rows in a round whose queue entries all warps of the block write.
+constexpr unsigned LONG_RESTS = 256;
 
 struct push_buffers {
     block_list<CLAIMED> claimed;
-    unsigned place;          // where in the queue the first parts of the listed rows begin, in the order of the list
-    unsigned further_place;  // where the further parts of this round begin
-    // Long rows of a round, without their first parts; `parts` counts further parts of all rows.
+    // Where the first entries of the listed rows begin in the queue, in the order of the list.
+    unsigned place;
+    unsigned further_place;  // where the further entries of the rows of this round begin in the queue
+    // Long rows of this round, without their first entries. The member `parts` counts the further queue
+    // entries of all rows.
     rows_aside<LONG_RESTS> further;
     edge_limit<next_frontier> limit;
     block_tally found;
-    warp_list few[MAX_WARPS];  // vertices that a warp must claim after its looks
+    warp_list few[MAX_WARPS];  // unreached vertices among a warp's neighbours, before it claims them
 };
 
-// Prepare a block's buffers for a step. The first thread of the block calls it, before a barrier of the block.
-// `keeps_list` is true if QUEUE reads the list of the step before.
+// Prepares a block's buffers for a step. The first thread of the block calls this function, before a barrier
+// of the block. `keeps_list` is true if the next step, QUEUE, reads the list.
 __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &share, bool keeps_list) {
     if (!keeps_list) buffers.claimed.reset();
     buffers.further.reset();
@@ -45,8 +55,8 @@ __device__ __forceinline__ void clear(push_buffers &buffers, const edge_share &s
     buffers.found.reset();
 }
 
-// Store the level of a claimed vertex, and count the vertex. Returns the vertex's row. With TREE, claim_arcs
-// has stored the parent.
+// Stores the level of a claimed vertex, and counts the vertex in `found`. Returns the row of the vertex. With
+// TREE, this function stores nothing, because claim_arcs stores the parent.
 __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int level, tally &found) {
     const queue_row row = search.row_of(v);
     search.answer.level(v, level);
@@ -54,8 +64,8 @@ __device__ __forceinline__ queue_row reach_claimed(const bfs &search, int v, int
     return row;
 }
 
-// Store levels of claimed vertices for which the block's list has no room, and queue their rows. Each lane
-// brings at most one vertex. All lanes of a warp must call it.
+// Stores the levels of claimed vertices for which the block's list has no room, and queues their rows. Each
+// lane brings at most one vertex. All lanes of a warp must call this function.
 __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buffers, bool mine, int v, int step,
                                             int level) {
     tally found = {0, 0};
@@ -65,8 +75,8 @@ __device__ __noinline__ void reach_directly(const bfs &search, push_buffers &buf
         append_rows(search, row, mine ? row.parts() : 0, step);
 }
 
-// Append claimed vertices to the block's list. If the list is full, store their levels and queue their rows
-// directly. All lanes of a warp must call it.
+// Appends claimed vertices to the block's list. If the list is full, stores their levels and queues their
+// rows at once. All lanes of a warp must call this function.
 template <int count>
 __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &buffers, const bool (&mine)[count],
                                              const int (&v)[count], int step, int level) {
@@ -74,13 +84,14 @@ __device__ __forceinline__ void list_claimed(const bfs &search, push_buffers &bu
     for (int k = 0; k < count; ++k) reach_directly(search, buffers, mine[k], v[k], step, level);
 }
 
-// Set a long row aside, without its first part, if the list of long rows has room. Returns the number of
-// further parts that this lane's warp must write itself: 0 if the row was set aside.
+// Puts a long row on the list of long rows, without its first queue entry, if that list has room. Returns the
+// number of further entries that this lane's warp must write itself. This number is 0 if the row is on the
+// list.
 __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_row &row) {
     const unsigned further = max(row.parts(), 1u) - 1;
     if (further <= FEW_PARTS_OF_LANE) return further;
     const edge_t rest = row.origin() + PART;
-    if (WIDE_OFFSETS && row.end - rest > 0x7fffffffu) return further;  // too long for part::length
+    if (WIDE_OFFSETS && row.end - rest > 0x7fffffffu) return further;  // the rest does not fit part::length
     const unsigned place = atomicAdd(&buffers.further.count, 1u);
     if (place >= LONG_RESTS) return further;
     buffers.further.keep(place, rest, row.end - rest, atomicAdd(&buffers.further.parts, further));
@@ -88,9 +99,10 @@ __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_r
     return 0;
 }
 
-// Store levels of vertices of the block's list, and queue their rows. Takes `count` vertices per thread, from
-// the `first`-th entry on. First parts have the places buffers.place + i, where i is the index on the list.
-// This function reserves the places of further parts.
+// Stores the levels of vertices of the block's list, and queues their rows. Each thread takes `count`
+// vertices, and the block begins with entry `first` of the list. The first queue entry of list entry i goes
+// to place buffers.place + i. This function reserves the places of further queue entries. All threads of the
+// block must call this function.
 template <int count>
 __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, next_frontier &next,
                                            unsigned first, unsigned size, int step, int level) {
@@ -108,7 +120,7 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     __syncthreads();
     const unsigned all_further = buffers.further.parts;
     part *const queue = search.queue(step);
-    // benign race: a thread may set `passed` meanwhile; then the next step does not read the parts written here
+    // benign race: a thread may set `passed` meanwhile; then no step reads the entries written here
     if (!buffers.limit.passed)
         for (int k = 0; k < count; ++k) {
             const unsigned i = first + k * blockDim.x + threadIdx.x;
@@ -130,10 +142,11 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
     buffers.further.template write<queue_row>(queue + buffers.further_place);
 }
 
-// The second phase: store levels of the listed vertices, queue their rows for `step`, and set `result`. `level`
-// is the level of the listed vertices. All blocks must call it, after push_level or list_frontier, or one step
-// later in QUEUE. Places of first parts are reserved before the offsets are known, so that both accesses are in
-// flight together. With `only_lists`, the vertices have their levels already, and are only counted.
+// The second phase of a pushed level: stores the levels of the listed vertices, queues their rows for `step`,
+// and sets `result`. `level` is the level of the listed vertices. All blocks must call this function, after
+// push_level or list_frontier, or one step later in QUEUE. Reserves the places of first queue entries before
+// the offsets are known, so that the reservation and the loads of offsets overlap. With `only_lists`, the
+// vertices have their levels already, and the function only counts them.
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
                                               bool only_lists, step_result &result) {
     next_frontier &next = search.state->frontiers[step];
@@ -158,13 +171,14 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
         }
     if (!last) return;
     const bool all_fit = buffers.claimed.all_fit(), stopped = buffers.limit.passed || only_lists;
-    // If any block has stopped queueing, this becomes frontier::must_pull.
+    // Some vertices are on no list. If any block has stopped queueing, the next step must be PULL (see
+    // frontier::must_pull).
     if (!all_fit) store_relaxed(&next.unlisted, 1);
     result = {buffers.found, !all_fit, stopped && buffers.found.sum.vertices > 0};
 }
 
-// Claim vertices, and append the vertices that this lane wins to the block's list. On return, `mine` says which
-// vertices this lane has won. With `only_lists` the winning lane also stores the level.
+// Claims vertices, and appends the vertices that this lane wins to the block's list. On return, mine[k] says
+// whether this lane has won v[k]. With `only_lists`, the winning lane also stores the level of its vertex.
 template <int count>
 __device__ __forceinline__ void claim_and_list(const bfs &search, unsigned *visited, push_buffers &buffers,
                                                bool (&mine)[count], const int (&v)[count], int step, int level,
@@ -175,10 +189,10 @@ __device__ __forceinline__ void claim_and_list(const bfs &search, unsigned *visi
     list_claimed(search, buffers, mine, v, step, level);
 }
 
-// Claim the vertices to which arcs of a run lead: `count` arcs per lane, from the `first`-th arc on. If a warp
-// has many arcs, most of them lead to reached vertices. So if at most 32 vertices are left after the looks,
-// each goes to one lane. With TREE the vertices stay in their lanes, because a vertex that changes lanes would
-// lose its arc and so its parent.
+// Claims the vertices to which arcs of a run lead. Each lane expands `count` arcs, and the warp begins with
+// arc `first` of the run. If a warp has many arcs, most of them lead to reached vertices. So if at most 32
+// unreached vertices remain, the warp gives one vertex to each lane. With TREE the vertices stay in their
+// lanes, because a vertex in another lane would lose its arc and so its parent.
 template <int count>
 __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, const arc_run &arcs, unsigned first, int step, int level,
@@ -215,9 +229,10 @@ __device__ __forceinline__ void claim_arcs(const bfs &search, unsigned *visited,
         if (TREE && mine[k]) search.answer.parent(v[k], search.answer.tail(arc[k]));
 }
 
-// The first phase: expand the parts in the queue. All blocks must call it. Warps are numbered across blocks, so that
-// few parts still use all blocks. Each warp takes a run of parts, whose vertices are mostly neighbours. If
-// parts are `mixed`, warps take single parts in turn, so that no warp gets all parts of a hub.
+// The first phase of a pushed level: expands the queue entries. All blocks must call this function. Warps are
+// numbered across blocks, so that a short queue still uses all blocks. Each warp takes neighbouring entries,
+// because their vertices are mostly neighbours. If the queue holds hubs (`mixed`), the warps take single
+// entries in turn, so that no warp gets all entries of a hub.
 __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited, push_buffers &buffers,
                                            asked_here &asked, int step, int level, unsigned queued, bool mixed,
                                            bool only_lists) {
@@ -238,8 +253,8 @@ __device__ __forceinline__ void push_level(const bfs &search, unsigned *visited,
     }
 }
 
-// Append to the lists a frontier that a pulled level has found. Its vertices are in `visited`, but not in
-// `visited_before`. All blocks must call it.
+// Appends the frontier of a pulled level to the blocks' lists. Its vertices are in `visited`, but not in
+// `visited_before`. All blocks must call this function.
 __device__ __noinline__ void list_frontier(const bfs &search, const unsigned *visited,
                                             const unsigned *visited_before, push_buffers &buffers, int step,
                                             int level) {

@@ -1,4 +1,5 @@
-// Parts of rows: how rows are cut into them, and how parts are read, queued and laid side by side.
+// Functions that cut rows into parts, and that read and queue parts. A part is a run of arcs in one row, and
+// an entry of a queue.
 #pragma once
 
 #include "prefix_sum.cuh"
@@ -9,9 +10,9 @@ struct alignas(2 * sizeof(offset_t)) part {
     int length;
 };
 
-// A row of the graph, cut into parts of up to `size` arcs. With OF_ARRAY, the first part begins at the start of
-// the window in which the row begins, so that every part has whole windows. With OF_ROW, the first part begins
-// at the start of the row.
+// A row of the graph that can be cut into parts of up to `size` arcs. With OF_ARRAY, the cuts are at
+// multiples of WINDOW in the array of column indices, so that later parts have whole windows. With OF_ROW,
+// the cuts count from the start of the row.
 enum cut_kind { OF_ARRAY, OF_ROW };
 template <unsigned size, cut_kind cut>
 struct cut_row {
@@ -27,14 +28,15 @@ struct cut_row {
 
 __device__ __forceinline__ int4 load_quad(const int *column_indices, edge_t at, edge_t array_end) {
     if (at + 4 <= array_end) return __ldg(reinterpret_cast<const int4 *>(column_indices + at));
-    int4 quad = {0, 0, 0, 0};  // the array may end within this quad
+    int4 quad = {0, 0, 0, 0};  // the array may end within this group of four
     if (at < array_end) quad.x = __ldg(column_indices + at);
     if (at + 1 < array_end) quad.y = __ldg(column_indices + at + 1);
     if (at + 2 < array_end) quad.z = __ldg(column_indices + at + 2);
     return quad;
 }
 
-// Load the column indices of a window into `columns`. Returns a mask: entry k belongs to the window if bit k is set.
+// Loads the column indices of a window of arcs into `columns`. Returns a mask: bit k is set if entry k
+// belongs to the window.
 __device__ __forceinline__ unsigned load_window(const int *column_indices, offset_t array_end, const part &window,
                                                 int (&columns)[WINDOW]) {
     const edge_t base = (edge_t)window.begin & ~(edge_t)3;
@@ -47,9 +49,9 @@ __device__ __forceinline__ unsigned load_window(const int *column_indices, offse
     return ((1u << window.length) - 1) << first;
 }
 
-// Visit the rows of all lanes whose `mine` is true, one after the other. All lanes of a warp must call it. For
-// each row, all lanes of the warp call visit(row, place), with the row and the place of the lane that brings
-// the row.
+// Visits the rows of all lanes whose `mine` is true, one row after another. All lanes of a warp must call
+// this function. For each row, all lanes call visit(row, place), with the row and the place of the lane that
+// brings the row.
 template <class Row, class Visit>
 __device__ __forceinline__ void visit_rows(bool mine, const Row &row, unsigned place, Visit visit) {
 #pragma unroll 1
@@ -60,8 +62,8 @@ __device__ __forceinline__ void visit_rows(bool mine, const Row &row, unsigned p
     }
 }
 
-// Write the parts of each lane's row to consecutive places. All lanes share the work on long rows. All lanes of a warp
-// must call it.
+// Writes the parts of each lane's row to consecutive places in a queue. All lanes of a warp must call this
+// function, and share the work on long rows.
 template <class Row>
 __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Row &mine, unsigned parts) {
     const unsigned few = 4;  // the most parts that a lane writes itself
@@ -75,14 +77,15 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Ro
     });
 }
 
-// Rows that are kept in shared memory, so that all warps of a block share the work of cutting them into parts.
-// A few warps may have found all of these rows. A row is kept as one part, so its length must fit part::length.
-// `slots` has the queue place of each row's first part.
+// Rows that are kept in shared memory, so that all warps of a block share the work of cutting them into
+// parts. A few warps may have found all of these rows. A row is kept as one part, so its length must fit
+// part::length. `slots` holds the queue place of each row's first part.
 template <unsigned room>
 struct rows_aside {
     part rows[room];
     unsigned slots[room];
-    // Number of rows requested, of which at most `room` are kept; number of places reserved for parts.
+    // `count` is the number of rows requested, of which at most `room` are kept. `parts` is the number of
+    // queue places reserved for these rows.
     unsigned count, parts;
 
     __device__ __forceinline__ void reset() { count = parts = 0; }
@@ -90,7 +93,8 @@ struct rows_aside {
         rows[place] = part{(offset_t)begin, (int)length};
         slots[place] = slot;
     }
-    // Write the parts of all rows. All warps of the block must call it, after a barrier of the block.
+    // Writes the parts of all kept rows to a queue. All warps of the block must call this function, after a
+    // barrier of the block.
     template <class Row>
     __device__ __forceinline__ void write(part *queue) const {
 #pragma unroll 1
@@ -104,17 +108,19 @@ struct rows_aside {
     }
 };
 
-// The arcs of a run of parts, one in each lane, laid side by side.
+// The arcs of up to 32 parts, laid side by side. Each lane of a warp brings one part. All lanes of a warp
+// must construct an arc_run.
 struct arc_run {
-    unsigned end;      // this lane's part has the arcs of the run from the previous lane's `end` to this `end`
-    edge_t origin;     // if this lane's part has the nth arc of the run, the offset of the arc is origin + n
-    unsigned total;    // arcs of the run
+    unsigned end;    // number of arcs in the parts of this lane and of earlier lanes
+    edge_t origin;   // arc n of the run has the offset origin + n, if it is in this lane's part
+    unsigned total;  // the number of arcs of all lanes' parts
 
     __device__ __forceinline__ explicit arc_run(const part &mine) {
         end = sum_before(mine.length, total) + mine.length;
         origin = mine.begin - (edge_t)(end - mine.length);
     }
-    // Returns the offset of the nth arc of the run; n may differ by lane. All lanes of a warp must call it.
+    // Returns the offset of arc `n` of the run; `n` may differ by lane. All lanes of a warp must call this
+    // function.
     __device__ __forceinline__ edge_t nth(unsigned n) const {
         unsigned owner = 0;
 #pragma unroll

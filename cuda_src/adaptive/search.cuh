@@ -1,6 +1,6 @@
-// Data that all regimes share: the arrays of a search, the facts about a frontier, and the counts that blocks add to
-// the next frontier. adaptive.md, in the repository, has the units of all fields, and tables of who writes and reads
-// them.
+// Data that all regimes share: the arrays of a search, the facts about a frontier, and the counts that blocks
+// add to the next frontier. The file adaptive.md has the units of all fields, and tables of who writes and
+// reads them.
 #pragma once
 
 #include "answer.cuh"
@@ -15,73 +15,86 @@
 #include "row_parts.cuh"
 #include "tally.cuh"
 
-constexpr int PART = 4 * WINDOW;  // the most arcs of a part in global memory
-constexpr int QUAD = 4;           // the most arcs of a part in a cluster, and the number of threads that expand it
+constexpr int PART = 4 * WINDOW;  // the most arcs of a queue entry in global memory
+constexpr int QUAD = 4;           // the most arcs of a queue entry in a cluster; QUAD threads expand an entry
 
 namespace layers {
 enum { cluster, push, pull, block };
 }
 
-// A frontier is a queue of parts of rows, not of vertices. The thread that discovers a vertex reads the
-// vertex's offsets, so the expansion begins with column indices. The row of a hub is many parts, so that no
-// thread waits for it.
-typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut as in global memory
+// A row that can be cut into queue entries. A frontier is a queue of runs of arcs, not of vertices. The
+// thread that reaches a vertex reads the offsets of its row, so the next level begins with column indices.
+// The row of a hub becomes many entries, so that no thread waits for it.
+typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut into entries of up to PART arcs
 
-// The facts about a frontier that all blocks know after the barrier at the end of the step that found it. Members
-// before `must_pull` are the sums that counted_barrier::wait fills.
+// The facts about a frontier that all blocks know after the barrier of the step that found it.
+// counted_barrier::wait fills the members before `must_pull`.
 struct frontier {
-    tally found;      // after RUN_LEVELS: the frontier's edges, and the number of its level instead of its vertices
-    unsigned queued;  // parts
-    int unqueued;     // true if some vertices have not been queued
-    // True if unqueued vertices are in the bitmap alone, on no block's list, so they cannot be queued.
+    tally found;      // vertices and edges; after RUN_LEVELS, `vertices` is the level instead
+    unsigned queued;  // the number of queue entries
+    int unqueued;     // true if some vertices of the frontier have not been queued
+    // True if some vertices of the frontier are only in the bitmap of reached vertices. No list or queue
+    // holds these vertices, so they cannot be queued.
     int must_pull;
-    unsigned rests;   // number of pieces of long rows, for PULL_RESTS
+    unsigned rests;  // number of pieces of long rows that PULL_RESTS must read
 };
 
-// A frontier in global memory, to which blocks add in the step that finds it. `unlisted` and `rests` are read only
-// after a notice in the barrier.
+// A frontier in global memory, to which blocks add in the step that finds it. Blocks read `unlisted` and
+// `rests` only after a block has set a notice in the barrier.
 struct next_frontier {
     counted_barrier barrier;
-    // True if some vertices are on no block's list; they are in the queue, unless a block has stopped queueing.
+    // True if some vertices are on no block's list. Unless a block has stopped queueing, these vertices are
+    // in the queue.
     int unlisted;
     unsigned rests;
-    unsigned queued_units;  // see edge_limit
+    unsigned queued_units;  // number of edges, in units of edge_share, that all blocks have reported
 };
 
-// State in global memory that outlives a step. Of three frontiers, a step reads one, adds to the second, and empties
-// the third. So one barrier per step suffices.
+// State in global memory that outlives a step. There are three frontiers: a step reads the first, adds to the
+// second, and empties the third. So one barrier of all blocks per step suffices.
 struct search_state {
     in_turn<next_frontier, 3> frontiers;
-    int failed;       // a block has waited too long at the barrier
-    int first_step;   // first step of the next search, whose first two frontiers the last search has left empty
-    in_turn<tally, 3> unreached;  // unreached vertices and arcs that lead to them, counted by a PULL after a LIST
+    int failed;  // true if a block has waited too long at the barrier
+    // The number of the next search's first step. The last search has left empty the frontiers of the first
+    // two steps.
+    int first_step;
+    // The numbers of unreached vertices and of arcs that lead to them. A PULL after a LIST counts them.
+    in_turn<tally, 3> unreached;
 };
 
 // The limits and prices by which the kernel decides on steps. The host sets them.
 struct thresholds {
-    unsigned small, tiny;  // the most parts of a level that the cluster expands, and that one block alone expands
-    unsigned listed;       // number of vertices: a step that is expected to find more may be LIST
-    int pushed_edge;       // price of pushing an arc that leads to a new vertex, in looks
+    // The most queue entries of a level that the cluster expands (`small`), and that one block alone expands
+    // (`tiny`).
+    unsigned small, tiny;
+    unsigned listed;  // A push that is expected to find more vertices than `listed` may be a LIST step.
+    // The price of pushing an arc that leads to a new vertex. The unit is the time to read a bit of the
+    // bitmap.
+    int pushed_edge;
     int may_pull;
 };
 
 struct bfs {
     const offset_t *row_offsets;
     const int *column_indices;
-    const offset_t *column_offsets;  // in-neighbours, for pulling
+    const offset_t *column_offsets;  // the first in-neighbour of each vertex in `row_indices`, for pulling
     const int *row_indices;
-    offset_t row_indices_end;  // the number of row_indices
+    offset_t row_indices_end;  // the length of row_indices
     int num_vertices;
-    int num_entered;  // vertices that have in-neighbours, if levels may be pulled
+    int num_entered;  // the number of vertices that have in-neighbours, if levels may be pulled
     offset_t num_edges;
     search_answer answer;
     thresholds when;
-    // One bit per vertex: 0 if the vertex is known to have no in-neighbours, and "unreached" is stored for it.
+    // One bit per vertex. A bit is 0 if the search knows that the vertex has no in-neighbours, and has stored
+    // "unreached" for the vertex.
     unsigned *open;
-    part *queues[2];  // queues of even and of odd steps; each has room for all rows and for a cluster's queues
+    // The queues of even and of odd steps. Each queue has room for the rows of all vertices, and for the
+    // queues of a cluster.
+    part *queues[2];
     search_state *state;
-    int region_shift;       // 2^region_shift neighbouring ids are a region; the blocks of a cluster own regions in turn
-    offset_t first_record;  // where records begin among the column indices (short_rows.cuh)
+    // A region has 2^region_shift neighbouring ids. The blocks of a cluster own regions in turn.
+    int region_shift;
+    offset_t first_record;  // the index of the first record in column_indices (short_rows.cuh)
 
     __device__ __forceinline__ part *queue(int step) const { return queues[step % 2]; }
     template <class Row = queue_row>
@@ -92,10 +105,12 @@ struct bfs {
         answer.level(v, level);
         answer.parent(v, parent);
     }
-    __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }  // of a bitmap
+    // The number of words of a bitmap.
+    __device__ __forceinline__ unsigned words() const { return (num_vertices + 31u) / 32; }
 };
 
-// Queue rows for a step in global memory, at most one per lane. All lanes of a warp must call it.
+// Queues rows in global memory for step `step`, at most one row per lane. All lanes of a warp must call this
+// function.
 __device__ __forceinline__ void append_rows(const bfs &search, const queue_row &mine, unsigned parts, int step) {
     next_frontier &next = search.state->frontiers[step];
     const unsigned slot = reserve_together(parts, [&](unsigned total) { return next.barrier.reserve(total); });

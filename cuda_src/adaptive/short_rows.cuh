@@ -1,13 +1,15 @@
 // Records for graphs with short rows, such as roads and lattices (SHORT_ROWS). Records shorten a level of a
 // cluster, because the cluster reads no offsets: the id of a vertex gives the place of its record. Claims are
-// also faster, because the cluster has the bitmap in its shared memory instead of the L2 cache.
+// also faster, because the cluster has the bitmap of reached vertices in shared memory instead of the L2
+// cache.
 //
-// Each vertex has a record of four entries behind the column indices, and a second record if any row of the
-// graph has more than four arcs (short_rows.cu). An entry holds the id of a neighbour and the number of the
-// neighbour's records. Rows and records are in one array, so a part can point to a row or to a record.
+// Each vertex has a record of four entries behind the column indices. Each vertex has a second record if any
+// row of the graph has more than four arcs (short_rows.cu). An entry holds the id of a neighbour and the
+// number of the neighbour's records. Rows and records are in one array, so a queue entry can point to a row
+// or to a record.
 //
 // While the cluster runs levels, the bitmap is in the shared memory of the cluster's blocks. Each block holds
-// the words of its regions.
+// the bits of its own regions of neighbouring ids.
 #pragma once
 
 #include "block_cluster.cuh"
@@ -15,9 +17,10 @@
 
 static_assert(QUAD == 4 && !WIDE_OFFSETS && !TREE, "records are of four arcs, and of no place in COO");
 
-// The records of a vertex. A vertex whose arcs cannot lead to a new vertex has none.
+// The records of a vertex that a search must read. There is no record to read if the vertex's arcs cannot
+// lead to a new vertex.
 struct record_row {
-    edge_t begin, distance;  // `distance` is from the first record to the second
+    edge_t begin, distance;  // `distance` is from the first record to the second record
     unsigned records;
 
     __device__ __forceinline__ unsigned parts() const { return records; }
@@ -31,25 +34,27 @@ __device__ __forceinline__ record_row row_behind(const bfs &search, int entry) {
     const edge_t distance = (edge_t)QUAD * search.num_vertices;
     return {search.first_record + (edge_t)QUAD * neighbour_of(entry), distance, records};
 }
-// Returns the vertex's row in the column indices, because the queue in global memory holds rows instead of
-// records.
+// Returns the vertex's row in the column indices. Callers need the row for the queue in global memory,
+// because that queue holds parts of rows instead of records.
 __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, const record_row &row) {
     if (row.records == 0) return {0, 0};
     return search.row_of<cut_row<QUAD, OF_ROW>>((int)((row.begin - search.first_record) / QUAD));
 }
 
-// The bitmap in which the cluster claims. The host gives each block dynamic shared memory for the words of its regions.
-// A region has whole quads of four words.
+// The bitmap in which threads of the cluster claim vertices. The host gives each block dynamic shared memory
+// for the words of its regions. A region has whole groups of four words (quads).
 struct cluster_bitmap {
     const bfs &search;
-    unsigned *visited;  // the bitmap in global memory: source of load(), target of store()
-    int quads_shift = search.region_shift - 7;  // a region has 2^quads_shift quads
+    unsigned *visited;  // the bitmap in global memory, which load() reads and store() writes
+    // A region of neighbouring ids has 2^quads_shift quads of four words.
+    int quads_shift = search.region_shift - 7;
 
     __device__ __forceinline__ static uint4 *quads() {
         extern __shared__ uint4 quads_of_block[];
         return quads_of_block;
     }
-    // Returns 0 without a look, because a look in shared memory takes as long as a claim.
+    // Returns 0, as if the vertex were unreached, because reading a bit in shared memory takes as long as a
+    // claim.
     __device__ __forceinline__ unsigned look(int) const { return 0; }
     __device__ __forceinline__ unsigned claim(bool mine, int v) const {
         const unsigned quad = (unsigned)v / 128, region = quad >> quads_shift;
@@ -58,7 +63,8 @@ struct cluster_bitmap {
         return mine ? atomicOr(in_block(&words[v / 32 % 4], region % CLUSTER_SIZE), 1u << v % 32) : ALL_LANES;
     }
 
-    // Call visit(quad, first word) for all quads of this block. All threads of the block must call it.
+    // Calls visit(quad, first word) for all quads of this block. All threads of the block must call this
+    // function.
     template <class Visit>
     __device__ __forceinline__ void visit_quads(Visit visit) const {
         const unsigned regions = ((search.words() - 1) / 4 >> quads_shift) + 1;
@@ -70,8 +76,8 @@ struct cluster_bitmap {
             if (first < search.words()) visit(quads()[i], first);
         }
     }
-    // Load the bitmap into shared memory, or clear it there if `empty`. After the call the caller must pass a
-    // barrier of the cluster.
+    // Loads the bitmap into shared memory, or clears the shared bitmap if `empty`. All threads of the block
+    // must call this function, and then pass a barrier of the cluster.
     __device__ __noinline__ void load(bool empty) const {
         const unsigned words = search.words();
         visit_quads([&](uint4 &quad, unsigned first) {
@@ -84,8 +90,8 @@ struct cluster_bitmap {
                 quad = uint4{word(first), word(first + 1), word(first + 2), word(first + 3)};
         });
     }
-    // Store the bitmap to global memory, with the bits that belong to no vertex set. The caller must have passed a
-    // barrier of the cluster since the last claim.
+    // Stores the bitmap to global memory, and sets the bits that belong to no vertex. All threads of the
+    // block must call this function, after a barrier of the cluster that follows the last claim.
     __device__ __noinline__ void store() const {
         const unsigned words = search.words();
         visit_quads([&](const uint4 &quad, unsigned first) {

@@ -1,10 +1,11 @@
-// The step RUN_LEVELS: one cluster runs levels while they are small, and one of its blocks runs them while they are
-// tiny.
+// The step RUN_LEVELS: one cluster runs levels while they are small, and one of its blocks runs levels alone
+// while they are tiny.
 //
-// One block alone needs only __syncthreads between two levels, and keeps all parts in its own queue. The other blocks
-// of the cluster wait at its barrier. Meanwhile the first block writes to their shared memory only words that
-// they read after the barrier. The host's LEVELS_AT_A_TIME bounds the levels of a step, and so the time that
-// the blocks outside the cluster wait. More than TINY_LEVELS tiny levels in a row start a run of one block.
+// A block alone needs only __syncthreads between two levels, and keeps the whole frontier in its own queue.
+// The other blocks of the cluster wait at the cluster's barrier. Meanwhile the first block writes to their
+// shared memory only words that the other blocks read after the barrier. More than TINY_LEVELS consecutive
+// tiny levels start a run of one block. The host's LEVELS_AT_A_TIME bounds the levels of a step, and so the
+// time that the blocks outside the cluster wait.
 #pragma once
 
 #include "arc_spread.cuh"
@@ -12,9 +13,9 @@
 
 static_assert(TINY_LEVELS >= 1, "so that others have read what one block has left before it goes on alone again");
 
-// Copy the frontier of the cluster into the queue of the first block, and empty the queues of the other blocks. Returns
-// the number of parts. If there are more than `most` parts, nothing is moved. All threads of the first block must call
-// it.
+// Copies the frontier of the cluster into the queue of the first block, and empties the queues of the other
+// blocks. Returns the number of queue entries. If there are more than `most` entries, the function moves
+// nothing. All threads of the first block must call this function.
 __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigned level, unsigned most) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const unsigned size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
@@ -34,9 +35,10 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
     return total;
 }
 
-// Run levels while they are tiny, at most to own.last. All threads of the first block of a cluster must call
-// it. Writes to the shared memory of all blocks of the cluster the level at which the first block stopped, and
-// the number of its parts. This number is ~0u if a row was spilled, so that the cluster stops.
+// Runs levels in one block while they are tiny, and stops before level own.last. All threads of a cluster's
+// first block must call this function. The first level that the block did not run, and the number of its
+// queue entries, go to the shared memory of all blocks of the cluster. The number is ~0u if the queue was
+// full, so that the cluster stops.
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                 level_record *records, int step, unsigned level) {
     const unsigned most = search.when.tiny;
@@ -56,12 +58,13 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
         *in_block(&own.stopped, threadIdx.x) = level;
         *in_block(&own.left, threadIdx.x) = left;
     }
-    // Note the last level even without parts, because it may have vertices without arcs.
+    // The last level is recorded even without queue entries, because it may have vertices without arcs.
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, layers::block);
 }
 
-// Count the parts of a level exactly. Returns whether it is likely to find far too much for the cluster. All blocks of
-// a cluster must call it. Not inlined, because that would cost registers in all levels.
+// Counts the queue entries of a level exactly. Returns whether the level is likely to find far too much for
+// the cluster. All blocks of a cluster must call this function. The function is not inlined, because inlining
+// would cost registers in all levels.
 __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &own, unsigned level) {
     const unsigned lane = threadIdx.x % 32, size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     const unsigned parts = warp_sum(size), before = own.total;
@@ -69,11 +72,11 @@ __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &o
     return outgrows((float)parts, (float)before, (float)search.when.small);
 }
 
-// Run levels until a decision other than GO_ON or a spilled row. All blocks of a cluster must call it. Returns
-// the first level that has not been expanded. The last warp of a block counts the parts of a level while the
-// block expands it, which costs no time. So the cluster may expand one level that is not small, unless the
-// growth of earlier levels has predicted its size. Warps without arcs go straight to the barrier, because their
-// instructions would delay the other warps.
+// Runs levels until `pause` is not GO_ON or a queue overflows. All blocks of a cluster must call this
+// function. Returns the first level that has not been expanded. The last warp of a block counts a level's
+// queue entries while the block expands the level, which costs no time. So the cluster may expand one level
+// that is not small, unless earlier growth has predicted its size. Warps without arcs go straight to the
+// barrier, because their instructions would delay other warps.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
@@ -108,10 +111,10 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
     return level;
 }
 
-// Run levels while they are small. All blocks of one cluster must call it. The first frontier is the source or,
-// if `source` is negative, the queue in global memory. On return, result.found.sum.vertices of the first block
-// is the number of the first level that has not been expanded. The function writes that level's frontier to the
-// queue in global memory, unless the level must be pulled.
+// Runs levels in a cluster while they are small. All blocks of one cluster must call this function. The first
+// frontier is the row of `source` or, if `source` is negative, the queue in global memory. On return,
+// result.found.sum.vertices of the first block is the first level that has not been expanded. The function
+// writes that level's frontier to the queue in global memory, unless the level must be pulled.
 __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *visited, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned queued,
                                                  int source, const edge_share &share, step_result &result) {
@@ -127,7 +130,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     }
     const cluster_bitmap bitmap = {search, visited};
     bitmap.load(source >= 0);
-    unsigned total = source < 0 ? queued : 1;  // the source counts as one part
+    unsigned total = source < 0 ? queued : 1;  // the source counts as one queue entry
     bool alone = false, grows = false;
     cluster_sync();
     take_frontier(search, bitmap, own, step, level, total, source);
@@ -137,7 +140,8 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
             if (cluster_rank() == 0) run_tiny_levels(search, bitmap, own, records, step + 1, level);
             cluster_sync();
             level = own.stopped, total = own.left, alone = false;
-            if (threadIdx.x == blockDim.x - 1) own.total = 0;  // so that `growth` keeps its value
+            // A level does not change `growth` after a `total` of 0 in the next level.
+            if (threadIdx.x == blockDim.x - 1) own.total = 0;
         } else {
             level = run_together(search, bitmap, own, records, step + 1, level, total);
             total = own.total, alone = own.tiny_levels > TINY_LEVELS;
@@ -147,7 +151,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     bitmap.store();
     if (total > 0) give_frontier(search, own, step + 1, level, result);
     if (cluster_rank() == 0 && threadIdx.x == 0) {
-        // The step that expands this level notes the level again.
+        // The step that expands this level records the level again.
         if (total > 0) note_level(records, level, 0, layers::cluster);
         result.found.sum.vertices = level;
     }

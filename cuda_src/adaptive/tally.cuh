@@ -14,13 +14,14 @@ struct tally {
     }
 };
 
-// The sum of tallies of a block's threads, in shared memory.
+// The sum of the tallies of a block's threads, in shared memory.
 struct block_tally {
     tally sum;
 
-    // Clear the sum. One thread calls it, before a barrier of the block.
+    // Clears the sum. One thread calls this function, before a barrier of the block.
     __device__ __forceinline__ void reset() { sum = {0, 0}; }
-    // Add each lane's tally. A warp adds nothing if it found no vertices. All lanes of a warp must call it.
+    // Adds each lane's tally to the sum. All lanes of a warp must call this function. The function adds
+    // nothing if the warp found no vertices.
     __device__ __forceinline__ void add(const tally &found) {
         const tally of_warp = {warp_sum(found.edges), warp_sum(found.vertices)};
         if (threadIdx.x % 32 == 0 && of_warp.vertices > 0) {
@@ -28,7 +29,7 @@ struct block_tally {
             atomicAdd(&sum.vertices, of_warp.vertices);
         }
     }
-    // Add the sum to a tally in global memory. One thread calls it, after a barrier of the block.
+    // Adds the sum to a tally in global memory. One thread calls this function, after a barrier of the block.
     __device__ __forceinline__ void add_to(tally &all) const {
         atomicAdd(&all.edges, sum.edges);
         atomicAdd(&all.vertices, sum.vertices);

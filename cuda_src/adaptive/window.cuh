@@ -3,14 +3,14 @@
 
 #include "graph.cuh"
 
-constexpr int WINDOW = 8;  // arcs of a window: a sector of 32 bytes
+constexpr int WINDOW = 8;  // arcs of a window, which fill a sector of 32 bytes
 
 // Returns the end of the window that contains `at`, or `end` if the row ends before.
 __device__ __forceinline__ edge_t window_end(edge_t at, edge_t end) {
     return min((at & ~(edge_t)(WINDOW - 1)) + WINDOW, end);
 }
 
-// Prefetch the line at an address into the L2 cache.
+// Prefetches the cache line at `address` into the L2 cache.
 __device__ __forceinline__ void prefetch(const void *address) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
