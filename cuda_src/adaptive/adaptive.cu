@@ -124,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         course begin = {};
         begin.left = {search.num_entered, search.num_edges, 1, 0};
         begin.step = first_step;
-        begin.last = QUEUE;  // a value for which decide() learns nothing
+        begin.last = QUEUE;  // decide() learns nothing from a QUEUE step
         at = begin;
         result = {};
         decide(search, at, {});

@@ -25,7 +25,7 @@
 // The first thread of the block reads the counts after a barrier of the block.
 struct step_result {
     block_tally found;
-    unsigned notice, unqueued;  // 1 if the block has a notice; 1 if the block left vertices unqueued
+    unsigned notice, unqueued;  // each is 1 if the block reports a notice or unqueued vertices
 };
 
 struct counted_barrier {

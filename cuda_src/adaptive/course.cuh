@@ -15,7 +15,7 @@ constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
 // decide() does not compute `worth` anew for a frontier with fewer than worth / FAR_BELOW edges.
 constexpr int FAR_BELOW = 2;
 constexpr float UNSURE = 1.6f;  // a factor on `worth`, until a level has shown how arcs are spread
-constexpr int MIXED = 64;       // see parts_are_mixed()
+constexpr int MIXED = 64;       // a queue is mixed if there is more than one further entry per MIXED vertices
 
 // The kinds of steps. PUSH: all blocks push a level. LIST: all blocks push a level, but only list its
 // vertices, because the next level is likely to be pulled. QUEUE: all blocks queue a frontier that was not

@@ -104,7 +104,7 @@ __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, 
     unsigned place = 0;
     if (lane == 0) {
         place = atomicAdd(&search.state->frontiers[step + 1].rests, pieces);
-        store_relaxed(&result.notice, 1u);  // relaxed, because several warps may store it
+        store_relaxed(&result.notice, 1u);  // several warps may store this flag at once
     }
     place = __shfl_sync(ALL_LANES, place, 0);
     for (unsigned i = lane; i < pieces; i += 32) search.queue(step)[place + i] = part{(offset_t)v, (int)(first + i)};

@@ -23,8 +23,8 @@ constexpr unsigned FEW_BITS = 20 * 32;
 struct pull_lists {
     offset_t begins[MAX_WARPS][WAITING];
     edge_t degrees[MAX_WARPS][WAITING];
-    unsigned slots[MAX_WARPS][WAITING];            // indices of bits, see word_share_by
-    unsigned fresh_here[FRESH_APART ? 1 : FRESH];  // used by fresh() only
+    unsigned slots[MAX_WARPS][WAITING];            // bit indices of vertices, see word_share_by
+    unsigned fresh_here[FRESH_APART ? 1 : FRESH];  // the words of fresh() without FRESH_APART
     unsigned long_slots[LONG_ROWS];
     offset_t long_rests[LONG_ROWS];  // the offset of the first arc that no lane has read
     unsigned num_long;

@@ -171,8 +171,8 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
         }
     if (!last) return;
     const bool all_fit = buffers.claimed.all_fit(), stopped = buffers.limit.passed || only_lists;
-    // Some vertices are on no list. If any block has stopped queueing, the next step must be PULL (see
-    // frontier::must_pull).
+    // Some vertices are on no list of a block. If any block has stopped queueing, the next step must be PULL
+    // (see frontier::must_pull).
     if (!all_fit) store_relaxed(&next.unlisted, 1);
     result = {buffers.found, !all_fit, stopped && buffers.found.sum.vertices > 0};
 }

@@ -28,7 +28,7 @@ struct cut_row {
 
 __device__ __forceinline__ int4 load_quad(const int *column_indices, edge_t at, edge_t array_end) {
     if (at + 4 <= array_end) return __ldg(reinterpret_cast<const int4 *>(column_indices + at));
-    int4 quad = {0, 0, 0, 0};  // the array may end within this group of four
+    int4 quad = {0, 0, 0, 0};  // the array may end within these four elements
     if (at < array_end) quad.x = __ldg(column_indices + at);
     if (at + 1 < array_end) quad.y = __ldg(column_indices + at + 1);
     if (at + 2 < array_end) quad.z = __ldg(column_indices + at + 2);

@@ -130,7 +130,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
     }
     const cluster_bitmap bitmap = {search, visited};
     bitmap.load(source >= 0);
-    unsigned total = source < 0 ? queued : 1;  // the source counts as one queue entry
+    unsigned total = source < 0 ? queued : 1;  // the row of the source counts as one queue entry
     bool alone = false, grows = false;
     cluster_sync();
     take_frontier(search, bitmap, own, step, level, total, source);

@@ -10,7 +10,7 @@ struct word_walk {
     unsigned batch;    // the number of the current batch of 32 words, one word per lane
     unsigned words;    // this lane's word of the batch
     unsigned pending;  // the lanes whose words the warp has not taken yet
-    unsigned current;  // the taken word; after take_words(), a mask of the lanes that have a bit
+    unsigned current;  // the word taken last; after take_words(), a mask of lanes that have a bit
     unsigned slot;     // the index of this lane's bit among all bits of the walk
 
     // Returns the index, among all words of the walk, of the word of lane `lane` in this batch.
