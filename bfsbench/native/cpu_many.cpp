@@ -70,7 +70,8 @@ struct Measures {
 namespace {
 
 constexpr int64_t kAhead = 12;  // number of arcs or queue entries between a prefetch and its use
-// Number of rows that a vertex collects before it tests whether its own row is complete.
+// A pulled level adds the bit vectors of a vertex's neighbours to the vertex's own bit vector. After this many
+// neighbours it tests whether all bits of the vertex are set.
 constexpr int kLooks = 4;
 
 constexpr int64_t kBallArcs = 4;

@@ -12,7 +12,7 @@ struct block_slots : block_levels {
     unsigned dealt = 0;
 
     // Gives the parts of a bitmap to the blocks in turn, and appends this block's parts to `list`. All blocks
-    // compute an equal distribution without communication. The first warp of each block calls the function.
+    // compute the same distribution of parts without communication. The first warp of each block calls the function.
     __device__ __forceinline__ void deal(const unsigned *bitmap, part_list &list) {
         for (unsigned base = 0; base < layout.bitmap_words; base += WARP) {
             const unsigned w = base + threadIdx.x;

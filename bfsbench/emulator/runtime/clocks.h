@@ -87,7 +87,8 @@ struct ThreadClock {
     Known known;              // accesses of other threads that happen before this thread's next access
     // Knowledge that the thread's next atomic passes on; index 0 for block scope, 1 for device scope.
     Known released[2];
-    // Knowledge that the thread's next fence takes over; index 0 for block scope, 1 for device scope.
+    // Knowledge of other threads' accesses that the thread gets with its next fence; index 0 is for block
+    // scope, and index 1 is for device scope.
     Known acquired[2];
     // The knowledge that the thread took from atomics last, after a fence or at once. A waiting loop need not
     // take it again.

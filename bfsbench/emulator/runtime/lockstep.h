@@ -235,8 +235,8 @@ class Lockstep {
     // Records that the block has met other blocks at a barrier. For the next kClose rounds it lets other
     // blocks run after every round.
     void meet() { close_until_ = time + kClose; }
-    // Ends a round. Other blocks should run if all warps wait in loops or this block has run for its number
-    // of rounds.
+    // Ends a round of this block. The block then lets other blocks run if all its warps wait in loops, or if it
+    // has run for its number of rounds.
     void end_round(bool all_poll);
     bool leaves() const { return leave_ != Leave::no; }
     // Returns why the block should let other blocks run, and resets the reason.

@@ -8,7 +8,8 @@
 
 namespace emu {
 
-// Returns the number by which watch.py's caller finds the source line of an instruction, or 0 for no instruction.
+// A function that returns the number of an instruction in the debug information. From this number the Python
+// side finds the source line. The function returns 0 for a null pointer.
 using Place = uint64_t (*)(const void* site);
 
 // Write nothing if the machine does not watch or does not count.

@@ -160,11 +160,12 @@ extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 // Number of basic blocks that the launch may still enter. It is 0 if the emulator does not check accesses.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
-// The function is inlined, so that the caller saves no registers. It handles a read only under three
-// conditions. The read must lie in the buffer or variable that its instruction accessed last. The last write
-// to the words must be older than the current era. An era begins at a grid barrier, a host launch or a tail
-// launch. If the thread has synchronised with other threads, no other thread may have read the words in this
-// era.
+// Checks a read by a short path, and returns false if the read needs the full check. The short path needs
+// three conditions:
+// 1. The read lies in the buffer or variable that its instruction accessed last.
+// 2. The last write to the words came before the latest grid barrier, host launch or tail launch.
+// 3. No other thread has read the words since then, or this thread has not synchronised with other threads.
+// The function is inlined, so that the caller saves no registers.
 inline __attribute__((always_inline)) bool Watch::read_quickly(const char* address, size_t bytes, const void* where) {
     constexpr size_t kWord = Shadow::kWordBytes;
     Fiber& fiber = here();
@@ -249,8 +250,8 @@ inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, siz
     return all_written;
 }
 
-// Keeps two reads of a word with which a later write may race: the first read that does not surely happen
-// before the current access, and the last read.
+// Records a read of a word. Two reads are kept for each word, because a later write may race with either of
+// them: the last read, and the earliest read that may be concurrent with the current access.
 inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
     Past& first = shadow.first_read(word);
     bool over = clocks.before_era(first.moment()) || first.moment() == now.moment() ||

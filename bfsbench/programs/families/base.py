@@ -105,8 +105,8 @@ class Problem(ABC):
 
     @abstractmethod
     def run(self, variant: Variant) -> Run:
-        """Returns the functions by which ``variant`` solves this problem. Raises UsageError if the variant
-        belongs to another family."""
+        """Returns a Run: the functions that reset, solve and check this problem with ``variant``. Raises
+        UsageError if the variant belongs to another family."""
 
     def other_sources(self, count: int) -> list[int]:
         """Returns at most ``count`` random sources of problems that take about as much work. A program cannot
