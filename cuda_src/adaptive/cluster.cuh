@@ -55,8 +55,8 @@ struct crowded_level { enum { ARCS = 2, LOOKS = true, KEEPS = false, ALONE = fal
 struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }; };
 struct taken_level { enum { KEEPS = true, ALONE = false }; };
 
-// What the cluster does before a level. GO_ON: run the level. DECIDE: leave the loop over levels. COUNT:
-// leave the loop and count the level exactly, because the level may find more vertices than the cluster can hold.
+// What the cluster does before a level. GO_ON: run the level. DECIDE: leave the loop over levels. COUNT: leave
+// the loop and count the level exactly, because the level may find more vertices than the cluster can hold.
 enum pause_kind { GO_ON, DECIDE, COUNT };
 
 struct cluster_queues {
