@@ -7,9 +7,9 @@
     for table in tables(rows, ["best"]):
         display(table.title, table.frame())
 
-A function of this package makes each table: it takes rows from ``read_results``, and returns a list of
-``Table``. :mod:`bfsbench.reports.table` turns tables into text. Times of emulated kernels get tables of their
-own.
+Each table is made by a function of this package, which takes rows from ``read_results`` and returns a list of
+``Table``. :mod:`bfsbench.reports.table` turns tables into text. Measured and emulated times stand in separate
+tables.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NOT_IN_TABLES = (
     *("wall_ms", "wall_ms_samples", "reset_ms", "parents_ms"),
     *("source_checksum", "gpu_bus_id"),
 )
-"""Columns of result files that no table needs. They are not read when tables are made of many rows."""
+"""Columns of result files that no table needs. ``report`` skips them to read large files faster."""
 
 NOT_ON_PAGES = ("wall_ms_samples", "parents_ms", "source_checksum", "gpu_bus_id")
 """Columns of result files that an HTML page does not need."""
@@ -58,11 +58,11 @@ NOT_ON_PAGES = ("wall_ms_samples", "parents_ms", "source_checksum", "gpu_bus_id"
 def tables(
     rows: pd.DataFrame, names: Iterable[str] | None = None, levels: pd.DataFrame | None = None
 ) -> list[Table]:
-    """Returns the tables of these names, made of result rows and of the level profiles beside them.
+    """Returns the tables with these ``names``, made from result rows and from level profiles.
 
-    By default all tables are made except the levels, the matrix and the history. The ranking is then made
-    only if there are several graphs. Heat maps are drawn only for the fastest search on each graph. There are
-    no heat maps of emulated kernels, because their times do not depend on the launch as on a GPU.
+    Without ``names``, all tables are made except the levels, the matrix and the history. The ranking is then
+    made only if there are several graphs. Heat maps then show only the fastest search on each graph, and no
+    emulated kernels, because emulated times say nothing about grid and block.
     """
     rows = as_read(rows)
     makers = TABLES | {
@@ -83,7 +83,7 @@ def tables(
 
 
 def summary(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:
-    """Returns the tables that end a sweep: the best time of each search on each graph, in short, and the
+    """Returns the tables that ``run`` prints when a sweep ends: a short table of the best times, and the
     failures if there are any."""
     rows = as_read(rows)
     made = with_footnotes(best_times(rows, levels, brief=True), rows)

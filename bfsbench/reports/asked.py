@@ -32,16 +32,16 @@ def report(
     backends: Iterable[str] = (),
     out: Path | str | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Returns the tables of result files, of folders of result files, or of rows, as data frames by their
-    names.
+    """Makes the tables of ``bfsbench report``. Returns them as data frames by their names.
 
-    ``rows`` from a sweep or from :func:`read_results` have no level profiles. For files, the level profiles
-    beside them are read. ``tables`` names the tables, which ``bfsbench report --help`` lists. By default the
-    tables that the command prints are made. ``graphs``, ``variants`` and ``backends`` select rows.
+    ``rows`` are result files, folders of result files, or a data frame from a sweep or from
+    :func:`read_results`. For files, the level profiles beside them are read. A data frame has no level
+    profiles. ``tables`` names the tables, which ``bfsbench report --help`` lists. By default these are the
+    tables that the command prints. ``graphs``, ``variants`` and ``backends`` select rows.
 
-    ``out`` writes a file as well. The suffix of its name decides what it holds: ``.html`` a page; ``.md``,
-    ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture. ``plots``
-    names the kinds of pictures, by default bars. Several pictures are written beside each other, as
+    ``out`` names a file to write as well. The suffix of its name decides what it holds: ``.html`` a page;
+    ``.md``, ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture.
+    ``plots`` names the kinds of pictures, by default bars. Several pictures for ``x.png`` become the files
     ``x-NAME.png``.
 
     Raises UsageError for unknown names, and for files that cannot be written. Raises InputError for files
@@ -70,10 +70,12 @@ def picture_file(
     style: str,
     width: float | None = None,
 ) -> list[Path]:
-    """Writes pictures of these kinds, by default bars, to ``path``. Returns the paths of the files.
+    """Draws pictures of the given ``kinds``, by default bars, and writes them to ``path``. Returns the paths
+    of the files.
 
-    If there are several pictures, each has its name behind the name of the file. Raises NothingToDrawError if
-    the rows have no data for a kind. Raises UsageError if a file cannot be written.
+    If there are several pictures, the picture's name is appended to the name of each file. Raises
+    NothingToDrawError if the rows have no data for one of the kinds. Raises UsageError if a file cannot be
+    written.
     """
     from bfsbench.reports.plots import draw, saved
     from bfsbench.support.machine import usable_cores
@@ -135,15 +137,16 @@ def compare(
     variants: Sequence[str] = (),
     backends: Sequence[str] = (),
 ) -> Comparison:
-    """Compares the times of ``b`` with the times of ``a``, point by point; see
-    :mod:`bfsbench.reports.comparison`.
+    """Compares the times in ``b`` with the times in ``a``. Returns a verdict for each configuration that both
+    measured; see :mod:`bfsbench.reports.comparison`.
 
-    ``commits`` compares the rows of ``a`` that were taken at two commits instead. Differences up to
-    ``threshold`` per cent count as the same. ``graphs``, ``variants`` and ``backends`` select rows.
+    If ``commits`` is given instead of ``b``, the rows of ``a`` that were taken at two commits are compared.
+    Differences up to ``threshold`` per cent count as the same. ``graphs``, ``variants`` and ``backends``
+    select rows.
 
-    Raises UsageError if no point is on both sides, and for operands that do not go together. It is also
-    raised if devices, graphs or methods differ, unless ``allow_different`` is true. Raises InputError for
-    files that cannot be read.
+    Raises UsageError if ``a`` and ``b`` have no configuration in common, or if both ``b`` and ``commits`` are
+    given or missing. Raises UsageError if devices, graphs or methods differ, unless ``allow_different`` is
+    true. Raises InputError for files that cannot be read.
     """
     from bfsbench.reports.comparison import points
 

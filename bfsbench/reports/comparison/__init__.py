@@ -1,9 +1,11 @@
-"""Compares two sets of result rows, A and B, point by point. Each point gets a verdict.
+"""Compares two sets of measured search times, A and B. Each of these sets is called a *side*. A *point* is
+one measured configuration: a graph, a source, a search, a grid, a block and knob values. Each point that has
+times on both sides gets a verdict.
 
-The verdict follows from all timed repeats of the point on both sides. All ratios of a repeat of B to a repeat
-of A are sorted. An equal number of ratios is cut off at either end. The rest is an interval that contains the
-ratio of the two sides' times with 95 % confidence (:mod:`bfsbench.reports.comparison.evidence`). With a
-threshold of 5 % the verdict is
+The verdict follows from all timed repeats of the point on both sides. Each repeat of B is divided by each
+repeat of A, and the ratios are sorted. An equal number of ratios is cut off at either end. The remaining
+interval contains the true ratio B / A with 95 % confidence (:mod:`bfsbench.reports.comparison.evidence`).
+With a threshold of 5 % the verdict is
 
 - slower, if the whole interval is above 1.05;
 - faster, if the whole interval is below 1 / 1.05;
@@ -13,13 +15,15 @@ threshold of 5 % the verdict is
 If both sides measured identical code, by its hash, a point is never slower or faster. The verdict is then
 that the machine differs.
 
-Slower and faster need further evidence, for two reasons. First, one process takes all repeats of a row within
-a second, and times of another process on another day differ. This run-to-run noise is estimated from all
-compared points. Second, some of many points differ by chance, so more points require stronger evidence. At
-most 5 % of the points called slower or faster are expected to be called so by chance. Points that lack this
-evidence are undecided. Their result says how many repeats and runs are likely to decide them.
+The verdicts "slower" and "faster" need further evidence, for two reasons. First, one process takes all
+repeats of a row within a second, and times of another process on another day differ. This run-to-run noise is
+estimated from all compared points. Second, some of many points differ by chance, so more points require
+stronger evidence. At most 5 % of the points called slower or faster are expected to be called so by chance.
+Points that lack this evidence are undecided. Their result says how many repeats and runs are likely to decide
+them.
 
-Rows of one point within a side are combined, so a side that was measured in several runs has less noise.
+If a side has several rows of one point, from several runs, their repeats are combined. Such a side has less
+noise.
 """
 
 SLOWER, FASTER, SAME, UNDECIDED = "slower", "faster", "same", "undecided"

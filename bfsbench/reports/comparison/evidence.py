@@ -2,17 +2,18 @@
 points.
 
 The interval belongs to the rank sum test of Mann and Whitney (Hodges and Lehmann 1963; Bauer 1972). It
-contains the factors by which one sample can be scaled so that the test finds no difference. It assumes no
-particular distribution of the times, only that the two distributions are equal up to a factor. If repeats are
-few, an outlier widens the interval only on the outlier's side. It can leave a point undecided, but it neither
-causes nor hides a difference on the other side.
+contains the factors by which one sample can be scaled so that the test finds no difference. The test assumes
+no particular distribution of the times, only that the two distributions are equal up to a factor. If there
+are few repeats, an outlier widens the interval only in the outlier's direction. So an outlier can prevent a
+verdict, but it cannot cause a difference.
 
 Unchanged code can look slower or faster for two reasons. First, times of two processes differ by more than
-the repeats within one process. This run-to-run noise is estimated from sides that have several runs. If no
-side has several, it is estimated from the ratios themselves, within bounds, as if no code had changed.
-Second, some of 500 points differ by chance. Benjamini and Hochberg (1995) bound the share of these points
-among all that are called slower or faster. Their method sorts the p-values. The k-th smallest of m p-values
-suffices if it is at most k / m of the allowed rate.
+the repeats within one process. This run-to-run noise is estimated from configurations that were measured in
+several runs. If too few were, it is estimated from the ratios themselves, within bounds, as if no code had
+changed. Second, some of 500 compared configurations differ by chance. The method of Benjamini and Hochberg
+(1995) bounds the share of these chance findings among all configurations that are called slower or faster.
+The method sorts the p-values. The k-th smallest of m p-values suffices if it is at most k / m of the allowed
+rate.
 """
 
 import math
@@ -26,15 +27,16 @@ import numpy as np
 CONFIDENCE = 0.95
 _TAIL = (1 - CONFIDENCE) / 2
 _MOST_EXACT = 2500
-"""Number of pairs of repeats above which the rank sum's distribution is taken to be normal."""
+"""The largest number of pairs of repeats for which the rank sum's exact distribution is used. Above it, the
+normal approximation is used."""
 
 
 @dataclass(frozen=True)
 class LogRatio:
     """The natural logarithm of a ratio of times, second sample / first sample.
 
-    ``middle`` is the best estimate. ``low`` and ``high`` are its bounds. Exchanging the samples swaps the
-    bounds and changes all signs, exactly.
+    ``middle`` is the best estimate. ``low`` and ``high`` are the ends of its confidence interval. Exchanging
+    the two samples exchanges the ends and negates all three numbers, without rounding errors.
     """
 
     middle: float
@@ -43,8 +45,8 @@ class LogRatio:
 
 
 def compare_samples(first: Sequence[float], second: Sequence[float]) -> LogRatio:
-    """Returns the ratio of two samples of positive times, with bounds. The bounds are infinite if there are
-    too few times."""
+    """Returns the logarithm of the ratio second / first of two samples of positive times, with a confidence
+    interval. The interval is infinite if there are too few times."""
     ratios = np.sort(np.subtract.outer(np.log(second), np.log(first)).ravel())
     cut = _cut(len(first), len(second))
     low, high = (float(ratios[cut - 1]), float(ratios[-cut])) if cut else (-math.inf, math.inf)
@@ -53,11 +55,12 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> LogRatio
 
 @lru_cache
 def _cut(first: int, second: int) -> int:
-    """Returns the rank k of the sorted ratios that bound the interval: the k-th smallest and the k-th
-    largest.
+    """Returns k, such that the k-th smallest and the k-th largest ratio are the ends of the confidence
+    interval.
 
-    k is 0 if there are too few ratios. For samples that do not differ, fewer than k pairs favour one sample
-    with a probability of at most ``_TAIL``. k is the largest number with this property.
+    ``first`` and ``second`` are the sizes of the two samples. The ratios are all values of one sample divided
+    by all values of the other. k is the largest number for which either end misses the true ratio with a
+    probability of at most ``_TAIL``. k is 0 if there are too few ratios for an interval.
     """
     pairs = first * second
     if pairs > _MOST_EXACT:
@@ -70,10 +73,11 @@ def _cut(first: int, second: int) -> int:
 def _rank_sum_probabilities(first: int, second: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Returns the distribution of the rank sum statistic, as float64[first * second + 1].
 
-    A pair has one value of the first sample and one value of the second sample. Element k is the probability
-    that the second value is smaller in exactly k pairs. The recursion removes the largest value of both
-    samples. If this value belongs to the first sample, the second value is smaller in all pairs with it. If
-    it belongs to the second sample, it is the smaller value in no pair.
+    ``first`` and ``second`` are the sizes of two samples. A pair has one value of each sample. Element k is
+    the probability that the second sample's value is smaller in exactly k pairs, if the samples do not
+    differ. The recursion removes the largest of all values. If this value belongs to the first sample, the
+    second sample's value is smaller in all pairs with it. If it belongs to the second sample, it is the
+    smaller value in no pair.
     """
     probabilities: dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
     for n in range(first + 1):
@@ -89,64 +93,68 @@ def _rank_sum_probabilities(first: int, second: int) -> np.ndarray[tuple[int], n
 
 
 FALSE_RATE = 0.05
-"""The share of points called slower or faster that may be called so by chance."""
+"""The largest accepted share of chance findings among the configurations that are called slower or faster."""
 LEAST_NOISE, USUAL_NOISE, MOST_NOISE, MOST_NOISE_ON_HOST = 0.01, 0.03, 0.15, 0.3
-"""Bounds of the run-to-run noise, and the value assumed without data. Two runs of unchanged code on a GPU in
-a virtual machine differed by 3 % and by 9 % on different days. They differed most where a search returns to
-the host at each level. Ratios that vary by more than the upper bound are treated as changes. CPU programs
-share caches and memory with other processes, so their upper bound is higher."""
+"""The run-to-run noise: its lower bound, the value assumed without data, and its upper bounds for GPU kernels
+and for CPU programs. Two runs of unchanged code on a GPU in a virtual machine differed by 3 % on one day and
+by 9 % on another. Searches that return to the host at each level differed most. Ratios that vary by more than
+the upper bound are treated as changes. CPU programs share caches and memory with other processes, so their
+upper bound is higher."""
 ENOUGH_POINTS = 20
-"""The fewest points from which the noise is estimated, and the fewest runs beyond the first of each point."""
+"""The fewest compared configurations, or the fewest repeated runs of configurations, from which the
+run-to-run noise is estimated."""
 RUNS = (1, 3, 5)
-"""Numbers of runs on either side for which the power of the test is stated."""
+"""Numbers of runs per side for which reports state the power of the test."""
 MOST_RUNS = 100
-"""The largest number of runs that is advised."""
+"""The largest number of runs that the advice for an undecided comparison names."""
 
 _NORMAL = NormalDist()
 _HALF_WIDTH = _NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
-"""Half the width of an interval of CONFIDENCE, in standard errors."""
+"""Half the width of a confidence interval with the probability CONFIDENCE, in standard errors."""
 _LIKELY = _NORMAL.inv_cdf(0.9)
-"""The number of runs advised decides a point with a probability of 0.9, if its estimates are right."""
+"""The 0.9 quantile of the normal distribution. With it, the advised number of runs decides an undecided
+comparison with a probability of 0.9."""
 SHARES = (0.5, 0.9)
-"""Quantiles of the ratios from which the noise is estimated: the median, and one for the points that vary
-most."""
+"""Quantiles of the ratios from which the run-to-run noise is estimated: the median, and a high quantile for
+the configurations that vary most."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence about one point, from the repeats in its own rows.
+    """The evidence about one configuration that was measured on two sides, A and B.
 
-    ``runs`` has the point's number of rows on side A and on side B. Each row comes from a separate process.
+    ``runs`` has the number of rows on side A and on side B. Each row comes from a separate process.
     """
 
     ratio: LogRatio
     runs: tuple[int, int]
     scatter: float = 0.0
-    """Sum over both sides of the squared deviations of the runs from their side's mean. A run counts by the
-    logarithm of its median."""
+    """Sum of the squared deviations of the runs from the mean of their side, over both sides. The value of a
+    run is the logarithm of its median time."""
 
     @property
     def share_of_noise(self) -> float:
-        """The share of the variance of the run-to-run noise that remains when sides have several runs."""
+        """The share of the run-to-run noise's variance that remains after averaging over the runs of each
+        side. It is 1 for one run per side."""
         return sum(1 / runs for runs in self.runs) / 2
 
     @property
     def degrees_of_freedom(self) -> int:
-        """The degrees of freedom of ``scatter``."""
+        """The degrees of freedom of ``scatter``: the number of runs, less one for each side."""
         return sum(runs - 1 for runs in self.runs)
 
     @property
     def standard_error(self) -> float:
         """The standard error of the ratio's logarithm, from the spread of the repeats. It is infinite if
-        there are too few."""
+        there are too few repeats."""
         return (self.ratio.high - self.ratio.low) / (2 * _HALF_WIDTH)
 
 
 def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> float:
-    """Returns the standard deviation of the logarithm of a ratio of two runs of unchanged code.
+    """Returns the estimated standard deviation of the logarithm of the ratio of two runs of unchanged code.
 
-    If too few points have several runs per side, the deviation is estimated from the ratios of all points.
-    That estimate is at most ``most``.
+    If too few configurations have several runs per side, the deviation is estimated from the ratios of all
+    configurations in ``points``. This estimate is at most ``most``.
     """
     freedom = sum(point.degrees_of_freedom for point in points)
     if freedom >= ENOUGH_POINTS:
@@ -160,10 +168,10 @@ def run_to_run_noise(points: Sequence[Evidence], most: float = MOST_NOISE) -> fl
 
 
 def p_value(point: Evidence, noise: float, threshold: float) -> float:
-    """Returns the probability of a difference this large if the true ratio lies between 1 + ``threshold`` and
-    its inverse.
+    """Returns the two-sided p-value of a difference: the probability of a difference this large if the true
+    ratio lies between 1 / (1 + ``threshold``) and 1 + ``threshold``.
 
-    The test is two-sided and uses the normal distribution.
+    The logarithm of the ratio is assumed to be normally distributed.
     """
     error = math.hypot(noise * math.sqrt(point.share_of_noise), point.standard_error)
     beyond = abs(point.ratio.middle) - math.log1p(threshold)
@@ -171,7 +179,8 @@ def p_value(point: Evidence, noise: float, threshold: float) -> float:
 
 
 def enough_evidence(p_values: Sequence[float]) -> float:
-    """Returns the largest of the p-values that suffices for a verdict, or 0 if none does."""
+    """Returns the largest of the p-values that suffices for a verdict of slower or faster, by the method of
+    Benjamini and Hochberg. Returns 0 if no p-value suffices."""
     ordered = np.sort(p_values)
     allowed = FALSE_RATE * np.arange(1, len(ordered) + 1) / max(1, len(ordered))
     accepted = ordered[ordered <= allowed]
@@ -179,11 +188,13 @@ def enough_evidence(p_values: Sequence[float]) -> float:
 
 
 def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: float) -> int | None:
-    """Returns the number of runs of each side that are likely to decide an undecided point.
+    """Returns the total number of runs per side that is likely to decide an undecided comparison of one
+    configuration.
 
-    It includes the runs taken so far, and assumes equally many repeats in each run. It also assumes that the
-    true ratio is the middle of the interval. ``p_needed`` is the p-value that a verdict of slower or faster
-    needs. Returns None if more than MOST_RUNS would be needed, because the ratio is close to the threshold.
+    The number includes the runs taken so far. It assumes equally many repeats in each run, and that the true
+    ratio is the middle of the confidence interval. ``p_needed`` is the p-value that a verdict of slower or
+    faster needs. Returns None if more than MOST_RUNS would be needed, because the ratio is close to the
+    threshold.
     """
     runs = min(point.runs)
     if math.isinf(point.standard_error):
@@ -198,10 +209,10 @@ def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: fl
 
 
 def detected(points: Sequence[Evidence], noise: float, threshold: float) -> dict[int, float]:
-    """Returns the least change of a point's time that the test detects with a probability of 0.9, as a share
-    of the time.
+    """Returns the smallest relative change of one configuration's time that the test detects with a
+    probability of 0.9, such as 0.08 for 8 %.
 
-    The keys are the numbers of runs in RUNS. Each side is assumed to have that many runs.
+    The keys are numbers of runs per side, from RUNS. Each value holds for that number of runs on both sides.
     """
     known = [point.standard_error * math.sqrt(min(point.runs)) for point in points]
     spread = float(np.median([error for error in known if math.isfinite(error)] or [math.inf]))

@@ -1,7 +1,8 @@
-"""Finds the points that two sides have in common, decides whether they are comparable, and computes the
-verdicts.
+"""Compares two sets of result rows, called sides, and computes the verdict on each point.
 
-A side is the rows of a file, of a folder, of a revision in git, or of a commit.
+A point is one measured configuration: graph, source, variant, backend, grid, block and knobs. Only points
+that both sides have are compared. A side is the rows of a file, of a folder, of a revision in git, or of a
+commit.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ Row = dict[str, str]
 
 @dataclass(frozen=True)
 class Side:
-    """Result rows with a name for messages."""
+    """One of the two sets of result rows that are compared, with a name for messages."""
 
     name: str
     rows: list[Row]
@@ -73,7 +74,7 @@ def read_side(operand: str) -> Side:
 
 
 def of_frame(rows: pd.DataFrame, name: str) -> Side:
-    """Returns the rows of a data frame as a side, with cells as text like in result files.
+    """Returns the rows of a data frame as one of two sides to compare. Cells become text as in result files.
 
     The frame comes from a sweep or from ``read_results``. Raises UsageError if columns of result rows are
     missing. Raises InputError if a cell has a malformed number or knob.
@@ -163,9 +164,10 @@ EMULATED = "cpu"
 """The backend whose times are not compared."""
 
 MACHINE = "machine differs"
-"""The verdict on a point that would be slower or faster, but whose code is identical on both sides."""
+"""The verdict on a configuration whose times differ clearly although both sides measured identical code."""
 LOST, GAINED, FAILED = "lost", "gained", "failed"
-"""Verdicts on points without a time: on side B, on side A, and on both sides."""
+"""Verdicts on configurations without a time: B has no time (lost), A has no time (gained), or neither has one
+(failed)."""
 VERDICTS = (SLOWER, LOST, FASTER, GAINED, MACHINE, SAME, UNDECIDED, FAILED)
 WORSE = (SLOWER, LOST)
 
@@ -177,26 +179,27 @@ Facts = Callable[[Row], Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Compared:
-    """A point that both sides have, with its verdict. Times are in ms, and are the fastest repeat of each
-    side."""
+    """A configuration that both sides measured, with its verdict. The times are each side's fastest repeat,
+    in ms."""
 
     axes: tuple[str, ...]
-    """The point's values of AXES."""
+    """The values of the columns AXES, which identify the configuration."""
     verdict: str
     a_ms: float | None
     b_ms: float | None
     ratio: LogRatio | None
     """The ratio of B's times to A's times. None if a side has no times."""
     repeats_needed: int | None = None
-    """For an undecided point, the total number of repeats of each side that are likely to decide it. None if
-    too many would be needed."""
+    """For the verdict "undecided": the total number of repeats per side that is likely to lead to another
+    verdict. None if too many would be needed, and for other verdicts."""
     runs_needed: int | None = None
-    """The number of runs that the needed repeats are spread over, including the runs taken so far."""
+    """The number of runs over which ``repeats_needed`` are spread, including the runs taken so far."""
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """A point with its repeats in ms on both sides."""
+    """A configuration that both sides measured. ``first`` and ``second`` are the repeats in ms on side A and
+    side B."""
 
     axes: tuple[str, ...]
     first: list[float]
@@ -212,35 +215,36 @@ class _Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of comparing side ``b`` with side ``a``."""
+    """The result of comparing the result rows ``b`` with the result rows ``a``."""
 
     a: Side
     b: Side
     threshold: float
     points: list[Compared]
     only_a: list[tuple[str, ...]]
-    """The values of AXES of each point that only side A has."""
+    """The configurations that only side A measured, each as its values of the columns AXES."""
     only_b: list[tuple[str, ...]]
-    """The values of AXES of each point that only side B has."""
+    """The configurations that only side B measured, each as its values of the columns AXES."""
     differences: list[str]
-    """Differences that make points incomparable, one line each."""
+    """One line for each difference between the sides that makes their times incomparable, such as another
+    GPU."""
     warnings: list[str]
-    """Other differences between the sides, one line each."""
+    """One line for each difference between the sides that may explain other times, such as another driver."""
     num_emulated: int
-    """Number of rows of emulated kernels, which are left out."""
+    """Number of rows of emulated kernels. The comparison leaves them out."""
     noise: dict[str, float]
     """The run-to-run noise by backend: the standard deviation of the times of unchanged code, as a share of
     these times."""
     detects: dict[str, dict[int, float]]
     """The power of the test by backend; see :func:`bfsbench.reports.comparison.evidence.detected`."""
     num_same_code: int
-    """Number of points for which both sides measured identical code."""
+    """Number of configurations for which both sides measured identical code."""
 
     def frame(self) -> pd.DataFrame:
-        """Returns the points as a data frame, one row each.
+        """Returns a data frame with one row for each configuration that both sides measured.
 
         The columns are AXES, ``verdict``, ``a_ms`` and ``b_ms`` (the fastest repeat of each side), and
-        ``repeats_needed`` (the repeats that are likely to decide an undecided point).
+        ``repeats_needed`` (the repeats that are likely to decide an undecided configuration).
         """
         import pandas as pd
 
@@ -253,12 +257,12 @@ class Comparison:
 
     @property
     def is_worse(self) -> bool:
-        """True if a point got slower or lost its time."""
+        """True if any configuration got slower, or has a time on side A but not on side B."""
         return any(point.verdict in WORSE for point in self.points)
 
 
 def compare(a: Side, b: Side, threshold: float) -> Comparison:
-    """Compares two sides at every point that both have.
+    """Compares the result rows of two sides for every configuration that both measured. Returns the verdicts.
 
     ``threshold`` is the relative difference up to which times count as the same, such as 0.05 for 5 %. Raises
     InputError if a sample is not a time.
@@ -290,9 +294,9 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
 
 
 def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
-    """Returns the rows of each point that was not emulated.
+    """Returns the rows of each configuration, by its values of AXES. Rows of emulated kernels are left out.
 
-    If the rows of a point measured different code, only the rows of the latest code are returned.
+    If the rows of a configuration measured different code, only the rows of the latest code are returned.
     """
     points: dict[tuple[str, ...], list[Row]] = {}
     for row in side.rows:
@@ -318,18 +322,18 @@ def all_knobs(variant: str, text: str) -> str:
 
 
 def _of_latest_code(rows: list[Row]) -> list[Row]:
-    """Returns the rows that measured the code of the latest row.
-
-    Rows of older files have no hash of their code. They are kept.
+    """Returns the rows whose hash of the code equals the hash in the latest row. Rows without a hash, from
+    older files, are kept.
     """
     latest = max((row for row in rows if row["code"]), key=lambda row: row["taken_at"], default={"code": ""})
     return [row for row in rows if row["code"] in ("", latest["code"])]
 
 
 def _is_same_code(first: list[Row], second: list[Row]) -> bool:
-    """Returns whether all rows measured identical code.
+    """Returns whether all rows of two lists measured identical code, by the hash in each row.
 
-    A row without a hash of its code is compared by its commit, if the commit had no uncommitted changes.
+    For a row without a hash, its commit is compared instead. If that commit is unknown or had uncommitted
+    changes, the result is False.
     """
     codes = {row["code"] or _clean_commit(row) for row in (*first, *second)}
     return len(codes) == 1 and "" not in codes
@@ -351,23 +355,24 @@ def _pair(axes: tuple[str, ...], a: Side, b: Side, rows_a: list[Row], rows_b: li
 
 
 def _scatter(runs: Sequence[Sequence[float]]) -> float:
-    """Returns the squared deviations of one side's runs from their mean; see ``Evidence.scatter``."""
+    """Returns the sum of squared deviations of runs from their mean. The value of a run is the logarithm of
+    its median time."""
     medians = [math.log(statistics.median(samples)) for samples in runs]
     return len(medians) * statistics.pvariance(medians)
 
 
 def _evidence(pairs: Sequence[_Pair], backend: str) -> list[Evidence]:
-    """Returns the evidence of a backend's points that have times on both sides."""
+    """Returns the evidence of each configuration that ran on ``backend`` and has times on both sides."""
     return [pair.evidence for pair in pairs if pair.evidence and pair.backend == backend]
 
 
 def _compared(
     pair: _Pair, noises: Mapping[str, float], threshold: float, enough: float, num_points: int
 ) -> Compared:
-    """Returns a point with its verdict.
+    """Returns one configuration's verdict, times and ratio.
 
-    ``enough`` is the largest p-value that suffices for a verdict among ``num_points`` points. ``noises`` has
-    the run-to-run noise of each backend.
+    ``enough`` is the largest p-value that suffices for a verdict of slower or faster. ``num_points`` is the
+    number of configurations with times on both sides. ``noises`` has the run-to-run noise of each backend.
     """
     first, second, evidence, noise = pair.first, pair.second, pair.evidence, noises[pair.backend]
     times = min(first, default=None), min(second, default=None)
@@ -386,10 +391,10 @@ def _compared(
 
 
 def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
-    """Returns the verdict on a point by the rule in the package's docstring.
+    """Returns SLOWER, FASTER, SAME or UNDECIDED for a ratio B / A with its confidence interval.
 
-    ``certain`` says whether there is enough evidence for slower or faster. The limits are the logarithms of 1
-    + ``threshold`` and of its inverse.
+    The interval is compared with 1 + ``threshold`` and with its inverse. SLOWER and FASTER also need
+    ``certain``, which says whether there is enough evidence.
     """
     most = math.log1p(threshold)
     if certain and ratio.low > most:
@@ -400,8 +405,8 @@ def _verdict(ratio: LogRatio, threshold: float, certain: bool) -> str:
 
 
 def _samples(side: Side, rows: Iterable[Row]) -> list[list[float]]:
-    """Returns the timed repeats of each run of a point, in ms. Raises InputError if a sample is not a
-    time."""
+    """Returns the timed repeats in ms of each successful row, one list per row. Raises InputError if a repeat
+    is not a positive number."""
     return [
         [_sample(side, row, text) for text in row["search_ms_samples"].split(";")]
         for row in rows
@@ -418,7 +423,7 @@ def _sample(side: Side, row: Row, text: str) -> float:
 
 
 def _method(row: Row) -> dict[str, str]:
-    """Returns the properties of a row that must agree before times of one point are compared."""
+    """Returns the properties of a row that must be equal on both sides before their times are compared."""
     device = ("host_cpu",) if row["backend"] == "host" else ("gpu", "compute_capability")
     facts = {name: row[name] for name in ("schema", "graph_checksum", "method", *device)}
     if row["status"] == "ok":
@@ -427,16 +432,17 @@ def _method(row: Row) -> dict[str, str]:
 
 
 def _circumstances(row: Row) -> dict[str, str]:
-    """Returns the properties of a row that may differ on purpose, and that may explain a difference of
+    """Returns the properties of a row that may differ between the two sides, but may explain a difference of
     times."""
-    host_cpu = () if row["backend"] == "host" else ("host_cpu",)  # of host programs, it is in _method
+    host_cpu = () if row["backend"] == "host" else ("host_cpu",)  # for host programs _method has this column
     return {name: row[name] for name in ("driver", "cuda", *host_cpu, "python", "throttle")}
 
 
 def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> list[str]:
-    """Returns one line for each property that differs among the rows of a point.
+    """Returns one line for each property in ``facts`` that has different values in the rows of one
+    configuration.
 
-    A line says at how many points the property differs, and lists its values.
+    A line says for how many configurations the property differs, and lists its values.
     """
     differing = defaultdict[str, list[set[str]]](list)
     for pair in pairs:
@@ -454,9 +460,9 @@ def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> 
 
 
 def _listed(name: str, values: Iterable[str]) -> str:
-    """Returns values as text.
+    """Returns the values of the property ``name`` as text, separated by commas.
 
-    If there are many, only a few are listed. Checksums are shortened.
+    At most ``_MOST_LISTED`` values are listed. Checksums are shortened.
     """
     length = _SHORT if name.endswith("checksum") else None
     shown = sorted(value[:length] or "none" for value in values)

@@ -1,7 +1,8 @@
-"""Shows a comparison as tables: a summary, the points, and the unmatched points.
+"""Shows a comparison of two sets of result rows as three tables: a summary, all compared configurations, and
+the configurations that only one set has.
 
-The module also compares two files of counters, kernel by kernel. Counters repeat exactly, so no statistics
-are needed.
+The module also compares two files of the emulator's counters, kernel by kernel. Counters repeat exactly, so
+no statistics are needed.
 """
 
 import math
@@ -44,8 +45,9 @@ class CounterComparison:
     b: Path
     threshold: float
     frame: pd.DataFrame
-    """A row for each kernel of each point in both files, and each of COMPARED. The columns are AXES,
-    ``kernel``, ``counter``, ``a`` and ``b`` (sums over levels and source lines), and ``verdict``."""
+    """One row for each counter in COMPARED of each kernel and configuration that both files have. The columns
+    are AXES, ``kernel``, ``counter``, ``a`` and ``b`` (sums over levels and source lines), and
+    ``verdict``."""
 
     @property
     def is_worse(self) -> bool:
@@ -54,10 +56,12 @@ class CounterComparison:
 
 
 def compare_counters(a: Path, b: Path, threshold: float) -> CounterComparison:
-    """Compares the counters in file ``b`` with the counters in file ``a``.
+    """Compares the emulator's counters in file ``b`` with those in file ``a``, for all kernels that both
+    files have.
 
-    ``threshold`` is the share up to which two counters are the same. Raises UsageError if no kernel is in
-    both files, or if their graphs differ. Raises InputError if a file cannot be read.
+    ``threshold`` is the relative difference up to which two counters count as the same, such as 0.05. Raises
+    UsageError if no kernel is in both files, or if their graphs differ. Raises InputError if a file cannot be
+    read.
     """
     first, second = read_counters(a), read_counters(b)
     checksums = [of.groupby("graph")["graph_checksum"].agg(set) for of in (first, second)]
@@ -77,7 +81,7 @@ def compare_counters(a: Path, b: Path, threshold: float) -> CounterComparison:
 
 
 def counters_table(found: CounterComparison) -> Table:
-    """Returns a table of all compared counters. As text it shows only the counters that differ."""
+    """Returns a table of all compared counters. The text layout shows only the counters that differ."""
     counts = found.frame["verdict"].value_counts()
     notes = (
         f"A: {found.a}. B: {found.b}.",
@@ -90,14 +94,14 @@ def counters_table(found: CounterComparison) -> Table:
 
 
 _MOST_SHOWN = 20
-"""Most points of one verdict that are shown as text. Other formats show all."""
+"""Most configurations per verdict in the text layout of the table. Other formats list all."""
 _DATE = len("2026-11-21")
 _GRAPH, _VARIANT = AXES.index("graph"), AXES.index("variant")
 
 
 def summary(found: Comparison) -> Table:
-    """Returns a table with one line per variant and graph: the number of points with each verdict, and the
-    geometric mean of their ratios."""
+    """Returns a table with one line per variant and graph. It has the number of configurations with each
+    verdict, and the geometric mean of the ratios of B's times to A's times."""
     groups: dict[tuple[str, str], list[Compared]] = {}
     for point in found.points:
         groups.setdefault((point.axes[_GRAPH], point.axes[_VARIANT]), []).append(point)
@@ -115,7 +119,7 @@ def summary(found: Comparison) -> Table:
 def geometric_mean(points: Sequence[Compared]) -> float | None:
     """Returns the geometric mean of the ratios of B's times to A's times.
 
-    Only points with times on both sides count. Returns None if there are none.
+    Only configurations with times on both sides count. Returns None if there are none.
     """
     ratios = [point.ratio.middle for point in points if point.ratio]
     return math.exp(sum(ratios) / len(ratios)) if ratios else None
@@ -156,14 +160,15 @@ def _notes(found: Comparison) -> Iterator[str]:
 
 
 def _percent(noise: Mapping[str, float]) -> str:
-    """Returns the noise as text, such as ``1.5 %``, or ``1.5 % (cuda), 12 % (host)`` for several backends."""
+    """Returns the run-to-run noise as text, such as ``1.5 %``, or ``1.5 % (cuda), 12 % (host)`` for several
+    backends."""
     if len(noise) == 1:
         return f"{next(iter(noise.values())) * 100:.2g} %"
     return ", ".join(f"{share * 100:.2g} % ({backend})" for backend, share in noise.items())
 
 
 def _power(found: Comparison) -> Iterator[str]:
-    """Yields lines with the least changes that the test detects."""
+    """Yields one line per backend with the smallest changes that the statistical test detects."""
     for backend, changes in found.detects.items():
         told = ", ".join(
             f"{100 * change:.2g} % with {runs}" for runs, change in changes.items() if change < 9
@@ -176,7 +181,8 @@ def _power(found: Comparison) -> Iterator[str]:
 
 
 def _advice(found: Comparison) -> Iterator[str]:
-    """Yields lines on how many repeats are likely to decide the undecided points."""
+    """Yields lines that say how many repeats are likely to decide the configurations with the verdict
+    "undecided"."""
     undecided = [point for point in found.points if point.verdict == UNDECIDED]
     needed = sorted((point.repeats_needed, point.runs_needed) for point in undecided if point.repeats_needed)
     if needed:
@@ -194,7 +200,8 @@ def _advice(found: Comparison) -> Iterator[str]:
 
 
 def points(found: Comparison) -> Table:
-    """Returns a table with one line for each point that both sides have, with the largest changes first."""
+    """Returns a table with one line for each configuration that both sides measured. Lines are sorted by
+    verdict, and the largest changes come first."""
     columns = (
         *("verdict", *AXES, "a_ms", "b_ms", "ratio", "ratio_low", "ratio_high"),
         *("repeats_needed", "runs_needed"),
@@ -217,12 +224,14 @@ def points(found: Comparison) -> Table:
 
 
 def _order(point: Compared) -> tuple[int, float]:
-    """Returns a key that sorts points by their verdict, and then by the size of the change."""
+    """Returns a key that sorts compared configurations by their verdict, and then by the size of the
+    change."""
     return VERDICTS.index(point.verdict), -abs(point.ratio.middle) if point.ratio else 0.0
 
 
 def _drawing(table: Table, verdict: str) -> Table:
-    """Returns a table of the points of one verdict, without the verdict, the backend and empty columns."""
+    """Returns a table of the configurations with one ``verdict``, without the columns for verdict and backend
+    and without empty columns."""
     rows = [row for row in table.rows if row[0] == verdict]
     shown = replace(table, rows=rows[:_MOST_SHOWN])
     filled = [
@@ -235,8 +244,8 @@ def _drawing(table: Table, verdict: str) -> Table:
 
 
 def unmatched(found: Comparison) -> Table:
-    """Returns a table of the points that only one side has. As text it shows their number by variant and
-    graph."""
+    """Returns a table of the configurations that only side A or only side B measured. The text layout shows
+    only their number by variant and graph."""
     sides = (("A", found.only_a), ("B", found.only_b))
     rows: list[tuple[Cell, ...]] = [(side, *axes) for side, only in sides for axes in only]
     counts = Counter((side, axes[_GRAPH], axes[_VARIANT]) for side, only in sides for axes in only)
