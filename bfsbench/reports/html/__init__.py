@@ -3,11 +3,13 @@
 The page holds its styles, scripts and data. Its scripts draw a matrix, bars, heat maps, level profiles and
 tables from JSON. A content security policy in the page's head forbids loading anything.
 
-The function ``content`` computes the JSON. ``kinds`` holds graphs, searches and best times, for the page's
-matrix and bars. Each of its elements holds rows whose times are comparable. ``maps`` holds times by grid and
-block, one map per series and graph. ``profiles`` holds the columns of level profiles, one profile per search.
-``tables`` holds each table's name, title, notes, columns and rows. A column has a key, a label, and two
-flags: whether it holds numbers, and whether they are whole.
+The function ``content`` computes the JSON, an object with these keys. ``warnings`` holds lines of text.
+``kinds`` holds graphs, searches and best times, for the page's matrix and bars. Each element of ``kinds``
+comes from rows whose times may be compared: all measured with warm caches, with cold caches, or all emulated.
+``maps`` holds times by grid and block, one map per search and graph. ``profiles`` holds the columns of level
+profiles, one profile per search. ``tables`` holds each table's name, title, notes, columns and rows. Each
+column of a table has a key, a label, and two flags: whether it holds numbers, and whether these numbers are
+whole.
 
 Times are in ms, except that times of levels are in microseconds.
 """
@@ -92,20 +94,19 @@ _POINT = (
 _SHAPE = ("grid", "block", "knobs", "backend", "reason", "wall_ms", "reset_ms")
 _ORIGIN = ("origin", "taken_at", "file")
 _TIMES = ("search_ms", "search_ms_median", "search_ms_max", "search_ms_samples", "wall_ms", "reset_ms")
-"""Columns of times. The page leaves them and the rates empty for emulated kernels, whose times do not show
-how fast a kernel is."""
+"""Columns of times. For emulated kernels the page leaves these columns and all rates empty, because an
+emulator's times do not show how fast a kernel is."""
 _COUNTS = ("source", "block", "origin")
-"""Columns of whole numbers besides the columns of families. They are read as floating-point numbers where
-some are missing."""
+"""Columns of whole numbers that are no columns of a family of problems. A column with missing cells has been
+read as floating-point numbers, so it is converted."""
 _MOST_POINTS = 20_000
-"""Most rows in the table of points: about 8 MB, which a browser still sorts at once."""
+"""Most rows in the page's table of all rows. These are about 8 MB, which a browser still sorts without
+delay."""
 
 
 def points(rows: pd.DataFrame) -> Table:
-    """Returns a table of all rows.
-
-    If there are more than ``_MOST_POINTS`` rows, the table holds only the fastest rows of each search on each
-    graph.
+    """Returns the page's table of all result rows. If there are more than ``_MOST_POINTS`` rows, the table
+    holds only the fastest rows of each search on each graph.
     """
     shown = _leading(rows.assign(origin=origin_numbers(rows)))
     frame = shown[_columns(shown)].replace("", None)
@@ -126,7 +127,8 @@ def points(rows: pd.DataFrame) -> Table:
 
 
 def _columns(rows: pd.DataFrame) -> list[str]:
-    """Returns the columns of the table of points, in order: the families' figures stand beside the times."""
+    """Returns the columns of the page's table of all result rows, in order. Rates, such as edges per second,
+    stand beside the times."""
     families = all_families().values()
     figures = [figure.name for family in families for figure in family.figures if figure.shown]
     facts = [column.name for family in families for column in family.columns if column.name not in figures]
@@ -135,9 +137,10 @@ def _columns(rows: pd.DataFrame) -> list[str]:
 
 
 def _leading(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns at most ``_MOST_POINTS`` rows, in their order.
+    """Returns at most ``_MOST_POINTS`` result rows, in their original order.
 
-    Each search on each graph keeps its fastest rows. All searches keep about equally many rows.
+    If rows must be left out, each search on each graph keeps its fastest rows. All searches then keep about
+    equally many rows.
     """
     if len(rows) <= _MOST_POINTS:
         return rows
@@ -155,29 +158,27 @@ def _whole(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 SearchCell = dict[str, Any] | str | None
-"""One cell of the matrix: the best time of a search on a graph with its configuration, or a text that says
-why there is none. None means that the search was not run on the graph."""
+"""One cell of the page's matrix of searches by graphs. It holds the best time with its configuration, or a
+text that says why there is no time. None means that the search was not run on the graph."""
 
 FAILED = "failed"
-"""The cell of a search that was run on the graph and has no time."""
+"""The matrix cell of a search that was run on the graph and has no time."""
 OTHER_SOURCES = "other sources"
-"""The cell of a search without a time from some source from which other searches have times."""
+"""The matrix cell of a search that lacks a time from a source from which other searches have times."""
 
 
 def searches(measured: TimedRows) -> dict[str, Any]:
-    """Returns the graphs and searches of the page's matrix.
+    """Returns the graphs and searches of the page's matrix, as a dictionary for JSON.
 
-    The searches with times on most graphs come first. Among equals, the search with the smaller ``mean``
-    comes first.
+    Searches are sorted by the number of graphs on which they have times, largest first, and then by ``mean``.
+    A graph is ``compared`` if several searches have times from all its sources. The values of a search refer
+    to the compared graphs only. ``mean`` is the geometric mean of the search's time / the best time of the
+    graph. ``typical`` is a geometric mean, too, but of medians of repeats instead of minima. ``best`` is the
+    number of graphs on which the search is the fastest. ``worst`` is the search's largest ratio to a graph's
+    best time. ``prepared`` is the median preparation time in ms.
 
-    A graph is ``compared`` if several searches have times from all its sources. The following values of a
-    search refer to these graphs. ``mean`` is the geometric mean of the ratios of its time to the best time of
-    the graph. ``typical`` is the geometric mean of the ratios of medians of repeats. ``best`` is the number
-    of graphs on which the search is the fastest. ``worst`` is the largest ratio. ``prepared`` is the median
-    preprocessing time in ms.
-
-    ``against_first`` is the geometric mean of the ratios of the search's times to the times of the first
-    search. ``notes`` say what the clocks of other programs cover.
+    ``against_first`` is the geometric mean of the search's time / the time of the first search in the list.
+    ``notes`` say what the clocks of other authors' programs cover.
     """
     timed = measured.compared()
     best = of_one_setting(timed)
@@ -216,9 +217,10 @@ def searches(measured: TimedRows) -> dict[str, Any]:
 
 
 def _against(first: Sequence[SearchCell], cells: Sequence[SearchCell]) -> float | None:
-    """Returns the geometric mean of the ratios of one search's times to the times of the first search.
+    """Returns the geometric mean of one search's times / the times of the matrix's first search, given their
+    rows of cells.
 
-    Graphs where one of the two searches is not compared are left out. Returns None if no graph remains.
+    Graphs on which either search has no comparable time are left out. Returns None if no graph remains.
     """
     found = [
         mine["ratio"] / its["ratio"]
@@ -248,11 +250,11 @@ def _search(label: str, measured: TimedRows, compared: pd.DataFrame) -> dict[str
 def _cells(
     measured: TimedRows, compared: pd.DataFrame, timed: pd.DataFrame
 ) -> dict[tuple[str, str], SearchCell]:
-    """Returns a matrix cell for each graph and search that was run.
+    """Returns the cells of the page's matrix, by the graph's title and the search's label.
 
-    A cell holds the best configuration, or a text that says why there is none. ``timed`` has the best
-    configuration of each cell. ``compared`` has the configurations that are compared, with their ratios.
-    ``ratio`` is None in all other cells.
+    A cell holds the best configuration, or a text that says why there is no time. ``timed`` has the best
+    configuration of each cell. ``compared`` is the part of ``timed`` whose times may be compared, with their
+    ratios to the best time of the graph. Other cells have None as ``ratio``.
     """
     import pandas as pd
 
@@ -280,8 +282,8 @@ def _finite(value: float) -> float | None:
 
 
 _SHOWN = ("best", "datasets", "failures", "provenance")
-"""Tables in the order of the page. The page replaces the ranking by the matrix, and the tables of heat maps
-by pictures."""
+"""Names of the tables on the page, in the page's order. The page shows a matrix instead of the table
+``ranking``, and pictures instead of the tables of heat maps."""
 _TIMES_content = ("search_ms", "times_best", "median_ms", "spread", "prepare_ms")
 _CHOICE = ("speedup", "grid", "block", "knobs", "sources")
 _WHERE = ("backend", "device")
@@ -315,16 +317,16 @@ def _tables(rows: pd.DataFrame, levels: pd.DataFrame | None) -> Iterator[Table]:
 
 
 def _meanings(table: Table, columns: Sequence[str]) -> Iterator[str]:
-    """Yields the lines of the legend that explain a column in ``columns``."""
+    """Yields the lines of the table's legend that explain one of these columns."""
     headings = tuple(f"{header(column)}: " for column in columns)
     yield from (line for line in table.legend if line.startswith(headings))
 
 
 def _best_columns(table: Table) -> tuple[str, ...]:
-    """Returns the columns of a table of best times that have values.
+    """Returns the columns that the page shows of a table of best times. Columns without values are left out.
 
-    Checksums of graphs are left out, because another table has them. For emulated kernels there are counts
-    and the times recorded on the project's GPU, but no other times.
+    Checksums of graphs are left out, because the page's table of graphs has them. A table of emulated kernels
+    has counts, and times that were recorded on the project's own GPU, but no times from the emulator.
     """
     families = all_families().values()
     figures = [figure for family in families for figure in family.figures]
@@ -379,14 +381,15 @@ def _named(table: Table) -> list[tuple[Cell, ...]]:
 
 
 _MOST_LEVELS = 50_000
-"""Most levels that all profiles of a page have together: about 3 MB."""
+"""The largest total number of levels in the level profiles of a page: about 3 MB."""
 
 
 def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:
-    """Yields the heat maps of series that were timed at two or more grids and two or more blocks.
+    """Yields a heat map, as a dictionary for JSON, for each search and graph with times at two or more grids
+    and two or more blocks.
 
-    A cell holds a time with its knob values, or ``failed`` where no run succeeded. It is None where nothing
-    was tried.
+    A cell of a map holds a time with its knob values, or ``failed`` if no run succeeded. A cell is None if
+    its grid and block were not tried.
     """
     best = measured.best(("title", "label", "grid", "block"))
     tried = measured.rows[["title", "label", "variant", "graph", "backend", "grid", "block"]]
@@ -417,9 +420,10 @@ def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:
 
 
 def profiles(measured: TimedRows) -> Iterator[dict[str, Any]]:
-    """Yields the columns of each search's level profile, and where the profile was taken.
+    """Yields the columns of each search's level profile, as a dictionary for JSON, with the device, commit,
+    time and file it comes from.
 
-    ``fastest`` is true if the search has the best grid and block among the searches with equal knob values.
+    ``fastest`` is true if no profile with equal knob values, but another grid or block, took less time.
     """
     levels = measured.levels
     if levels is None or levels.empty:
@@ -447,9 +451,11 @@ def profiles(measured: TimedRows) -> Iterator[dict[str, Any]]:
 
 
 def first_of(searches: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Returns the first level profiles that have at most ``_MOST_LEVELS`` levels together.
+    """Returns as many of the level profiles as have at most ``_MOST_LEVELS`` levels together, from the first
+    one on.
 
-    The second result is a list with a line that says how many profiles are shown. It is empty if all are.
+    The second result is a list of at most one line. The line says how many profiles are shown, if some are
+    left out.
     """
     sizes = itertools.accumulate(len(search["kernel"]) for search in searches)
     shown = [search for search, size in zip(searches, sizes, strict=True) if size <= _MOST_LEVELS]
@@ -469,7 +475,7 @@ SCRIPTS = (
     *("elements.js", "rows.js", "tables.js", "matrix.js", "bars.js", "heatmaps.js"),
     *("charts.js", "profiles.js", "graph.js", "page.js"),
 )
-"""The scripts of the page, each after the scripts that it depends on."""
+"""The page's JavaScript files. Each file comes after the files that it depends on."""
 
 
 def page(rows: pd.DataFrame, levels: pd.DataFrame | None = None, title: str = "bfsbench report") -> str:

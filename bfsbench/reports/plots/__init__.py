@@ -8,10 +8,12 @@
 
 ``save(draw(...), Path("pictures"), "svg")`` writes pictures to files.
 
-Each kind of picture is a function in a module of this package. The function takes ``TimedRows``, and its own
-options as keyword arguments. It yields pictures. A column ``series`` of the rows may name the line or bar
-that a row belongs to. Without that column, each variant is a series. Graphs and series keep the order of
-their first rows, unless a picture sorts them by time. Times of emulated kernels get pictures of their own.
+Each kind of picture has a function in a module of this package. The function takes ``TimedRows``, and its own
+options as keyword arguments, and yields pictures.
+
+A *series* is a set of rows that becomes one line or one bar. The column ``series`` of the rows may name it.
+Without that column, each variant is a series. Graphs and series keep the order of their first rows, unless a
+picture sorts them by time. Measured and emulated times stand in separate pictures.
 """
 
 from __future__ import annotations
@@ -58,7 +60,8 @@ PLOTS: dict[str, Callable[..., Iterator[Picture]]] = {
     "spread": spreads,
     "history": histories,
 }
-"""The functions that draw each kind of picture, by the kind's name, in the order in which they are listed."""
+"""The function that draws each kind of picture, by the kind's name. ``report --help`` lists the kinds in this
+order."""
 
 
 def draw(
@@ -72,8 +75,8 @@ def draw(
     """Draws all pictures of one kind. Returns them as a list.
 
     ``rows`` are result rows from ``read_results``. ``levels`` are level profiles from ``read_levels``; only
-    some kinds need them. ``width`` is the width of a picture in inches. By default the panels determine the
-    width. ``options`` are passed to the function of the kind.
+    some kinds of pictures need them. ``width`` is the width of a picture in inches. By default the number of
+    panels determines the width. ``options`` are passed to the function that draws this kind.
 
     Raises NothingToDrawError if the rows have no data for this kind. Raises UsageError for an unknown kind,
     and if matplotlib is missing.
@@ -109,7 +112,7 @@ def draw(
 
 
 def matplotlib_style() -> AbstractContextManager[None]:
-    """Returns a context manager that applies matplotlib's settings for all pictures.
+    """Returns a context manager that applies the matplotlib settings that all pictures share.
 
     Raises UsageError if matplotlib is missing.
     """

@@ -1,8 +1,8 @@
 """Draws pictures with one line per search and one panel per graph.
 
-They show the best times, speed-ups, the contribution of each part of a search, and the spread of the samples.
-The best times follow Springer's Fig. 7, with times relative to the best. The contributions follow BFS-4K's
-Fig. 14.
+The pictures show best times, speed-ups, the contribution of each part of a search, and the spread of the
+samples. The pictures of best times follow Fig. 7 in Springer's paper, but show times relative to the best
+time. The pictures of contributions follow Fig. 14 in the BFS-4K paper.
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ if TYPE_CHECKING:
 _STATISTIC_INCHES = 0.2
 """Height in inches of a line that names a statistic below an axis."""
 _OTHERS = 0.55
-"""Opacity of the bars."""
+"""Opacity of the bars in pictures of best times."""
 
 
 def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields pictures with one horizontal bar per search: its ``search_ms`` divided by the best time of the
     graph.
 
-    The time in ms stands beside each bar. A mark shows ``median_ms`` divided by the best ``search_ms``.
+    The time in ms stands beside each bar. A mark shows ``median_ms`` divided by the graph's best
+    ``search_ms``.
 
-    All panels of a picture share one axis, which is logarithmic where ratios are large. They also list the
-    searches in one order: by the geometric mean of their ratios. Failed searches come last.
+    All panels of a picture share one axis, which is logarithmic if ratios are large. All panels list the
+    searches in one order, by the geometric mean of their ratios. Failed searches come last.
     """
     import pandas as pd
 
@@ -61,7 +62,7 @@ def bars(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     labels = list(dict.fromkeys([*ranking(best), *measured.labels]))
     place = ["title", "label"]
     tried = measured.rows.loc[measured.rows["title"].isin(best["title"]), place]
-    bars_and_gaps = pd.concat([best, tried]).drop_duplicates(place)  # NaN where a search failed
+    bars_and_gaps = pd.concat([best, tried]).drop_duplicates(place)  # a failed search has NaN as its ratio
     title, below = title or "Best time of each search", 4 * _STATISTIC_INCHES
     pictures = lined_pictures("bars", title, measured, bars_and_gaps, labels, _panel, below=below)
     for picture, rows in pictures:
@@ -90,7 +91,7 @@ def _panel(axis: Axes, rows: pd.DataFrame, shown: Sequence[str], together: pd.Da
 
 
 def _legend(backends: set[str], *, emulated: bool) -> list[Artist]:
-    """Returns the legend's entries for the colours that are used and for the mark of the median repeat."""
+    """Returns the legend's entries for the colours of ``backends`` and for the mark of the median repeat."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -135,7 +136,8 @@ def speed_ups(measured: TimedRows, *, title: str = "", baselines: Sequence[str] 
 def _speed_up_panel(
     baselines: Sequence[str], axis: Axes, rows: pd.DataFrame, shown: Sequence[str], together: pd.DataFrame
 ) -> None:
-    """Draws one graph's speed-ups as points. Each point has its number if there is only one baseline."""
+    """Draws one graph's speed-ups as markers. If there is only one baseline, a number stands beside each
+    marker."""
     for name, colour, marker in zip(baselines, COLOURS, MARKERS, strict=False):
         part = rows[rows["over"] == name]
         places = [shown.index(label) for label in part["label"]]
@@ -154,7 +156,7 @@ def _speed_up_panel(
 
 _DASHES = ("--", ":", "-.")
 _REFERENCE_INCHES = 0.2
-"""Height in inches of one reference series in a legend."""
+"""Height in inches of one line of the legend under an ablation picture."""
 
 
 def ablation(
@@ -162,11 +164,12 @@ def ablation(
 ) -> Iterator[Picture]:
     """Yields pictures with one bar per series: its speed-up over ``baseline``, a CPU program.
 
-    The series keep their order. ``references`` names series that are drawn as lines across the bars. All
-    panels of a picture share one axis.
+    A series is a set of rows named in the column ``series``. The bars have the order of the series in the
+    rows. ``references`` names series that are drawn as lines across the bars. All panels of a picture share
+    one axis.
 
-    Without a column ``series`` in the rows, there is one picture per variant that was timed with several knob
-    settings. Each setting then has a bar.
+    If the rows have no column ``series``, each variant that was timed with several knob settings has a
+    picture. The picture has one bar per setting.
     """
     baseline = baseline or measured.family.baseline
     if "series" in measured.rows:
@@ -221,19 +224,20 @@ def _ablation_panel(
 
 
 _LEAST_PERCENT = 1.0
-"""Length of the shortest axis, in per cent, for samples that hardly differ."""
+"""The least length of the horizontal axis in pictures of spreads, in per cent. It applies if the samples
+hardly differ."""
 
 
 def spreads(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields pictures with one line per search, from the fastest to the slowest sample of its best
     configuration.
 
-    A dot marks the median sample. All values are in per cent above the fastest sample. Over several sources
-    they are medians. All panels of a picture share one axis. A line that is far longer than the other lines
-    is cut off, with a note.
+    A dot marks the median sample. All values are in per cent above the fastest sample. If there are several
+    sources, each value is the median over the sources. All panels of a picture share one axis. A line that is
+    far longer than the other lines is cut off, with a note.
     """
     best = measured.compared()
-    best = best[best["spread"] < math.inf]  # infinite if a sample is 0
+    best = best[best["spread"] < math.inf]  # the spread is infinite if a sample is 0
     if best.empty:
         raise NothingToDrawError("the spread needs points with a time: all of these failed")
     title, below = title or "Spread of the samples", _STATISTIC_INCHES

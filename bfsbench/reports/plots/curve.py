@@ -1,4 +1,4 @@
-"""Draws times as lines: against the size, degree or density of graphs, and over commits."""
+"""Draws search times as lines: over the size, average degree or density of graphs, and over commits."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ AXES = {
     "density": "density (% of all possible arcs)",
     "given": "",
 }
-"""The horizontal axes and their labels. ``given`` is the column ``x`` of the rows."""
+"""The quantities that a curve's horizontal axis can show, with their labels. For ``given``, the column ``x``
+of the rows has each graph's place."""
 
 _LEAST_POINTS, _LEAST_RANGE = 3, 1.5
-"""The fewest graphs that make a curve, and the least ratio of their largest place on the axis to their
-smallest."""
+"""A curve needs at least this number of graphs, and at least this ratio of their largest to their smallest
+value on the horizontal axis."""
 _SERIES = 8
-"""Most series per picture: the number of colours."""
+"""Most lines per picture: the number of colours."""
 
 
 def curves(
@@ -51,11 +52,11 @@ def curves(
     log_x: bool = True,
     log_y: bool = True,
 ) -> Iterator[Picture]:
-    """Yields pictures of the best time of every series, with graphs placed along one of ``AXES``.
+    """Yields pictures of the best time of every series, over a horizontal axis that is one of ``AXES``.
 
-    A line joins the points of a series whose graphs' names differ only in numbers. ``x`` chooses the axis. By
-    default there is one picture for each axis along which at least three of the joined graphs differ. Raises
-    UsageError for an unknown axis.
+    A line joins the times of one series on graphs whose names differ only in numbers. ``x`` chooses the
+    horizontal axis. By default there is one picture for each axis on which at least three of these graphs
+    have clearly different values. Raises UsageError for an unknown axis.
     """
     if x and x not in AXES:
         raise UsageError(f"unknown axis '{x}': there are {', '.join(AXES)}")
@@ -80,9 +81,9 @@ def curves(
 
 
 def _tells(places: pd.Series[float]) -> bool:
-    """Returns whether a line through graphs at these places is worth drawing.
+    """Returns whether a line through graphs with these values on the horizontal axis is worth drawing.
 
-    There must be at least three places, and they must differ clearly.
+    There must be at least three different values, and the largest must be at least 1.5 times the smallest.
     """
     return bool(places.nunique() >= _LEAST_POINTS and places.max() >= _LEAST_RANGE * places.min())
 
@@ -95,7 +96,7 @@ def _figures(
     for page, labels in pages([label for label in order if label in present], _SERIES):
         figure, (axis,) = panels(heading, 1, across=1, size=(7.2, 4.6))
         for label in labels:
-            colour, marker = look(order.index(label))  # a series has one look in all pictures
+            colour, marker = look(order.index(label))  # a series has one colour and marker in all pictures
             lines = placed[placed["label"] == label].sort_values("x").groupby("family", sort=False)
             for nth, (_, line) in enumerate(lines):
                 name = "_" * (nth > 0) + label  # the legend lists a series once
@@ -107,7 +108,7 @@ def _figures(
 
 
 def _scale(axis: Axes, limits: tuple[float, float], *, log_x: bool, log_y: bool) -> None:
-    """Scales the axes of one picture. All pictures use equal limits for times."""
+    """Scales the axes of one picture. ``limits`` are the least and the largest time of all pictures."""
     if log_x:
         plain_log(axis, "x")
     else:
@@ -120,7 +121,8 @@ def _scale(axis: Axes, limits: tuple[float, float], *, log_x: bool, log_y: bool)
 
 
 def _places(rows: pd.DataFrame, x: str) -> pd.Series[float]:
-    """Returns the place of each graph on the axis ``x``, indexed by the graph's title."""
+    """Returns each graph's value on the horizontal axis ``x``, which is one of AXES. The index holds the
+    graphs' titles."""
     graphs = rows.drop_duplicates("title").set_index("title")
     if x == "given":
         return graphs["x"]
@@ -133,16 +135,16 @@ def _places(rows: pd.DataFrame, x: str) -> pd.Series[float]:
 
 
 _PANELS = 9
-"""Most panels of a picture."""
+"""Most panels in a picture of times over commits."""
 _DIGITS = 7
-"""Characters of a commit that label the axis."""
+"""Number of a commit's characters that label the axis."""
 
 
 def histories(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields pictures with one line per search. The horizontal axis has the commits in the order of their
     first rows. A ring marks a commit at which a search became faster or slower.
 
-    ``measured`` holds rows of ``bfsbench.reports.history.by_commit``.
+    ``measured`` must hold rows from ``bfsbench.reports.history.by_commit``.
     """
     if measured.emulated:
         raise NothingToDrawError("times of emulated kernels have no history")

@@ -1,7 +1,7 @@
-"""Provides figures with names and titles, the style that all pictures share, and functions that write
-pictures to files.
+"""Provides the class of pictures, the style that all pictures share, and functions that write pictures to
+files.
 
-Several processes encode the files if there are many pictures.
+If there are many pictures, several processes encode their files.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#0
 Design, 2008). Its yellow is darkened so that a line is visible on white."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HOST_COLOUR = "#777777"
-"""Colour of CPU programs, which stand beside GPU programs."""
+"""Colour of CPU programs in pictures that also show GPU programs."""
 FAILED_HATCH = "////"
 MARGIN = 1.18
-"""Length of an axis of bars divided by the longest bar, which leaves room for the bar's number."""
+"""Length of the axis divided by the longest bar. The difference leaves room for the number beside the bar."""
 _OUTLYING = 4.0
-"""A bar is cut off if it is at least this many times as long as the next shorter one."""
+"""A bar is cut off if it is more than this many times as long as the next shorter bar."""
 LINEAR_UP_TO = 20
-"""Ratio of the largest to the smallest value up to which an axis starts at 0. Above it, short bars would
-vanish."""
+"""Up to this ratio of the largest to the smallest value, an axis is linear and starts at 0. At larger ratios
+the axis is logarithmic, because short bars would vanish."""
 NUMBER_SHARE = 0.2
-"""Share of a logarithmic axis that a number right of the last bar or point takes."""
+"""Share of a logarithmic axis that is left free for a number right of the longest bar."""
 _STEPS = ((10, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)), (300, (1.0, 2.0, 5.0)))
-"""For each ratio of the largest to the smallest value: the multiples of powers of 10 that a logarithmic axis
-labels below that ratio."""
+"""Labels of a logarithmic axis. Each pair has a ratio of the largest to the smallest value, and the multiples
+of powers of 10 that are labelled up to that ratio."""
 
 _LETTERS_AN_INCH = 9.5
-"""Letters per inch of a title."""
+"""Number of letters of a title that fit into an inch."""
 _LABEL_INCHES = 0.078
 """Width in inches of a letter beside an axis."""
 _HANDLE_INCHES = 0.7
@@ -67,9 +67,9 @@ _TITLE_INCHES = 0.17
 _LINE_INCHES = 0.2
 """Height in inches of one label's line beside an axis."""
 _AXIS_INCHES = 0.4
-"""Height in inches of the numbers and the label under an axis."""
+"""Height in inches of the numbers and the label under a horizontal axis."""
 _PAGE_INCHES = 9.0
-"""Height in inches of a picture that still fits a screen."""
+"""The largest height in inches of a picture that fits a screen."""
 _ACROSS = 3
 """Number of panels side by side."""
 
@@ -84,7 +84,7 @@ STYLE: dict[str, Any] = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "svg.hashsalt": "bfsbench",
-    "pdf.fonttype": 42,  # embed whole fonts, as publishers require
+    "pdf.fonttype": 42,  # embed TrueType fonts, as publishers require
     "text.parse_math": False,  # a $ in a name does not begin a formula
 }
 """matplotlib's settings while pictures are drawn and encoded."""
@@ -94,7 +94,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Picture:
-    """One figure with its title. ``name`` is the name of its file without the suffix."""
+    """A matplotlib figure with its title. ``name`` is the name of the picture's file without the suffix."""
 
     name: str
     title: str
@@ -110,7 +110,7 @@ class Picture:
         self.figure.set_dpi(DOTS_PER_INCH)
         canvas = get_registered_canvas_class(style)(self.figure)
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(style, {})
-        with styles.context(STYLE):  # Figure.savefig would draw everything twice
+        with styles.context(STYLE):  # print directly, because Figure.savefig would draw everything twice
             getattr(canvas, f"print_{style}")(data, metadata={**undated, "Title": self.title})
         self.figure.set_dpi(dpi)
         self.figure.set_canvas(shown_on)
@@ -150,9 +150,9 @@ def panels(
 ) -> tuple[Figure, list[Axes]]:
     """Returns a figure with a title, and the list of its ``count`` panels.
 
-    Each panel measures ``size`` in inches, and at most ``across`` panels stand side by side. The lines of
-    ``about`` stand under the title. ``labels`` are the texts left of the first panels; the figure is widened
-    for them.
+    Each panel measures ``size``, its width and height in inches. At most ``across`` panels stand side by
+    side. The lines of ``about`` stand under the title. ``labels`` are the texts left of the first panels, for
+    which the figure is widened.
     """
     from matplotlib.figure import Figure
 
@@ -191,13 +191,14 @@ def lined_pictures(
     """Yields pictures that fit a screen, each with the rows that it shows. A picture has one panel per graph,
     with one line per label from top to bottom.
 
-    ``rows`` have the columns ``title`` (of the graph) and ``label``. ``labels`` are in the order of the
-    lines. Labels without rows are left out. ``graphs`` are the titles in ``rows``, by default in the order of
-    ``measured``.
+    ``rows`` have the columns ``title`` (of the graph) and ``label`` (of the line). ``labels`` are in the
+    order of the lines. Labels without rows are left out. ``graphs`` are the titles of the graphs to show, by
+    default all in ``rows``, in the order of ``measured``.
 
-    ``draw`` draws one panel. Its arguments are the panel, the rows of its graph, the labels of the lines, and
-    the rows of all panels of the picture, which share one axis. ``below`` is extra room under each panel, in
-    inches. ``part`` names what the pictures show among all pictures of their kind.
+    ``draw`` draws one panel. Its arguments are the panel, the rows of the panel's graph, the labels of the
+    lines, and the rows of all panels of the picture, because all panels share one axis. ``below`` is extra
+    room under each panel, in inches. ``part`` is appended to titles and file names, such as the variant that
+    the pictures show.
     """
     heading = title + measured.heading + (f": {part}" if part else "")
     most = _ACROSS * max(1, int(_PAGE_INCHES / (_LINE_INCHES * len(labels) + 1.2)))
@@ -208,7 +209,7 @@ def lined_pictures(
         above = max(measured.above(graph).count("\n") for graph in titles)
         size = (3.6, _LINE_INCHES * len(shown) + _TITLE_INCHES * above + 1.0 + below)
         figure, axes = panels(heading, len(titles), across=_ACROSS, size=size, labels=shown, sharey=True)
-        axes[0].set_yticks(range(len(shown)), shown)  # the panels share this axis
+        axes[0].set_yticks(range(len(shown)), shown)  # all panels share this axis
         axes[0].set_ylim(len(shown) - 0.5, -0.5)
         for axis, graph in zip(axes, titles, strict=True):
             axis.set_title(measured.above(graph))
@@ -219,7 +220,7 @@ def lined_pictures(
 def look(place: int) -> tuple[str, str]:
     """Returns the colour and the marker of a line, given its index in the legend.
 
-    Colours get lighter each time they are used again, so that 24 lines have different colours.
+    After the last colour, lighter shades of the colours follow, so that 24 lines have different colours.
     """
     rounds, colour = divmod(place, len(COLOURS))
     shade = COLOURS[colour]
@@ -235,9 +236,11 @@ def file_name(*parts: str) -> str:
 
 
 def pages(items: Sequence[Item], most: int) -> Iterator[tuple[str, Sequence[Item]]]:
-    """Splits items into parts of about equal size, with at most ``most`` items each.
+    """Splits items into parts of about equal size, with at most ``most`` items each, for one picture per
+    part.
 
-    Yields a suffix for the name of each part's picture, and the items of the part.
+    Yields a suffix for the file name of each part's picture, and the items of the part. The suffix is empty
+    if there is only one part.
     """
     count = math.ceil(len(items) / most)
     size = math.ceil(len(items) / count) if count else 1
@@ -255,7 +258,7 @@ def number(value: float) -> str:
 
 
 def legend_of_all(figure: Figure) -> None:
-    """Adds a legend under the panels that lists every line of the figure once.
+    """Adds a legend under the panels that lists every label of the figure once.
 
     The legend has as many columns as fit. The figure grows by the legend's height.
     """
@@ -282,9 +285,9 @@ def legend_below(axes: Axes) -> None:
 
 
 def end_of(values: Iterable[float]) -> float:
-    """Returns the end of an axis on which all bars stay visible, except for outliers.
+    """Returns the end of an axis for bars of these lengths: the length of the longest bar that is no outlier.
 
-    Outliers are always less than half of the bars.
+    Fewer than half of the bars can be outliers.
     """
     known = sorted(values)
     few = len(known) / 2
@@ -302,10 +305,10 @@ def note(
     offset: int = 3,
     weight: Literal["normal", "bold"] = "normal",
 ) -> None:
-    """Writes a small text on white beside a place.
+    """Writes a small text with a white background beside the coordinates ``x``, ``y``.
 
-    ``side`` is the side of the text that is next to the place. ``offset`` is their distance in typographic
-    points.
+    ``side`` is the side of the text that is next to the coordinates. ``offset`` is the distance in
+    typographic points.
     """
     away = (offset if side == "left" else -offset, 0)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
@@ -316,7 +319,7 @@ def note(
 def time_axis(axes: Axes, low: float, high: float) -> None:
     """Scales the vertical axis for times from ``low`` to ``high``.
 
-    The axis starts at 0, or is logarithmic where short times would vanish.
+    The axis starts at 0. It is logarithmic instead if short times would vanish.
     """
     if low > 0 and high / low > LINEAR_UP_TO:
         plain_log(axes, "y", (low, high))
@@ -328,7 +331,7 @@ def time_axis(axes: Axes, low: float, high: float) -> None:
 def bar_axis(axes: Axes, low: float, high: float) -> None:
     """Scales the horizontal axis for bars that end between ``low`` and ``high``, with room for their numbers.
 
-    The axis starts at 0, or is logarithmic where short bars would vanish.
+    The axis starts at 0. It is logarithmic instead if short bars would vanish.
     """
     if low > 0 and high / low > LINEAR_UP_TO:
         plain_log(axes, "x", (low, high))
@@ -348,8 +351,9 @@ def level_axis(axes: Axes) -> None:
 def plain_log(axes: Axes, which: Literal["x", "y"], limits: Sequence[float] = ()) -> None:
     """Makes an axis logarithmic, and labels it with plain numbers.
 
-    Labels between powers of 10 appear where there is room. ``limits`` are the smallest and the largest value
-    of all panels that are compared. By default they are the limits of this panel.
+    Values between powers of 10 are labelled if there is room. ``limits`` are the smallest and the largest
+    value over all panels that share the axis. By default they are the smallest and the largest value in this
+    panel.
     """
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -363,7 +367,7 @@ def plain_log(axes: Axes, which: Literal["x", "y"], limits: Sequence[float] = ()
 
 
 def plain(axis: Axis) -> None:
-    """Labels an axis with numbers without an exponent."""
+    """Labels an axis with plain numbers, such as 2,000 instead of 2e3."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(_plain))
@@ -376,7 +380,8 @@ def _plain(value: float, _: object) -> str:
 
 
 _ALONE = 8
-"""Number of pictures that one process encodes in the time that other processes take to start."""
+"""Up to this number of pictures, one process encodes them all. Starting further processes would take
+longer."""
 
 
 def save(pictures: Iterable[Picture], folder: Path, style: str) -> list[Path]:
@@ -407,7 +412,7 @@ def saved(pictures: Iterable[Picture], folder: Path, style: str, processes: int 
 
 
 def _encoded(pictures: Iterator[Picture], style: str, processes: int) -> Iterator[tuple[str, bytes]]:
-    """Yields the name and the encoded file of each picture.
+    """Yields the name of each picture, and the bytes of its file in the format ``style``.
 
     At most two pictures per process wait in memory.
     """

@@ -1,7 +1,7 @@
-"""Draws level profiles as two kinds of pictures.
+"""Draws level profiles, the numbers of each level of a search, as two kinds of pictures.
 
-One kind shows the vertices, arcs and time of each level, and the kernel that ran it, as in BFS-4K's Fig. 7.
-The other kind shows the duplicates in frontiers, as in BFS-4K's Figs. 12 and 13.
+One kind shows the vertices, arcs and time of each level, and the kernel that ran it, as Fig. 7 in the BFS-4K
+paper does. The other kind shows the duplicates in frontiers, as Figs. 12 and 13 in that paper do.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SEARCHES = len(COLOURS)
-"""Most searches per picture: the number of colours."""
+"""Most searches per picture of level profiles: the number of colours."""
 _QUANTITIES = {
     "frontier_size": "frontier (vertices)",
     "edges_inspected": "inspected (arcs)",
     "time_us": "time (µs)",
 }
-"""The panels of a picture: columns of level profiles, and their labels."""
+"""The panels of a picture of level profiles: one per column, with the label of its axis."""
 MANY = 100
-"""Number of levels from which on markers are small."""
+"""If a search has at least this many levels, its markers are small or left out."""
 _NO_PROFILE = "no level profile belongs to these rows: take one with 'bfsbench run --profile'"
 
 
@@ -51,10 +51,10 @@ def profiled(measured: TimedRows) -> pd.DataFrame:
 
 
 def of_fastest_launch(levels: pd.DataFrame) -> pd.DataFrame:
-    """Returns the level profiles of each search at its fastest grid and block.
+    """Returns the level profiles of each search, at its fastest grid and block only.
 
-    Searches that differ only in grid and block count as one. The fastest of them has the least total time of
-    all levels.
+    Rows that differ only in grid and block belong to one search. The fastest grid and block have the least
+    total time over all levels.
     """
     search = ["title", "source", "label", "knobs"]
     launch = [*search, "grid", "block"]
@@ -67,8 +67,8 @@ def profiles(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields pictures with three panels: the vertices of the frontier, the arcs inspected, and the time of
     each level.
 
-    Each line is a search at its fastest grid and block. If a search has several kernels or layers, markers
-    show which one ran a level. A picture holds the searches of one graph from one source.
+    Each line is a search at its fastest grid and block. If a search has several kernels or layers, the marker
+    shows which of them ran a level. A picture holds the searches of one graph from one source.
     """
     levels = of_fastest_launch(profiled(measured))
     heading = (title or "Level profile") + measured.heading
@@ -82,7 +82,8 @@ def profiles(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
 
 
 def _figure(heading: str, about: Sequence[str], searches: Sequence[tuple[str, pd.DataFrame]]) -> Figure:
-    """Draws one figure. A quantity without values in any search has no panel."""
+    """Returns a figure with one panel for each quantity in ``_QUANTITIES``. A quantity for which no search
+    has values gets no panel."""
     known = [name for name in _QUANTITIES if any((rows[name] > 0).any() for _, rows in searches)]
     mixed = (rows["kernel"] for _, rows in searches if rows["kernel"].nunique() > 1)
     kernels = sorted({kernel for names in mixed for kernel in names})
@@ -101,14 +102,15 @@ def _figure(heading: str, about: Sequence[str], searches: Sequence[tuple[str, pd
 
 
 def _marker(kernel: str, kernels: Sequence[str]) -> str:
-    """Returns the marker of a kernel if it is one of ``kernels``, else a dot."""
+    """Returns the marker for a kernel in ``kernels``, or a dot for any other kernel."""
     return MARKERS[kernels.index(kernel) % len(MARKERS)] if kernel in kernels else "."
 
 
 def _line(
     axis: Axes, label: str, rows: pd.DataFrame, column: str, colour: str, kernels: Sequence[str]
 ) -> None:
-    """Draws one quantity of a search over its levels. A level without a value leaves a gap."""
+    """Draws one quantity of a search over its levels, as a line with markers. A level without a value leaves
+    a gap."""
     values = rows[column].where(rows[column] > 0)
     axis.plot(rows["level"], values, color=colour, linewidth=0.9, label=label)
     area = 20 if len(rows) < MANY else 3
@@ -118,16 +120,16 @@ def _line(
 
 
 _COUNTERS = ("entries", "detected", "missed")
-"""Counters of a level: entries of the next frontier, duplicates dropped, and duplicates that remain among the
-entries."""
+"""Counters of a level: the entries of the next frontier, the duplicates that the search dropped, and the
+duplicates that remain among the entries."""
 
 
 def duplicates(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields one picture for each graph and source, with two panels over the levels.
 
     The first panel shows the entries of each frontier, duplicates included, beside its distinct vertices. The
-    second panel shows the number of duplicates kept, and the number of duplicates that the search found and
-    dropped. Each search has a colour. Its fastest grid and block are shown.
+    second panel shows how many duplicates stayed in the frontier, and how many the search found and dropped.
+    Each search has a colour, and is shown at its fastest grid and block.
     """
     levels = of_fastest_launch(_with_counters(profiled(measured)))
     heading = (title or "Duplicates") + measured.heading

@@ -1,4 +1,4 @@
-"""Draws each search's share of its device's ceiling, with one panel per graph."""
+"""Draws how close each search comes to its device's limits (ceilings), with one panel per graph."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ _MEANINGS = {
     "bandwidth": "bandwidth",
 }
 _HATCH = "////"
-"""Hatching of bars whose share is computed from modelled work."""
+"""Hatching of bars whose work is modelled instead of counted."""
 
 
 def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None = None) -> Iterator[Picture]:
     """Yields pictures with one horizontal bar per search: its share of the device's ceiling, in per cent.
 
-    The colour shows what bounds the search. A bar is hatched if the work is modelled instead of counted. Over
-    several sources, the median counts. ``ceilings`` are by default read from the files beside the result
-    files. ``bfsbench.reports.roofline`` defines the share.
+    The share is the least time that the device's limits allow, divided by the measured time.
+    ``bfsbench.reports.roofline`` defines it. The colour shows which limit bounds the search. A bar is hatched
+    if the work is modelled instead of counted. If there are several sources, the bar shows the source with
+    the median share. By default ``ceilings`` are read from the files beside the result files.
     """
     frame = _shares(measured, ceilings)
     if frame.empty:
@@ -48,7 +49,8 @@ def rooflines(measured: TimedRows, *, title: str = "", ceilings: Ceilings | None
 
 
 def _shares(measured: TimedRows, ceilings: Ceilings | None) -> pd.DataFrame:
-    """Returns the searches whose share of the ceiling is known.
+    """Returns one row for each search whose share of the device's ceiling is known, as ``held_against`` makes
+    it.
 
     Raises NothingToDrawError if there are no ceilings, or if they belong to another device.
     """
@@ -65,7 +67,8 @@ def _shares(measured: TimedRows, ceilings: Ceilings | None) -> pd.DataFrame:
 
 
 def _panel(axis: Axes, frame: pd.DataFrame, shown: Sequence[str], _: pd.DataFrame) -> None:
-    """Draws one graph's bars. Over several sources, the search with the median share is shown."""
+    """Draws the bars of one graph. If a search has several sources, its bar shows the source with the median
+    share."""
     for label, group in frame.groupby("label"):
         search = group.sort_values("share").iloc[(len(group) - 1) // 2]
         colour = COLOURS[BOUNDS.index(search["bound"])]
@@ -82,7 +85,7 @@ def _panel(axis: Axes, frame: pd.DataFrame, shown: Sequence[str], _: pd.DataFram
 
 
 def _legend(frame: pd.DataFrame) -> list[Patch]:
-    """Returns the legend's entries for the colours and the hatching that are used."""
+    """Returns the legend's entries for the colours and the hatching that the bars in ``frame`` have."""
     from matplotlib.patches import Patch
 
     used = [bound for bound in BOUNDS if bound in set(frame["bound"])]

@@ -1,7 +1,8 @@
-"""Draws times by the settings of a search: heat maps over grid and block, and lines over the values of knobs.
+"""Draws search times over the settings of a search: heat maps over grid and block, and lines over the values
+of knobs (a variant's own parameters).
 
-Heat maps have one picture per graph and one panel per variant, as in Springer's Fig. 8. The pictures of knobs
-have one picture per variant, one panel per knob, and one line per graph.
+Heat maps have one picture per graph and one panel per variant, as in Fig. 8 of Springer's paper. Lines over
+knobs have one picture per variant, one panel per knob, and one line per graph.
 """
 
 from __future__ import annotations
@@ -36,21 +37,21 @@ _MAPS = 6
 _ACROSS = 3
 """Number of panels side by side."""
 _DARKEST, _LEAST_DARKEST = 10.0, 1.25
-"""The colours end at the worst ratio to the best time, but never above the first and never below the second
-of these numbers."""
+"""The darkest colour of a heat map stands for the worst ratio to the best time. That ratio is limited to at
+most the first and at least the second of these numbers."""
 _WHITE_SHARE = 0.45
-"""Share of the logarithmic colour range above which numbers are written in white."""
+"""Cells darker than this share of the logarithmic colour range have white numbers."""
 _TICKS = (1.1, 1.25, 1.5, 2, 3, 5)
 
 
 def heat_maps(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields heat maps of times in ms over grid and block.
 
-    A cell shows the time with the best knob values. Its colour shows the ratio to the best time of the map.
-    Cells of failed points are hatched, and cells that were not tried are blank.
+    A cell shows the time with the best knob values. The cell's colour shows the ratio to the best time of the
+    map. A cell is hatched if all its runs failed, and blank if it was not tried.
 
-    A map needs at least two grids and two blocks. Where only one of the two varied, the pictures of knobs
-    show it instead.
+    A map needs at least two grids and two blocks. If only the grid or only the block varied, the function
+    ``knob_sweeps`` draws it as a line.
     """
     kernels = measured.rows[measured.rows["backend"] != "host"]
     cells = measured.best(("title", "label", "grid", "block"))
@@ -134,19 +135,19 @@ def _map(
 
 
 _KNOBS = 9
-"""Most panels per picture of knobs."""
+"""Most panels in a picture of times over knobs."""
 _Sweep = tuple[str, str, "pd.DataFrame"]
-"""The label of a series, a knob, and the configurations on the graphs where the knob has several values. A
-column ``value`` holds the knob's values."""
+"""The data of one panel: the label of a search, a knob, and the search's configurations on the graphs where
+the knob has several values. The column ``value`` holds the knob's values."""
 
 
 def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = ()) -> Iterator[Picture]:
-    """Yields pictures of the best time of each variant on each graph, for each value of a knob.
+    """Yields pictures of the best time of each variant on each graph, over the values of a knob.
 
     The best time is taken over all values of the other knobs, the grid and the block. Only graphs that were
-    searched with several values are shown. ``knobs`` names the knobs to draw, by default all. The grid or the
-    block counts as a knob if only one of the two varied. All series of one variant share a picture, and all
-    panels of a picture share a time axis.
+    searched with several values of the knob are shown. ``knobs`` names the knobs to draw, by default all. If
+    only the grid or only the block varied, it is drawn like a knob. All searches of one variant share a
+    picture, and all panels of a picture share a time axis.
     """
     times = measured.configurations
     sweeps: dict[str, list[_Sweep]] = {}
@@ -174,10 +175,11 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
 
 
 def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yields each knob that has several values on some graph, with the configurations on these graphs. Their
-    column ``value`` holds the knob's values.
+    """Yields each knob that has several values on some graph, with the configurations on the graphs where it
+    has.
 
-    The grid and the block count as knobs if only one of them varied.
+    The column ``value`` of the configurations holds the knob's values. If only the grid or only the block
+    varied, it is yielded like a knob.
     """
     settings = times["knobs"].map(knob_values)
     given_values = {
@@ -201,8 +203,10 @@ def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
 
 
 def _panel(axis: Axes, knob: str, times: pd.DataFrame, measured: TimedRows) -> None:
-    """Draws one panel. The values stand at equal distances, because most of them are powers of two or
-    words."""
+    """Draws one panel: times over the values of a knob, with one line per graph.
+
+    The knob's values stand at equal distances, because most of them are powers of two or words.
+    """
     values = sorted(set(times["value"]), key=value_order)
     best = fastest(times, ("title", "value"))
     for index, graph in enumerate(measured.graphs):
