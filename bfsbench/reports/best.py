@@ -1,7 +1,7 @@
 """Makes tables of the best times.
 
-One table has the best time of every variant on every graph, with the configuration that gave it. The other
-table has the times over grid and block for every variant and graph, as in Springer's Fig. 8.
+One table has the best time of every variant on every graph, with the configuration that gave it. Another
+table has the times over grid and block for every variant and graph, as Fig. 8 in Springer's paper does.
 """
 
 from __future__ import annotations
@@ -52,18 +52,20 @@ COUNTS = ("points", "failed")
 RECORDED = "h200_ms"
 _GRAPH = ["graph", "graph_checksum"]
 _LONG = 40
-"""Number of lines of all searches and graphs above which a brief table shows only the best searches of each
-graph."""
+"""The largest number of lines in a brief table that lists all searches. A longer table is shortened to the
+best searches of each graph."""
 _FEW = 5
-"""Number of searches of each graph that a shortened brief table shows."""
+"""Number of searches per graph in a shortened table."""
 
 
 def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief: bool = False) -> list[Table]:
-    """Returns a table of measured times and a table of emulated times, as far as there are rows.
+    """Returns tables of the best times: one of times with warm caches, one with cold caches and one of
+    emulated kernels for each family of problems, as far as there are rows.
 
-    ``levels`` are the level profiles beside the rows. With them, there are columns for sums over the steps of
-    a run. ``brief`` shows only what the end of a sweep shows: times, rates, and ratios to the best time. Text
-    never shows emulated times, only counts and times of the project's GPU.
+    ``levels`` are level profiles. With them, the tables have columns of sums over the steps of a run. If
+    ``brief`` is true, the text layout shows only times, rates and ratios to the best time, as at the end of a
+    sweep. The text layout never shows emulated times. For emulated kernels it shows counts, and times
+    recorded on the project's own GPU.
     """
     tables = []
     for kind in kinds(rows):
@@ -78,9 +80,10 @@ def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief:
 
 
 def _best(kind: Kind, levels: pd.DataFrame | None, known: Mapping[Hashable, float]) -> pd.DataFrame:
-    """Returns the fastest configuration of each variant, sorted by graph and time.
+    """Returns one row for each graph, variant and device: the fastest configuration. Rows are sorted by graph
+    and time.
 
-    ``known`` are times that the searches took on the project's GPU, by graph checksum and variant.
+    ``known`` are times in ms that the searches took on the project's own GPU, by graph checksum and variant.
     """
     import pandas as pd
 
@@ -105,10 +108,10 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Mapping[Hashable, floa
 
 
 def _times_best(kind: Kind) -> pd.DataFrame:
-    """Returns ``times_best`` of each search: its time divided by the best time of the graph.
+    """Returns one row per search, with its time divided by the best time of the graph as ``times_best``.
 
-    Searches without a time from some source are left out (see ``comparable``). The values are NaN for
-    emulated kernels.
+    Searches that lack a time from a source of the graph are left out (see ``comparable``). The values are NaN
+    for emulated kernels.
     """
     whole = fastest(comparable(kind.rows, kind.family), SETTING)
     least = whole.groupby(_GRAPH)["search_ms"].transform("min")
@@ -121,9 +124,10 @@ _POINT = ("graph", "variant", "backend", *SHAPE)
 
 
 def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """Returns sums over the steps of a run for each configuration, as the median over its sources.
+    """Returns the sum over the steps of a run for each column in ``names``. There is one row per
+    configuration, with the median over its sources.
 
-    A sum is NaN if the number of some step is missing.
+    The sum of a run is NaN if a step of the run has no number.
     """
     of_run = steps.groupby([*_POINT, "source"], dropna=False)
     complete = of_run[names].count().eq(of_run.size(), axis=0)
@@ -146,7 +150,7 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
 
 
 def _meanings(drawings: Iterable[Table], kind: Kind, note_on_recorded: str) -> Iterator[str]:
-    """Yields explanations of the columns that the drawings have."""
+    """Yields explanations of the columns in ``drawings``, the layouts of a table for people."""
     drawn = {column for table in drawings for column in table.columns}
     yield from (f"{text}." for column, text in _MEANINGS.items() if column in drawn)
     if "knobs" in drawn:
@@ -170,8 +174,8 @@ def _note_on_sources(family: Family) -> str:
 
 
 def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
-    """Returns the columns of times and figures that text shows. There are fewer of them over several
-    sources."""
+    """Returns the columns that the text layout shows, such as times, rates and counts. With several sources,
+    it shows fewer rates."""
     totals = [*(column.name for column in kind.family.profile if column.total), RECORDED]
     if kind.emulated:
         return ["points", "failed", *totals]
@@ -186,7 +190,10 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
 
 
 def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
-    """Returns one table per graph, with variants sorted by time. Columns without information are left out."""
+    """Returns the text layout of a table of best times: one table per graph, with variants sorted by time.
+
+    Columns without information are left out.
+    """
     frame = frame.assign(knobs=_told_knobs(frame))
     if kind.emulated and RECORDED in frame:
         frame = frame.sort_values([*_GRAPH, RECORDED], kind="stable")
@@ -214,7 +221,7 @@ def _says_something(column: pd.Series[Any]) -> bool:
 
 
 def _told_knobs(frame: pd.DataFrame) -> list[str]:
-    """Returns the knobs of each row as text, without knobs at the default of their variant."""
+    """Returns the knob values of each row as text. Knobs that have their variant's default are left out."""
     usual = {
         name: {f"{knob.name}={knob.default}" for knob in variant.knobs}
         for name, variant in all_variants().items()
@@ -226,15 +233,16 @@ def _told_knobs(frame: pd.DataFrame) -> list[str]:
 
 
 FILE = paths.BUNDLED / "h200.csv"
-"""Times that searches took on the project's GPU, for readers who have no GPU of that model."""
+"""A bundled file of times that searches took on the project's own GPU, for readers who have no GPU of that
+model."""
 
 
 def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
-    """Returns the times in ms that the kernels in these rows took on the project's GPU, by graph checksum and
-    variant, and a note on the origin of the times.
+    """Returns the best times in ms that searches took on the project's own GPU, by graph checksum and
+    variant, and a note on the origin of these times.
 
-    For each graph and variant it is the best time. Only graphs that were searched there from equal sources
-    have times. If the rows themselves come from a GPU of that model, there are none.
+    Only graphs of ``kind`` that were searched on that GPU from equal sources have times. If a row of ``kind``
+    comes from a GPU of that model, the result is empty.
     """
     rows = _rows()
     if (kind.rows["gpu"] == rows["gpu"].iloc[0]).any():
@@ -260,7 +268,7 @@ def _rows() -> pd.DataFrame:
 
 
 HEAT_MAP = "heatmap"
-"""The beginning of the names of tables with heat maps."""
+"""The prefix of the names of tables with heat maps."""
 _LAUNCH = ("grid", "block")
 _COLUMNS = ("knobs", "sources", "search_ms", "times_best")
 _NOTE_ON_MAP = f"Search ms by grid (down) and block (across), each with its best knobs: {STATISTIC}."
@@ -268,10 +276,11 @@ _IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws al
 
 
 def heat_maps(rows: pd.DataFrame, *, brief: bool = False) -> list[Table]:
-    """Returns a table of measured times and a table of emulated times, with one row per grid and block. Text
-    shows them as matrices.
+    """Returns tables of times with one row per variant, graph, grid and block: one of times with warm caches,
+    one with cold caches and one of emulated kernels, as far as there are rows.
 
-    With ``brief``, text shows only the fastest variant of each graph.
+    The text layout shows the times as matrices of grid by block. If ``brief`` is true, it shows only the
+    fastest variant of each graph.
     """
     tables = []
     for kind in kinds(rows[rows["block"].notna()]):
@@ -302,7 +311,8 @@ def _notes_on_map(cells: pd.DataFrame, num_drawn: int, brief: bool) -> Iterator[
 
 
 def _leading(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns the cells of the fastest variant on each graph, among the variants with several cells."""
+    """Returns the rows of the fastest variant on each graph. Only variants with times at several grids or
+    blocks compete."""
     several = cells[cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("size") > 1]
     best = several.sort_values("search_ms", kind="stable").drop_duplicates(["graph", "graph_checksum"])
     return cells.merge(best[list(SETTING)], on=list(SETTING))
@@ -329,7 +339,8 @@ def _maps(cells: pd.DataFrame, kind: Kind) -> Iterator[Table]:
 def _matrix(title: str, group: pd.DataFrame, failed: pd.DataFrame) -> Table:
     """Returns a table with grids as rows and blocks as columns.
 
-    A cell holds the time, ``fail`` where no run succeeded, or nothing where nothing was tried.
+    A cell holds the time, or ``fail`` if no run succeeded. A cell is empty if its grid and block were not
+    tried.
     """
     cells: dict[tuple[str, float], Cell] = dict.fromkeys(
         zip(failed["grid"], failed["block"], strict=True), "fail"

@@ -1,7 +1,7 @@
-"""Makes the table of the time of each search over commits, and marks the commits at which it changed.
+"""Makes the table of each search's time over commits, and marks the commits at which the time changed.
 
-The commits of a search are ordered by the date of their first rows. Of each search and graph the table shows
-one configuration at all commits, because another grid, block or knob would change the time, too.
+The commits are ordered by the date of their first rows. For each search and graph the table shows one
+configuration at all commits, because another grid, block or knob would change the time, too.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
 NO_HISTORY = "No search has times at two commits."
 CHANGES = (SLOWER, FASTER)
-"""Verdicts on a search whose time changed at a commit."""
+"""The verdicts that mean that a search's time changed at a commit."""
 THRESHOLD = 0.05
-"""A smaller relative difference of two times is no change."""
+"""The relative difference of two times up to which a search counts as unchanged."""
 
 _AT = " @"
-"""Text between the name of a search and a commit in the column ``variant`` of ``by_commit``."""
+"""Separator between the variant's name and the commit in the column ``variant`` of the rows from
+``by_commit``."""
 _SEARCH = (*GRAPH, "variant", "backend", "device")
 _COLUMNS = (*_SEARCH, *SHAPE, "commit", "date", "search_ms", "median_ms", "times_previous", "verdict")
 _NOTES = (
@@ -49,8 +50,8 @@ _NOTES = (
 
 
 def by_commit(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows with the commit added to the name in ``variant``. So the rows of each commit count as
-    a separate search. Knobs that a variant did not have at a commit get their defaults."""
+    """Returns the rows with the commit appended to the name in the column ``variant``. So the rows of each
+    commit count as a separate search. Knobs that are missing in a row get their defaults."""
     from bfsbench.reports.comparison.points import all_knobs
 
     named = rows[["variant", "knobs"]].drop_duplicates()
@@ -60,7 +61,7 @@ def by_commit(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def over_commits(rows: pd.DataFrame, family: Family) -> pd.DataFrame:
-    """Returns one row for each search, graph and commit, in the order of the commits. ``rows`` are rows of
+    """Returns one row for each search, graph and commit, in the order of the commits. ``rows`` must come from
     ``by_commit``.
 
     The columns are GRAPH, ``variant``, ``backend``, ``device``, SHAPE, ``commit``, ``date`` (of the commit's
@@ -102,7 +103,7 @@ def _history(kind: Kind) -> Table:
 
 
 def _drawings(frame: pd.DataFrame) -> Iterator[Table]:
-    """Yields one table per graph, in which a search is named once."""
+    """Yields one table per graph. Each search is named only in its first line."""
     several = frame.groupby("backend")["device"].nunique().max() > 1
     names = short_names(frame["graph"])
     for (graph, _), some in frame.groupby([*GRAPH], sort=False):
@@ -113,15 +114,15 @@ def _drawings(frame: pd.DataFrame) -> Iterator[Table]:
 
 
 class _Verdicts:
-    """The verdicts of ``compare`` on pairs of commits. ``rows`` are rows of ``by_commit``."""
+    """Computes the verdicts of ``compare`` on pairs of commits. The rows must come from ``by_commit``."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self._rows = rows.assign(variant=rows["variant"].str.rsplit(_AT, n=1).str[0])
         self._between = cache(self._compared)
 
     def of(self, history: pd.DataFrame) -> Iterator[str]:
-        """Yields a verdict for each commit of one search: how its time differs from the time at the commit
-        before. The first verdict is empty."""
+        """Yields one verdict per commit of a search: whether its time is slower, faster or the same as at the
+        previous commit. The first verdict is empty."""
         import pandas as pd
 
         axes = ("graph", "variant", "backend", *SHAPE)

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def read_levels(paths: Iterable[Path | str]) -> pd.DataFrame:
-    """Returns the level profiles beside result files, or beside all result files of a folder, in one table.
+    """Returns the level profiles that belong to result files, as one data frame. ``paths`` are result files,
+    or folders of them.
 
-    The table is empty if there are no profiles. Its columns are ``PROFILE_COLUMNS``, then the columns that
-    families append, then ``file``. Columns of numbers are float64, with NaN where a cell is empty. All other
-    columns are text. Raises InputError where ``read_results`` does.
+    The frame is empty if there are no profiles. Its columns are ``PROFILE_COLUMNS``, then the columns of
+    families of problems, then ``file``. Columns of numbers are float64, with NaN for an empty cell. All other
+    columns are text. Raises InputError if a file is missing or malformed.
     """
     from bfsbench.rows.reading import read_tables  # imported here because it imports NumPy
 
@@ -37,10 +38,10 @@ _NOTHING = "No level profile belongs to these rows: 'bfsbench run --profile' mak
 
 
 def level_tables(rows: pd.DataFrame, levels: pd.DataFrame | None = None) -> list[Table]:
-    """Returns a table of measured level profiles and a table of emulated ones, with one row per level of each
-    search.
+    """Returns tables of level profiles with one row per level of each search. Measured and emulated profiles
+    stand in separate tables.
 
-    ``levels`` are level profiles from :func:`bfsbench.reports.levels.read_levels`. As text, there is one
+    ``levels`` are level profiles from :func:`bfsbench.reports.levels.read_levels`. The text layout has one
     table per graph and source, with levels as rows and searches as columns.
     """
     made = []

@@ -1,4 +1,5 @@
-"""Provides the data of pictures: comparable rows, grouped by graph and by series."""
+"""Provides the data of pictures: comparable result rows, grouped by graph and by series. A series is a set of
+rows that becomes one line or one bar."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.base import Family
 
 _SHORT = 8
-"""Number of characters of a checksum that distinguish two graphs with one name."""
+"""Number of characters of the checksum that are shown if two graphs have one name."""
 
 
 class NothingToDrawError(UsageError):
@@ -44,23 +45,25 @@ class NothingToDrawError(UsageError):
 
 @dataclass(frozen=True)
 class TimedRows:
-    """Comparable result rows of one family, with two more columns.
+    """Comparable result rows of one family of problems, with the columns ``label`` and ``title`` added.
 
-    ``label`` is the name of a row's series, with the device if the rows come from several devices. ``title``
-    is the name of the row's graph. ``levels`` are the level profiles of these rows, with both columns.
+    ``label`` is the name of a row's series, which becomes one line or one bar. It includes the device if the
+    rows come from several devices. ``title`` is the name of the row's graph. ``levels`` are the level
+    profiles of these rows, with ``label`` and ``title``.
     """
 
     rows: pd.DataFrame
     levels: pd.DataFrame | None
     family: Family
     suffix: str
-    """Suffix of the names of pictures, which tells cold, emulated and other families' rows apart."""
+    """Suffix of the names of pictures. It says whether the rows are cold, emulated or of another family."""
     heading: str
-    """Suffix of the titles of pictures."""
+    """Suffix of the titles of pictures: ``suffix`` in words."""
 
     @classmethod
     def of(cls, kind: Kind, levels: pd.DataFrame | None) -> TimedRows:
-        """Returns the rows of ``kind`` with labels and titles, and the level profiles that belong to them."""
+        """Returns the rows of ``kind`` with the columns ``label`` and ``title``, and the level profiles that
+        belong to these rows."""
         rows = kind.rows.assign(title=_titles(kind.rows), label=_labels(kind.rows))
         if levels is not None:
             keys = [*AXES, "gpu"]
@@ -70,7 +73,7 @@ class TimedRows:
 
     @property
     def quantity(self) -> str:
-        """The axis label of ``search_ms``, with its unit."""
+        """The label of an axis that shows ``search_ms``, with its unit."""
         return f"time of {self.family.one} (ms):\n{STATISTIC}"
 
     @cached_property
@@ -80,7 +83,7 @@ class TimedRows:
 
     @property
     def devices(self) -> list[str]:
-        """The GPUs and CPUs that the rows were taken on."""
+        """The names of the GPUs and CPUs that the rows were taken on."""
         return [str(device) for device in with_device(self.rows)["device"].unique() if device]
 
     @cached_property
@@ -90,7 +93,7 @@ class TimedRows:
 
     @cached_property
     def configurations(self) -> pd.DataFrame:
-        """The configurations, combined over sources; see ``rows.configurations``."""
+        """One row per configuration, combined over sources, as ``rows.configurations`` makes it."""
         return configurations(self.rows, self.family, also=("title", "label"))
 
     @property
@@ -99,22 +102,23 @@ class TimedRows:
         return self.suffix.endswith(EMULATED)
 
     def best(self, by: Sequence[str] = ("title", "label")) -> pd.DataFrame:
-        """Returns the best configuration of every series on every graph, or for each combination of values of
-        ``by``."""
+        """Returns the fastest configuration for each combination of values of the columns ``by``. By default
+        that is the fastest configuration of every series on every graph."""
         return fastest(self.configurations, by)
 
     def compared(self, baseline: str = "") -> pd.DataFrame:
-        """Returns the best configuration of every series on every graph, among configurations that are
-        comparable.
+        """Returns the fastest configuration of every series on every graph, among the configurations that may
+        be compared.
 
-        A comparable configuration has times from all sources that are compared on the graph. All have equally
-        many repeats; see ``rows.comparable``.
+        Such configurations have times from one set of sources, with equally many repeats; see
+        ``rows.comparable``. ``baseline`` is the CPU program over which speed-ups are computed, by default the
+        family's.
         """
         whole = comparable(self.rows, self.family, also=("title", "label"), baseline=baseline)
         return fastest(whole, ("title", "label"))
 
     def among(self, frame: pd.DataFrame) -> list[str]:
-        """Returns the titles of the graphs that have rows in ``frame``."""
+        """Returns the titles of the graphs that have rows in ``frame``, in the order of ``graphs``."""
         present = set(frame["title"])
         return [graph for graph in self.graphs if graph in present]
 
@@ -123,21 +127,21 @@ class TimedRows:
         return f"{wrapped(title)}\n{self.searched(title)}"
 
     def searched(self, title: str) -> str:
-        """Returns the sources from which a graph's searches are compared, as text."""
+        """Returns the sources from which a graph's searches are compared, in words such as ``64 sources``."""
         return in_words(self._sources.get(title, []), self.family, self._names.get(title, {}))
 
     def source(self, title: str, source: Any) -> str:
-        """Returns one of a graph's sources as text, with its name if it has one."""
+        """Returns a source vertex of a graph as text, with the vertex's name if it has one."""
         return called(int(source), self._names.get(title, {}))
 
     @cached_property
     def _names(self) -> dict[Hashable, dict[int, str]]:
-        """The names of the sources, by titles of graphs; see ``names_of_sources``."""
+        """The names of each graph's source vertices, by the graph's title; see ``names_of_sources``."""
         return names_of_sources(self.rows, "title")
 
     @cached_property
     def _sources(self) -> dict[Hashable, list[int]]:
-        """The sources from which each graph's searches are compared, by titles of graphs; see
+        """The source vertices from which each graph's searches are compared, by the graph's title; see
         ``rows.comparable``."""
         titles = self.rows[[*GRAPH, "title"]].drop_duplicates()
         return sources_of(counting_sources(self.rows).merge(titles), "title")
@@ -153,14 +157,15 @@ def ranking(best: pd.DataFrame) -> list[str]:
 
 
 def ratios(best: pd.DataFrame) -> pd.Series[float]:
-    """Returns each time divided by the best time of its graph. The ratio is NaN if the best time is 0."""
+    """Returns each row's ``search_ms`` divided by the least ``search_ms`` of the row's graph. The ratio is
+    NaN if the least time is 0."""
     least = best.groupby("title")["search_ms"].transform("min")
     return best["search_ms"] / least.where(least > 0)
 
 
 def _titles(rows: pd.DataFrame) -> pd.Series[str]:
-    """Returns the title of each row's graph: its name, with a part of the checksum if two graphs have one
-    name."""
+    """Returns the title of each row's graph: the graph's name. If two graphs have one name, a part of the
+    checksum follows."""
     graphs = rows[["graph", "graph_checksum"]].drop_duplicates()
     ambiguous = rows["graph"].isin(graphs["graph"][graphs["graph"].duplicated()])
     if not ambiguous.any():
@@ -186,8 +191,9 @@ def _labels(rows: pd.DataFrame) -> pd.Series[str]:
 def told_apart(measured: TimedRows) -> Iterator[tuple[str, list[str], TimedRows]]:
     """Finds the variants that were timed with several knob settings on a graph.
 
-    Yields each variant's label, the labels of its settings, and rows in which each setting is a series. A
-    setting's label has the knobs that differ. Rows of other variants on these graphs are kept.
+    For each of them it yields the variant's label, the labels of its settings, and rows in which each setting
+    is a separate series. The label of a setting names only the knobs that differ. The rows include all other
+    variants on the variant's graphs.
     """
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]
@@ -201,17 +207,17 @@ def told_apart(measured: TimedRows) -> Iterator[tuple[str, list[str], TimedRows]
 
 
 def settings_of(knobs: pd.Series[str]) -> pd.Series[str]:
-    """Returns each setting as text, with only the knobs that differ among the settings."""
+    """Returns each row's knob values as text. Knobs that have one value in all rows are left out."""
     settings = knobs.map(knob_values)
     varied = [name for name, values in values_of_knobs(settings).items() if len(values) > 1]
     return settings.map(lambda found: " ".join(f"{k}={found[k]}" for k in varied if k in found))
 
 
 def search_names(levels: pd.DataFrame) -> pd.Series[str]:
-    """Returns the name of each row's search.
+    """Returns a name for each row's search.
 
-    It is the label of the series. The grid, the block or the knobs follow if the series has several values of
-    them.
+    The name is the label of the search's series. If the series has several grids, blocks or knob values, they
+    follow the label.
     """
     names = levels["label"]
     for _, rows in levels.groupby("label"):
@@ -224,8 +230,8 @@ def search_names(levels: pd.DataFrame) -> pd.Series[str]:
 
 
 def values_of_knobs(settings: Iterable[Mapping[str, str]]) -> Mapping[str, list[str]]:
-    """Returns the values that each knob has among these settings. Numbers are sorted by size and come before
-    words."""
+    """Returns the values that each knob has among ``settings``, which map knobs to values. Numbers are sorted
+    by size and come before words."""
     found: dict[str, set[str]] = {}
     for setting in settings:
         for name, value in setting.items():
@@ -244,7 +250,7 @@ def value_order(value: str) -> tuple[bool, float, str]:
 def wrapped(text: str, width: int = 34) -> str:
     """Returns a name broken into lines of at most ``width`` letters, after ``:`` and ``,``.
 
-    A remark in brackets is broken only if it is too long for a line of its own.
+    A part in brackets is broken only if it is longer than ``width``.
     """
     lines = [""]
     for part in re.findall(r"(?<!\S)\([^()]*\)[:,\s]*|[^:,\s]+[:,\s]*", text):

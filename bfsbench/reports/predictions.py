@@ -1,4 +1,4 @@
-"""Measures how well predicted times agree with measured ones, from a table of both."""
+"""Measures how well predicted times agree with measured times, from a table that has both."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEAR = 2.0
-"""The factor up to which ``share_near`` counts a prediction as near."""
+"""The largest factor between predicted and measured time for which ``Trust.share_near`` counts a
+prediction."""
 
 
 @dataclass(frozen=True)
 class Trust:
-    """How well predicted times agree with measured ones.
+    """Statistics of how well predicted times agree with measured times.
 
     The factor of a prediction is predicted / measured time, or measured / predicted time, whichever is
     larger.
@@ -22,21 +23,22 @@ class Trust:
 
     searches: int
     rank: float
-    """Spearman's rank correlation over all searches."""
+    """Spearman's rank correlation of predicted and measured times over all searches."""
     rank_by_graph: dict[str, float]
-    """Spearman's rank correlation over the searches of each graph."""
+    """Spearman's rank correlation of predicted and measured times, over the searches of each graph."""
     bias: float
     """Geometric mean of predicted / measured times."""
     factor: float
-    """Median factor."""
+    """Median over all searches of the factor between predicted and measured time."""
     share_near: float
-    """Share of the searches whose factor is at most NEAR."""
+    """Share of the searches whose factor between predicted and measured time is at most NEAR."""
     factor_by_graph: dict[str, float]
-    """Median factor on each graph, after predictions are divided by the bias over all other graphs."""
+    """Median factor between predicted and measured time on each graph. The predictions are first divided by
+    the bias over all other graphs."""
 
 
 def trust(table: pd.DataFrame, column: str = "predicted_ms") -> Trust:
-    """Compares the predicted times in a column with the measured times in ``measured_ms``.
+    """Returns how well the predicted times in ``column`` agree with the measured times in ``measured_ms``.
 
     ``table`` also needs the columns ``graph`` and ``variant``, and has one line per search.
     """
@@ -59,9 +61,10 @@ def trust(table: pd.DataFrame, column: str = "predicted_ms") -> Trust:
 
 
 def baseline(table: pd.DataFrame) -> Trust:
-    """Returns how well a search is predicted by its variant alone.
+    """Returns how well times are predicted without counters, for comparison with a real prediction.
 
-    Its predicted time is the geometric mean of the variant's measured times in the other lines of the table.
+    The predicted time of a search is the geometric mean of its variant's measured times in all other lines of
+    the table.
     """
     import numpy as np
 

@@ -1,8 +1,9 @@
-"""Makes tables of the graphs that were searched, of the points without a time, and of the origins of rows.
+"""Makes tables of the graphs that were searched, of the runs without a time, and of the origins of rows.
 
-The table of origins says where and when rows were taken. The module also makes notes for tables. They warn
-about comparing rows, and say which code the rows measured. They also explain the times of other authors'
-programs: whose clock measured them, what the clock covers, and what else the program took.
+The table of origins says where and when rows were taken. The module also makes notes that stand beside
+tables. Some notes warn about comparing rows, or say which code the rows measured. Other notes explain the
+times of other authors' programs: whose clock measured them, what the clock covers, and how long the
+preparation took.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ _CLOCKS = {
 
 
 def with_footnotes(tables: Iterable[Table], rows: pd.DataFrame) -> list[Table]:
-    """Returns the tables, with a note added for each program of other authors (entry) that a table names in a
-    cell or above a column.
+    """Returns the tables with a note for each program of other authors (entry) that a table names in a cell
+    or in a column's name.
 
-    ``rows`` are the rows that the tables were made from.
+    ``rows`` are the result rows that the tables were made from.
     """
     footnotes = _footnotes(rows)
     noted = []
@@ -41,13 +42,14 @@ def with_footnotes(tables: Iterable[Table], rows: pd.DataFrame) -> list[Table]:
 
 
 def footnotes_of(rows: pd.DataFrame) -> list[str]:
-    """Returns one line for each entry (another author's program) that has a time in ``rows``. Numbers in
-    ``rows`` may be text."""
+    """Returns one note for each entry (a program of other authors) that has a time in ``rows``. The note says
+    what the time covers. Numbers in ``rows`` may be text."""
     return [*_footnotes(rows).values()]
 
 
 def _footnotes(rows: pd.DataFrame) -> dict[str, str]:
-    """Returns the lines of ``footnotes_of`` by the names of the entries."""
+    """Returns one note for each entry (a program of other authors) that has a time in ``rows``, by the
+    entry's name."""
     if "program" not in rows:
         return {}
     entries = rows[(rows["program"].fillna("") != "") & (rows["status"] == "ok")]
@@ -62,10 +64,10 @@ def _footnote(variant: str, rows: pd.DataFrame) -> str:
     covered = " or ".join(sorted(map(_covered, set(rows["covers"]))))
     columns = ["prepare_ms", "compile_ms", "host_mib", "device_mib"]
     numbers = rows[columns].apply(pd.to_numeric, errors="coerce")
-    prepared_ms = numbers["prepare_ms"].where(numbers["compile_ms"].notna())  # else it is another time
+    prepared_ms = numbers["prepare_ms"].where(numbers["compile_ms"].notna())  # older rows: another time
     span = " to ".join(dict.fromkeys(map(_rounded, (prepared_ms.min(), prepared_ms.max()))))
     places = {"on the host": numbers["host_mib"].max(), "on the GPU": numbers["device_mib"].max()}
-    memory = [f"up to {_rounded(mib)} MiB {where}" for where, mib in places.items() if mib >= 0]  # not NaN
+    memory = [f"up to {_rounded(mib)} MiB {where}" for where, mib in places.items() if mib >= 0]  # no NaN
     facts = [
         f"{variant} is a program of others: {programs}",
         f"Its times are measured by {clocks}, and include {covered}",
@@ -80,7 +82,8 @@ def _rounded(number: float) -> str:
 
 
 def _covered(covers: str) -> str:
-    """Returns in words what a time includes, from text such as ``initialisation=yes transfers=no``."""
+    """Returns in words what an entry's time includes, from text such as ``initialisation=yes
+    transfers=no``."""
     parts = dict(part.split("=", 1) for part in covers.split() if "=" in part)
     yes, no = ([name for name, said in parts.items() if said == wanted] for wanted in ("yes", "no"))
     return " and ".join(yes or ["the search alone"]) + (f", but not {' or '.join(no)}" if no else "")
@@ -91,13 +94,13 @@ _ORIGIN = (
     *("python", "version", "commit", "schema"),
 )
 _ORIGINS_ACROSS = 3
-"""Number of origins side by side when the table is text."""
+"""Number of origins that stand side by side in the text layout."""
 _NOT_THROTTLED = ("", "none")
 
 
 def origins(rows: pd.DataFrame) -> list[Table]:
-    """Returns a table with one row per origin: devices, versions, number of rows, clock rates, and the first
-    and last time of a row."""
+    """Returns a table with one row per origin, a combination of device, host, software versions and commit.
+    The table has the number of rows, clock rates, and the first and last time at which a row was taken."""
     summed = ["status", "sm_clock_mhz", "memory_clock_mhz", "taken_at"]
     taken = compact(rows[[*_ORIGIN, *summed]], _ORIGIN).assign(throttled=_throttled(rows))
     frame = taken.groupby(list(_ORIGIN), as_index=False, sort=False, observed=True).agg(
@@ -116,8 +119,8 @@ def origins(rows: pd.DataFrame) -> list[Table]:
 
 
 def _upright(table: Table, start: int) -> Table:
-    """Returns a table with facts as rows and some of the origins as columns. It omits facts that none of the
-    shown origins has."""
+    """Returns a table with facts as rows and up to ``_ORIGINS_ACROSS`` origins as columns, from the origin
+    ``start`` on. Facts that none of these origins has are left out."""
     origins = table.rows[start : start + _ORIGINS_ACROSS]
     facts: list[tuple[Cell, ...]] = []
     for column, values in zip(table.columns, zip(*origins, strict=True), strict=True):
@@ -136,7 +139,8 @@ def _throttled(rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def warnings(rows: pd.DataFrame) -> list[str]:
-    """Returns warnings about comparing the times of these rows. Rows of emulated kernels do not count."""
+    """Returns warnings about comparing the times in ``rows``, such as different devices. Rows of emulated
+    kernels do not count."""
     rows = rows[rows["backend"] != "cpu"]
     found = []
     gpus = set(rows["gpu"]) - {""}
@@ -160,8 +164,8 @@ def warnings(rows: pd.DataFrame) -> list[str]:
 
 
 def _about_samples(rows: pd.DataFrame) -> list[str]:
-    """Returns a line for each kind of warning in the rows: how many rows have it, and the first of the
-    warnings."""
+    """Returns one line for each kind of warning in the column ``warnings``. A line has the number of rows
+    with that kind, and the first such warning."""
     found: dict[str, list[str]] = {}
     warned = rows[rows["warnings"] != ""]
     for graph, variant, texts in zip(warned["graph"], warned["variant"], warned["warnings"], strict=True):
@@ -177,14 +181,14 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def origin_numbers(rows: pd.DataFrame) -> pd.Series[int]:
-    """Returns the number of each row's origin. Numbers start at 1 and follow the order of the table of
-    origins."""
+    """Returns the number of each row's origin, as in the table that ``origins`` makes. The first origin has
+    the number 1."""
     found = compact(rows[list(_ORIGIN)], _ORIGIN).groupby(list(_ORIGIN), sort=False, observed=True)
     return found.ngroup() + 1
 
 
 _SHORT = 12
-"""Number of characters of a checksum that are shown."""
+"""Number of a checksum's characters that the table of graphs shows."""
 
 
 def graph_counts(rows: pd.DataFrame) -> list[Table]:
@@ -207,8 +211,8 @@ def graph_counts(rows: pd.DataFrame) -> list[Table]:
 
 
 def failed_points(rows: pd.DataFrame) -> list[Table]:
-    """Returns a table of the failed points, counted by graph, variant, backend, status and reason. The
-    commonest come first."""
+    """Returns a table that counts the rows without a time by graph, variant, backend, status and reason. The
+    most frequent combinations come first."""
     failed = rows[rows["status"] != "ok"]
     by = ["status", "graph", "variant", "backend", "reason"]
     groups = failed.groupby(by, as_index=False).size().rename(columns={"size": "points"})
@@ -223,7 +227,7 @@ _FACTS = ("variant", "backend", "knobs", "graph", "source", "code", "commit", "t
 _SEARCH = ["variant", "backend", "knobs"]
 _PLACE = ["variant", "backend", "graph"]
 _MOST_NAMED = 4
-"""Most searches that a note names. If there are more, it says how many."""
+"""Most searches that a note names. If there are more, the note says how many."""
 _COMMIT, _DAY = 7, len("2026-11-21")
 
 
@@ -233,7 +237,8 @@ def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
 
 
 def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Returns the columns _FACTS of the rows that stand in one table. Equal rows are returned once."""
+    """Returns the columns ``_FACTS`` of all result rows that one table is made of. Equal rows are returned
+    once."""
     import pandas as pd
 
     known = [frame[[*_FACTS]] for frame in frames if set(_FACTS) <= set(frame)]
@@ -241,9 +246,12 @@ def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
-    """Returns a sentence if tables ``above`` show searches of this table on its graphs from other rows, and
-    so with other numbers. The sentence names the files of these rows and their numbers of sources. Otherwise
-    returns ""."""
+    """Returns a sentence if an earlier table shows a search of this table on one of its graphs with numbers
+    from other rows. Otherwise returns "".
+
+    ``here`` has the rows of this table, and ``above`` the rows of each earlier table. The sentence names the
+    files of the other rows and their numbers of sources.
+    """
     found: dict[str, set[int]] = {}
     counts: set[int] = set()
     rows_here = _rows_of_places(here)
@@ -267,16 +275,17 @@ def _sources(counts: Iterable[int]) -> str:
 
 
 def _rows_of_places(rows: pd.DataFrame) -> dict[Hashable, set[tuple[str, float]]]:
-    """Returns the file and the source of each row, by the row's variant, backend and graph."""
+    """Returns the files and sources of the rows, as pairs, by variant, backend and graph."""
     groups = rows.groupby(_PLACE)[["file", "source"]]
     return {place: {*some.itertuples(index=False, name=None)} for place, some in groups}
 
 
 def outdated(rows: pd.DataFrame, current: Callable[[str, str, str], set[str]]) -> str:
-    """Says which searches have other code now than when these rows were taken.
+    """Returns a sentence that names the searches whose code has changed since these rows were taken. Returns
+    "" if there are none.
 
-    ``current`` gives for a variant, backend and knobs the hashes that the present code may have; none if that
-    is unknown. Rows without a hash are older than hashes.
+    ``current`` returns the possible hashes of the present code for a variant, a backend and knobs. It returns
+    an empty set if the code is unknown. A row without a hash counts as changed.
     """
     older, known = set[str](), set[str]()
     measured = rows[[*_SEARCH, "code"]].drop_duplicates()
@@ -298,11 +307,11 @@ def _named(names: Sequence[str]) -> str:
 def line_of(
     frames: Sequence[pd.DataFrame], reason: str | None, commands: Mapping[str, str] | None = None
 ) -> str:
-    """Returns a line with the files, commits and days of the rows of one table. It is empty without rows.
+    """Returns a line with the files, commits and days of the rows in one table, or "" without rows.
 
-    ``commands`` gives the command that wrote each file, where it is known. ``reason`` says why rows of one
-    search may have measured different code. The line then names these searches. Raises InputError if there
-    are some and ``reason`` is None.
+    ``commands`` maps files to the commands that wrote them. ``reason`` says why rows of one search may have
+    measured different code. If such searches exist, the line has the reason and names them. Raises InputError
+    if such searches exist and ``reason`` is None.
     """
     rows = facts_of(frames)
     if rows.empty:
@@ -326,8 +335,8 @@ def line_of(
 
 
 def _mixed(rows: pd.DataFrame) -> list[str]:
-    """Finds searches whose rows measured different code although their knob values are equal. Returns texts
-    that name these searches.
+    """Returns texts that name the searches whose rows measured different code although their knob values are
+    equal.
 
     For rows without a hash of their code, the commit is compared instead.
     """
