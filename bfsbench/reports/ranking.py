@@ -55,12 +55,11 @@ _NOTE_ON_FAMILIES = "Empty: no time on some graph of the family."
 
 
 def ratios(kind: Kind) -> pd.DataFrame:
-    """Returns the best configuration of each search on each graph, with its ratio to the best time of the
-    graph.
+    """Returns one row for each search (a variant on a device) and graph: its fastest configuration.
 
-    A search is a variant on a device. The columns are the columns of ``configurations``, ``times_best`` (the
-    ratio) and ``family`` (the graph's family). Graphs with only one search are left out. Searches that lack a
-    time from some source are left out as well; see ``rows.comparable``.
+    The columns are the columns of ``configurations``, ``times_best`` (the time divided by the best time of
+    the graph) and ``family`` (the graph's family). Graphs with only one search are left out. Searches that
+    lack a time from a source of the graph are left out as well; see ``rows.comparable``.
     """
     from bfsbench.graphs.load import kind_of_graph
 
@@ -73,16 +72,17 @@ def ratios(kind: Kind) -> pd.DataFrame:
 
 
 def rankings(rows: pd.DataFrame) -> list[Table]:
-    """Returns one ranking of warm times and one of cold times for each family of variants that has rows.
+    """Returns the rankings of searches: one of times with warm caches and one with cold caches for each
+    family of problems that has rows.
 
-    A table has one row for each search and family of graphs. The family ALL comes first. Searches with times
-    on all graphs come before other searches.
+    A table has one row for each search and family of graphs. ALL, which stands for all graphs, comes first.
+    Searches with times on the most graphs come before other searches.
 
-    ``times_best`` is the geometric mean of the ratios to the best times. ``times_first`` is the geometric
-    mean of the ratios to the times of the first search. ``best_percent`` is the share of graphs on which the
-    search is the fastest. ``worst_times_best`` is its largest ratio, and ``worst_graph`` is the graph of that
-    ratio. ``failed_graphs`` counts the graphs that it was run on without all times. Emulated kernels are not
-    ranked.
+    ``times_best`` is the geometric mean of the search's time / the best time of the graph. ``times_first`` is
+    the geometric mean of the search's time / the time of the first search in the table. ``best_percent`` is
+    the percentage of graphs on which the search is the fastest. ``worst_times_best`` is the search's largest
+    ratio to a best time, and ``worst_graph`` is the graph of that ratio. ``failed_graphs`` counts the graphs
+    on which the search ran but lacks times. Emulated kernels are not ranked.
     """
     measured = [kind for kind in kinds(rows) if not kind.emulated]
     if not measured:
@@ -103,11 +103,11 @@ def _ranking(kind: Kind) -> Table:
 
 
 def matrices(rows: pd.DataFrame) -> list[Table]:
-    """Returns matrices of searches by graphs: one of warm times and one of cold times for each family of
-    variants.
+    """Returns matrices with searches as rows and graphs as columns: one of times with warm caches and one
+    with cold caches for each family of problems.
 
     A cell is the search's time divided by the best time of the graph. The last column is the geometric mean
-    over the graphs of the search.
+    over the graphs on which the search has a time.
     """
     return [_matrix(kind) for kind in kinds(rows) if not kind.emulated]
 
@@ -135,13 +135,14 @@ def _why_empty(kind: Kind) -> str:
 
 
 def _tried(kind: Kind) -> pd.DataFrame:
-    """Returns each search and graph of these rows, with or without a time."""
+    """Returns one row for each pair of search and graph in the rows of ``kind``, with or without a time."""
     tried = with_device(kind.rows)[[*GRAPH, *SEARCH]].drop_duplicates()
     return tried[tried["device"] != ""]
 
 
 def _ranked(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of a ranking: the searches of each family of graphs, the best first."""
+    """Returns the rows of a ranking: the searches for all graphs and for each family of graphs, each time
+    with the best search first."""
     import pandas as pd
 
     tried = tried.merge(found[[*GRAPH, "family"]].drop_duplicates())
@@ -154,8 +155,8 @@ def _ranked(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
-    """Returns one row per search. Searches on most graphs come first, then searches with the least mean
-    ratio."""
+    """Returns one row per search with its statistics over the graphs in ``found``. Rows are sorted by the
+    number of graphs, largest first, and then by the mean ratio."""
     import numpy as np
 
     found = found.sort_values("times_best", ascending=False, kind="stable")
@@ -177,10 +178,10 @@ def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
 
 
 def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Returns the mean ratios of each search's times to the times of the search ``first``.
+    """Returns the geometric means of each search's time / the time of one search, whose rows are ``first``.
 
-    Graphs without times of both searches are left out. ``times_first`` is the geometric mean for the fastest
-    repeats, and ``median_times_first`` is the geometric mean for the median repeats.
+    Graphs on which either search lacks a time are left out. The column ``times_first`` compares fastest
+    repeats, and ``median_times_first`` compares median repeats.
     """
     import numpy as np
 
@@ -210,9 +211,11 @@ def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str
 
 
 def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:
-    """Yields the tables that people read first, with one line per search.
+    """Yields the tables that stand first in the text layout: the ranking over all graphs, with one line per
+    search.
 
-    Searches without times on some graphs have a separate table. ``names`` are short names of graphs.
+    Searches that lack times on some of the ``total`` graphs stand in a second table. ``names`` are short
+    names of graphs.
     """
     overall = frame[frame["family"] == ALL].astype({"best_percent": "int64"})
     where = ["device"] if overall.groupby("backend")["device"].nunique().max() > 1 else []
@@ -232,7 +235,8 @@ def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator
 
 
 def _by_family(frame: pd.DataFrame, found: pd.DataFrame) -> Iterator[Table]:
-    """Yields a table of the mean ratios with one column for each family of graphs, if there are several."""
+    """Yields a table of the mean ratios to the best times, with one line per search and one column per family
+    of graphs. Yields nothing for a single family."""
     some = frame[frame["family"] != ALL]
     if some["family"].nunique() < 2:
         return

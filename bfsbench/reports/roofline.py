@@ -1,4 +1,5 @@
-"""Compares searches with the ceilings of their device (Williams, Waterman and Patterson, Roofline, 2009).
+"""Compares searches with the ceilings (measured limits) of their device, as in the roofline model (Williams,
+Waterman and Patterson, 2009).
 
 Each of three ceilings gives a lower bound on the time of a search:
 
@@ -8,15 +9,15 @@ Each of three ceilings gives a lower bound on the time of a search:
 - random access: Every edge that is read needs the state of its other end, at a random address.
 - bandwidth: The algorithm has to move a number of bytes.
 
-The share of the ceiling is the largest of these bounds divided by the measured time. It refers to the
-algorithm's own work, so an algorithm that does needless work may come close to 100 %.
+The share of the ceiling is the largest of the three bounds divided by the measured time. The bounds refer to
+the algorithm's own work, so an algorithm that does needless work may come close to 100 %.
 
-Edges are counted level by level if there is a level profile of the search (``run --profile``). Otherwise they
-are modelled from the result row: the edges of the vertices reached, or all edges in every level, as the
-variant declares in ``edge_reads``. If neither is possible, they are left empty.
+Edges are counted level by level if there is a level profile of the search (``run --profile``). Otherwise the
+number is modelled from the result row: the edges of the vertices reached, or all edges in every level, as the
+variant declares in ``edge_reads``. If it cannot be modelled either, it is left empty.
 
 Bytes are computed from edges, vertices and levels with the numbers that the variant declares as its
-``traffic``. They are the bytes that the algorithm uses, not the whole sectors that the memory system moves.
+``traffic``. Only the bytes that the algorithm uses count, not the whole sectors that the memory system moves.
 Caches are ignored. So the share says how far a search is from its limit, not where its bytes came from. A
 graph whose numbering keeps neighbours together can take less time than random accesses.
 """
@@ -43,14 +44,14 @@ BOUNDS = ("latency", "random", "bandwidth")
 COUNTED, MODELLED = "counted", "modelled"
 
 _SEARCH = ["graph", "source", "variant", "backend", "knobs", "gpu"]
-"""Columns that must agree before a level profile counts for a row. Grid and block may differ, because they do
+"""A level profile is used for a result row if these columns agree. Grid and block may differ, because they do
 not change the work."""
 _CHAIN = 3
-"""Number of dependent loads of a level: an offset, a neighbour, and the neighbour's level."""
+"""Number of dependent loads in each level: an offset, a neighbour, and the neighbour's level."""
 _WORD = 4
 _LARGE = 1 << 40
-"""A working set in bytes that is larger than any measured one. It selects the ceiling of the largest working
-set."""
+"""A size in bytes that is larger than any working set of a ceiling. It selects the ceiling of the largest
+working set."""
 
 COLUMNS = (
     *("graph", "source", "variant", "search_ms", "edges", "edges_from", "levels", "bytes"),
@@ -67,9 +68,10 @@ class Work:
     """The work of one search, over all levels."""
 
     edges: float | None
-    """Adjacency entries read. None where the number is unknown."""
+    """Number of adjacency entries read, or None if it is unknown."""
     edges_from: str
-    """COUNTED or MODELLED. Empty where the edges are unknown."""
+    """The way in which ``edges`` was determined: COUNTED or MODELLED. Empty if the number of edges is
+    unknown."""
     launched_levels: int
     """Number of levels that end with a launch and a read-back."""
     barrier_levels: int
@@ -88,7 +90,7 @@ def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
     kernels = levels["kernel"]
     in_block = int(kernels.isin(variant.block_layers).sum())
     in_launch = int(kernels.isin(variant.layers).sum())
-    empty = levels["frontier_size"] == 0  # a search may need one more round to detect the end
+    empty = levels["frontier_size"] == 0  # the round that detects the end of the search
     known = bool((edges.notna() | empty).all())
     return Work(
         float(edges.sum()) if known else None,
@@ -102,7 +104,7 @@ def counted_work(variant: type[KernelVariant], levels: pd.DataFrame) -> Work:
 def modelled_work(variant: type[KernelVariant], row: Row) -> Work:
     """Returns the work of one search, modelled from its result row.
 
-    If levels may have run in different layers of the variant, the cheapest layer is assumed.
+    If the variant can run a level in different ways (layers), the cheapest layer is assumed.
     """
     num_levels = int(row["depth"]) + 1
     reads = set(variant.edge_reads.values())
@@ -122,7 +124,7 @@ def bytes_moved(variant: type[KernelVariant], work: Work, row: Row) -> float | N
     """Returns the bytes that a search moves: the variant's declared traffic, and 4 bytes per vertex to
     initialise the levels.
 
-    Returns None where the edges are unknown.
+    Returns None if the number of edges is unknown.
     """
     if work.edges is None:
         return None
@@ -137,9 +139,9 @@ def bytes_moved(variant: type[KernelVariant], work: Work, row: Row) -> float | N
 
 
 def floors(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceilings) -> dict[str, float | None]:
-    """Returns the least time in ms that each of BOUNDS allows.
+    """Returns the least time in ms that each of BOUNDS (latency, random access, bandwidth) allows.
 
-    A value is None where it depends on edges that are unknown.
+    A value is None if it depends on the number of edges and that number is unknown.
     """
     loads_us = _CHAIN * ceilings.at("dependent_loads", _LARGE) / 1e3
     latency_us = work.launched_levels * ceilings.at("launch_and_read") + work.levels * loads_us
@@ -158,8 +160,8 @@ def floors(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceiling
 
 
 def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> pd.DataFrame:
-    """Compares searches with the device's ceilings. Returns one row for each graph, source and variant: its
-    fastest search.
+    """Compares searches with the device's ceilings. Returns one row for each graph, source and variant, for
+    its fastest search.
 
     ``rows`` are result rows from ``read_results``, and ``levels`` are level profiles from ``read_levels``.
     Only rows of kernels on a real device are used. Raises InputError if rows were taken on another device
@@ -174,7 +176,7 @@ def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -
     - ``bound``: the name of the largest lower bound;
     - ``share``: the largest lower bound / ``search_ms``.
 
-    Where edges are unknown, numbers that depend on them are NaN, and ``bound`` is empty.
+    If the number of edges is unknown, numbers that depend on it are NaN, and ``bound`` is empty.
     """
     import pandas as pd
 
@@ -202,7 +204,8 @@ def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -
 
 
 def _profiles(levels: pd.DataFrame) -> dict[tuple[object, ...], pd.DataFrame]:
-    """Returns the level profile of each search, at the first grid and block that it was profiled with."""
+    """Returns one level profile per search, by its values of ``_SEARCH``. If a search was profiled with
+    several grids and blocks, the first ones are taken."""
     found: dict[tuple[object, ...], pd.DataFrame] = {}
     for key, profile in levels.groupby([*_SEARCH, "grid", "block"], sort=False):
         found.setdefault(tuple(key)[: len(_SEARCH)], profile)
@@ -223,9 +226,9 @@ def _line(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceilings
 
 
 def roofline(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Table:
-    """Returns the shares of the ceilings from ``held_against`` as a table.
+    """Returns a table of each search's share of its device's ceilings, as ``held_against`` computes them.
 
-    As text there is one table per graph and source, with the highest share first.
+    The text layout has one table per graph and source, with the highest share first.
     """
     frame = held_against(rows, levels, ceilings)
     frame = frame.sort_values(["graph", "source", "share"], ascending=[True, True, False], kind="stable")

@@ -22,11 +22,12 @@ GRAPH = ("graph", "graph_checksum")
 """Columns that identify a graph."""
 
 SETTING = (*GRAPH, "variant", "backend", "device", "host_cpu")
-"""Columns that must agree before two times are compared to choose the best configuration. The hosts may
-differ."""
+"""Columns that must be equal for two configurations to compete as the best configuration of one search. The
+column ``host`` may differ."""
 
 SHAPE = ("grid", "block", "knobs")
-"""Columns of a configuration that are chosen for the best time."""
+"""Columns in which the configurations of one search differ. The best configuration is the one with the least
+time."""
 
 COLD = "_cold"
 """Suffix of the names of tables and pictures of runs with cold caches."""
@@ -35,23 +36,23 @@ EMULATED = "_emulated"
 """Suffix of the names of tables and pictures of emulated kernels."""
 
 STATISTIC = "the median over sources of the fastest repeat"
-"""The meaning of ``search_ms`` wherever it is combined over sources. Tables, pictures, pages and texts quote
-it."""
+"""The meaning of ``search_ms`` in rows that are combined over sources. Tables, pictures, pages and texts
+quote it."""
 TYPICAL = "the median over sources of the median repeat"
-"""The meaning of ``median_ms``."""
+"""The meaning of ``median_ms`` in rows that are combined over sources."""
 SPEED_UP = "the median over sources, of fastest repeats"
-"""The meaning of ``speedup``."""
+"""The meaning of ``speedup`` in rows that are combined over sources."""
 
 _SEARCH = [*GRAPH, "source", "host", "host_cpu"]
-"""Columns that must agree before a speed-up is computed."""
+"""A speed-up compares two rows only if these columns are equal."""
 
 _TIMED = ("search_ms", "search_ms_median", "search_ms_max", "prepare_ms", "compile_ms")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Rows of one family whose times may stand in one table: all measured warm, all measured cold, or all
-    emulated."""
+    """Rows of one family of problems whose times may stand in one table. All were measured with warm caches,
+    all with cold caches, or all were emulated."""
 
     family: Family
     suffix: str
@@ -64,8 +65,8 @@ class Kind:
         return self.suffix.endswith(EMULATED)
 
     def configurations(self) -> pd.DataFrame:
-        """Returns one row per configuration, combined over sources, as the function of this module makes
-        it."""
+        """Returns one row per configuration, combined over sources, as the module's function
+        ``configurations`` makes it."""
         return configurations(self.rows, self.family)
 
     @cached_property
@@ -74,13 +75,14 @@ class Kind:
         return sources_of(self.rows, [*GRAPH])
 
     def searched(self, graph: str, checksum: str) -> str:
-        """Returns the sources from which a graph was searched, in words."""
+        """Returns the sources from which a graph was searched, in words such as ``64 sources``."""
         names = self._names.get((graph, checksum), {})
         return in_words(self.sources[graph, checksum], self.family, names)
 
     @cached_property
     def _names(self) -> dict[Hashable, dict[int, str]]:
-        """The names of the sources, by the graph's name and checksum. See ``names_of_sources``."""
+        """The names of each graph's source vertices, by the graph's name and checksum. See
+        ``names_of_sources``."""
         return names_of_sources(self.rows, [*GRAPH])
 
 
@@ -88,7 +90,7 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
     """Splits rows by family, and each family into rows measured with warm caches, with cold caches, and
     emulated rows.
 
-    Yields the parts that are not empty. Without rows, yields one empty part of the default family.
+    Yields the parts that are not empty. If there are no rows, it yields one empty part of the default family.
     """
     rows = of_latest_code(rows)
     for name in dict.fromkeys(rows["family"]) if len(rows) else (DEFAULT,):
@@ -105,16 +107,17 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
 
 
 def as_read(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns rows with the column types of ``read_results``.
+    """Returns the rows with the column types that ``read_results`` gives them.
 
-    A sweep returns counts as Int64, which become float64.
+    The function is for rows from a sweep, which have counts as Int64. They become float64.
     """
     counts = [name for name in rows if str(rows[name].dtype) == "Int64"]
     return rows.astype(dict.fromkeys(counts, "float64")) if counts else rows
 
 
 def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
-    """Drops the rows of a point that measured other code than the point's latest row.
+    """Returns the rows without outdated ones. A row is outdated if a later row of the same configuration
+    measured other code.
 
     Rows of older files do not say which code they measured. They are kept.
     """
@@ -129,13 +132,14 @@ def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _where(condition: pd.Series[bool], rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows that satisfy the condition. If all do, it returns the frame without a copy, because
-    copies are expensive."""
+    """Returns the rows that satisfy the condition. If all rows do, it returns ``rows`` itself, because copies
+    are expensive."""
     return rows if condition.all() else rows[condition]
 
 
 def compact(rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """Returns the rows with text columns ``names`` as categories, which are grouped much faster."""
+    """Returns the rows with the text columns among ``names`` converted to categories. Grouping by categories
+    is much faster."""
     import pandas as pd
 
     made = {}
@@ -151,9 +155,9 @@ def select(
 ) -> pd.DataFrame:
     """Returns the rows of these graphs, variants and backends. An empty list selects all.
 
-    A graph may be named without its direction, or without everything behind any colon. Such a name selects
-    all graphs whose names begin with it. A variant may be named by an alias. Raises UsageError for a name
-    that no row has.
+    A graph's name may be cut off at any colon, for example to leave out its direction. A shortened name
+    selects all graphs whose names begin with it. A variant may be named by an alias. Raises UsageError for a
+    name that no row has.
     """
     for column, names in (("graph", graphs), ("variant", variants), ("backend", backends)):
         known = set(rows[column])
@@ -164,7 +168,7 @@ def select(
 
 
 def _called(column: str, name: str, known: set[str]) -> set[str]:
-    """Returns the values of a column that a user's ``name`` means, among ``known`` values."""
+    """Returns the values in ``known`` that a user means by ``name``. Raises UsageError if there are none."""
     if column == "variant" and name not in known:
         name = find(name).name
     found = {one for one in known if one == name or (column == "graph" and one.startswith(f"{name}:"))}
@@ -190,24 +194,24 @@ def configurations(
     """Returns one row per configuration, combined over all its sources.
 
     A configuration is a combination of values of SETTING, SHAPE and the columns ``also``. ``rows`` belong to
-    one ``family``, by default the family of the first row.
+    one ``family`` of problems, by default the family of the first row.
 
     The other columns are:
 
     - ``sources``: the number of sources;
-    - ``repeats``: the smallest number of repeats from a source, 0 where rows do not have it;
+    - ``repeats``: the smallest number of repeats from any source, or 0 if the rows do not have it;
     - ``search_ms``: the median over sources of the fastest sample;
     - ``median_ms``: the median over sources of the median sample;
     - ``spread``, ``typical``: medians over sources of slowest / fastest and of median / fastest sample;
-    - the figures of the family;
-    - ``prepare_ms``: the median over sources. It is NaN in older rows, whose preparation was defined
-      otherwise;
+    - the family's figures, such as rates in edges per second;
+    - ``prepare_ms``: the median over sources. It is NaN for older rows, in which the column means something
+      else;
     - ``compile_ms``: the largest over sources;
     - ``speedup``: the median over sources of the time of ``baseline`` / this time. ``baseline`` is a host
       program, by default the family's. It is NaN unless both times were taken on one machine.
 
-    If a point was measured more than once, its fastest row counts. A configuration without a time from some
-    source of its search on the graph is left out, because its median would be over other sources.
+    If a configuration was measured more than once from a source, its fastest row counts. A configuration is
+    left out if it lacks a time from a source of its search, because its median would be over other sources.
     """
     family = family or find_family(rows["family"].iloc[0] if len(rows) else DEFAULT)
     key = [*SETTING, *SHAPE, *also]
@@ -249,7 +253,7 @@ def configurations(
 
 
 def _complete(rows: pd.DataFrame) -> pd.DataFrame:
-    """Drops the rows of each configuration that was run from some source and has no time from it."""
+    """Returns the rows of the configurations that have a time from every source from which they were run."""
     failed = rows["status"] != "ok"
     if not failed.any():
         return rows
@@ -261,10 +265,10 @@ def _complete(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows with equally many repeats on each graph.
+    """Returns the rows, cut to an equal number of repeats for all rows of a graph.
 
-    The row with the fewest repeats sets the number for its graph. Of other rows, the first repeats count.
-    Otherwise the fastest of more repeats would tend to be smaller by chance.
+    The row with the fewest repeats sets the number for its graph. Rows with more repeats keep only their
+    first repeats. Without this, a row with more repeats would tend to have a smaller minimum by chance.
     """
     import pandas as pd
 
@@ -293,7 +297,7 @@ def equal_repeats(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
-    """Returns the number of repeats of each row, 0 where a row does not have it."""
+    """Returns the number of timed repeats of each row, or 0 if a row does not list its repeats."""
     import pandas as pd
 
     if "search_ms_samples" not in rows:
@@ -303,9 +307,8 @@ def _repeats(rows: pd.DataFrame) -> pd.Series[int]:
 
 
 def of_one_setting(best: pd.DataFrame) -> pd.DataFrame:
-    """Returns the best configurations of graphs that were searched from the usual number of sources. The
-    usual number is the number of sources that most graphs have. This keeps graphs of another sweep out of a
-    ranking.
+    """Returns the rows of ``best`` whose graphs were searched from the usual number of sources, the number
+    that most graphs have. This keeps graphs of another sweep out of a ranking.
     """
     if best.empty:
         return best
@@ -319,15 +322,16 @@ def _inverse(figure: Figure) -> str:
 
 
 def _baseline(rows: pd.DataFrame, variant: str) -> pd.DataFrame:
-    """Returns ``baseline_ms`` for each graph, machine and source: the best time of the CPU program
-    ``variant`` there."""
+    """Returns one row for each graph, machine and source, with the best time of the CPU program ``variant``
+    as ``baseline_ms``."""
     known = (rows["variant"] == variant) & (rows["backend"] == "host") & (rows["host"] != "")
     grouped = rows[known].groupby(_SEARCH, as_index=False, dropna=False, observed=True)
     return grouped.agg(baseline_ms=("search_ms", "min"))
 
 
 def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Returns the best configuration for each combination of values of the columns ``by``.
+    """Returns the row with the least time for each combination of values of the columns ``by``. ``frame``
+    comes from ``configurations``.
 
     Only configurations with the most sources compete. Otherwise a configuration that failed from some sources
     might win by its times from other sources.
@@ -339,14 +343,14 @@ def fastest(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def comparable(
     rows: pd.DataFrame, family: Family | None = None, *, also: Sequence[str] = (), baseline: str = ""
 ) -> pd.DataFrame:
-    """Returns the ``configurations`` on each graph whose times can be compared.
+    """Returns the ``configurations`` whose times may be compared with each other on their graph.
 
     A median over some sources must not be compared with a median over other sources. So one set of sources is
-    chosen for each graph. It is the set that allows most comparisons, among the sets of sources that searches
-    were run from, with or without success. Only configurations with times from all these sources are
-    returned.
+    chosen for each graph. The candidates are the sets of sources from which the searches were run, with or
+    without success. The chosen set allows the most comparisons. Only configurations with times from all its
+    sources are returned.
 
-    Rows from other sources are left out. All rows of a graph have equally many repeats (see
+    Rows from other sources are left out. All rows of a graph are cut to equally many repeats (see
     ``equal_repeats``).
     """
     rows = equal_repeats(rows)
@@ -375,11 +379,11 @@ def counting_sources(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, int]:
-    """Returns how many comparisons a set of sources allows, and its number of sources, which decides between
-    equals.
+    """Returns how many comparisons a set of sources allows, and the number of its sources. ``sets`` has the
+    sources of each search.
 
-    A search can be compared if it was run from all these sources. The number of comparisons is the number of
-    sources times the number of these searches less one.
+    A search can be compared if it was run from all of ``sources``. The number of comparisons is the number of
+    sources times the number of comparable searches less one.
     """
     searches = sum(sources <= other for other in sets)
     return (searches - 1) * len(sources), len(sources)
@@ -388,16 +392,17 @@ def _comparisons(sets: Iterable[Set[float]], sources: Set[float]) -> tuple[int, 
 def sources_of(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, list[int]]:
     """Returns the source vertices of the rows, for each value of the column or columns ``by``.
 
-    A list is empty for a family without sources.
+    A list is empty if the problem has no sources, such as all-pairs shortest paths.
     """
     groups = rows[[*([by] if isinstance(by, str) else by), "source"]].drop_duplicates().groupby(by)["source"]
     return {key: sorted(map(int, sources.dropna())) for key, sources in groups}
 
 
 def short_names(graphs: Iterable[str]) -> dict[str, str]:
-    """Returns short names of graphs by their full names.
+    """Returns a short name for each graph, by its full name.
 
-    Options and parameters are left out, unless two short names would then be equal.
+    Options behind a colon and parameters in brackets are left out, unless two short names would then be
+    equal.
     """
     found = {}
     graphs = list(dict.fromkeys(graphs))
@@ -413,7 +418,7 @@ def short_names(graphs: Iterable[str]) -> dict[str, str]:
 def names_of_sources(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, dict[int, str]]:
     """Returns the names of source vertices for each value of the columns ``by``.
 
-    Names come from the graphs' files. Graphs whose vertices have no names are left out.
+    Names of vertices come from the graphs' files. Graphs whose vertices have no names are left out.
     """
     if "source_id" not in rows:
         return {}
@@ -427,7 +432,7 @@ def names_of_sources(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, 
 def in_words(sources: Sequence[int], family: Family, names: Mapping[int, str]) -> str:
     """Returns the sources in words, such as ``source 7`` or ``64 sources``.
 
-    Without sources, it returns the family's words for one run, such as ``all pairs``.
+    If there are no sources, it returns the words of the problem's family for one run, such as ``all pairs``.
     """
     if not sources:
         return family.one
@@ -437,6 +442,6 @@ def in_words(sources: Sequence[int], family: Family, names: Mapping[int, str]) -
 
 
 def called(source: int, names: Mapping[int, str]) -> str:
-    """Returns a source as text: its name, if it has one, with the number behind, as in ``ann (0)``; else only
-    the number."""
+    """Returns a source vertex as text: its name and number, as in ``ann (0)``, or only the number if it has
+    no name."""
     return f"{names[source]} ({source})" if source in names else str(source)

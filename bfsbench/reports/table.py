@@ -1,7 +1,8 @@
-"""Defines the tables that commands print: data with names for programs, and layouts for people.
+"""Defines the tables that commands print. A table has data for programs, and may have other layouts of its
+data for people.
 
-Tables are written as text, Markdown, LaTeX, CSV or JSON. In a terminal, cells are wrapped. Columns that do
-not fit into the terminal's width stand in parts below each other.
+Tables are written as text, Markdown, LaTeX, CSV or JSON. In text, long cells are wrapped. If a table is too
+wide, its last columns follow below the first ones.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ Cell = str | int | float | None
 class Table:
     """One table of data. :func:`render` turns it into text.
 
-    ``rows`` hold one cell per column. A long table may suit programs but be hard to read. ``drawings`` then
-    hold its data in tables for people. None means that the table serves both.
+    ``rows`` hold one cell per column. If these rows are hard to read, ``drawings`` holds tables with the data
+    in a layout for people. None means that people see ``rows``.
     """
 
     name: str
@@ -48,10 +49,10 @@ class Table:
     notes: tuple[str, ...] = ()
     drawings: tuple[Table, ...] | None = None
     legend: tuple[str, ...] = ()
-    """Notes for readers of the drawings, on what the drawings show."""
+    """Notes that explain ``drawings``, the layouts for people."""
     heat: bool = False
-    """True if the numbers right of the first column are times, which are shaded by their ratio to the
-    smallest."""
+    """True for a heat map: the numbers right of the first column are times, which are shaded by their ratio
+    to the smallest time."""
 
     @classmethod
     def of(
@@ -71,11 +72,12 @@ class Table:
 
     @property
     def drawn(self) -> tuple[Table, ...]:
-        """The tables for people: the drawings, or this table without its title and notes."""
+        """The tables that people see: ``drawings`` if there are any, else this table without its title and
+        notes."""
         return (replace(self, title="", notes=(), legend=()),) if self.drawings is None else self.drawings
 
     def columns_of(self, *columns: str) -> Table:
-        """Returns a table with these columns of this table and without a title, for ``drawings``."""
+        """Returns a table with only these columns and without a title. It is meant for ``drawings``."""
         places = [self.columns.index(column) for column in columns]
         return Table("", "", columns, [tuple(row[place] for place in places) for row in self.rows])
 
@@ -87,35 +89,37 @@ class Table:
 
 
 WIDTH = 100
-"""Number of columns that text may take in a file or a pipe."""
+"""Width of text in characters, if the output is a file or a pipe."""
 LEAST_WIDTH = 40
-"""Least width of text for a terminal. Text does not fit into narrower terminals."""
+"""Least width of text in characters for a terminal. Text does not fit into a narrower terminal."""
 
 _GAP = 2
 _BREAK = re.compile(r"(?<=[,:\s])(?![\d\s])")
-"""The places where a name that is too long for its column may be broken, as in ``lattice(rows=60,``
-``columns=60):``."""
+"""Matches where a line may be broken in a name that is too long for its column: after a comma, a colon or a
+space. An example is ``lattice(rows=60,`` ``columns=60):``."""
 
 Splitter = Callable[[str], list[str]]
 
 
 def width_of(is_terminal: bool) -> int:
-    """Returns the number of columns of the terminal. For anything else than a terminal it returns WIDTH."""
+    """Returns the width for text, in characters: the terminal's width, or WIDTH if the output is no
+    terminal."""
     if not is_terminal:
         return WIDTH
     return max(LEAST_WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def filled(text: str, width: int = WIDTH) -> str:
-    """Returns a paragraph broken into lines at spaces."""
+    """Returns a paragraph broken at spaces into lines of at most ``width`` characters. Longer words are not
+    broken."""
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def in_columns(
     lines: Sequence[Sequence[str]], sides: Sequence[str], width: int = WIDTH, *, wrap: bool = True
 ) -> str:
-    """Returns lines of cells as text in columns that are two spaces apart. The first line holds the headings,
-    which have a rule below them.
+    """Returns lines of cells as text, in columns that are two spaces apart. The first line holds the
+    headings, under which a rule is drawn.
 
     ``sides`` is ``left`` or ``right`` for each column. If the text is wider than ``width``, the longest cells
     are wrapped at spaces, then after commas and colons. ``wrap`` set to False prevents this. If the text is
@@ -146,7 +150,7 @@ def in_columns(
 def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
     """Splits columns into parts that fit the width. Returns the indices of the columns of each part.
 
-    Each part has the first column and at least one other column.
+    Each part begins with the first column, and has at least one other column.
     """
     parts: list[list[int]] = [[0]]
     for place in range(1, len(widths)):
@@ -169,16 +173,18 @@ def _widths(lines: Iterable[Iterable[str]]) -> list[int]:
 
 
 def _least(lines: Sequence[Sequence[str]], split: Splitter) -> list[int]:
-    """Returns the least width of each column: the length of its longest piece that is not broken."""
+    """Returns the least width of each column: the length of the longest piece into which ``split`` breaks its
+    cells."""
     return _widths(
         [[max(map(str.strip, split(cell)), key=len, default="") for cell in line] for line in lines]
     )
 
 
 def _fitted(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Reduces the widest columns until all columns fit. Returns the widths.
+    """Reduces the widest columns until all columns fit into ``width``, or none can be reduced. Returns the
+    widths.
 
-    ``least`` is the smallest width of each column.
+    ``least`` has the smallest width of each column.
     """
     fitted = list(widths)
     while _total(fitted) > width:
@@ -190,7 +196,8 @@ def _fitted(widths: Sequence[int], least: Sequence[int], width: int) -> list[int
 
 
 def _wrapped(cell: str, width: int, split: Splitter) -> str:
-    """Returns the cell broken into lines of this width, as far as its pieces allow."""
+    """Returns the cell broken into lines of at most ``width`` characters. Pieces that ``split`` does not
+    break may be longer."""
     if split is str.split:
         return filled(cell, width)
     lines = [""]
@@ -203,7 +210,7 @@ def _wrapped(cell: str, width: int, split: Splitter) -> str:
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
-"""The format in FORMATS that each suffix of a file name means."""
+"""The format in FORMATS for each suffix of a file's name."""
 
 _HEADERS = {
     "gpu": "GPU",
@@ -236,7 +243,7 @@ HEAT_LEGEND = "Marks: * best, · up to 1.25, ░ up to 2, ▒ up to 4, ▓ more 
 
 
 def format_of(path: Path) -> str | None:
-    """Returns the format in FORMATS that the suffix of a file's name means, or None if it means none."""
+    """Returns the format in FORMATS for the suffix of a file's name, or None for an unknown suffix."""
     return SUFFIXES.get(path.suffix.lower())
 
 
@@ -245,9 +252,9 @@ def render(
 ) -> str:
     """Returns all tables as one text in one of FORMATS, ending with a newline.
 
-    Text is at most ``width`` columns wide, as far as possible. ``colour`` adds terminal colours to heat maps.
-    CSV holds only one table, so several tables raise UsageError. ``narrow`` is the option that the error's
-    message suggests for selecting one table.
+    Text is at most ``width`` characters wide, as far as possible. ``colour`` adds terminal colours to heat
+    maps. Raises UsageError for several tables as CSV, which holds only one. The message suggests the option
+    ``narrow``, which selects one table.
     """
     if style != "json":
         tables = [_printable(table) for table in tables]
@@ -287,13 +294,14 @@ def _printable(table: Table) -> Table:
 
 
 def header(column: str) -> str:
-    """Returns a column's heading, with the unit last."""
+    """Returns the heading of a column for people. A unit comes last."""
     return _HEADERS.get(column) or _headings().get(column) or column.replace("_", " ")
 
 
 @cache
 def _headings() -> dict[str, str]:
-    """Returns the headings of the families' figures, and of sums over the steps of a run."""
+    """Returns the headings of the columns that families of problems define, such as rates and sums over the
+    steps of a run."""
     families = look().families.values()
     figures = (figure for family in families for figure in family.figures)
     totals = {column.name: column.total for family in families for column in family.profile if column.total}
@@ -337,7 +345,7 @@ def _latex(table: Table) -> Iterable[str]:
     """Yields the LaTeX text of a table: the notes as comments, and then one floating table for each table in
     ``drawn``.
 
-    Captions repeat the notes that name a statistic, because comments are not printed.
+    The caption repeats each note that says which statistic a time is, because LaTeX does not print comments.
     """
     from tabulate import tabulate
 
@@ -397,9 +405,9 @@ def _alignment(table: Table) -> list[str]:
 
 
 def _cells(table: Table, colour: bool = False) -> list[list[str]]:
-    """Returns every cell as text.
+    """Returns every cell of the table as text.
 
-    All fractions in a column, or in a whole heat map, have equally many digits.
+    All fractions in a column have equally many digits. In a heat map, all fractions of the table do.
     """
     if not table.heat:
         of_columns = [_digits(column) for column in zip(*table.rows, strict=True)]
@@ -420,8 +428,8 @@ def _cells(table: Table, colour: bool = False) -> list[list[str]]:
 def _digits(cells: Iterable[Cell]) -> int:
     """Returns the number of digits after the point for a column of numbers.
 
-    It shows three significant digits of the smallest number. It is one less if the largest number would get
-    more than five significant digits.
+    The smallest number gets three significant digits. It gets two if the largest number would otherwise get
+    more than five.
     """
     sizes = [abs(cell) for cell in cells if isinstance(cell, float) and cell] or [1.0]
     least, most = (2 - math.floor(math.log10(size)) for size in (min(sizes), max(sizes)))
@@ -437,7 +445,7 @@ def _cell(cell: Cell, digits: int) -> str:
 
 
 def _shaded(cell: Cell, digits: int, best: float, colour: bool) -> str:
-    """Returns a time as text with a mark that shows its ratio to the best time."""
+    """Returns a time of a heat map as text, with a mark for its ratio to the best time."""
     text = _cell(cell, digits)
     if not isinstance(cell, float):
         return text
