@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -134,9 +134,17 @@ class SourceChoice:
 
 
 Row = Mapping[str, str]
-Batches = Generator[Sequence[Point], Sequence[Row], None]
-"""A generator that yields lists of points to measure. It is sent the rows of each list, in the order of its
-points."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Points to measure, and their rows in the order of the points.
+
+    The sweep adds the rows before it asks for the next batch.
+    """
+
+    points: Sequence[Point]
+    rows: list[Row] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -157,7 +165,7 @@ class Questions:
     """The points that a sweep measures: at most ``total`` points, which ``batches`` yields."""
 
     total: int
-    batches: Batches
+    batches: Iterator[Batch]
 
 
 class Work(Protocol):
@@ -330,7 +338,7 @@ class Crossing:
     def ask(self, setting: Setting) -> Questions:
         """Return all points in one batch."""
         points = self.planned(setting.graphs, setting.backend)
-        return Questions(len(points), _once(points))
+        return Questions(len(points), iter([Batch(points)]))
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
         """Return the points, graph after graph. Without ``graphs`` the sources and preset values are
@@ -355,15 +363,6 @@ class Crossing:
         return list(dict.fromkeys(points))
 
 
-def _once(points: Sequence[Point]) -> Batches:
-    yield points
-
-
-def _chained(batches: Iterable[Batches]) -> Batches:
-    for one in batches:
-        yield from one
-
-
 @dataclass(frozen=True)
 class Several:
     """Several sweeps that are measured one after the other, into one result file."""
@@ -383,9 +382,10 @@ class Several:
             work.check(limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """Return the points of all sweeps in ``works``. Each sweep is sent the rows of its own points."""
+        """Return the points of all sweeps in ``works``. Each sweep gets the rows of its own points."""
         questions = [work.ask(setting) for work in self.works]
-        return Questions(sum(one.total for one in questions), _chained(one.batches for one in questions))
+        batches = itertools.chain.from_iterable(one.batches for one in questions)
+        return Questions(sum(one.total for one in questions), batches)
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
         return list(dict.fromkeys(point for work in self.works for point in work.planned(graphs, backend)))
@@ -395,19 +395,15 @@ _POINTS_BETWEEN_LOOKS = 8
 """The most points in a batch of ``until``, which looks at the clock before each batch."""
 
 
-def until(batches: Batches, deadline: float) -> Batches:
+def until(batches: Iterator[Batch], deadline: float) -> Iterator[Batch]:
     """Yield the points of ``batches`` in small batches, and no points after ``deadline``.
 
     The deadline is in seconds on the monotonic clock.
     """
-    batch = next(batches, None)
-    while batch is not None:
-        rows: list[Row] = []
-        for start in range(0, len(batch), _POINTS_BETWEEN_LOOKS):
+    for batch in batches:
+        for start in range(0, len(batch.points), _POINTS_BETWEEN_LOOKS):
             if time.monotonic() >= deadline:
                 return
-            rows += yield batch[start : start + _POINTS_BETWEEN_LOOKS]
-        try:
-            batch = batches.send(rows)
-        except StopIteration:
-            return
+            part = Batch(batch.points[start : start + _POINTS_BETWEEN_LOOKS])
+            yield part
+            batch.rows.extend(part.rows)

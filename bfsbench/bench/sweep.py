@@ -322,22 +322,17 @@ def _carry_out(
     progress.begin(runner.device, questions.total)
     if request.deadline is not None:
         batches = until(batches, request.deadline)
-    batch = next(batches, None)
-    while batch is not None:
-        rows = [output.row(point, graphs[point.graph]) for point in batch]
-        progress.batch(len(batch), [row for row in rows if row is not None])
-        left = [point for point, row in zip(batch, rows, strict=True) if row is None]
+    for batch in batches:
+        rows = [output.row(point, graphs[point.graph]) for point in batch.points]
+        progress.batch(len(rows), [row for row in rows if row is not None])
+        left = [point for point, row in zip(batch.points, rows, strict=True) if row is None]
         for measured in run(left, graphs, method):
             output.append(measured)
             outcome.statuses[measured.row["status"]] += 1
             progress.done(measured)
-        rows = [output.row(point, graphs[point.graph]) for point in batch]
-        answers = [row for row in rows if row is not None]
-        outcome.rows.extend(answers)
-        try:
-            batch = batches.send(answers)
-        except StopIteration:
-            break
+        rows = [output.row(point, graphs[point.graph]) for point in batch.points]
+        batch.rows.extend(row for row in rows if row is not None)
+        outcome.rows.extend(batch.rows)
     outcome.rows[:] = output.finish(outcome.rows)
     return outcome
 

@@ -22,7 +22,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from bfsbench.backends.base import Limits
-from bfsbench.bench.plan import Axes, Batches, Questions, Row, Setting, SourceChoice, blocks_of, check_axes
+from bfsbench.bench.plan import Axes, Batch, Questions, Setting, SourceChoice, blocks_of, check_axes
 from bfsbench.rows.point import KnobValue, Point
 from bfsbench.support.errors import ToolchainError, UsageError
 from bfsbench.variants import find, find_family
@@ -286,8 +286,8 @@ def tune(
     sources: Sequence[int | None],
     points: float = math.inf,
     deadline: float = math.inf,
-) -> Generator[Sequence[Point], Sequence[Row], Took]:
-    """Yield the points to measure, one at a time, and receive their rows.
+) -> Generator[Batch, None, Took]:
+    """Yield the points to measure, one at a time, and read their rows.
 
     A configuration is begun only if all its points are among the first ``points`` points, and the monotonic
     clock is before ``deadline``. Returns the times found. The time of a configuration is the median over its
@@ -300,7 +300,9 @@ def tune(
             break
         times = []
         for source in sources:
-            (row,) = yield [space.point(configuration, source)]
+            batch = Batch([space.point(configuration, source)])
+            yield batch
+            (row,) = batch.rows
             used += 1
             if row["status"] != "ok":
                 break
@@ -391,7 +393,7 @@ class Tuning:
         confirmed = [space.point(space.first, source) for source in sources[len(few) :]]
         return [*itertools.islice(points, self.points), *confirmed]
 
-    def _batches(self) -> Batches:
+    def _batches(self) -> Iterator[Batch]:
         strategies: dict[str, Strategy] = {
             "optuna": partial(by_optuna, seed=self.seed),
             "axes": one_axis_at_a_time,
@@ -405,4 +407,4 @@ class Tuning:
         self.took = yield from tune(strategies[self.method], self.space, compared, points, deadline)
         fastest = best(self.took)
         if fastest is not None and others:
-            yield [self.space.point(fastest[0], source) for source in others]
+            yield Batch([self.space.point(fastest[0], source) for source in others])

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from bfsbench.backends.base import Limits
-from bfsbench.bench.plan import Axes, Batches, Setting, SourceChoice, check_axes, plan, until
+from bfsbench.bench.plan import Axes, Batch, Setting, SourceChoice, check_axes, plan, until
 from bfsbench.bench.tune import (
     Space,
     Strategy,
@@ -59,13 +59,12 @@ def bowl(point: Point) -> float:
 
 def answered(batches: Any, row_of: Callable[[Point], Row]) -> Any:
     """Answer each batch of points by its rows. Returns the result of the generator ``batches``."""
-    rows = None
     while True:
         try:
-            batch = batches.send(rows)
+            batch = next(batches)
         except StopIteration as stop:
             return stop.value
-        rows = [row_of(point) for point in batch]
+        batch.rows.extend(map(row_of, batch.points))
 
 
 class Bench:
@@ -146,12 +145,8 @@ def test_settings_are_compared_from_one_source_and_the_fastest_measured_from_all
 def test_no_point_begins_after_the_deadline() -> None:
     points = [Point(GRAPH, source, "push", "cpu", None, 64, ()) for source in range(20)]
     asked: list[Point] = []
-
-    def batches() -> Batches:
-        yield points
-
     for deadline in (time.monotonic() + 1e3, time.monotonic()):
-        answered(until(batches(), deadline), lambda point: asked.append(point) or point.axes())
+        answered(until(iter([Batch(points)]), deadline), lambda point: asked.append(point) or point.axes())
     assert asked == points
 
 

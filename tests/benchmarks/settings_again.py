@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from bfsbench.bench.options import Method
-from bfsbench.bench.plan import Axes, Batches, Questions, Setting, SourceChoice, chosen_variants, plan
+from bfsbench.bench.plan import Axes, Batch, Questions, Setting, SourceChoice, chosen_variants, plan
 from bfsbench.bench.sweep import SweepRequest, sweep
 from bfsbench.graphs.load import GraphName, resolve
 from bfsbench.programs import Variant
@@ -26,10 +26,6 @@ from bfsbench.variants import find
 
 SMALL = "lattice(rows=40,columns=40,seed=1)"
 Row = Mapping[str, str]
-
-
-def one_batch(points: Sequence[Point]) -> Batches:
-    yield points
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class Again:
             points += [Point(name, source, variant.name, where, grid, block, knobs) for source in sources]
         part, parts = self.share
         chosen = list(dict.fromkeys(points))[part::parts]
-        return Questions(len(chosen), one_batch(chosen))
+        return Questions(len(chosen), iter([Batch(chosen)]))
 
 
 @click.command()
