@@ -1,9 +1,9 @@
 """Reproduces the papers' tables and figures. A TOML file in this folder declares each of them.
 
-:mod:`declaration` and :mod:`drawings` define the files' format. :mod:`sweeps` chooses the graphs and the work
-to measure. :mod:`outcome` groups the measured rows by the experiment's graphs and series. :mod:`claims` and
-:mod:`tables` make verdicts, tables and pictures of the outcome. The folder ``papers`` holds the numbers that
-the papers print, which :mod:`printed` reads.
+:mod:`declaration` and :mod:`drawings` define the format of these files. :mod:`sweeps` chooses the graphs and
+the runs to measure. :mod:`outcome` groups the measured rows by graph and by series (the rows behind one bar,
+line or column). :mod:`claims` and :mod:`tables` make verdicts, tables and pictures from these groups. The
+folder ``papers`` holds the numbers that the papers print, which :mod:`printed` reads.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def bundled() -> list[str]:
 def find(text: str) -> Experiment:
     """Returns the experiment with this name, or the experiment in a file if ``text`` ends in ``.toml``.
 
-    All names in the experiment are looked up, so that mistakes are found before anything is measured. Raises
-    UsageError, with similar names, for an unknown experiment. Raises InputError, with the file's name, for
+    The function looks up all names in the experiment, so that mistakes are found before anything is measured.
+    Raises UsageError for an unknown experiment, with similar names in the message. Raises InputError for
     mistakes in the file.
     """
     from bfsbench.experiments.declaration import read_experiment

@@ -1,4 +1,4 @@
-"""Checks the paper's claims against the measured rows."""
+"""Checks a paper's claims, such as "A is faster than B on this graph", against measured rows."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ _OPPOSITE: dict[Relation, Relation] = {
 
 Verdict = Literal["not reproduced", "undecided", "reproduced"]
 NO_ROWS = "no rows"
-"""The evidence on a graph that was not measured."""
+"""The text that stands for the evidence if a claim's graph was not measured."""
 WORST_FIRST: tuple[Verdict, ...] = ("not reproduced", "undecided", "reproduced")
 
 
 @dataclass(frozen=True)
 class ClaimCheck:
-    """The verdict on a claim on one graph."""
+    """The verdict on one of a paper's claims, for one graph."""
 
     claim: Claim
     graph: str
-    """The graph's title, with its marks."""
+    """The graph's title. It says if the graph is a stand-in or shrunk."""
     verdict: Verdict
     evidence: str
-    """The numbers behind the verdict, or what is missing for a verdict."""
+    """The numbers behind the verdict. If a verdict is impossible, the text says what is missing."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A quantity of one series on one graph: a time in ms, or a count."""
+    """The quantity that a claim compares, for one series on one graph: a time in ms, or a count."""
 
     title: str
     least: float
     typical: float
-    """The time of the median sample. For counts it equals ``least``."""
+    """The time of the median repeat. For counts it equals ``least``."""
     unit: str
 
     def __str__(self) -> str:
@@ -59,13 +59,14 @@ def findings(outcome: Outcome) -> list[ClaimCheck]:
 
 
 def findings_by_claim(outcome: Outcome) -> list[tuple[Claim, list[ClaimCheck]]]:
-    """Returns each claim of the experiment with its verdicts on the graphs; see ``findings``."""
+    """Returns each claim of the experiment with its verdicts, one per graph. Rows of emulated kernels do not
+    count."""
     measured = replace(outcome, rows=outcome.rows[outcome.rows["backend"] != "cpu"])
     return [(claim, [*_of_claim(outcome.graphs, measured, claim)]) for claim in outcome.experiment.claims]
 
 
 def verdict_of(found: list[ClaimCheck]) -> Verdict:
-    """Returns the verdict on a claim as a whole, which is the worst verdict on any graph."""
+    """Returns the verdict on a claim as a whole: the worst of its verdicts on single graphs."""
     return next(verdict for verdict in WORST_FIRST if verdict in {finding.verdict for finding in found})
 
 
@@ -90,11 +91,11 @@ def _of_claim(graphs: list[str], outcome: Outcome, claim: Claim) -> Iterator[Cla
 def _judged(
     outcome: Outcome, claim: Claim, graph: str, series: Series, against: list[Series]
 ) -> tuple[Verdict, str]:
-    """Returns the verdict on one graph, with its evidence and the doubts about it.
+    """Returns the verdict on a claim for one graph, and its evidence with any doubts as text.
 
-    The verdict is the worst one over the rivals, the series that the claim compares with. It is "not
-    reproduced" only if ``series`` has been tuned enough. It is "reproduced" only if all rivals were measured
-    and have been tuned enough.
+    The claim compares ``series`` with the rivals in ``against``. The verdict is the worst verdict over all
+    rivals. It is "not reproduced" only if ``series`` was tuned enough. It is "reproduced" only if all rivals
+    were measured and tuned enough.
     """
     ours = _amount(outcome, claim.quantity, series, graph)
     if ours is None:
@@ -124,10 +125,10 @@ _MOST_NAMED = 5
 
 
 def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[str, str]:
-    """Returns a remark if a series was tuned with too few settings for a verdict.
+    """Returns a remark if a series was measured with too few settings for a verdict, else an empty
+    dictionary.
 
-    The remark has the number of settings measured and the number needed. Its key is the series' title. The
-    result is empty if there were enough settings.
+    The remark has the number of settings measured and the number needed. Its key is the series' title.
     """
     due = settings_due(outcome.experiment, series) if claim.quantity == "time" else 0
     have = outcome.num_settings(series, graph)
@@ -140,10 +141,10 @@ def _listed(names: list[str]) -> str:
 
 
 def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> list[str]:
-    """Returns remarks on the CPU programs that a verdict rests on.
+    """Returns a remark for each of the compared series that is a CPU program.
 
-    A remark says that a faster CPU program is known, that no measured CPU program is faster, or that no other
-    CPU program was measured.
+    The remark says that a faster CPU program is known, that no measured CPU program is faster, or that no
+    other CPU program was measured.
     """
     times, remarks = outcome.host_times(graph), []
     for series in compared:
@@ -161,8 +162,8 @@ def _about_host(outcome: Outcome, graph: str, compared: tuple[Series, ...]) -> l
 
 
 def _amount(outcome: Outcome, quantity: str, series: Series, graph: str) -> Amount | None:
-    """Returns the best time of a series on a graph, or its counter summed over the levels. Returns None if it
-    was not measured."""
+    """Returns the best time of a series on a graph, or the sum of a counter over the levels if ``quantity``
+    is a counter. Returns None if the quantity was not measured."""
     if quantity == "time":
         best = outcome.best(series)
         if graph not in best.index:
@@ -174,10 +175,10 @@ def _amount(outcome: Outcome, quantity: str, series: Series, graph: str) -> Amou
 
 
 def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, str]:
-    """Returns the verdict's index in WORST_FIRST, the factor between the two amounts, and the evidence as
-    text.
+    """Compares two amounts by a claim. Returns the verdict's index in WORST_FIRST, the factor between the
+    amounts, and the evidence as text.
 
-    The factor is computed from the fastest samples. The verdict is undecided if the median sample of one
+    The factor is computed from the fastest repeats. The verdict is undecided if the median repeat of either
     series would give another verdict.
     """
     small, large = (ours, theirs) if claim.relation in ("faster", "fewer") else (theirs, ours)
@@ -192,8 +193,11 @@ def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, s
 
 
 def _in_words(factor: float, relation: Relation) -> str:
-    """Returns the factor as text, in the direction in which it exceeds 1. The text is empty if one amount is
-    0."""
+    """Returns a factor as text, such as ``: 2.5 times faster``.
+
+    A factor below 1 is inverted, and then the opposite relation is named. The text is empty for an infinite
+    factor.
+    """
     if factor < 1:
         factor, relation = _ratio(1, factor), _OPPOSITE[relation]
     return "" if math.isinf(factor) else f": {factor:.3g} times {relation}"

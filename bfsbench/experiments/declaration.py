@@ -1,4 +1,5 @@
-"""Defines the content of an experiment file: graphs, sweeps, drawings, and the paper's claims."""
+"""Defines the content of an experiment's TOML file: graphs, sweeps, tables and pictures, and the paper's
+claims."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,7 +15,7 @@ from bfsbench.variants.base import PRESETS
 
 
 class GraphUse(TomlTable, frozen=True, kw_only=True):
-    """A graph of the experiment."""
+    """A graph that an experiment's file names."""
 
     name: str
     """The graph's name, as in ``run --dataset``."""
@@ -24,7 +25,7 @@ class GraphUse(TomlTable, frozen=True, kw_only=True):
     """Graphs of the same class that replace this graph if it is missing and ``--stand-ins`` is given. The
     first available one is taken."""
     x: float | None = None
-    """The graph's place on the horizontal axis of a curve whose ``x`` is ``given``."""
+    """The graph's value on the horizontal axis of a curve whose key ``x`` is ``given``."""
 
     @property
     def title(self) -> str:
@@ -32,7 +33,8 @@ class GraphUse(TomlTable, frozen=True, kw_only=True):
 
 
 class Sweep(TomlTable, frozen=True, kw_only=True):
-    """The axes of a sweep, as in the options of ``run``."""
+    """One sweep of an experiment: the variants, graphs and settings to measure. The keys are like the options
+    of ``run``."""
 
     variants: list[str]
     """Names or aliases of variants. ``all`` stands for all variants except entries, ``papers`` for the
@@ -44,15 +46,15 @@ class Sweep(TomlTable, frozen=True, kw_only=True):
     knobs: dict[str, str | int | float] = msgspec.field(default_factory=dict)
     preset: str = PRESETS[0]
     tune: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Number of points per variant and graph for tuning the block and the knobs, one axis at a time.
-    ``grid``, ``block`` and ``knobs`` are the values to choose from. Without ``tune`` and ``tune_per_knob``,
-    every combination is measured."""
+    """Number of measured settings per variant, graph and source for tuning grid, block and knobs, one of them
+    at a time. ``grid``, ``block`` and ``knobs`` are the values to choose from. Without ``tune`` and
+    ``tune_per_knob``, every combination is measured."""
     tune_per_knob: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Number of points per knob for tuning a variant on one source of a graph. The fastest setting is then
-    measured from all sources. The authors' form of a variant and the project's changed form are tuned one
-    after the other."""
+    """Number of measured settings per knob for tuning a variant from one source of a graph. The fastest
+    setting is then measured from all sources. If this project has changed the authors' search, both forms are
+    tuned, one after the other."""
     label: str = ""
-    """The name of the series of these rows in drawings, claims and printed tables. A sweep with a label has
+    """The name of this sweep's rows in drawings, claims and printed tables. A sweep with a label has exactly
     one variant."""
 
     @property
@@ -76,18 +78,19 @@ class Claim(TomlTable, frozen=True, kw_only=True):
     """The claim in words."""
     series: str
     versus: list[str]
-    """Names of series. ``others`` stands for every other kernel of the experiment. If ``series`` has knob
-    values, ``others`` stands for its variant with other values of these knobs. ``Sweep.variants`` explains
-    ``papers`` and ``entries``."""
+    """Names of series to compare with. ``others`` stands for every other kernel of the experiment. If
+    ``series`` has knob values, ``others`` stands for the variant with other values of these knobs. ``papers``
+    stands for the kernels of papers, and ``entries`` for the programs of other authors."""
     relation: Relation = "faster"
     quantity: str = "time"
-    """``time``, or a counter (see ``bfsbench list counters``), which is summed over the levels."""
+    """The quantity that the claim compares: ``time``, or a counter that is summed over the levels (see
+    ``bfsbench list counters``)."""
     graphs: list[str] = msgspec.field(default_factory=list)
     by: Factor = 1.0
     at_most: Factor | None = None
     changed: bool = False
-    """True if ``versus`` includes the forms of the authors' searches that this project has changed
-    (``Knob.changed``)."""
+    """True if the claim also compares with the authors' searches as this project has changed them (see
+    ``Knob.changed``)."""
 
 
 class Experiment(TomlTable, frozen=True, kw_only=True):
@@ -99,27 +102,27 @@ class Experiment(TomlTable, frozen=True, kw_only=True):
     paper: str
     figure: str = ""
     note: str = ""
-    """Notes for readers, on choices made here and on questions that the paper leaves open."""
+    """Notes for readers on questions that the paper leaves open, and on this project's decisions."""
     family: str = DEFAULT
     graphs: list[GraphUse]
     source: str = ""
     """Source vertices as ``run --source`` takes them, or ``recommended`` for the source that the graph's
-    paper uses. By default ``sources`` vertices are chosen by ``seed``."""
+    generator recommends. By default as many vertices as ``sources`` says are drawn with ``seed``."""
     sources: Annotated[int, msgspec.Meta(ge=1)] = 1
     seed: int = 0
     profile: bool = False
     """True if level profiles are taken as well."""
     all_rows: bool = False
-    """True if the time of a search is its best time in all result files at hand, for the same graph, source
-    and device. All searches then have equal tuning, no matter which experiment tuned them."""
+    """True if the rows of all result files at hand count that have an equal graph, source and device. A
+    search's time is then its best time in any file, no matter which experiment tuned it."""
     graph_by_graph: bool = False
     """True if each graph is loaded, measured and released before the next one. Sweeps that do not tune run
     first on every graph. Sweeps that tune follow."""
     sweeps: list[Sweep] = msgspec.field(default_factory=list)
     drawings: list[Drawing] = msgspec.field(default_factory=list)
     printed: list[str] = msgspec.field(default_factory=list)
-    """Tables of printed numbers. Each is the name, without ``.toml``, of a file beside this file or in a
-    folder ``papers`` beside it."""
+    """Names of files with numbers that the paper prints, without ``.toml``. The files lie beside the
+    experiment's file, or in a folder ``papers`` beside it."""
     claims: list[Claim] = msgspec.field(default_factory=list)
 
     @property
@@ -129,7 +132,7 @@ class Experiment(TomlTable, frozen=True, kw_only=True):
 
     @property
     def needs_graphs(self) -> bool:
-        """True if some drawing shows the graphs themselves."""
+        """True if a drawing shows the graphs themselves and not only measured rows."""
         return any(drawing.needs_graphs for drawing in self.drawings)
 
     def graph(self, label: str) -> GraphUse:
@@ -138,7 +141,8 @@ class Experiment(TomlTable, frozen=True, kw_only=True):
 
 
 def read_experiment(path: Path) -> Experiment:
-    """Reads the experiment in a file. Raises InputError, with the file and the key at fault."""
+    """Returns the experiment that a file declares. Raises InputError for mistakes, with the file and the key
+    at fault."""
     table = read_toml(path)
     for key in ("name", "file"):
         if key in table:

@@ -1,7 +1,8 @@
-"""Defines the outcome of an experiment: result rows grouped by the experiment's graphs and series.
+"""Defines the outcome of an experiment: its result rows, grouped by graph and by series. A series is the set
+of rows behind one bar, line or column.
 
-All tables and plots of an experiment are made from its outcome alone. So they can be made again from the rows
-on any machine.
+All tables and plots of an experiment are made from its outcome alone. So they can be made again on any
+machine that has the rows.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ class Outcome:
     rows: pd.DataFrame
     levels: pd.DataFrame
     known: pd.DataFrame
-    """Rows of other result files, of every variant, that were taken on the same graphs, sources and devices.
-    Their graphs are named as in ``rows``."""
+    """Rows from other result files whose graph, source and device occur in ``rows``, for every variant. Their
+    graphs are named as in ``rows``."""
     loaded: Mapping[str, Graph] = field(default_factory=dict)
     heading: str = ""
-    """Suffix of every title, which says if the rows are of emulated kernels."""
+    """Suffix of every title. It says if the rows were taken with cold caches or are of emulated kernels."""
 
     @cached_property
     def graphs(self) -> list[str]:
@@ -60,15 +61,15 @@ class Outcome:
 
     @cached_property
     def uses(self) -> dict[str, GraphUse]:
-        """The graph of the experiment for each measured graph, by the measured graph's full name. A measured
-        graph may be a stand-in."""
+        """The experiment's graph for each graph in the rows, by the full name in the rows. The graph in the
+        rows may be a stand-in for the experiment's graph."""
         names = dict.fromkeys([*self.rows["graph"], *self.loaded])
         found = {name: use_of(self.experiment, name) for name in names}
         return {name: use for name, use in found.items() if use is not None}
 
     def title(self, graph: str) -> str:
-        """Returns the title of a row's graph: the paper's name for it, and the actual graph if that
-        differs."""
+        """Returns the title of a graph in the rows: the paper's name for the graph. If the searched graph is
+        a stand-in or shrunk, the title says so in brackets."""
         plain, marks = split_marks(graph.rpartition(":")[0])
         use = use_of(self.experiment, graph)
         remarks = [f"stand-in {plain.partition('(')[0]}"] if marks.stands_for else []
@@ -92,8 +93,8 @@ class Outcome:
 
     @cached_property
     def series(self) -> list[Series]:
-        """All series of the experiment. If it measures the programs of other authors, each program with rows
-        is a series."""
+        """All series of the experiment. If the experiment measures the programs of other authors, each
+        program with rows is a series."""
         found = every_series(self.experiment)
         if _has_entries(self.experiment):
             have = {series.variant for series in found}
@@ -106,7 +107,8 @@ class Outcome:
         return [*dict.fromkeys(self.rows.loc[self.rows["program"] != "", "variant"])]
 
     def num_settings(self, series: Series, graph: str) -> int:
-        """Returns the number of settings with which a series was measured on a graph."""
+        """Returns the number of settings (grid, block and knob values) with which a series was measured on a
+        graph."""
         rows = series.select(self.rows[self.rows["graph"] == graph])
         return len(rows[["grid", "block", "knobs"]].drop_duplicates())
 
@@ -116,8 +118,8 @@ class Outcome:
         return 0 if counts.empty else int(counts.iloc[0])
 
     def host_times(self, graph: str) -> dict[str, float]:
-        """Returns the best time in ms of each CPU program on a graph. Rows of other result files count as
-        well."""
+        """Returns the best time in ms of each CPU program on a graph, from the experiment's rows and from
+        ``known`` rows of other files."""
         times: dict[str, float] = {}
         for rows in (self.rows, self.known):
             found = rows[(rows["graph"] == graph) & (rows["backend"] == "host") & (rows["status"] == "ok")]
@@ -138,17 +140,17 @@ class Outcome:
 
     @cached_property
     def _best(self) -> dict[str, pd.DataFrame]:
-        """The best configurations found so far, by the titles of series."""
+        """A cache for ``best``: the fastest configurations by the series' title."""
         return {}
 
     def levels_of(self, series: Series, graph: str) -> pd.DataFrame:
-        """Returns the level profiles of a series on a graph. They are measured or emulated as the rows
-        are."""
+        """Returns the level profiles of a series on a graph, only from backends that also occur in the result
+        rows."""
         levels = self.levels[self.levels["backend"].isin({*self.rows["backend"]})]
         return series.select(levels[levels["graph"] == graph])
 
     def counter_sums(self, series: Series, graph: str) -> Counter[str] | None:
-        """Returns the counters of a series on a graph, summed over levels. Returns None without a level
+        """Returns the counters of a series on a graph, summed over levels, or None if there is no level
         profile."""
         levels = self.levels_of(series, graph)
         if levels.empty:
@@ -158,9 +160,10 @@ class Outcome:
     def drawn(self, chart: Chart) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Returns the result rows and the level profiles for a drawing.
 
-        They belong to the series that the drawing shows and to the series that it compares them with. The
-        series have the drawing's order. Graphs are named by their titles. Two more columns are ``series`` and
-        ``x``, the graph's place on a given axis. A row that belongs to several series occurs once for each.
+        The rows belong to the series that the drawing shows, or to the series with which it compares them.
+        They are in the drawing's order of series. Graphs are named by their titles. The column ``series`` is
+        added, and the column ``x`` with the graph's value on a horizontal axis. A row that belongs to several
+        series occurs once for each series.
         """
         shown = self.series_of(chart)
         have = {series.title for series in shown}
@@ -178,8 +181,8 @@ class Outcome:
         return tables[0], tables[1]
 
     def by_kind(self) -> list[Outcome]:
-        """Splits the outcome by kinds of rows, such as measured and emulated, so that no table or plot mixes
-        their times."""
+        """Returns one outcome for each kind of rows: measured with warm caches, measured with cold caches,
+        and emulated. So no table or plot mixes their times."""
         return [
             replace(self, rows=kind.rows, heading=kind.heading)
             for kind in kinds(self.rows)
@@ -193,15 +196,15 @@ class Outcome:
 
 
 _MOST_TIMES = 2
-"""The largest ratio between the vertices of a stand-in and of the original, in either direction, for which
-rows of the stand-in count in verdicts."""
+"""Rows of a stand-in graph count in verdicts only if its number of vertices differs from the original's by at
+most this factor."""
 
 
 def unlike(full_name: str, num_vertices: int) -> str:
-    """Returns why rows of a stand-in do not count in verdicts: its class or its size differs from the
-    original's.
+    """Returns the reason why rows of a stand-in graph do not count in verdicts: its class or its size differs
+    from the original graph's.
 
-    The text is empty for a stand-in that counts, and for a graph that is not a stand-in.
+    Returns "" for a stand-in whose rows count, and for a graph that is not a stand-in.
     """
     plain, marks = split_marks(full_name.rpartition(":")[0])
     original = resolve(marks.stands_for).dataset if marks.stands_for else None
@@ -216,8 +219,8 @@ def unlike(full_name: str, num_vertices: int) -> str:
 
 
 def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
-    """Returns the graph of the experiment that a row's graph equals or stands in for. Returns None if there
-    is none."""
+    """Returns the experiment's graph that a graph in the rows equals or stands in for. Returns None if there
+    is no such graph."""
     name, _, direction = full_name.rpartition(":")
     plain, marks = split_marks(name)
     for use in experiment.graphs:
@@ -244,7 +247,7 @@ def read_outcome(
     """Returns the rows of result files, and of the level profiles beside them, that belong to the experiment.
 
     Rows of other graphs and other variants are left out. If the experiment sets ``all_rows``, rows of all
-    result files in ``folder`` are added. They must be taken on the same graphs, sources and devices. Raises
+    result files in ``folder`` are added if their graph, source and device occur in ``files``. Raises
     InputError if a file cannot be read.
     """
     rows, levels = read_results(files), read_levels(files)
@@ -268,14 +271,16 @@ _PLACE = ["graph_checksum", "source", "device"]
 
 
 def known_rows(folder: Path) -> pd.DataFrame:
-    """Returns the rows of all result files in a folder and its subfolders. Other files are left out."""
+    """Returns the rows of all result files in a folder and its subfolders. Files of other formats are left
+    out."""
     paths = (path.resolve() for path in folder.rglob("*.csv") if not path.name.endswith(OTHER_SUFFIXES))
     return _read_known(tuple((path, path.stat().st_mtime_ns) for path in sorted(paths)))
 
 
 @lru_cache(maxsize=1)
 def _read_known(files: tuple[tuple[Path, int], ...]) -> pd.DataFrame:
-    """Returns the rows of these files. A result is kept until the time of a file changes."""
+    """Returns the rows of these files, given with their times of modification. The result is cached until a
+    time changes."""
     found = []
     for path, _ in files:
         with suppress(InputError):
@@ -284,10 +289,10 @@ def _read_known(files: tuple[tuple[Path, int], ...]) -> pd.DataFrame:
 
 
 def _needs_known(experiment: Experiment) -> bool:
-    """Returns whether rows of other result files count.
+    """Returns whether the experiment uses rows of other result files.
 
-    They count if all searches get equal tuning. They also count if a claim names a CPU program, because a
-    faster CPU program may be known.
+    It does if it sets ``all_rows``. It also does if a claim names a CPU program, because another file may
+    have a faster CPU program.
     """
     hosts = {variant.name for variant in all_variants().values() if variant.host}
     named = [name for claim in experiment.claims for name in (claim.series, *claim.versus)]
@@ -296,9 +301,10 @@ def _needs_known(experiment: Experiment) -> bool:
 
 
 def _same_points(rows: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Returns the known rows that were measured on the graphs, sources and devices of ``rows``.
+    """Returns the rows in ``known`` whose graph, source and device occur in ``rows``.
 
-    Their graphs are renamed as in ``rows``. Rows with cold caches are left out.
+    The returned rows have the graphs' names from ``rows``. Rows of emulated kernels and rows taken with cold
+    caches are left out.
     """
     usual = (known["backend"] != "cpu") & ~known["method"].str.contains(r"\bcold\b")
     rows, known = with_device(rows), with_device(known[usual])

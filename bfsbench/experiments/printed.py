@@ -1,4 +1,4 @@
-"""Reads the numbers that the papers print, for comparison with measured ones."""
+"""Reads the numbers that the papers print, for comparison with measured numbers."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
 
 Quantity = Literal["time", "statistics", "text", "counts"]
 Value = int | str
-"""A number with its printed digits (``5.20``), or the text that is printed instead of a number:
+"""A number with its printed digits, such as ``5.20``, or the text that a paper prints instead, such as
 ``out-of-time``."""
 
 
 class Printed(TomlTable, frozen=True, kw_only=True):
-    """One table of printed numbers from a paper."""
+    """One table of numbers that a paper prints."""
 
     paper: str
     place: str
     """The number of the table or figure in the paper."""
     machine: str
-    """The device and the host that the numbers were taken on, as far as the paper names them."""
+    """The device and the host on which the paper's numbers were taken, as far as the paper names them."""
     quantity: Quantity
-    """What the columns mean. For ``time`` they are series and ratios of series (``cpu_queue / luo``). For
-    ``statistics`` they are names of statistics (:func:`bfsbench.graphs.statistics.describe`). For ``text``
-    they hold words, and for ``counts`` the rows are names of counters."""
+    """The meaning of the columns. For ``time`` the columns are searches and ratios of searches (``cpu_queue /
+    luo``). For ``statistics`` the columns are names of statistics
+    (:func:`bfsbench.graphs.statistics.describe`). For ``text`` the columns hold words. For ``counts`` the
+    rows are names of counters."""
     unit: Literal["ms", "us", ""] = ""
     columns: list[str]
     headings: tuple[str, ...] = ()
-    """The paper's headings of the columns, by default the columns' names."""
+    """The column headings that the paper prints, by default the names in ``columns``."""
     scale: dict[str, int] = msgspec.field(default_factory=dict)
-    """The factor of a column's printed numbers, such as 1000000."""
+    """The factor by which a column's printed numbers are multiplied, such as 1000000."""
     rows: dict[str, list[Value]]
     """The printed values, by the graph's label or by another key of the table's rows."""
     note: str = ""
 
     def value(self, row: str, column: str) -> Value | None:
-        """Returns the printed value in a row and a column. Returns None if the table has no row of that
-        name."""
+        """Returns the printed value in a row and a column, or None if the table has no row of that name."""
         values = self.rows.get(row)
         return None if values is None else values[self.columns.index(column)]
 
@@ -56,10 +56,10 @@ class Printed(TomlTable, frozen=True, kw_only=True):
         drawing: Table,
         here: str = "",
     ) -> Table:
-        """Returns a table of the paper's numbers beside the measured ones.
+        """Returns a table of the paper's numbers beside the measured numbers.
 
-        ``facts`` are the rows of the table, and ``drawing`` is its layout for people. ``here`` is a remark on
-        the measured numbers.
+        ``facts`` are the rows of the table, and ``drawing`` is the layout that people see. ``here`` is a
+        remark on the measured numbers.
         """
         notes = [f"Paper | here{here}; the paper's numbers are of {self.source}."]
         notes += [self.note] if self.note else []
@@ -78,7 +78,7 @@ class Printed(TomlTable, frozen=True, kw_only=True):
 
 
 def number(value: Value | None) -> float | None:
-    """Returns the printed number. Returns None if text or nothing is printed instead."""
+    """Returns the number that a paper prints, or None if the paper prints text or nothing in its place."""
     try:
         return None if value is None else float(value)
     except ValueError:
@@ -86,7 +86,8 @@ def number(value: Value | None) -> float | None:
 
 
 def printed_tables(experiment: Experiment, quantity: Quantity | None = None) -> list[Printed]:
-    """Returns the printed tables that an experiment names, or only the tables of one quantity.
+    """Returns the tables of a paper's printed numbers that an experiment names. ``quantity`` restricts them
+    to one kind of table.
 
     Raises InputError if a table is missing or malformed.
     """
@@ -102,7 +103,8 @@ def printed_tables(experiment: Experiment, quantity: Quantity | None = None) -> 
 
 
 def read_printed(path: Path) -> Printed:
-    """Reads one file of printed numbers. Raises InputError, with the file and the key or row at fault."""
+    """Returns the content of one file of a paper's printed numbers. Raises InputError for mistakes, with the
+    file and the key or row at fault."""
     printed = converted(path, read_toml(path, parse_float=str), Printed)
     for name, values in printed.rows.items():
         if len(values) != len(printed.columns):

@@ -1,4 +1,4 @@
-"""Defines series: the rows of an experiment behind one bar, line or column."""
+"""Defines series. A series is the set of an experiment's rows behind one bar, line or column."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Series:
-    """Rows of one variant whose knobs have given values."""
+    """Selects the rows of one variant, or only its rows with certain knob values."""
 
     title: str
     variant: str
     knobs: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Allowed values of knobs, as in rows. Other knobs may have any value."""
+    """Allowed values of some knobs, as text like in result rows. All other knobs may have any value."""
     changed: bool = False
-    """True if the series is a form of the authors' search that this project has changed."""
+    """True if this project has changed the authors' search, and the series is the changed form."""
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Returns the rows that belong to the series."""
@@ -42,14 +42,15 @@ class Series:
 
 
 OWN = ("this project",)
-"""The origin of the project's own searches."""
+"""The value of ``Variant.origin`` for this project's own searches."""
 ENTRIES = "entries"
 GROUPS: Mapping[str, Callable[[type[Variant]], bool]] = {
     "all": lambda variant: not issubclass(variant, EntryVariant),
     "papers": lambda variant: not variant.host and variant.origin != OWN and GROUPS["all"](variant),
     ENTRIES: lambda variant: issubclass(variant, EntryVariant) and not variant.missing(),
 }
-"""Words that stand for several variants of the experiment's family."""
+"""Words that a sweep may use instead of variants' names. Each word selects several variants of the
+experiment's family."""
 
 
 def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
@@ -72,8 +73,8 @@ def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
 def every_series(experiment: Experiment) -> list[Series]:
     """Returns all series of an experiment, in the order of its sweeps.
 
-    A sweep with a label is one series. Otherwise each variant is a series as its authors wrote it, and
-    another for each change that this project made to it.
+    A sweep with a label is one series. A sweep without a label has one series per variant, for the search as
+    its authors wrote it. For each change that this project made to a variant, it has a further series.
     """
     found: dict[str, Series] = {}
     for sweep in experiment.sweeps:
@@ -86,7 +87,7 @@ def series_called(experiment: Experiment, text: str) -> Series:
     """Returns the series that a drawing, claim or printed table names.
 
     ``text`` is a sweep's label or a variant, optionally followed by ``KNOB=VALUE`` for each knob to restrict.
-    Raises UsageError for anything else.
+    Raises UsageError for any other text.
     """
     labelled = {sweep.label: sweep for sweep in reversed(experiment.sweeps) if sweep.label}
     name, given = text, dict[str, str]()
@@ -118,8 +119,8 @@ def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
 
 
 def _forms(variants: Iterable[type[Variant]]) -> Iterator[str]:
-    """Yields the names of the series of these variants: one for each variant, and one for each of its changed
-    knob values."""
+    """Yields the names of the series of these variants. A variant has one series, and another for each knob
+    value with which this project has changed it."""
     for variant in variants:
         yield variant.name
         for knob in variant.knobs:
@@ -127,7 +128,7 @@ def _forms(variants: Iterable[type[Variant]]) -> Iterator[str]:
 
 
 def _of_preset(variant: type[Variant], sweep: Sweep) -> dict[str, frozenset[str]]:
-    """Returns the knob values that a sweep takes from its preset.
+    """Returns the allowed knob values of a variant in a sweep with a preset.
 
     The result is empty if the sweep tunes, or if the preset depends on the graph.
     """
@@ -165,8 +166,8 @@ def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]
 
 
 def _other_values(experiment: Experiment, series: Series) -> Series:
-    """Returns a series of the variant of ``series``, with all other values of its knobs that the experiment
-    sweeps."""
+    """Returns a series of the variant of ``series`` with the other values of its knobs, as far as the
+    experiment sweeps them."""
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     variant = all_variants()[series.variant]
     for sweep in experiment.sweeps:

@@ -1,8 +1,8 @@
-"""Chooses what an experiment measures, and estimates the time from earlier rows.
+"""Chooses the graphs and the runs that an experiment measures, and estimates their time from earlier rows.
 
-``choose`` picks the graphs: the paper's own graphs, shrunk graphs, or stand-ins. The names of shrunk graphs
-and of stand-ins have marks (see :mod:`bfsbench.graphs.marks`). ``works_of`` turns the experiment's sweeps
-into work on these graphs.
+``choose`` picks the graphs: the paper's own graphs, shrunk graphs, or similar graphs (stand-ins). The names
+of shrunk graphs and of stand-ins have marks (see :mod:`bfsbench.graphs.marks`). ``works_of`` turns the
+experiment's sweeps into lists of runs on these graphs.
 """
 
 from __future__ import annotations
@@ -34,25 +34,27 @@ from bfsbench.variants.base import Variant
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A graph of the experiment, and the graph that is searched for it."""
+    """A graph that the experiment names (``use``), and the graph that is actually searched (``request``).
+    They differ if the searched graph is shrunk or a stand-in."""
 
     use: GraphUse
     request: GraphName
 
     @property
     def full_name(self) -> str:
-        """The name in rows of the graph that is searched, marks included."""
+        """The name that the searched graph has in result rows. It shows if the graph is shrunk or a
+        stand-in."""
         return self.request.full_name
 
 
 def choose(
     uses: Iterable[GraphUse], scale: float = 1.0, stand_ins: bool = False
 ) -> tuple[list[Choice], list[str]]:
-    """Returns the graph to search for each graph of the experiment, and the names of missing graphs without a
-    stand-in.
+    """Returns the graph to search for each of the experiment's graphs, and the names of the graphs that are
+    missing and have no stand-in.
 
-    A ``scale`` below 1 shrinks all graphs to about that share of their vertices. ``stand_ins`` allows
-    stand-ins for missing graphs. Raises UsageError for an unknown graph or stand-in.
+    A ``scale`` below 1 shrinks all graphs to about that share of their vertices. ``stand_ins`` allows similar
+    graphs (stand-ins) for missing graphs. Raises UsageError for an unknown graph or stand-in.
     """
     chosen, missing = [], []
     for use in uses:
@@ -70,7 +72,7 @@ def choose(
 
 
 def require_all(missing: list[str], stand_ins: bool) -> None:
-    """Raises UsageError if graphs are missing. The message has the command that fetches them."""
+    """Raises UsageError if the list ``missing`` has graphs. The message has the command that fetches them."""
     if not missing:
         return
     which = f"{len(missing)} graphs are" if len(missing) > 1 else "a graph is"
@@ -86,26 +88,27 @@ def is_here(request: GraphName) -> bool:
 
 
 def _shrunk(request: GraphName, scale: float) -> GraphName:
-    """Returns the graph shrunk to a share of its vertices, with the mark of a shrunk graph. It is unchanged
-    if its generator cannot shrink it."""
+    """Returns the name of a graph that is shrunk to the share ``scale`` of its vertices. The name is
+    unchanged if the graph's generator cannot shrink it."""
     if scale >= 1:
         return request
-    share = float(f"{request.marks.shrink * scale:g}")  # rounded as in the graph's name
+    share = float(f"{request.marks.shrink * scale:g}")  # the graph's name has this rounded number
     shrunk = replace(request, marks=Marks(share, request.marks.stands_for))
     return request if request.spec is not None and shrunk.spec == request.spec else shrunk
 
 
 UNKNOWN_S = {**dict.fromkeys(GPU_BACKENDS, 0.5), "host": 0.5, "cpu": 2.0}
-"""Seconds assumed for a point without earlier rows, by backend."""
+"""Seconds assumed for a configuration that was not measured before, by backend."""
 
 RULE = ", ".join(f"{seconds:g} s on {backend}" for backend, seconds in UNKNOWN_S.items())
 
 
 def expected_seconds(points: Sequence[Point], folder: Path) -> tuple[float, int]:
-    """Returns the expected time of the points in s, and how many of the points have no earlier rows.
+    """Returns the expected time in s for measuring these points, and the number of points without earlier
+    rows. A point is one configuration: graph, source, variant, backend, grid, block and knobs.
 
-    Earlier rows are the rows of all result files in ``folder`` and its subfolders. For points without earlier
-    rows, the time of ``UNKNOWN_S`` is assumed.
+    Earlier rows have an equal graph, variant and backend, and stand in result files in ``folder`` or its
+    subfolders. For points without earlier rows, the time in ``UNKNOWN_S`` is assumed.
     """
     rows = known_rows(folder)
     rows = rows[(rows["status"] == "ok") & (rows["wall_ms_samples"] != "")]
@@ -124,7 +127,7 @@ def expected_seconds(points: Sequence[Point], folder: Path) -> tuple[float, int]
 
 
 def _itself(full_name: str) -> str:
-    """Returns a graph's full name without a stand-in's mark."""
+    """Returns a graph's full name without the mark that says that the graph is a stand-in."""
     name, _, direction = row_name(full_name).rpartition(":")
     plain, marks = split_marks(name)
     return f"{plain}{Marks(marks.shrink).suffix}:{direction}"
@@ -134,10 +137,10 @@ RECOMMENDED = "recommended"
 
 
 def reduced_to(experiment: Experiment, searches: Sequence[str], tune: int | None) -> Experiment:
-    """Returns the experiment with only these searches, or with all if none is named.
+    """Returns the experiment with only these searches, or with all if ``searches`` is empty.
 
-    Each tuning has at most ``tune`` points per graph or per knob. 0 leaves out the sweeps that tune. Raises
-    UsageError for a search that the experiment does not have.
+    ``tune`` limits the number of measured settings in each tuning, per graph or per knob. 0 leaves out the
+    sweeps that tune. None sets no limit. Raises UsageError for a search that the experiment does not have.
     """
     wanted = variants_of(experiment, Sweep(variants=[*searches])) if searches else None
     kept: list[Sweep] = []
@@ -160,11 +163,11 @@ def reduced_to(experiment: Experiment, searches: Sequence[str], tune: int | None
 
 
 def works_of(experiment: Experiment, choices: Sequence[Choice]) -> list[Several]:
-    """Returns the work of an experiment, as a list of parts that are carried out one after the other.
+    """Returns the runs of an experiment, as a list of parts that are measured one after the other.
 
-    Usually there is one part. With ``graph_by_graph`` there is first a part for each graph without its
-    tuning, then a part for each graph with only its tuning. Raises UsageError or InputError as ``work_of``
-    does.
+    Usually there is one part. If the experiment sets ``graph_by_graph``, each graph has a part with the
+    sweeps that do not tune. A part with the sweeps that tune follows for each graph. Raises UsageError for an
+    unknown variant or malformed values, and InputError for invalid sources.
     """
     if not experiment.sweeps:
         return []
@@ -177,9 +180,9 @@ def works_of(experiment: Experiment, choices: Sequence[Choice]) -> list[Several]
 
 
 def work_of(experiment: Experiment, choices: Sequence[Choice], sweeps: Sequence[Sweep]) -> Several:
-    """Returns the work of these sweeps on the chosen graphs, ordered so that graphs change least often.
+    """Returns the runs of these sweeps on the chosen graphs. All runs on one graph follow each other.
 
-    Raises UsageError for an unknown variant or a malformed axis. Raises InputError for invalid sources.
+    Raises UsageError for an unknown variant or malformed values. Raises InputError for invalid sources.
     """
     works: list[Work] = []
     for choice in choices:
@@ -191,7 +194,8 @@ def work_of(experiment: Experiment, choices: Sequence[Choice], sweeps: Sequence[
 
 
 def _works_of(sweep: Sweep, graph: GraphName, axes: Axes, sources: SourceChoice) -> Iterator[Work]:
-    """Yields the work of a sweep on one graph: all combinations of its axes, or a tuning of each variant."""
+    """Yields the runs of a sweep on one graph: all combinations of its variants, grids, blocks and knobs, or
+    a tuning of each variant."""
     if not sweep.tunes:
         yield Crossing([graph], axes, sources)
         return
@@ -206,8 +210,8 @@ def _works_of(sweep: Sweep, graph: GraphName, axes: Axes, sources: SourceChoice)
 
 
 def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
-    """Returns the axes of one variant's forms: the form of its authors, and a form for each knob by which
-    this project has changed it."""
+    """Returns the settings to measure for each form of a variant. One form is the authors' search. Each knob
+    by which this project has changed the search gives another form."""
     known = {knob.name: knob for knob in variant.knobs}
     given = {name: values for name, values in axes.knobs.items() if name in known}
     forms: list[dict[str, list[KnobValue]]] = [
@@ -218,20 +222,21 @@ def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
 
 
 def knobs_of(axes: Axes) -> int:
-    """Returns the number of knobs for which a tuning of one variant chooses values, but at least 1."""
+    """Returns the number of knobs that have several values in ``axes``, the settings of one variant, but at
+    least 1."""
     (variant,) = axes.variants
     return max(1, sum(len(axes.knobs.get(knob.name, ("some", "other"))) > 1 for knob in variant.knobs))
 
 
 LEAST_PER_KNOB = 20
-"""Number of settings per knob that a search must have had before a verdict goes against it."""
+"""A verdict goes against a search only if the search was measured with this number of settings per knob."""
 
 
 def settings_due(experiment: Experiment, series: Series) -> int:
-    """Returns how many settings a series must have been measured with before a verdict goes against it.
+    """Returns the number of settings with which a series must be measured before a verdict may go against it.
 
-    The number is LEAST_PER_KNOB for each knob, or all settings of a smaller space. It is 0 if the experiment
-    does not tune the series.
+    The number is LEAST_PER_KNOB for each knob, but at most the number of all settings. It is 0 if the
+    experiment does not tune the series.
     """
     if series.title in {sweep.label for sweep in experiment.sweeps if not sweep.tunes}:
         return 0
@@ -246,7 +251,8 @@ def settings_due(experiment: Experiment, series: Series) -> int:
 
 
 def axes_of(experiment: Experiment, sweep: Sweep) -> Axes:
-    """Returns the axes of a sweep. Raises UsageError for an unknown variant or a malformed axis."""
+    """Returns the variants, grids, blocks and knob values of a sweep. Raises UsageError for an unknown
+    variant or malformed values."""
     return Axes(
         variants_of(experiment, sweep),
         axis_language.grids(sweep.grid),
@@ -257,8 +263,8 @@ def axes_of(experiment: Experiment, sweep: Sweep) -> Axes:
 
 
 def sources_of(experiment: Experiment, choice: Choice) -> SourceChoice:
-    """Returns the sources of one graph: the experiment's sources, or the source that the graph's generator
-    recommends."""
+    """Returns the choice of source vertices for one graph. The experiment's file lists them, draws them, or
+    takes the source that the graph's generator recommends."""
     family = find_family(experiment.family)
     given, count = None, experiment.sources if family.from_sources else None
     if family.from_sources and experiment.source == RECOMMENDED:
