@@ -1,1 +1,3 @@
-"""Measure points: plan a sweep, execute its points in a worker process, and make their rows."""
+"""Measure searches: plan the configurations of a sweep, run them in a worker process, and make a result row
+of each.
+"""

@@ -1,4 +1,6 @@
-"""Parse the values of a sweep's axes from text such as ``auto,64,128``, ``32:1024:x2`` or ``64:512:+64``."""
+"""Parse lists and ranges of values, such as ``auto,64,128``, ``32:1024:x2`` or ``64:512:+64``. A sweep
+measures every value of a list.
+"""
 
 import operator
 from collections.abc import Iterable, Sequence
@@ -30,11 +32,11 @@ def split_list(text: str) -> list[str]:
 
 
 def expand(given: Values) -> list[KnobValue]:
-    """Return the values of an axis without repeats, in the order given.
+    """Return the values that ``given`` stands for, without repeats and in the order given.
 
-    ``given`` is one value, or a sequence of values. Text may hold several values separated by commas, and
-    ranges. The range ``first:last:xF`` multiplies by F until past ``last``. The ranges ``first:last:+S`` and
-    ``first:last:S`` add S. Raises UsageError for a malformed range.
+    ``given`` is one value, or a sequence of values. A text may hold several values separated by commas, and
+    ranges. The range ``first:last:xF`` multiplies by F until a value is above ``last``. The ranges
+    ``first:last:+S`` and ``first:last:S`` add S repeatedly. Raises UsageError for a malformed range.
     """
     listed = [given] if isinstance(given, str) or not isinstance(given, Iterable) else given
     values: dict[KnobValue, None] = {}
@@ -69,9 +71,9 @@ def _range(item: str) -> list[str]:
 
 
 def _number(text: str, mistake: UsageError) -> Decimal:
-    """Return the number in ``text`` as a Decimal, so that 0.05 added three times is 0.15.
+    """Return the number in ``text``. Raises the error ``mistake`` if the text is not a number.
 
-    Raises the error ``mistake`` if the text is not a number.
+    The number is a Decimal, because 0.05 added three times must give exactly 0.15.
     """
     try:
         value = Decimal(text)

@@ -1,7 +1,7 @@
 """Start child processes, and control interrupts while they start.
 
 ``in_child`` calls a function in a child process, so that a kernel that ends its process does not end the
-caller. An interrupt in the middle of a start would leave a process that cannot be closed.
+caller. If an interrupt came in the middle of a start, nobody could close the new process.
 """
 
 import os
@@ -23,9 +23,9 @@ _T = TypeVar("_T")
 def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] = lambda: None) -> _T:
     """Call ``work`` in a forked process and return its result, which must be picklable.
 
-    ``work`` gets a function as its argument. Each call of that function in the child calls ``step`` in this
-    process. Raises the BfsbenchError that ``work`` raises. Raises KernelError if the child ends without a
-    result, whatever its exit code.
+    ``work`` gets one argument: a function. Whenever ``work`` calls this function in the child, ``step`` is
+    called in the parent process. Raises the BfsbenchError that ``work`` raises. Raises KernelError if the
+    child ends without a result, whatever its exit code.
     """
     receiver, sender = Pipe(duplex=False)
     sys.stdout.flush()
@@ -57,9 +57,8 @@ def in_child(work: Callable[[Callable[[], None]], _T], step: Callable[[], None] 
 
 
 def how_it_ended(code: int | None) -> str:
-    """Return in words how a process ended.
-
-    A negative exit code is the number of the signal that killed it.
+    """Return a phrase that says how a process ended. A negative exit ``code`` is the number of the signal
+    that killed it.
     """
     if code is not None and code < 0:
         name = next((known.name for known in signal.Signals if known == -code), f"signal {-code}")
@@ -68,9 +67,10 @@ def how_it_ended(code: int | None) -> str:
 
 
 def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
-    """Send the result of ``work``, or the BfsbenchError that it raises, and end this process.
+    """Send the result of ``work`` to the parent process, and end this process.
 
-    If ``work`` raises any other exception, its traceback is printed and nothing is sent.
+    If ``work`` raises a BfsbenchError, this error is sent instead. If ``work`` raises any other exception,
+    its traceback is printed and nothing is sent.
     """
     own, code = os.getpid(), 1
 
@@ -85,7 +85,7 @@ def _answer(sender: Any, work: Callable[[Callable[[], None]], object]) -> None:
             answer: tuple[str, object] = ("result", work(lambda: send(("step", None))))
         except BfsbenchError as error:
             answer = ("error", Refused.of(error))
-        if os.getpid() == own:  # a kernel may have forked: only the original process answers
+        if os.getpid() == own:  # a kernel may have forked a copy of this process, which must not answer
             send(answer)
         code = 0
     except Exception:
@@ -122,7 +122,8 @@ def deaf() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Delay interrupts until the end of this context, when every process that started in it can be closed.
+    """Delay interrupts until the end of this ``with`` block. Every process that starts within the block can
+    be closed then.
 
     Raises KeyboardInterrupt at the end if an interrupt came. SIGTERM is delayed only if the program handles
     it. In a thread other than the main thread nothing is delayed, because only the main thread gets

@@ -1,8 +1,9 @@
 """Measure one prepared variant. Every run is checked, and the check is not timed.
 
-``search_ms`` is the time of a run from its first operation to its last, including its initialisation. The
-graph is on the device before the run, and the answer stays there. Events of the device measure this time. For
-host programs, the host's clock measures it. ``wall_ms`` is the time of a run by the host's clock.
+``search_ms`` is the time of a run from its first operation to its last, including its initialisation. It
+includes no transfers: the graph is on the device before the run, and the answer stays on the device. CUDA
+events measure this time on a GPU, and the host's clock measures it for host programs. ``wall_ms`` is the time
+of a run by the host's clock.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def noise(samples: Sequence[float]) -> float:
     """Return the noise of samples: half the width of the median's 95 % confidence interval, divided by the
     median.
 
-    If the median is not in the middle of the interval, the longer side counts. Returns infinity for fewer
-    than FEWEST_FOR_NOISE samples.
+    If the median is not in the middle of the interval, the distance to the farther end is used. Returns
+    infinity for fewer than FEWEST_FOR_NOISE samples.
     """
     (low, high), middle = interval(samples), statistics.median(samples)
     return max(middle - low, high - middle) / middle if middle > 0 else math.inf
@@ -78,10 +79,12 @@ def interval(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def is_settled(times: Sequence[Sequence[float]]) -> bool:
-    """Return whether the fastest of some points is known. ``times`` has the samples of each point.
+    """Return whether the samples show which of several configurations is fastest.
 
-    The fastest point is known if its interval lies below the interval of every other point. A point also
-    counts as equally fast if both intervals together are at most TIE wide.
+    ``times`` has the samples of each configuration. The configuration of lowest median is known to be fastest
+    if its confidence interval lies below the interval of every other configuration. A configuration whose
+    interval overlaps counts as equally fast if the two intervals together are at most TIE wide, relative to
+    the lowest median.
     """
     best = min(times, key=statistics.median)
     low, high = interval(best)
@@ -129,7 +132,9 @@ _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 
 
 class Machine:
-    """Reads the state of a device while samples are taken, or of the host if the device is None."""
+    """Reads the state of a device while samples are taken. If the device is None, it reads the state of the
+    host.
+    """
 
     def __init__(self, device: Device | None) -> None:
         self._device = device
@@ -147,20 +152,24 @@ class Machine:
         return None if self._device is None else self._device.energy_joules()
 
     def other_processes(self) -> int:
-        """Return how many other processes use the device. Entries that wait for their turn do not count."""
+        """Return how many other processes use the device. Programs of entries that are only waiting to run do
+        not count.
+        """
         return 0 if self._device is None else max(0, self._device.other_processes() - len(ON_GPU))
 
     def governor(self) -> str:
-        """Return the governor of the first core's clock; empty if it cannot be read."""
+        """Return the name of the frequency governor of the first CPU core, or an empty text if it cannot be
+        read.
+        """
         try:
             return _GOVERNOR.read_text().strip()
         except OSError:
             return ""
 
     def flush(self) -> None:
-        """Write a buffer several times as large as the cache, with another value each time.
+        """Evict the caches: write a new value to every byte of a buffer several times as large as the cache.
 
-        Lines that persist in the L2 cache are first reset.
+        Lines that persist in the L2 cache are reset first.
         """
         if self._device is not None:
             self._device.reset_persisting_l2()
@@ -176,7 +185,7 @@ class Machine:
 
 @dataclass
 class Samples:
-    """The samples of a point in the order taken, and the state of the device after each sample."""
+    """The samples of one configuration in the order taken, and the state of the device after each sample."""
 
     kept: list[Sample] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
@@ -188,9 +197,10 @@ class Samples:
         return [sample.search_ms for sample in self.kept]
 
     def add(self, sample: Sample, state: State, method: Method) -> None:
-        """Keep a sample, or discard it and pause if the device throttled during it.
+        """Keep a sample. If the device throttled during the sample, discard it and pause instead.
 
-        After RETAKEN discarded samples for each sample wanted, samples of a throttled device are kept.
+        At most RETAKEN samples are discarded per wanted sample. Afterwards, samples of a throttled device are
+        kept, too.
         """
         if state.throttle and self.discarded < RETAKEN * method.most:
             self.discarded += 1
@@ -232,7 +242,7 @@ def advise(samples: Samples, machine: Machine) -> list[str]:
 
 
 def advise_times(times: Sequence[float]) -> list[str]:
-    """Return warnings about samples that follow from their times, in ms, alone."""
+    """Return the warnings that follow from the times of the samples alone. Times are in ms."""
     if len(times) < 3:
         return []
     first, others = times[0], times[1:]
@@ -274,12 +284,13 @@ def time_runs(
     others: Sequence[Run] = (),
     begin: Begin = lambda place: None,
 ) -> list[Timing]:
-    """Prepare a variant, run all ``runs`` untimed, then time their initialisations, then time whole runs.
+    """Prepare a variant, execute each of ``runs`` untimed, then time their initialisations, then time whole
+    runs.
 
-    ``runs`` solve different problems, and their samples alternate: each run is timed once before any run is
-    timed again. If a run would follow itself, one of ``others`` runs untimed in between. Timing ends when the
-    samples suffice for ``method``. ``begin`` is called with the index of each run before work on it. Returns
-    one Timing per run. Raises WrongResultError if the answer of any run is wrong.
+    Each run solves another problem, and the samples alternate: every run is timed once before any run is
+    timed again. If there is only one run, one of ``others`` runs untimed between two samples. Timing ends
+    when the samples suffice for ``method``. ``begin`` is called with the index of each run before work on it.
+    Returns one Timing per run. Raises WrongResultError if the answer of any run is wrong.
     """
     prepare_ms, compile_ms = variant.prepared_ms()
     clock = variant.clock()
@@ -315,13 +326,13 @@ def time_runs(
 
 
 def _nothing() -> None:
-    """Do nothing, so that the caches stay warm."""
+    """Do nothing. This replaces ``flush`` where the caches should stay warm."""
 
 
 def sample(run: Run, clock: Clock, flush: Callable[[], None] = _nothing) -> Sample:
     """Time one run and return its sample.
 
-    The previous answer is overwritten before the run, and the new answer is checked after it. Raises
+    The answer of the previous run is overwritten first, and the new answer is checked afterwards. Raises
     WrongResultError if the answer is wrong.
     """
     run.poison()
@@ -388,7 +399,7 @@ def measure_energy(
 
 
 def timing_columns(timing: Timing) -> dict[str, str]:
-    """Return the result columns that a timing fills."""
+    """Return the columns of a result row that a Timing fills, as texts by the columns' names."""
     energy = timing.energy
     return {
         **sample_columns(timing.search_ms, timing.wall_ms),
@@ -404,7 +415,7 @@ def timing_columns(timing: Timing) -> dict[str, str]:
 
 
 def sample_columns(search_ms: Sequence[float], wall_ms: Sequence[float]) -> dict[str, str]:
-    """Return the result columns that samples fill, from times in ms in the order taken."""
+    """Return the columns of a result row that follow from samples. Times are in ms, in the order taken."""
     return {
         "search_ms": _ms(min(search_ms)),
         "search_ms_median": _ms(statistics.median(search_ms)),

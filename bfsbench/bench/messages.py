@@ -35,7 +35,9 @@ _CHUNK = 1 << 20
 
 
 class DamagedError(Exception):
-    """The received bytes are not a message, or not the expected message. The error's text says which."""
+    """The received bytes are not a message, or not the expected message. The error's text says which case it
+    is.
+    """
 
 
 def frame(number: int, payload: bytes) -> bytes:
@@ -48,7 +50,9 @@ def _checksum(number: int, payload: bytes) -> int:
 
 
 class Pipe:
-    """One end of the pipe between a sweep and its worker process. Each end notices if the other is closed."""
+    """One end of the pipe between a sweep and its worker process. Each end notices if the other end is
+    closed.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -125,9 +129,8 @@ class DeviceInfo:
 
 
 class Failure(msgspec.Struct, frozen=True, tag=True):
-    """The answer that a request failed, and why.
-
-    If ``fatal`` is true, the worker process ends after sending it.
+    """An answer which says that a request failed, and why. If ``fatal`` is true, the worker process ends
+    after it has sent this answer.
     """
 
     status: str
@@ -136,14 +139,18 @@ class Failure(msgspec.Struct, frozen=True, tag=True):
 
 
 class Measure(msgspec.Struct, frozen=True, tag=True):
-    """A request to measure points and return their rows. The worker passes it to ``Session.measure``."""
+    """A request to measure configurations (points) and return their result rows. The worker passes it to
+    ``Session.measure``.
+    """
 
     points: list[Point]
     method: Method
 
 
 class Profile(msgspec.Struct, frozen=True, tag=True):
-    """A request for the level profile of a measured point. The worker passes it to ``Session.profile``."""
+    """A request for the level profile of a configuration that has been measured. The worker passes it to
+    ``Session.profile``.
+    """
 
     point: Point
     row: dict[str, str]
@@ -181,23 +188,25 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
 
 class Step(msgspec.Struct, frozen=True, tag=True):
-    """A message before the answer: the worker begins to work on the point at index ``place`` of the
-    request.
+    """A progress message, sent before the answer. It says that the worker begins with the point
+    (configuration) at index ``place`` of the request.
     """
 
     place: int
 
 
 class Rows(msgspec.Struct, frozen=True, tag=True):
-    """The answer to ``Measure``: the rows of all points, or only the row of a point that failed."""
+    """The answer to a ``Measure`` request: the rows of all its points. If a point failed, it has only the row
+    of that point.
+    """
 
     rows: list[dict[str, str]]
 
     def of(self, points: Sequence[Point]) -> dict[Point, dict[str, str]]:
-        """Return a dictionary from points to their rows.
+        """Return a dictionary from points to their rows. Raises DamagedError for a row of a point that is not
+        in ``points``, and for a row without a status.
 
-        Raises DamagedError for a row of a point that is not in ``points``, and for a row without a status.
-        Also raises it if rows are missing although no point failed.
+        Also raises DamagedError if rows are missing although no point failed.
         """
         named: dict[tuple[str | None, ...], Point] = {(*point.axes().values(),): point for point in points}
         found = {named.get(tuple(row.get(name) for name in AXES)): row for row in self.rows}

@@ -1,7 +1,8 @@
-"""Declare the measuring options, each as one field of ``Method``.
+"""Declare the measuring options of a sweep, such as the number of repeats. Each option is one field of
+``Method``.
 
-The options of commands, the keyword arguments of :func:`bfsbench.sweep`, their checks, ``--help`` and the
-table in the documentation are made from these declarations.
+These declarations make the options of commands, their checks and their ``--help``. They also make the keyword
+arguments of :func:`bfsbench.sweep`, and a table in the documentation.
 """
 
 from __future__ import annotations
@@ -62,9 +63,8 @@ class Option:
     folder: bool = False
 
     def check(self, name: str, kind: type, value: Any) -> Any:
-        """Return the value of the option ``name`` as a ``kind``.
-
-        Raises UsageError for a value of another type or out of range.
+        """Return the value of the option ``name`` converted to the type ``kind``. Raises UsageError for a
+        value of another type or out of range.
         """
         if kind is bool:
             if value not in (True, False):
@@ -103,7 +103,8 @@ _COUNT = {"least": 1, "most": 10**9}
 
 @dataclass(frozen=True)
 class Method:
-    """How every point of a sweep is measured, where it runs, and which rows are kept.
+    """The measuring options of a sweep: how each configuration is measured, where it runs, and which rows are
+    kept.
 
     Raises UsageError for values out of range, and for options that contradict each other.
     """
@@ -225,18 +226,20 @@ class Method:
 
     @property
     def takes_turns(self) -> bool:
-        """True if the points of a graph take turns, and each point takes one sample per turn."""
+        """True if all configurations of a graph are measured in rounds: one sample of each configuration per
+        round.
+        """
         return self.order != "sequential" or self.until_decided
 
     @property
     def shuffle_seed(self) -> int | None:
-        """Seed of the order of points in each turn. None keeps their order."""
+        """The seed that shuffles the order of configurations in each round. None keeps their order."""
         kind, _, seed = self.order.partition(":")
         return int(seed or 0) if kind == "shuffled" else None
 
     @property
     def words(self) -> str:
-        """The options that differ from their defaults, as words of the column ``method``."""
+        """The options that differ from their defaults, as words for the column ``method`` of result rows."""
         said = ["cold"] if self.cold else []
         said += [f"warmup={self.warmup}"] if self.warmup != 1 else []
         said += [f"max_noise={self.max_noise:g}%"] if self.max_noise is not None else []
@@ -247,9 +250,10 @@ class Method:
         return " ".join(said)
 
     def said(self, rule: str) -> str:
-        """Return the text of the column ``method`` for a row.
+        """Return the text of the column ``method`` for a result row.
 
-        ``rule`` is the word about the order of its sources, such as ``sources=alternating``.
+        ``rule`` is a word that says how samples from several sources are ordered, such as
+        ``sources=alternating``.
         """
         return f"{self.words} {rule}".strip()
 

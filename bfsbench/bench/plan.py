@@ -1,6 +1,7 @@
-"""Plan a sweep: its axes, the sources in each graph, and the points that result.
+"""Plan a sweep: choose the sources in each graph, and list the points. A point is one configuration to
+measure.
 
-A seed chooses the same sources on every machine.
+A seed chooses equal sources on every machine.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def _mix(value: int) -> int:
 def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
     """Choose and return ``count`` distinct vertices of non-zero out-degree.
 
-    The choice depends only on the graph and the seed. If there are fewer vertices of this kind, all of them
-    are returned, in an order that depends on the seed. Raises UsageError if there are none.
+    The choice depends only on the graph and the seed. If the graph has fewer than ``count`` such vertices,
+    all of them are returned, in an order that depends on the seed. Raises UsageError if every vertex has
+    out-degree zero.
     """
     candidates = np.flatnonzero(np.diff(graph.row_offsets))
     if len(candidates) == 0:
@@ -54,7 +56,7 @@ def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
 def check_source(graph: Graph, source: int) -> int:
     """Return ``source`` if the graph has this vertex.
 
-    Otherwise raise UsageError, which names the valid vertices.
+    Otherwise raises UsageError, whose message names the valid vertices.
     """
     if not 0 <= source < graph.num_vertices:
         there = f"{graph.full_name} has vertices 0 .. {graph.num_vertices - 1}"
@@ -66,9 +68,10 @@ def check_source(graph: Graph, source: int) -> int:
 
 
 def _listed(given: Iterable[int | str], published: bool) -> tuple[int | str, ...]:
-    """Return the given sources as a tuple. They are vertex numbers or, if ``published``, also names.
+    """Return the given sources as a tuple. They are vertex numbers. If ``published`` is true, they may also
+    be names from the graph's file.
 
-    Raises UsageError for anything else.
+    Raises UsageError for any other value.
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise UsageError(f"sources are given in a list, not as {given!r}")
@@ -80,7 +83,9 @@ def _listed(given: Iterable[int | str], published: bool) -> tuple[int | str, ...
 
 @dataclass(frozen=True)
 class SourceChoice:
-    """Which sources to search from: the vertices in ``given``, or ``count`` vertices chosen by ``seed``."""
+    """How to choose the vertices to search from: either the vertices in ``given``, or ``count`` vertices
+    chosen by ``seed``.
+    """
 
     given: tuple[int | str, ...]
     count: int
@@ -101,7 +106,7 @@ class SourceChoice:
         seed: int,
         published: bool = False,
     ) -> SourceChoice:
-        """Return the choice of sources for one family. By default one source is chosen by ``seed``.
+        """Return the SourceChoice for one family of problems. By default one source is chosen by ``seed``.
 
         Raises UsageError if sources are given for a family without sources, or if both ``given`` and
         ``count`` are given.
@@ -117,7 +122,8 @@ class SourceChoice:
         return cls(_listed(given, published), 0, whole("seed", seed), published=published)
 
     def choose(self, graph: Graph) -> list[int | None]:
-        """Return the sources in a graph. For a family without sources, the list has only ``number``.
+        """Return the sources in a graph. For a family whose problems have no source, such as all-pairs
+        shortest paths, the list has only one placeholder.
 
         Raises UsageError for a source that the graph does not have.
         """
@@ -128,7 +134,9 @@ class SourceChoice:
         return [*choose_sources(graph, self.count, self.seed)] if self.count else [self.number]
 
     def stand_ins(self) -> list[int | None]:
-        """Return one placeholder per source, for counting points before the graph is loaded."""
+        """Return one placeholder per source. Placeholders suffice to count the points of a sweep before its
+        graph is loaded.
+        """
         numbers = [number for number in self.given if isinstance(number, int)]
         return [*(numbers or range(len(self.given) or self.count))] or [self.number]
 
@@ -149,9 +157,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Setting:
-    """Facts that are known when a sweep begins to measure: the graphs, the backend and the device's
-    limits.
-    """
+    """What is known when a sweep begins to measure: the graphs, the backend and the device's limits."""
 
     graphs: Mapping[str, Graph]
     backend: str
@@ -162,14 +168,18 @@ class Setting:
 
 @dataclass(frozen=True)
 class Questions:
-    """The points that a sweep measures: at most ``total`` points, which ``batches`` yields."""
+    """The points (configurations) that a sweep measures. The generator ``batches`` yields them, at most
+    ``total`` in all.
+    """
 
     total: int
     batches: Iterator[Batch]
 
 
 class Work(Protocol):
-    """What a sweep measures: its graphs, its variants, and the points that result from them."""
+    """A protocol for the contents of a sweep: its graphs, its variants, and the points (configurations) to
+    measure.
+    """
 
     @property
     def graphs(self) -> Sequence[GraphName]: ...
@@ -181,24 +191,26 @@ class Work(Protocol):
         """Raise UsageError if a device with these limits cannot run the sweep."""
 
     def ask(self, setting: Setting) -> Questions:
-        """Return the points to measure.
+        """Return the points (configurations) to measure, as batches that are yielded during the sweep.
 
-        Later points may depend on the rows of earlier points. Raises UsageError.
+        Later points may depend on the result rows of earlier points. Raises UsageError.
         """
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return the points that a sweep would measure. Without ``graphs``, their sources are placeholders.
+        """Return the points (configurations) that a sweep would measure, without measuring them. If
+        ``graphs`` is empty, sources are placeholders.
 
-        If later points depend on rows, the list has as many points as the sweep can measure at most.
+        If later points depend on the rows of earlier points, the list is as long as the longest possible
+        sweep.
         """
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of a sweep: variants, grids, blocks and knob values.
+    """The values that a sweep combines: variants, grids, blocks and knob values.
 
     The values of a knob apply to each variant that has this knob. All other knobs have the values of
-    ``preset``. A block of None stands for the variant's default.
+    ``preset``. A block of None stands for the variant's default block.
     """
 
     variants: Sequence[type[Variant]]
@@ -209,8 +221,8 @@ class Axes:
 
 
 def check_axes(axes: Axes, limits: Limits | None) -> None:
-    """Raise UsageError for unknown knobs, values out of range, and blocks or grids above the device's
-    limits.
+    """Check the values that a sweep combines. Raises UsageError for unknown knobs, values out of range, and
+    blocks or grids above the device's limits.
     """
     if axes.preset not in PRESETS:
         raise UsageError(f"'{axes.preset}' is no preset of knobs: choose from {', '.join(PRESETS)}")
@@ -242,9 +254,10 @@ def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[
 def knob_settings(
     variant: type[Variant], given: Mapping[str, Sequence[KnobValue]], preset: Mapping[str, KnobValue]
 ) -> list[tuple[tuple[str, KnobValue], ...]]:
-    """Return all combinations of the given knob values of one variant.
+    """Return all combinations of knob values for one variant, each as a dictionary.
 
-    A knob without given values has its value from ``preset``, or else its default.
+    The values of a knob are taken from ``given``. A knob that is not in ``given`` has its value from
+    ``preset``, or else its default.
     """
     lists = [
         [
@@ -257,9 +270,8 @@ def knob_settings(
 
 
 def blocks_of(variant: type[Variant], axes: Axes) -> list[int]:
-    """Return the block sizes, in threads, to run a variant with.
-
-    None in the axes stands for its default block.
+    """Return the block sizes, in threads, to run a variant with. A block of None in ``axes`` stands for the
+    variant's default block.
     """
     return [variant.usual_block if block is None else block for block in axes.blocks]
 
@@ -284,10 +296,10 @@ def plan(
     statistics: Mapping[str, Mapping[str, float]],
     backend: str,
 ) -> list[Point]:
-    """Return the points of a sweep, ordered so that the graph changes least often.
+    """Return the points (configurations) of a sweep, ordered so that the graph changes least often.
 
-    The keys of ``sources`` and ``statistics`` are the graphs' locators. ``statistics`` may be empty if the
-    preset needs none. Raises UsageError for a knob value out of range.
+    ``sources`` and ``statistics`` are dictionaries by graph, whose keys are the graphs' locators.
+    ``statistics`` may be empty if the preset needs none. Raises UsageError for a knob value out of range.
     """
     points = []
     for graph, variant in itertools.product(sources, axes.variants):
@@ -322,7 +334,7 @@ def chosen_variants(names: Sequence[str], family: str | None = None) -> list[typ
 
 @dataclass(frozen=True)
 class Crossing:
-    """A plain sweep, which measures every combination of graphs, axes and sources."""
+    """A plain sweep, which measures every combination of graph, variant, grid, block, knobs and source."""
 
     graphs: Sequence[GraphName]
     axes: Axes
@@ -336,13 +348,13 @@ class Crossing:
         check_axes(self.axes, limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """Return all points in one batch."""
+        """Return all points (configurations) of the sweep in one batch."""
         points = self.planned(setting.graphs, setting.backend)
         return Questions(len(points), iter([Batch(points)]))
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return the points, graph after graph. Without ``graphs`` the sources and preset values are
-        placeholders.
+        """Return the points (configurations) of the sweep, graph after graph. If ``graphs`` is empty, sources
+        and preset values are placeholders.
 
         Raises UsageError for a source that a graph does not have, and for a graph that the family cannot
         take. A graph that is not in ``graphs`` is refused if its size is known and too large.
@@ -382,7 +394,10 @@ class Several:
             work.check(limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """Return the points of all sweeps in ``works``. Each sweep gets the rows of its own points."""
+        """Return the points (configurations) of all sweeps in ``works``, one sweep after the other.
+
+        Each sweep gets the result rows of its own points, and may choose its next points by them.
+        """
         questions = [work.ask(setting) for work in self.works]
         batches = itertools.chain.from_iterable(one.batches for one in questions)
         return Questions(sum(one.total for one in questions), batches)
@@ -396,9 +411,9 @@ _POINTS_BETWEEN_LOOKS = 8
 
 
 def until(batches: Iterator[Batch], deadline: float) -> Iterator[Batch]:
-    """Yield the points of ``batches`` in small batches, and no points after ``deadline``.
+    """Yield the points (configurations) of ``batches`` in small batches, and stop at ``deadline``.
 
-    The deadline is in seconds on the monotonic clock.
+    The deadline is a time in seconds on the monotonic clock. It is looked at before each small batch.
     """
     for batch in batches:
         for start in range(0, len(batch.points), _POINTS_BETWEEN_LOOKS):

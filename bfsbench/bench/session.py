@@ -1,5 +1,6 @@
-"""Execute points in one process, which keeps its device, its graph and the reference answers between
-points."""
+"""Run configurations in one process. The process keeps its device, its graph and the reference answers, so
+that the next configuration can use them.
+"""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -34,9 +35,9 @@ OTHERS = 2
 
 
 class Session:
-    """One device, the graph in use, and what was derived from the graph.
+    """One open device, the graph in use, and the data derived from this graph.
 
-    ``backend`` is passed to ``open_device``. None runs host programs only.
+    ``backend`` is passed to ``open_device``. If it is None, the session runs host programs only.
     """
 
     def __init__(self, backend: str | None, schedule_seed: int = 0) -> None:
@@ -51,7 +52,7 @@ class Session:
         self._host, self._machine = Machine(None), Machine(self.device)
 
     def use(self, graph: Graph) -> None:
-        """Make ``graph`` the graph in use. The previous graph is freed on the device."""
+        """Make ``graph`` the graph in use. The copy of the previous graph on the device is freed."""
         if graph is not self._graph:
             self._graph, self._copy = graph, None
             self._on_device = DeviceGraph(self.device, graph) if self.device else None
@@ -86,9 +87,8 @@ class Session:
         return variant(KernelSetup(self._on_device, grid, block, knobs))
 
     def problem(self, family: str, source: int | None) -> Problem:
-        """Return the problem of a family on the graph in use, with its reference.
-
-        The latest problems are kept.
+        """Return the problem of a family on the graph in use, with its reference answer. The problems used
+        last are cached.
         """
         if self._graph is None:
             raise UsageError("no graph is in use")
@@ -100,14 +100,16 @@ class Session:
         return self._problems[key]
 
     def time(self, variant: Variant, problem: Problem, method: Method) -> Timing:
-        """Check and time a variant that ``build`` made. Raises WrongResultError and DeviceError."""
+        """Check and time a variant that ``build`` returned. Returns the Timing. Raises WrongResultError and
+        DeviceError.
+        """
         ((timing,), _rule) = self._timings(variant, [problem], method, lambda place: None)
         return timing
 
     def _timings(
         self, variant: Variant, problems: Sequence[Problem], method: Method, begin: Begin
     ) -> tuple[list[Timing], str]:
-        """Return a Timing per problem, and the rule for the order of sources as ``method`` names it."""
+        """Return a Timing per problem, and the word that says in which order the sources were sampled."""
         if isinstance(variant, HostProgram):
             variant.settle_clock()
         machine = self._host if variant.host else self._machine
@@ -118,7 +120,8 @@ class Session:
         return timings, ALTERNATING if len(problems) > 1 else INTERPOSED if others else REPEATED
 
     def _others(self, variant: Variant, problems: Sequence[Problem]) -> list[Problem]:
-        """Return up to OTHERS problems from other sources, which are chosen once per graph.
+        """Return up to OTHERS problems that run untimed between samples. Their sources are chosen once per
+        graph.
 
         The list is empty if there are several problems, because these are timed in rotation. It is also empty
         for an emulated kernel, because its times are not compared.
@@ -133,7 +136,8 @@ class Session:
         return [one for one in found if one is not problem][:OTHERS]
 
     def paths(self, variant: Variant, problem: Problem) -> Paths:
-        """Return the paths that a variant found, after ``time`` has timed the variant.
+        """Return the parents or next hops that a variant finds. Call this after ``time`` has timed the
+        variant.
 
         Raises WrongResultError if they are wrong.
         """
@@ -173,8 +177,8 @@ class Session:
     def measure(
         self, points: Sequence[Point], method: Method, begin: Begin = lambda place: None
     ) -> list[dict[str, str]]:
-        """Measure points that differ only in their sources, one sample of each in rotation, and return their
-        rows.
+        """Measure points (configurations) that differ only in their sources, and return their result rows.
+        Samples are taken in rotation: one per point and round.
 
         If a point fails, only its row is returned, which says why. ``begin`` is called with the index of each
         point before work on it. Raises KernelError if the device cannot be trusted afterwards.
@@ -203,7 +207,8 @@ class Session:
         return [base_row(point, graph, device) | outcome | clocks for point, outcome in rows]
 
     def profile(self, point: Point, row: Mapping[str, str]) -> list[dict[str, str]]:
-        """Return the rows of a point's level profile; an empty list if its family has no profile.
+        """Return the rows of the level profile of a measured point, or an empty list if its family of
+        problems has no profile.
 
         ``row`` is the point's result row. Raises WrongResultError and DeviceError.
         """

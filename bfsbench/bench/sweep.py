@@ -1,6 +1,6 @@
-"""Run a sweep: measure the points of a request and write their rows.
+"""Run a sweep: measure the configurations of a request and write one result row for each.
 
-A request says what to measure and how, where to write rows, and what runs the points. Commands and Python
+A request says what to measure and how, where to write rows, and what runs the searches. Commands and Python
 functions make a request from their arguments and call :func:`sweep`, which notifies a :class:`SweepProgress`.
 A :class:`Trial` tests a search on small graphs instead of measuring it.
 """
@@ -92,12 +92,14 @@ class Output:
         return {row_name(row["graph"]) for row in self._rows.values()}
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
-        """Return the row of a point on this graph. Returns None if no row has measured the current code."""
+        """Return the row that the file has for a point (configuration) on this graph. Returns None if no row
+        has measured the current code.
+        """
         row = self._rows.get((*point.axes().values(), graph.checksum))
         return None if row is None or is_outdated(row, point) else row
 
     def append(self, measured: Measured) -> None:
-        """Store the row of a point. When this returns, the row is on disk."""
+        """Write the result row of a measured configuration. When this method returns, the row is on disk."""
         if self._profiles is not None:
             self._profiles.append(*measured.levels)
         if self._results is not None:
@@ -111,10 +113,12 @@ class Output:
         self._rows[identity] = measured.row
 
     def finish(self, answers: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, str]]:
-        """Drop rows of older code that newer rows replace. Call this once, after the last row.
+        """Drop rows of older code if the sweep has written newer rows for their configurations. Call this
+        once, after the last row.
 
-        An interrupted sweep leaves both rows of a point in the file, and readers use the later row. Returns
-        copies of ``answers``, which are rows of this output, because the file may be rewritten.
+        An interrupted sweep leaves the old and the new row of a configuration in the file, and readers use
+        the later row. ``answers`` are rows of this output. They are returned as copies, because the file may
+        be rewritten.
         """
         if self._results is None or not self._replaced:
             return answers
@@ -129,8 +133,8 @@ class Output:
         return read
 
     def check_continuity(self, graphs: Graphs, origins: Sequence[Mapping[str, str]]) -> None:
-        """Raise UsageError unless the file's rows are of these graphs and were taken on one of these
-        machines.
+        """Check that a sweep may continue the file. Raises UsageError unless the file's rows are of these
+        graphs and were taken on a device like one of ``origins``.
 
         ``origins`` are the provenance columns of the rows to come, one entry per device.
         """
@@ -156,18 +160,24 @@ class Output:
 
 
 def _identity(row: Mapping[str, str]) -> Identity:
-    """Return the unique key of a row: its axes and the graph's checksum."""
+    """Return the unique key of a result row: the columns that name its configuration, and the graph's
+    checksum.
+    """
     return (*_named_today(row), row["graph_checksum"])
 
 
 def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a row's axes, with its graph named as in new rows."""
+    """Return the columns of a row that name its configuration. The graph's name is spelt as in new rows,
+    because older rows may have a path.
+    """
     graph, *others = axes_of(row)
     return (row_name(graph), *others)
 
 
 def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
-    """Return in words how the device of a row differs from ``origin``; empty if it does not."""
+    """Return a sentence that says how the device of a row differs from the device in ``origin``. Returns an
+    empty text if they agree.
+    """
     for name in ("host_cpu",) if row["backend"] == "host" else SAME_DEVICE:
         if name in origin and row[name] != origin[name]:
             return f"rows were taken with {name} '{row[name]}', this is '{origin[name]}'"
@@ -176,7 +186,7 @@ def _difference(row: Mapping[str, str], origin: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """A request for a sweep: what to measure and how, the result file, and what runs the points."""
+    """A request for a sweep: what to measure and how, the result file, and what runs the searches."""
 
     work: Work
     method: Method
@@ -202,35 +212,38 @@ class SweepOutcome:
 
     @property
     def failed(self) -> int:
-        """The number of points without a time."""
+        """The number of configurations that have no time because they failed."""
         return sum(row["status"] != "ok" for row in self.rows)
 
 
 class SweepProgress:
-    """Callbacks that a sweep makes. This base class shows nothing."""
+    """The base class of objects that are notified of a sweep's progress. Its own methods show nothing."""
 
     def loading(self, graph: GraphName) -> AbstractContextManager[Progress | None]:
-        """Return a context in which a graph is loaded.
+        """Return a context manager within which the sweep loads a graph.
 
-        The context's value is None, or a function that is called with the bytes read so far and the total.
+        Its value is None, or a function that is called with the bytes read so far and in all.
         """
         return nullcontext()
 
     def begin(self, device: DeviceInfo | None, total: int) -> None:
-        """Called before the first of at most ``total`` points is measured."""
+        """Called before the first configuration is measured. The sweep measures at most ``total``
+        configurations.
+        """
 
     def batch(self, size: int, held: Sequence[Mapping[str, str]]) -> None:
-        """Called before a batch of ``size`` points.
+        """Called before a batch of ``size`` configurations is measured.
 
-        ``held`` are the rows that the file already has of these points.
+        ``held`` are the rows of these configurations that the file has already.
         """
 
     def done(self, measured: Measured) -> None:
-        """Called with the outcome of a point, after its row is on disk."""
+        """Called with the outcome of each configuration, after its row is on disk."""
 
 
 def sweep(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
-    """Measure the points of a request, and write each row as it is made. Returns the outcome.
+    """Measure the configurations of a request, and write each result row as it is made. Returns the outcome
+    of the sweep.
 
     An interrupt stops the runner and is raised again. Raises BfsbenchError.
     """
@@ -255,7 +268,7 @@ def _helpers(work: Work) -> list[str]:
 
 
 def preview(request: SweepRequest) -> list[Point]:
-    """Return the points that a sweep would measure.
+    """Return the points (configurations) that a sweep would measure, without measuring them.
 
     With ``resume``, these are the points that have no row in the file. A graph that the file does not name is
     not loaded, and its sources are placeholders. Raises BfsbenchError.
@@ -267,7 +280,7 @@ def preview(request: SweepRequest) -> list[Point]:
 
 
 def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
-    """Return the points of a sweep that have no row in its file, which is not changed."""
+    """Return the points (configurations) of a sweep that have no row in its file. The file is not changed."""
     reading = replace(request.method, retry_failed=False, profile=False)
     with closing(Output(path, reading)) as output:
         begun = [graph for graph in request.work.graphs if graph.full_name in output.graphs]
@@ -283,9 +296,8 @@ def _left(request: SweepRequest, path: Path, runner: Runner) -> list[Point]:
 
 @contextmanager
 def _started(request: SweepRequest) -> Iterator[Runner]:
-    """Start the runner of a request, and check on its device that the sweep can run.
-
-    An interrupt stops the runner.
+    """Start the runner of a request, and check that its device can run the sweep. Yields the runner. An
+    interrupt stops the runner.
     """
     host_only = all(variant.host for variant in request.work.variants)
     runner = request.new_runner(None if host_only else request.method.backend)
@@ -363,7 +375,9 @@ FAILURES_SHOWN = 5
 
 @dataclass
 class Trial:
-    """The results of a trial so far. When ``run`` returns, they cover all searches."""
+    """A test of a variant on small graphs, and its results so far. When ``run`` returns, they cover all
+    searches.
+    """
 
     searches: int = 0
     shape: str = ""
@@ -372,10 +386,10 @@ class Trial:
     """Messages that say which search failed, and how."""
 
     def run(self, variant: type[Variant], limit_s: float, begins: Callable[[str], None]) -> None:
-        """Search each graph of SHAPES from its first, middle and last vertex, as a sweep does.
+        """Search each graph of SHAPES from its first, middle and last vertex, in the way that a sweep does.
 
-        Each point may take ``limit_s`` seconds. ``begins`` is called with the name of each graph before it is
-        searched. Raises BfsbenchError if no device can run the variant.
+        Each search may take ``limit_s`` seconds. ``begins`` is called with the name of each graph before it
+        is searched. Raises BfsbenchError if no device can run the variant.
         """
         axes, method = Axes([variant], [None], [None]), Method(REPEATS, limit_s)
         with closing(Worker(None if variant.host else "auto")) as worker:

@@ -2,8 +2,8 @@
 
 A search strategy yields configurations, and reads the time of each from a dictionary before it yields the
 next. Its next configuration depends only on these times and on its seed. So an interrupted tuning is resumed
-by starting it over. Points that have rows are answered from the rows, and measuring continues where the rows
-end.
+by starting it over. Configurations that have rows in the result file are not measured again, and measuring
+continues where the rows end.
 """
 
 from __future__ import annotations
@@ -58,9 +58,8 @@ Took = dict[Configuration, float | None]
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of ``grid``, ``block`` or one knob to choose from.
-
-    Numbers ascend, and ``auto`` (None) is last.
+    """The name of one parameter, ``grid``, ``block`` or a knob, and the values to choose from. Numbers
+    ascend, and ``auto`` (None) is last.
     """
 
     name: str
@@ -75,7 +74,7 @@ class Axis:
 
     @property
     def ordered(self) -> bool:
-        """True if neighbouring values are similar: true of numbers, false of names."""
+        """True if neighbouring values have similar effects. This holds for numbers but not for names."""
         return not any(isinstance(value, str) for value in self.values)
 
 
@@ -86,7 +85,7 @@ def _rank(value: KnobValue | None) -> float:
 
 @dataclass(frozen=True)
 class Space:
-    """All configurations of one variant on one graph."""
+    """The search space of a tuning: all configurations of one variant on one graph."""
 
     graph: str
     variant: str
@@ -98,8 +97,8 @@ class Space:
         """Return the space of configurations for axes that name one variant.
 
         Knobs without given values get values to try. The first configuration is the one that ``run`` would
-        use with this preset. If one of its values is not in the space, the lowest value is used instead.
-        Raises UsageError for a knob value out of range.
+        use with this preset. If a value of that configuration is not in the space, the lowest value of the
+        parameter replaces it. Raises UsageError for a knob value out of range.
         """
         (variant,) = axes.variants
         found = []
@@ -121,11 +120,13 @@ class Space:
         return tuple(axis.first for axis in self.axes)
 
     def all(self) -> Iterator[Configuration]:
-        """Yield every configuration, where the last axis changes fastest."""
+        """Yield every configuration, where the last parameter changes fastest."""
         return itertools.product(*(range(len(axis.values)) for axis in self.axes))
 
     def values(self, configuration: Configuration) -> dict[str, KnobValue | None]:
-        """Return the values of a configuration by the names of the axes."""
+        """Return the values of a configuration by the names of its parameters: ``grid``, ``block`` and the
+        knobs.
+        """
         return {axis.name: axis.values[index] for axis, index in zip(self.axes, configuration, strict=True)}
 
     def point(self, configuration: Configuration, source: int | None) -> Point:
@@ -140,7 +141,7 @@ class Space:
     def nearest(self, start: Configuration, known: Container[Configuration]) -> Configuration:
         """Return the configuration outside ``known`` that is the fewest steps from ``start``.
 
-        A step changes one axis to its next or previous value. At least one configuration must be outside
+        A step changes one parameter to its next or previous value. At least one configuration must be outside
         ``known``.
         """
         met, waiting = {start}, deque([start])
@@ -162,8 +163,8 @@ def _whole(value: KnobValue | None) -> int | None:
 
 
 def with_launches(axes: Axes, limits: Limits | None) -> Axes:
-    """Return the axes, in which missing grids or blocks are replaced by values to try on a device of these
-    limits.
+    """Return ``axes`` with grids and blocks. If grids or blocks are missing, they get values to try on a
+    device of these limits.
     """
     if limits is None:
         return axes
@@ -203,11 +204,12 @@ def require_optuna() -> None:
 def one_axis_at_a_time(
     space: Space, took: Took, start: Configuration | None = None
 ) -> Iterator[Configuration]:
-    """Try every value of one axis after another, while all other axes have the best values found so far.
+    """Try every value of one parameter after another, while all other parameters have the best values found
+    so far. Yields configurations.
 
     The strategy begins with the configuration ``start``, by default with the space's first configuration. It
-    ends when a round over all axes changes nothing. Configurations that are in ``took`` at the beginning are
-    not yielded again.
+    ends when a round over all parameters changes nothing. Configurations that are in ``took`` at the
+    beginning are not yielded again.
     """
     chosen, before = start or space.first, None
     yield chosen
@@ -225,7 +227,8 @@ def one_axis_at_a_time(
 
 
 def restarted(space: Space, took: Took, seed: int) -> Iterator[Configuration]:
-    """Repeat ``one_axis_at_a_time`` from random configurations until every configuration has been measured.
+    """Repeat the strategy ``one_axis_at_a_time`` from random configurations until every configuration has
+    been measured. Yields configurations.
 
     The first start is the space's first configuration.
     """
@@ -237,11 +240,13 @@ def restarted(space: Space, took: Took, seed: int) -> Iterator[Configuration]:
 
 
 def by_optuna(space: Space, took: Took, seed: int) -> Iterator[Configuration]:
-    """Follow Optuna's tree-structured Parzen estimator, until all configurations are measured.
+    """Yield the configurations that Optuna's tree-structured Parzen estimator proposes, until all
+    configurations are measured.
 
-    The strategy starts with the configurations of ``one_axis_at_a_time``. They are better than random ones if
-    points are few, because most knobs have a large effect alone and little interaction. If the estimator
-    proposes a measured configuration again, the nearest unmeasured configuration is measured.
+    The strategy starts with the configurations of ``one_axis_at_a_time``. If only few configurations can be
+    measured, they are better than random ones, because most knobs have a large effect alone and little
+    interaction. If the estimator proposes a measured configuration again, the nearest unmeasured
+    configuration is measured.
     """
     import optuna
     from optuna.trial import TrialState, create_trial
@@ -287,11 +292,13 @@ def tune(
     points: float = math.inf,
     deadline: float = math.inf,
 ) -> Generator[Batch, None, Took]:
-    """Yield the points to measure, one at a time, and read their rows.
+    """Yield the points to measure, one at a time, and read their result rows from the yielded batches. A
+    point is a configuration with a source.
 
     A configuration is begun only if all its points are among the first ``points`` points, and the monotonic
     clock is before ``deadline``. Returns the times found. The time of a configuration is the median over its
-    sources in ms. A configuration is given up when one of its sources fails.
+    sources in ms. If a search from one source fails, the configuration is not measured from its other
+    sources.
     """
     took: Took = {}
     used = 0
@@ -324,9 +331,10 @@ def best(took: Took) -> tuple[Configuration, float] | None:
 class Tuning:
     """A sweep for the fastest configuration of one variant on one graph.
 
-    Empty axes get values to try. ``points`` and ``minutes`` limit the sweep. ``seed`` is the seed of Optuna's
-    sampler and of random configurations. Raises ToolchainError if optuna is needed and not installed. Raises
-    UsageError for an unknown method, and for a budget that is missing or too small.
+    Grids, blocks and knobs without given values get values to try. ``points`` and ``minutes`` limit the
+    sweep. ``seed`` is the seed of Optuna's sampler and of random configurations. Raises ToolchainError if
+    optuna is needed and not installed. Raises UsageError for an unknown method, and for a budget that is
+    missing or too small.
     """
 
     graph: GraphName
@@ -371,7 +379,10 @@ class Tuning:
         check_axes(with_launches(self.axes, limits), limits)
 
     def ask(self, setting: Setting) -> Questions:
-        """Return the points in the order of the search strategy. Each point depends on the rows before it."""
+        """Return the points (configurations and sources) to measure, in the order of the search strategy.
+
+        Each point depends on the result rows of the points before it.
+        """
         graph, (variant,) = setting.graphs[self.graph.locator], self.axes.variants
         find_family(variant.family).require(graph)
         preset = variant.preset(self.axes.preset, graph.statistics)
@@ -384,7 +395,11 @@ class Tuning:
         return Questions(min(total, self.points or total) + confirmed, self._batches())
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
-        """Return points of the first configurations of the space, up to the number that the budget allows."""
+        """Return as many points (configurations and sources) as tuning might measure within its budget.
+
+        They begin with the first configuration of the space, because the search strategy chooses only while
+        it runs.
+        """
         launches = replace(self.axes, grids=self.axes.grids or [None], blocks=self.axes.blocks or [None])
         space = Space.of(launches, self.graph.locator, {}, backend)
         sources = self.sources.choose(graphs[self.graph.locator]) if graphs else self.sources.stand_ins()

@@ -116,7 +116,9 @@ def _kernel_of(source: Path, kernel: str | None) -> str:
 
 @dataclass(frozen=True)
 class _Trial:
-    """Everything about a kernel that is equal in all configurations."""
+    """The facts about a kernel that do not depend on the configuration, such as its arguments and expected
+    outputs.
+    """
 
     source: Path
     kernel: str
@@ -128,7 +130,8 @@ class _Trial:
     def expected(self, reference: Reference) -> dict[str, npt.NDArray[Any]]:
         """Return the expected arrays of the outputs.
 
-        Raise UsageError for arguments that the kernel lacks, and for outputs that are not its arrays.
+        Raises UsageError for arguments that the kernel lacks, and for outputs that are not arrays among its
+        arguments.
         """
         declared = [one.name for one in declared_parameters(self.source)[self.kernel]]
         if unknown := sorted({*self.arguments} ^ {*declared}):
@@ -145,7 +148,7 @@ class _Trial:
     def run(
         self, device: Device, values: Mapping[str, Any], expected: Mapping[str, npt.NDArray[Any]]
     ) -> list[float]:
-        """Run one configuration once untimed and then ``repeats`` times. Return the times in ms.
+        """Run one configuration once untimed and then ``repeats`` times. Returns the times in ms.
 
         Raises WrongResultError if an output is wrong, and DeviceError or ToolchainError if the kernel cannot
         be compiled or fails.
@@ -169,7 +172,9 @@ class _Trial:
         return times[1:]
 
     def _numbers(self) -> dict[str, Any]:
-        """Return the arguments that are no arrays. Python's floats get the parameter's type."""
+        """Return the kernel's arguments that are numbers rather than arrays. Python's floats are converted to
+        the parameter's type.
+        """
         types = {one.name: one.type for one in declared_parameters(self.source)[self.kernel]}
         return {
             name: _FLOATS.get(types[name], float)(value) if isinstance(value, float) else value

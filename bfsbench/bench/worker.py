@@ -1,12 +1,14 @@
-"""Run points in a worker process, the only process that uses the device, and replace it if it fails.
+"""Run searches in a worker process, the only process that uses the device, and replace this process if it
+fails.
 
-A failed kernel makes a CUDA context unusable, and a kernel that hangs cannot be interrupted. So points are
-executed in a separate process that can be replaced. It takes requests from a pipe and answers each with a
-message of the same number. After a failure that may have damaged the device's state it ends. Its messages are
-not trusted: see :mod:`bfsbench.bench.messages`.
+A failed kernel makes a CUDA context unusable, and a kernel that hangs cannot be interrupted. So searches are
+executed in a separate process that can be replaced. The worker process takes requests from a pipe, and
+answers each with a message of equal number. After a failure that may have damaged the device's state, the
+process ends. Its messages are not trusted: see :mod:`bfsbench.bench.messages`. A worker process and a cluster
+of machines are used alike, through the protocol Runner.
 
-A worker process and a cluster have one interface, Runner. The samples of several points can be interleaved:
-one sample of each point, then the next sample of each. So a drift of the clocks affects all points equally.
+Samples of several configurations can be interleaved: one sample of each, then the next sample of each. A
+drift of the device's clocks then affects all configurations equally.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ Graphs = Mapping[str, Graph]
 
 @dataclass(frozen=True)
 class Measured:
-    """The outcome of a point: its row, and its level profile if one was taken."""
+    """The outcome of measuring one configuration: its result row, and its level profile if one was taken."""
 
     row: dict[str, str]
     levels: list[dict[str, str]] = field(default_factory=list)
@@ -64,15 +66,16 @@ class Measured:
 
 
 class Runner(Protocol):
-    """Runs points and makes a row of each. If a point breaks its worker process, no other point is lost."""
+    """A protocol for objects that run points (configurations) and make a result row of each. A point that
+    breaks its worker process costs no other point its row.
+    """
 
     device: DeviceInfo | None
     """The device that runs the points, known after ``start``. None if only host programs can run."""
 
     def start(self) -> object:
-        """Start the runner unless it runs already.
-
-        Raises BfsbenchError if there is no device or worker to run points.
+        """Start the runner unless it runs already. Raises BfsbenchError if there is no device, or no worker
+        process that could use it.
         """
 
     def origins(self) -> list[dict[str, str]]:
@@ -82,13 +85,12 @@ class Runner(Protocol):
         """
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point as it is made, in any order.
-
-        ``graphs`` has the graphs by their locators.
+        """Yield the outcome of each point (configuration) as it is made, in any order. ``graphs`` has the
+        graphs by their locators.
         """
 
     def close(self) -> None:
-        """Let idle processes end by themselves."""
+        """Let idle worker processes end by themselves."""
 
     def stop(self) -> None:
         """End all processes, whether they are idle or not."""
@@ -99,7 +101,8 @@ _SHARE = 4
 
 
 def together(points: Sequence[Point], graphs: Graphs) -> Iterator[list[Point]]:
-    """Yield groups of consecutive points that differ only in their sources. A group is timed together.
+    """Yield groups of consecutive points (configurations) that differ only in their sources. Each group is
+    timed in rotation.
 
     If the reference answers of a group do not fit into memory, the group is split.
     """
@@ -111,7 +114,7 @@ def together(points: Sequence[Point], graphs: Graphs) -> Iterator[list[Point]]:
 
 
 def evenly(points: Sequence[Point], parts: int) -> Iterator[list[Point]]:
-    """Split points into ``parts`` parts of about equal length."""
+    """Split a list of points into ``parts`` lists of about equal length, and yield the lists."""
     ends = [len(points) * part // parts for part in range(parts + 1)]
     return (list(points[start:end]) for start, end in itertools.pairwise(ends))
 
@@ -123,11 +126,11 @@ FIRST_TURN = ("prepare_ms", "compile_ms", "preprocess_ms", "parents_ms", "energy
 def run_in_turns(
     runner: Runner, points: Sequence[Point], graphs: Graphs, method: Method
 ) -> Iterator[Measured]:
-    """Measure the points of each graph in turns, with one sample per turn, and yield the outcome of each
-    point.
+    """Measure the points (configurations) of each graph in rounds, and yield the outcome of each point.
 
-    In each turn a point is prepared, run untimed and sampled once. The row of a point combines the samples of
-    its turns. A point that fails gets no further turn. If the order is shuffled, points run one by one.
+    In each round every point is prepared, run untimed and sampled once. The row of a point combines its
+    samples from all rounds. A point that fails is left out of further rounds. If the order is shuffled,
+    points run one by one.
     """
     for _, of_graph in itertools.groupby(points, key=lambda point: point.graph):
         yield from _graph_in_turns(runner, list(of_graph), graphs, method)
@@ -156,10 +159,10 @@ def _graph_in_turns(
 
 
 def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> Iterator[Point]:
-    """Yield the points that need further turns. Points that failed need none.
+    """Yield the points (configurations) that need further samples. Points that failed need none.
 
-    With ``until_decided``, all points of a source go on until the fastest is known, so that they have equally
-    many samples.
+    With ``until_decided``, all points with one source get samples until it is known which point is fastest.
+    So all of them have equally many samples.
     """
     times: dict[int | None, dict[Point, list[float]]] = {}
     for point, taken in turns.items():
@@ -176,14 +179,17 @@ def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> It
 
 
 def source_rule(method: str) -> str:
-    """Return the word about the order of sources in a text of the column ``method``; empty if it has none."""
+    """Return the word that names the order of sources, from a text of the column ``method``. Returns an empty
+    text if it has no such word.
+    """
     return next((word for word in method.split() if word in SOURCE_RULES), "")
 
 
 def _together(turns: Sequence[Measured], method: Method) -> Measured:
-    """Combine several outcomes of one point, with one sample each, into one row.
+    """Combine several outcomes of one point (configuration), each of one sample, into an outcome with one
+    row.
 
-    Most columns come from the fastest outcome. If the last outcome is a failure, its row is returned.
+    Most columns come from the fastest outcome. If the last outcome is a failure, its row is used.
     """
     first, last = turns[0].row, turns[-1].row
     if last["status"] != "ok":
@@ -233,14 +239,14 @@ def serve() -> None:
     """Run the main loop of the worker process until its pipe, which is its standard input, closes."""
     from bfsbench.bench.session import Session
 
-    os.setpgid(0, 0)  # processes that a kernel forks end with this process
+    os.setpgid(0, 0)  # processes that a kernel forks can be killed with this process
     _die_with_parent()
     os.register_at_fork(after_in_child=_die_with_parent)
     adopt_orphans()
     leave_interrupts_to_parent()
     pipe = Pipe(Connection(os.dup(0)))
     with Path(os.devnull).open("rb") as nothing:
-        os.dup2(nothing.fileno(), 0)  # programs of entries must not read requests
+        os.dup2(nothing.fileno(), 0)  # programs that this process starts must not read requests
     with contextlib.suppress(EOFError, ConnectionError):  # the parent is gone
         backend, schedule_seed = json.loads(pipe.receive(0)[1])
         try:
@@ -271,10 +277,11 @@ def _answer_all(pipe: Pipe, session: Session) -> None:
 
 
 def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> None:
-    """Send a message, unless this process is a copy that a kernel forked.
+    """Send a message, unless this process is a copy that a kernel forked. Only the process with the id
+    ``process`` sends.
 
-    Only the original ``process`` answers. It ends if its parent is gone. No variant may take that for an
-    error of its own.
+    If the parent process has closed the pipe, this process ends. It does not raise an error, which a variant
+    might mistake for its own.
     """
     if os.getpid() != process:
         os._exit(0)
@@ -320,8 +327,8 @@ class Worker:
     def start(self) -> Pipe:
         """Start the worker process unless it runs, and return the pipe to it.
 
-        Raises BfsbenchError if the process does not start. If the process cannot open its device, its error
-        is raised here.
+        Raises BfsbenchError if the process does not start. Also raises the error of a process that cannot
+        open its device.
         """
         if self._pipe is not None:
             return self._pipe
@@ -366,11 +373,12 @@ class Worker:
             yield from self.run_group(group, graphs[group[0].graph], method)
 
     def run_group(self, points: Sequence[Point], graph: Graph, method: Method) -> Iterator[Measured]:
-        """Yield the outcomes of points that differ only in their sources, which are timed in rotation.
+        """Yield the outcomes of points (configurations) that differ only in their sources, which are timed in
+        rotation.
 
         If a point fails, its outcome comes first, and the other points begin again without it. After a
-        timeout they run one by one, so that all of them take at most twice the limit. Raises BfsbenchError if
-        a new process cannot open the device.
+        timeout the points run one by one, so that all of them take at most twice the limit. Raises
+        BfsbenchError if a new process cannot open the device.
         """
         left, most = [*points], len(points)
         while left:
@@ -395,9 +403,9 @@ class Worker:
         return Measured(row, levels.rows)
 
     def measure(self, points: Sequence[Point], method: Method) -> dict[Point, dict[str, str] | Failure]:
-        """Ask the worker process for the rows of points.
+        """Ask the worker process for the result rows of points (configurations).
 
-        Returns the row of each point. If a point fails, returns one item: that point with its Failure.
+        Returns the row of each point. If a point fails, the result has only that point, with its Failure.
         """
         request = messages.Measure([*points], method)
         place, answer = self._ask(method.limit_s, request, messages.Rows, len(points))
@@ -415,7 +423,8 @@ class Worker:
     def _ask(
         self, limit_s: float, request: messages.WorkerRequest, expected: type[_Answer], points: int = 1
     ) -> tuple[int, _Answer | Failure]:
-        """Return the index of the point that was worked on last, and the answer to a request about points.
+        """Send a request about points to the worker process. Returns the index of the point that was worked
+        on last, and the answer.
 
         Each point may take ``limit_s`` seconds. After a crash, a timeout, a fatal failure or a damaged answer
         the process is stopped, and the next request starts another process.
@@ -449,7 +458,7 @@ class Worker:
             return place, Failure("crash", self._end_of_process())
 
     def _end_of_process(self) -> str:
-        """Wait for a process that closed its pipe, and return in words how it ended."""
+        """Wait for a process that closed its pipe, and return a phrase that says how it ended."""
         code = self._exit_code(CLOSE_LIMIT_S)
         self.stop()
         return f"the worker process {how_it_ended(code)}"
@@ -481,6 +490,8 @@ class Worker:
 
 
 def _kill_group(pid: int) -> None:
-    """Kill the processes in a worker's process group. A process that has just begun may have no group yet."""
+    """Kill the process ``pid`` and the processes in its process group. A process that has just started may
+    have no group yet.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
