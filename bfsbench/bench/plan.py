@@ -122,8 +122,8 @@ class SourceChoice:
         return cls(_listed(given, published), 0, whole("seed", seed), published=published)
 
     def choose(self, graph: Graph) -> list[int | None]:
-        """Return the sources in a graph. For a family whose problems have no source, such as all-pairs
-        shortest paths, the list has only one placeholder.
+        """Return the sources in a graph. If the family's problems do not have one source each, the list has
+        one item: the field ``number``.
 
         Raises UsageError for a source that the graph does not have.
         """

@@ -1,5 +1,6 @@
-"""Parse where the workers of a sweep are: ``local[:N]``, ``dask://HOST:PORT`` or jobs, as in
-``slurm[:FILE]``."""
+"""Parse the option ``--cluster``, which says where workers run: ``local[:N]``, ``dask://HOST:PORT`` or jobs,
+as in ``slurm[:FILE]``.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +28,16 @@ FORMS = f"local[:N], dask://HOST:PORT or {'|'.join(QUEUES)}[:FILE]"
 
 @dataclass(frozen=True)
 class Local:
-    """Workers on this machine. ``count`` is their number, and None stands for one per GPU."""
+    """Workers on this machine. ``count`` is the number of workers. A count of None stands for one worker per
+    GPU.
+    """
 
     count: int | None = None
 
 
 @dataclass(frozen=True)
 class Running:
-    """A Dask scheduler that runs already, and its workers."""
+    """A Dask scheduler that was started before the sweep, and the workers that have joined it."""
 
     scheduler: str
     """The scheduler's address as ``HOST:PORT``."""
@@ -42,9 +45,10 @@ class Running:
 
 @dataclass(frozen=True)
 class Jobs:
-    """Workers that are jobs of a batch system in QUEUES, with one GPU each.
+    """Workers that are jobs of a batch system, with one GPU each. The batch system is one of QUEUES.
 
-    ``settings`` is a TOML file about the jobs. None stands for the user's Dask configuration.
+    ``settings`` is the path of a TOML file about the jobs. If it is None, the user's Dask configuration
+    describes the jobs.
     """
 
     queue: str
@@ -55,7 +59,9 @@ Place = Local | Running | Jobs
 
 
 def parse(text: str) -> Place:
-    """Parse the value of ``--cluster``. Raises UsageError if it has none of the forms in FORMS."""
+    """Parse the value of ``--cluster``. Returns a Local, Running or Jobs. Raises UsageError if the value has
+    none of the forms in FORMS.
+    """
     kind, colon, rest = text.partition(":")
     if kind == "local" and not colon:
         return Local()
@@ -82,7 +88,9 @@ def host_and_port(text: str) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether only this machine can reach ``tcp://HOST:PORT``. The scheme may be missing."""
+    """Return whether an address is of this machine's loopback interface, which other machines cannot reach.
+    The address has the form ``tcp://HOST:PORT`` or ``HOST:PORT``.
+    """
     host = address.rpartition("://")[2].rpartition(":")[0].strip("[]")
     try:
         found = {entry[4][0] for entry in socket.getaddrinfo(host, None)}
@@ -92,10 +100,11 @@ def is_loopback(address: str) -> bool:
 
 
 def runner_maker(method: Method, tell: Tell) -> Callable[[str | None], Runner]:
-    """Return a function that makes the runner for a backend. A backend of None stands for host programs only.
+    """Return a function that makes the runner of a sweep for a backend. The backend None stands for host
+    programs only.
 
-    ``method.cluster`` says where points run. None stands for one process on this machine. ``tell`` is called
-    with lines for the user. Raises UsageError and ToolchainError.
+    ``method.cluster`` says where searches run. If it is None, they run in one process on this machine.
+    ``tell`` is called with lines for the user. Raises UsageError and ToolchainError.
     """
     if method.cluster is None:
         from bfsbench.bench.worker import Worker

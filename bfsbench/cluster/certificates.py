@@ -1,8 +1,9 @@
 """Make and read the certificates that control who may join a cluster, for Dask's TLS.
 
-Whoever reaches a Dask scheduler or worker can run code there as the user who started it. With TLS each side
-shows a certificate, and accepts only certificates that its own authority has signed. One folder has all files
-that a scheduler, its workers and its clients need. Whoever can read the folder can join the cluster.
+Whoever reaches a Dask scheduler or worker can run code there as the user who started it. With TLS, both ends
+of a connection show a certificate. Each end accepts only certificates that the cluster's own authority has
+signed. One folder has all files that a scheduler, its workers and its clients need. Whoever can read the
+folder can join the cluster.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _NAME = "bfsbench cluster"
 
 @dataclass(frozen=True)
 class Certificates:
-    """A folder of three files, by which a process of a cluster proves that it may join.
+    """A folder of three files, with which a process of a cluster proves that it may join.
 
-    They are an authority's certificate, a certificate signed by the authority, and the private key of the
-    signed certificate.
+    The files are the certificate of an authority, a certificate that the authority has signed, and the
+    private key of the signed certificate.
     """
 
     folder: Path
@@ -44,7 +45,7 @@ class Certificates:
     def of(cls, folder: Path) -> Certificates:
         """Return the certificates in a folder.
 
-        Raises InputError if a file cannot be read, or if others can read the key.
+        Raises InputError if a file cannot be read, or if other users can read the key.
         """
         found = cls(folder.expanduser().resolve())
         for path in found.files:
@@ -85,9 +86,10 @@ class Certificates:
 
 
 def security_in(folder: str | None) -> Security | None:
-    """Return Dask's Security object for the folder that the option ``tls`` names, or None without the option.
+    """Return Dask's Security object made of the folder that the option ``--tls`` names. Returns None if the
+    option is not given.
 
-    Raises InputError if a file is missing or invalid, or if others can read the key.
+    Raises InputError if a file is missing or invalid, or if other users can read the key.
     """
     return None if folder is None else Certificates.of(Path(folder)).security()
 
@@ -115,8 +117,8 @@ def make(folder: Path, days: int = DAYS) -> Certificates:
 
 
 def _signed(days: int) -> tuple[bytes, bytes, bytes]:
-    """Return an authority's certificate, a certificate signed by it, and the key of the signed certificate,
-    as PEM.
+    """Return three texts in PEM format: an authority's certificate, a certificate that the authority has
+    signed, and the key of the signed certificate.
     """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -134,7 +136,7 @@ def _certificate(
 ) -> Certificate:
     """Return a certificate of a public key, signed by ``signer``.
 
-    Without an issuer it is the authority's own certificate.
+    Without an issuer, the certificate is the authority's own, which is signed by itself.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
@@ -150,7 +152,7 @@ def _certificate(
         .issuer_name(issuer.subject if issuer else own)
         .public_key(public)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))  # clocks of hosts differ
+        .not_valid_before(now - timedelta(hours=1))  # valid a little earlier, because clocks of hosts differ
         .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
         .add_extension(

@@ -3,8 +3,8 @@
 Workers are processes on this machine, or jobs that dask-jobqueue submits to a batch system.
 
 Whoever reaches a scheduler or worker without TLS can run code there as the user who started it. So processes
-that serve one machine listen only on 127.0.0.1, and require certificates. Dask's web pages listen there as
-well. While this module waits for a process, it prints what it waits for, and for how long.
+that serve one machine listen only on 127.0.0.1, and require certificates. Dask's web pages listen on
+127.0.0.1 only. While this module waits for a process, it prints what it waits for, and for how long.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ LONGEST_S = 600.0
 
 @dataclass
 class Wait:
-    """Tells the user about a long wait. ``what`` says what the program waits for.
+    """Tells the user that the program is waiting, if the wait is long.
 
-    ``tell`` is called with a line after FIRST_S seconds, and again each time the waiting time has doubled.
+    ``what`` says what the program waits for. ``tell`` is called with a line after FIRST_S seconds, and again
+    each time the waiting time has doubled.
     """
 
     what: str
@@ -56,9 +57,9 @@ class Wait:
     _next_s: float = FIRST_S
 
     def over(self, state: str = "") -> bool:
-        """Return whether the limit is reached.
+        """Return whether the time limit of the wait is reached. The caller calls this often while it waits.
 
-        The caller calls this often. ``state`` is added to lines for the user.
+        ``state`` is text about the progress, which is added to the lines for the user.
         """
         waited = time.monotonic() - self._began
         if self.limit_s is not None and waited > self.limit_s:
@@ -71,7 +72,9 @@ class Wait:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Print lines while the code in this context waits. The code itself must limit its wait."""
+        """Return a context manager that prints lines about waiting while its ``with`` block runs. The block
+        itself must limit its wait.
+        """
         done = threading.Event()
 
         def look() -> None:
@@ -96,10 +99,10 @@ WITHOUT_SCHEDULER_S = 60
 INSTALL = f"{sys.executable} -m pip install distributed bokeh dask-jobqueue cryptography"
 
 NANNY = {
-    "nthreads": 1,  # never two points at once on a device
-    "memory_limit": 0,  # a graph may fill the memory; Dask's own limit would kill the worker
+    "nthreads": 1,  # never measure two configurations at once on a device
+    "memory_limit": 0,  # no limit by Dask, which would kill a worker whose graph fills the memory
     "dashboard": False,
-    "dashboard_address": f"{LOOPBACK}:0",  # Dask serves this page anyway
+    "dashboard_address": f"{LOOPBACK}:0",  # Dask serves a page even without its dashboard
     "death_timeout": WITHOUT_SCHEDULER_S,
     "silence_logs": SILENT,
 }
@@ -119,9 +122,8 @@ def require_dask() -> None:
 
 
 def visible_gpus() -> list[str]:
-    """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them.
-
-    No CUDA context is made.
+    """Return the GPUs that this process may use, spelt as in CUDA_VISIBLE_DEVICES. This function creates no
+    CUDA context.
     """
     count = ctypes.c_int()
     try:
@@ -154,14 +156,13 @@ def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
 def start_workers(
     place: Place, backend: str | None, security: Security | None, insecure: bool
 ) -> tuple[Any, int, Security | None]:
-    """Start workers as ``place`` says. Call this within ``undisturbed``.
+    """Start workers as ``place`` says, and return a triple.
 
-    Returns Dask's object for the workers, or None if they run already, then the number of workers that must
-    have joined before a sweep begins, and the certificates in use.
-
-    ``security`` are the certificates to use, if any. A scheduler for jobs can be reached from other machines,
-    so it is started without certificates only if ``insecure``. Raises UsageError, InputError and
-    ToolchainError.
+    The triple has Dask's object for the workers, the number of workers that must have joined before a sweep
+    begins, and the certificates in use. Dask's object is None if the workers run already. Call this function
+    within ``undisturbed``. ``security`` has the certificates to use, if any. A scheduler for jobs can be
+    reached from other machines, so ``insecure`` must be true to start it without certificates. Raises
+    UsageError, InputError and ToolchainError.
     """
     if isinstance(place, Local):
         security = security or _for_one_machine()
@@ -175,14 +176,15 @@ def start_workers(
 
 
 def starting(place: Place) -> str:
-    """Return in words what ``start_workers`` waits for."""
+    """Return a phrase that names the workers or the scheduler that ``start_workers`` waits for."""
     if isinstance(place, Jobs):
         return f"{place.queue} to take the jobs"
     return "the processes of a cluster on this machine to start"
 
 
 def connect(scheduler: Any, security: Security | None, tell: Tell) -> Client:
-    """Return a client of a scheduler, which is given by its address or by Dask's object for its workers.
+    """Return a client that is connected to a scheduler. The scheduler is given by its address or by Dask's
+    object for its workers.
 
     ``tell`` is called with lines about waiting. Raises UsageError.
     """
@@ -207,9 +209,10 @@ def no_scheduler(address: str, security: Security | None) -> UsageError:
 
 
 def require_access_control(address: str, insecure: bool, tell: Tell) -> None:
-    """Raise OptionError for a scheduler's address that other users can reach without a certificate.
+    """Check that other users cannot reach a scheduler without a certificate, judging by its address. Raises
+    OptionError if they can.
 
-    If ``insecure`` is true, only call ``tell`` with a warning.
+    If ``insecure`` is true, a warning is passed to ``tell`` instead.
     """
     if address.startswith("tls://") or is_loopback(address):
         return
@@ -262,7 +265,7 @@ _MEMORY_DIRECTIVES = ("--mem=", "-M ")
 
 
 def start_jobs(jobs: Jobs, security: Security | None) -> tuple[Any, int]:
-    """Submit jobs. Returns Dask's cluster of these jobs, and their number.
+    """Submit jobs that run workers. Returns Dask's cluster of these jobs, and the number of jobs.
 
     Raises UsageError for options that dask-jobqueue or the batch system refuses, and if the commands of the
     batch system are missing. Raises ToolchainError if dask-jobqueue is not installed. Raises InputError for a
@@ -290,7 +293,7 @@ def start_jobs(jobs: Jobs, security: Security | None) -> tuple[Any, int]:
 
 
 def _close_jobs(cluster: Any) -> None:
-    """Cancel the submitted jobs of a cluster that could not be started completely."""
+    """Cancel the submitted jobs of a cluster if some of its jobs could not be submitted."""
     from distributed import Status
 
     for job in cluster._created:  # Dask closes only jobs that were submitted or given up
@@ -299,20 +302,22 @@ def _close_jobs(cluster: Any) -> None:
 
 
 def _in_a_line(error: Exception) -> str:
-    """Return the output of a command that failed, or the first line of any other error."""
+    """Return a description of an error in one line: the output of a command that failed, or the first line of
+    any other error.
+    """
     text = str(error)
     said = text.rpartition("stderr:")[2].split()
     return " ".join(said) if "stderr:" in text and said else text.splitlines()[0]
 
 
 def job_options(jobs: Jobs) -> dict[str, Any]:
-    """Return the arguments of the class of dask_jobqueue.
+    """Return the keyword arguments for the class of dask_jobqueue that submits the jobs.
 
-    They are keys of the TOML file ``jobs.settings``. Examples are ``queue``, ``walltime``, and ``n_workers``,
-    the number of jobs, by default 1. ``cores`` and ``memory`` are sizes of a job. Extra directives are given
-    as ``job_extra_directives = ["--gres=gpu:1"]``. Missing keys are taken from the Dask configuration. If it
-    has no ``memory`` either, no memory is requested. Each job runs one worker with one thread. Raises
-    InputError.
+    The arguments are the keys of the TOML file ``jobs.settings``. Examples are ``queue``, ``walltime``, and
+    ``n_workers``, the number of jobs, by default 1. ``cores`` and ``memory`` are the size of each job. Extra
+    directives are given as ``job_extra_directives = ["--gres=gpu:1"]``. Missing keys are taken from the Dask
+    configuration. If the Dask configuration has no ``memory`` either, no memory is requested. Each job runs
+    one worker with one thread. Raises InputError.
     """
     import dask
 
@@ -354,7 +359,9 @@ async def serve(address: str, workers: list[dict[str, Any]], security: Security 
     """
     from distributed import Nanny
 
-    threading.Thread(target=threading.Event().wait, daemon=True).start()  # gets the blocked signals
+    threading.Thread(
+        target=threading.Event().wait, daemon=True
+    ).start()  # this thread waits for the signals that all threads block
     with deaf():
         loop, here = asyncio.get_running_loop(), asyncio.current_task()
         assert here is not None

@@ -1,5 +1,6 @@
-"""Run the points of a sweep on a cluster: keep the list of workers, give points to them, and collect the
-outcomes. Also compare the workers of a cluster."""
+"""Measure the configurations of a sweep on a cluster: keep the list of workers, give them configurations, and
+collect the outcomes. Also compare the workers of a cluster.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +58,13 @@ SAME_CODE = ("version", "commit")
 
 
 class ClusterError(BfsbenchError):
-    """No worker is left that could run points, or the scheduler is lost."""
+    """The sweep cannot continue, because no usable worker is left or the scheduler is lost."""
 
 
 def ask(client: Client, question: Callable[[], T]) -> T:
-    """Call a function that needs the scheduler, and return its result.
+    """Call ``question``, a function that needs the scheduler, and return its result.
 
-    Raises ClusterError if the scheduler is lost.
+    Raises ClusterError if the scheduler is lost. Raises TimeoutError if the function does.
     """
     try:
         if client.status == "running":
@@ -77,7 +78,7 @@ def ask(client: Client, question: Callable[[], T]) -> T:
 
 @dataclass(eq=False)
 class Member:
-    """A worker that runs points of this sweep."""
+    """A worker of the cluster that takes part in this sweep."""
 
     address: str
     introduction: Introduction
@@ -108,11 +109,11 @@ class Members:
     """The wait for another worker, while there is none."""
 
     def assemble(self, count: int, what: str, limit_s: float | None) -> None:
-        """Wait until ``count`` workers have joined and described themselves. Lines for the user call them
-        ``what``.
+        """Wait until ``count`` workers have joined and described themselves. ``what`` names the workers in
+        lines for the user.
 
         Raises UsageError if none of the workers can work, or if they differ too much. Raises ClusterError if
-        they do not join within ``limit_s`` seconds.
+        fewer than ``count`` workers join within ``limit_s`` seconds.
         """
         wait = Wait(what, self.tell, limit_s)
         while self._asked or len(self.present) + len(self._left_out) < count:
@@ -127,11 +128,11 @@ class Members:
             raise UsageError(next(iter(self._left_out.values())))
 
     def poll(self) -> list[Member]:
-        """Admit new workers, and return the lost workers.
+        """Admit workers that have joined, and return the workers that were lost.
 
-        The list is empty if the last poll was less than POLL_S seconds ago. A worker is lost if it is missing
-        in two polls in a row, because its last messages have then arrived. Raises ClusterError if no worker
-        is left.
+        The list is empty if the last poll was less than POLL_S seconds ago. A worker counts as lost if two
+        polls in a row do not find it, because all its messages have arrived by then. Raises ClusterError if
+        no worker is left.
         """
         now = time.monotonic()
         if now - self._polled < POLL_S:
@@ -155,20 +156,20 @@ class Members:
         return self._alone.over()
 
     def forget(self, member: Member) -> None:
-        """Remove a lost worker from the list. Another worker at its address counts as new."""
+        """Remove a lost worker from the list. A worker that appears later at its address counts as new."""
         self.present.pop(member.address, None)
 
     def leave_out(self, member: Member, reason: str) -> None:
-        """Give a worker no more points, and tell the user why."""
+        """Exclude a worker from the rest of the sweep, and tell the user why."""
         if self.present.pop(member.address, None) is None:
             return
         self._left_out[member.address] = reason
         self.tell(f"worker {member.name} is left out: {reason}")
 
     def _take_in(self, addresses: set[str]) -> list[str]:
-        """Ask new workers for their descriptions, and admit workers that answered and fit in.
+        """Ask new workers for their descriptions, and admit the workers that can share the sweep.
 
-        Returns the reasons why other workers cannot share the sweep.
+        Returns the reasons why other workers cannot share it.
         """
         self._left_out = {key: reason for key, reason in self._left_out.items() if key in addresses}
         for address in addresses - set(self.present) - set(self._asked) - set(self._left_out):
@@ -193,7 +194,9 @@ class Members:
         return objections
 
     def _against(self, newcomer: Introduction) -> str | None:
-        """Return the reason why a worker cannot share a sweep with the present workers, or None."""
+        """Return the reason why a new worker cannot share a sweep with the present workers, or None if it
+        can.
+        """
         for member in self.present.values():
             if against := objection(member.introduction, newcomer, self.mixed_devices):
                 return against
@@ -221,12 +224,12 @@ Group = tuple[Point, ...]
 
 
 class Shares:
-    """The groups of points that no worker has yet, by graph.
+    """The groups of points (configurations) that no worker has yet, by graph.
 
-    A worker keeps its graph while the graph has groups left. Then it takes the graph with the most work left
-    per worker, counting this worker. So workers spread over the graphs, and share the last graphs. The work
-    of a point is estimated by the graph's number of edges in ``sizes``. The estimate is crude, but workers
-    that finish early take another graph.
+    A worker keeps its graph while groups of this graph are left. Then it takes the graph with the most work
+    left per worker, where this worker is counted. So workers spread over the graphs, and share the last
+    graphs. The work of a point is estimated by the graph's number of edges in ``sizes``. The estimate is
+    crude, but workers that finish early take another graph.
     """
 
     def __init__(self, groups: Iterable[Group], sizes: Mapping[str, int]) -> None:
@@ -240,7 +243,9 @@ class Shares:
         return sum(map(len, self._waiting.values()))
 
     def take(self, worker: str) -> Group | None:
-        """Remove and return the next group for a worker, or None if there is none."""
+        """Remove the next group of points for a worker from the waiting groups, and return it. Returns None
+        if no group is waiting.
+        """
         if not self._waiting.get(self._graph_of.get(worker, "")):
             self.leave(worker)
             others = Counter(self._graph_of.values())
@@ -255,16 +260,20 @@ class Shares:
         return self._waiting[self._graph_of[worker]].popleft()
 
     def give_back(self, *groups: Group) -> None:
-        """Put back groups of one graph that were taken and not run. They will be taken first."""
+        """Put back groups of points of one graph, which were taken but not run. They are the next groups of
+        this graph to be taken.
+        """
         self._waiting[groups[0][0].graph].extendleft(reversed(groups))
 
     def leave(self, worker: str) -> None:
-        """Record that a worker has no graph any more."""
+        """Record that a worker has no graph any more, so that its next group may be of any graph."""
         self._graph_of.pop(worker, None)
 
 
 def _spread(groups: Sequence[list[Point]], workers: int) -> Iterator[list[Point]]:
-    """Split groups of at least four points into smaller groups, if there are fewer groups than workers."""
+    """Yield groups of points so that every worker can get one. If there are fewer groups than workers, groups
+    of at least four points are split.
+    """
     parts = -(-workers // max(1, len(groups)))
     for group in groups:
         yield from evenly(group, max(1, min(parts, len(group) // 2)))
@@ -281,7 +290,7 @@ ANSWER_LIMIT_S = 2.0
 
 @dataclass(frozen=True)
 class Ticket:
-    """A group of points that was given to a worker, and Dask's future of its task."""
+    """A group of points that was given to a worker, with Dask's future of the task that runs them."""
 
     key: str
     group: Group
@@ -291,12 +300,12 @@ class Ticket:
 
 @dataclass(eq=False)
 class Dispatch:
-    """Runs points on the workers of a cluster.
+    """Runs points (configurations) on the workers of a cluster. Iterating over it yields their outcomes.
 
-    If a worker dies, Dask would repeat its tasks on other workers, and a point that kills one worker would
-    kill them all. So each task is bound to one worker process, and this class distributes the points of a
-    lost worker. The points of the task that the worker had begun are run one by one. If a point runs alone
-    and its worker is lost, it gets a row with the status ``crash``.
+    If a worker dies, Dask would repeat its tasks on other workers. A point that kills one worker would then
+    kill all of them. So each task is bound to one worker process, and this class gives the points of a lost
+    worker to other workers. The points of the task that the lost worker had begun are run one by one. If a
+    point runs alone and its worker is lost, it gets a row with the status ``crash``.
     """
 
     client: Client
@@ -318,7 +327,9 @@ class Dispatch:
         self.client.subscribe_topic(self._topic, self._note_begun)
 
     def __iter__(self) -> Iterator[Measured]:
-        """Yield the outcome of each point as it arrives. Raises ClusterError if no worker is left."""
+        """Yield the outcome of each point (configuration) as it arrives. Raises ClusterError if no worker is
+        left.
+        """
         while self._shares or self._tickets:
             for member in ask(self.client, self.members.poll):
                 yield from self._lose(member)
@@ -332,7 +343,7 @@ class Dispatch:
                 yield from self._settle(ticket)
 
     def _hand_out(self, member: Member) -> None:
-        """Give a worker groups of points until it holds enough tasks."""
+        """Send groups of points to a worker until enough tasks wait at the worker."""
         held = sum(ticket.member is member for ticket in self._tickets.values())
         while held < min(AT_A_WORKER, 1 + len(self._shares) // (2 * len(self.members.present))):
             group = self._shares.take(member.address)
@@ -347,7 +358,9 @@ class Dispatch:
             future.add_done_callback(lambda _future, key=key: self._answered.put(key))
 
     def _settle(self, ticket: Ticket) -> Iterator[Measured]:
-        """Yield the outcomes of a finished task, or give its points to other workers if it did not run."""
+        """Yield the outcomes of a finished task. If the worker could not run the task, give its points to
+        other workers.
+        """
         try:
             answer = ask(self.client, lambda: self._answer(ticket.future))
         except TimeoutError:
@@ -367,10 +380,10 @@ class Dispatch:
             yield from (replace(measured, worker=ticket.member.name) for measured in answer)
 
     def _answer(self, future: Future[Any]) -> list[Measured] | Unable | Stranger | BaseException:
-        """Return the result of a task, or its exception. Raises TimeoutError.
+        """Return the result of a task. If the task raised an exception, return the exception.
 
-        An exception is returned instead of raised, because ``ask`` would mistake some exceptions for a lost
-        connection.
+        It is not raised, because ``ask`` would mistake some exceptions for a lost connection. Raises
+        TimeoutError if the result does not arrive in time.
         """
         from distributed import KilledWorker
 
@@ -383,7 +396,7 @@ class Dispatch:
     def _lose(self, member: Member) -> Iterator[Measured]:
         """Give the points of a lost worker to other workers.
 
-        If the worker had begun a task of one point, yield its row.
+        If the worker had begun a task of one point, this point counts as crashed, and its outcome is yielded.
         """
         self.members.forget(member)
         self._shares.leave(member.address)
@@ -412,7 +425,7 @@ CLOSE_LIMIT_S = 2.0
 
 @dataclass
 class Cluster:
-    """A Runner that spreads points over the workers of a Dask cluster.
+    """A runner that spreads the configurations of a sweep over the workers of a Dask cluster.
 
     ``tell`` is called with lines for the user.
     """
@@ -468,10 +481,8 @@ class Cluster:
         return self.client, count
 
     def _expected(self, count: int) -> tuple[int, str, float | None]:
-        """Return how many workers a sweep begins with, a description of them, and for how many seconds it
-        waits.
-
-        None stands for no limit.
+        """Return how many workers a sweep begins with, a description of them, and the seconds to wait for
+        them. A wait of None has no limit.
         """
         place = self.place
         if isinstance(place, Jobs):  # a queue may take days: begin with the first job
@@ -493,16 +504,17 @@ class Cluster:
         return [member.introduction.origin() for member in self.start().present.values()]
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point, which any worker may run.
-
-        Raises ClusterError if no worker is left.
+        """Yield the outcome of each point (configuration), which any worker may run. Raises ClusterError if
+        no worker is left.
         """
         members = self.start()
         assert self.client is not None
         yield from Dispatch(self.client, members, self.equipment, points, graphs, method)
 
     def close(self) -> None:
-        """End the workers that this process started. All other workers close their devices."""
+        """End the workers that this process started. Workers that were started elsewhere stay, and close
+        their devices.
+        """
         client, members = self.client, self._members
         if isinstance(self.place, Running) and client is not None and members is not None:
             from distributed import fire_and_forget
@@ -528,7 +540,9 @@ SAME_AS_HERE = ("python", "version", "commit")
 
 @dataclass(frozen=True)
 class Findings:
-    """The properties of all workers of a cluster and of this machine, and their differences."""
+    """The properties of all workers of a cluster and of this machine, and the properties in which they
+    differ.
+    """
 
     workers: list[dict[str, str]]
     """For each worker its name, its provenance columns, and ``trouble`` if it cannot work."""
@@ -545,14 +559,16 @@ class Findings:
 
     @property
     def differences(self) -> list[str]:
-        """One line for each property that is not equal everywhere."""
+        """One line of text for each property that is not equal on all workers and this machine."""
         everywhere = [*self.workers, self.here]
         lines = [_difference(name, everywhere if name in SAME_AS_HERE else self.workers) for name in ALIKE]
         return [line for line in lines if line]
 
 
 def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
-    """Return a line such as ``driver: 580.1 (a, b), 570.2 (c)``; empty if all values are equal."""
+    """Return a line that shows the values of a property and the workers that have each, such as ``driver:
+    580.1 (a, b), 570.2 (c)``. Returns an empty text if all values are equal.
+    """
     values = Counter(one.get(name, "") for one in facts)
     if len(values) < 2:
         return ""
@@ -563,8 +579,8 @@ def _difference(name: str, facts: Sequence[Mapping[str, str]]) -> str:
 def examine(place: Place, security: Security | None, tell: Tell, insecure: bool) -> Findings:
     """Ask every worker of a cluster for its properties, and return what was found.
 
-    ``tell`` is called with lines about waiting and with warnings. A cluster beyond this machine without
-    certificates must be accepted by ``insecure``. Raises UsageError and BfsbenchError if no worker can be
+    ``tell`` is called with lines about waiting and with warnings. If other machines can reach the cluster and
+    it has no certificates, ``insecure`` must be true. Raises UsageError and BfsbenchError if no worker can be
     reached.
     """
     cluster = Cluster(place, Equipment("auto", 0), True, tell, security, insecure)

@@ -1,6 +1,6 @@
 """Define the functions that Dask calls on a worker, one at a time, in its only thread.
 
-Each worker keeps one :class:`bfsbench.bench.worker.Worker` between tasks, as long as sweeps use the same
+Each Dask worker keeps one :class:`bfsbench.bench.worker.Worker` between tasks, until a sweep uses another
 backend. It also keeps the description of the graph in use. Tasks have only the names of graphs, and the
 process that uses the device reads the arrays. A separate task collects the properties of workers.
 """
@@ -31,7 +31,7 @@ from bfsbench.support.paths import cache_dir
 
 @dataclass(frozen=True)
 class Equipment:
-    """The backend and the seed that a worker passes to :class:`bfsbench.bench.worker.Worker`."""
+    """The backend and the seed with which a Dask worker makes its :class:`bfsbench.bench.worker.Worker`."""
 
     backend: str | None
     schedule_seed: int
@@ -39,7 +39,7 @@ class Equipment:
 
 @dataclass(frozen=True)
 class Introduction:
-    """A worker's description of itself."""
+    """A Dask worker's description of itself: its machine, its device and its software."""
 
     name: str
     identity: str
@@ -54,7 +54,7 @@ class Introduction:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Points of one graph that a worker is to run. It times them in rotation."""
+    """A task for a Dask worker: points (configurations) of one graph, which it times in rotation."""
 
     key: str
     topic: str
@@ -69,21 +69,22 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Unable:
-    """The answer of a worker that cannot work, and why. The points that it was given were not run."""
+    """The answer of a worker that cannot work, with the reason. None of the points that it was given were
+    run.
+    """
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Stranger:
-    """A worker's answer to a task that was meant for an earlier process at its address.
-
-    The task was not run.
+    """A worker's answer to a task that was meant for an earlier process at its address. The points of the
+    task were not run.
     """
 
 
 class Station:
-    """The state that one Dask worker keeps between tasks."""
+    """The objects that one Dask worker keeps from task to task."""
 
     def __init__(self) -> None:
         for name, value in dask.config.get("distributed.nanny.pre-spawn-environ").items():
@@ -95,9 +96,8 @@ class Station:
         self._graph: tuple[str, Graph] | None = None
 
     def worker(self, equipment: Equipment) -> Worker:
-        """Return the started worker process for this equipment.
-
-        Raises BfsbenchError if its device cannot be opened.
+        """Return the started :class:`bfsbench.bench.worker.Worker` for this equipment. Raises BfsbenchError
+        if its device cannot be opened.
         """
         if equipment != self._equipment:
             self._worker.close()
@@ -107,7 +107,9 @@ class Station:
         return self._worker
 
     def graph(self, name: str) -> Graph:
-        """Return a graph by its full name. It is fetched if it is missing. Raises BfsbenchError."""
+        """Return a graph by its full name. The graph is fetched if it is not on this machine. Raises
+        BfsbenchError.
+        """
         if self._graph is None or self._graph[0] != name:
             request = resolve(name)
             dataset = request.dataset
@@ -129,7 +131,9 @@ def _station() -> Station:
 
 
 def introduce(equipment: Equipment) -> Introduction | Unable:
-    """Open the worker's device and return the worker's description, or the reason why it cannot work."""
+    """Open the worker's device. Returns the worker's description, or an Unable with the reason why the worker
+    cannot work.
+    """
     worker, station = distributed.get_worker(), _station()
     if multiprocessing.current_process().daemon or worker.state.nthreads != 1:
         return Unable("it was not started by 'bfsbench worker'")
@@ -141,7 +145,7 @@ def introduce(equipment: Equipment) -> Introduction | Unable:
 
 
 def run_assignment(task: Assignment) -> list[Measured] | Unable | Stranger:
-    """Run points as a sweep on one device does, and return their outcomes.
+    """Run the points (configurations) of a task on this worker's device, and return their outcomes.
 
     Returns Unable if this worker cannot run the points. Returns Stranger if the task was meant for an earlier
     worker process at this address.
@@ -149,7 +153,7 @@ def run_assignment(task: Assignment) -> list[Measured] | Unable | Stranger:
     worker, station = distributed.get_worker(), _station()
     if station.identity != task.identity:
         return Stranger()
-    # Wait until the scheduler has the event, because the points may kill this process.
+    # Wait until the scheduler has received the event, because a point may kill this process.
     begun = {"worker": worker.address, "key": task.key}
     sync(worker.loop, worker.scheduler.log_event, topic=task.topic, msg=begun)
     try:
@@ -169,7 +173,8 @@ def release() -> None:
 def inspect(probe: str) -> dict[str, str]:
     """Return facts about this worker for 'bfsbench doctor'.
 
-    ``probe`` is the path of a file in the caller's cache folder. If it exists here, the cache is shared.
+    ``probe`` is the path of a file in the caller's cache folder. If this file exists on the worker's machine,
+    the two machines share the cache.
     """
     introduction = introduce(Equipment("auto", 0))
     cache = doctor.cache_folder()
