@@ -111,17 +111,17 @@ def generate(generator: str, *, symmetrise: bool = False, **parameters: int | fl
 
 
 def list_variants() -> dict[str, type[Variant]]:
-    """Return all variants by name. Their class attributes describe them."""
+    """Return a dictionary of all variants by name. Class attributes of a variant describe it."""
     return all_variants()
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A verified answer of a variant. Times are in ms, as in result files.
+    """A verified answer of a variant on a graph. Times are in ms, as in result files.
 
-    ``answer`` is an array: levels, distances, or another answer that the variant's family asks for.
-    ``figures`` are the family's columns of a result row. ``links`` are the parents or next hops along paths.
-    They are None unless they were asked for.
+    ``answer`` is an array: levels, distances, or another result that the variant's family of problems
+    defines. ``figures`` has the family's own columns of a result row. ``links`` has the parents or next hops
+    along shortest paths. It is None unless paths were asked for.
     """
 
     answer: npt.NDArray[np.int32]
@@ -222,9 +222,8 @@ def _solve(
     paths: bool,
     knobs: Mapping[str, KnobValue],
 ) -> Result:
-    """Run a variant on a problem of a family, and return its result as a ``result``.
-
-    Raises UsageError for a variant of another family.
+    """Run a variant on a problem of a family, and return an object of the class ``result``. Raises UsageError
+    for a variant of another family.
     """
     variant, graph = find(name), as_graph(given)
     axes = Axes([variant], [positive_or_none("grid", grid)], [positive_or_none("block", block)])
@@ -254,7 +253,9 @@ def _solve(
 
 
 def _spelt(given: Mapping[str, Any], variants: Sequence[type[Variant]]) -> dict[str, Any]:
-    """Return the values of knobs by the names that the variants use: ``w_sz`` means ``W_SZ``."""
+    """Return the values of knobs under the names that the variants use. For example, ``w_sz`` becomes
+    ``W_SZ``.
+    """
     names = {knob.name.lower(): knob.name for variant in variants for knob in variant.knobs}
     return {names.get(name.lower(), name): value for name, value in given.items()}
 
@@ -408,9 +409,8 @@ def _several(graphs: GraphLike | Sequence[GraphLike]) -> Sequence[GraphLike]:
 
 
 def _named(given: GraphLike) -> GraphName:
-    """Return the name by which other processes load a graph.
-
-    A graph without a name is written to the cache.
+    """Return a name by which other processes can load the given graph. A graph without a name is written to
+    the cache first.
     """
     if isinstance(given, str | Path):
         return resolve(str(given))
@@ -420,14 +420,14 @@ def _named(given: GraphLike) -> GraphName:
         if load_parsed(known).checksum == graph.checksum:
             return known
     except UsageError:
-        pass  # no graph is known by this name
+        pass  # other processes cannot find a graph by this name
     return _kept(graph)
 
 
 def _kept(graph: Graph) -> GraphName:
-    """Return the name of a graph's file in the cache. The file is written if it does not exist.
+    """Return the path of the file of a graph in the cache. The file is written if it does not exist.
 
-    The file has arcs, weights and direction. It does not have the vertices' original ids.
+    The file has arcs, weights and direction. It does not have the original ids of vertices.
     """
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", graph.name) or "graph"
     path = cache_dir() / "given" / graph.checksum[:20] / f"{plain}.npz"

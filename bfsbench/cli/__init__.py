@@ -79,7 +79,7 @@ class LazyGroup(click.Group):
 
         Errors that click raises are printed in this way, too.
         """
-        if sys.stdout is None:  # the next opened file would get its descriptor
+        if sys.stdout is None:  # otherwise the next opened file would get the descriptor of a closed stream
             _end("cannot write the output: it is closed", 1)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
@@ -105,7 +105,9 @@ class LazyGroup(click.Group):
                 _end(f"{str(error.filename)[:80]}: {error.strerror}", UsageError.exit_code)
             if error.filename is not None or error.errno not in (errno.EPIPE, errno.ENOSPC):
                 raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush
+            os.dup2(
+                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+            )  # at exit, Python must not flush the broken stream
             _end(f"cannot write the output: {error.strerror}", 1)
         sys.exit(code if isinstance(code, int) else 0)
 

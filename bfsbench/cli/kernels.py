@@ -56,9 +56,10 @@ _MOST = 8
 
 
 class ProgramCommand(KnobCommand):
-    """A command that takes variants or a CUDA program.
+    """A click command that takes variants or a CUDA program.
 
-    The command gets the words after ``--``, which are for the program, as the argument ``arguments``.
+    Words after ``--`` on the command line are for the program. The command gets them as the argument
+    ``arguments``.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -98,9 +99,10 @@ def _program(
 ) -> Program | None:
     """Return the program whose source files the words name, or None if the words name anything else.
 
-    The words name a program if the first one is a CUDA file, and if one of the files mentions ``main``.
-    Raises UsageError for a file that is missing or that is not a source file. Without a program, raises
-    UsageError for arguments and for options that only programs have. ``flags`` are more of these options.
+    The words name a program if the first word is a CUDA file and one of the files mentions ``main``. Raises
+    UsageError for a file that is missing or that is not a source file. If there is no program, raises
+    UsageError for options that only programs have, which are in ``options`` and ``flags``, and for
+    ``arguments``.
     """
     if words and Path(words[0]).suffix == ".cu":
         for word in words:
@@ -233,7 +235,9 @@ def _graded(exercise: Exercise, kernel: Path) -> bool:
 def _checked(
     variant: type[Variant], axes: Axes, graphs: Sequence[GraphName] | None, seeds: int, benign: bool
 ) -> bool:
-    """Check a variant, by default on small graphs, and print the findings. Returns whether it is clean."""
+    """Check a variant and print the findings. Small graphs are used unless others are given. Returns True if
+    nothing was found.
+    """
     from bfsbench.tools.check import check, runs_of, usual_graphs
 
     graphs = graphs or usual_graphs(variant, axes)
@@ -340,7 +344,9 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
 )
 @click.option("--out", type=PATH, help="Write the counters to this file, for 'bfsbench compare'.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write the listings as a page, side by side.")
-@format_option([name for name in FORMATS if name != "csv"])  # there are several tables; --out writes CSV
+@format_option(
+    [name for name in FORMATS if name != "csv"]
+)  # no --format csv, because there are several tables; --out writes CSV
 @compiler_options
 def explain_command(
     variants: tuple[str, ...],
@@ -395,7 +401,9 @@ def explain_command(
 
 
 def _explain_program(program: Program, seed: int, device: Ceilings) -> None:
-    """Print the costs of a program's kernels by launch and by line, and the predicted time."""
+    """Print the costs of a CUDA program's kernels by launch and by source line, and print the predicted
+    time.
+    """
     from bfsbench.tools.explain import level_table, listing_lines, of_program, predict
 
     with built(program.sources, program.options, "counting") as built_program:
@@ -412,7 +420,7 @@ def _explain_program(program: Program, seed: int, device: Ceilings) -> None:
 
 
 def _points(axes: Axes, dataset: str, source: str | None) -> tuple[Graph, list[Point]]:
-    """Load a graph. Returns it and the searches to explain.
+    """Load a graph. Returns the graph and the points (searches) to explain.
 
     Raises UsageError for variants without kernels, for several graphs, and for too many searches.
     """

@@ -56,7 +56,7 @@ def doctor_command(
 
 
 def _examine_cluster(text: str, style: str, tls: str | None, insecure: bool) -> bool:
-    """Show the properties of the workers. Returns whether a sweep could use all of them."""
+    """Print the properties of a cluster's workers. Returns True if a sweep could use all of them."""
     from tabulate import tabulate
 
     from bfsbench.cluster.launch import require_dask

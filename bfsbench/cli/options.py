@@ -43,7 +43,9 @@ EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 class Number(click.FloatRange):
-    """A finite number. It refuses ``nan`` and ``inf``, which click accepts in any range."""
+    """A click parameter type for finite numbers. It refuses ``nan`` and ``inf``, which click accepts in any
+    range.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
@@ -73,10 +75,11 @@ A module is imported when its names are first completed.
 
 
 def completer(kind: str) -> Completer:
-    """Return a ``shell_complete`` for a parameter that takes names of a ``kind``, such as ``"datasets"``.
+    """Return a ``shell_complete`` function for a parameter that takes names of a ``kind``, such as
+    ``"datasets"``.
 
-    It completes the last name of a list with commas, and proposes only names that the list does not have yet.
-    If the user's own catalogue is broken, it proposes no names.
+    In a list with commas, the function completes the last name, and proposes only names that the list does
+    not have yet. If the user's own catalogue is broken, it proposes no names.
     """
     module, known = _COMPLETED[kind]
 
@@ -108,10 +111,12 @@ def together(options: Iterable[Declaration]) -> Declaration:
 
 
 def gathered(variable: str, kind: Callable[..., object], options: Mapping[str, Declaration]) -> Declaration:
-    """Return a decorator that adds several options, whose values the command gets as one argument.
+    """Return a decorator that adds several options to a command. The command gets one argument instead of
+    their values.
 
-    ``options`` has each option by the name of its parameter. The argument ``variable`` is ``kind``, called
-    with the values as keyword arguments.
+    ``options`` is a dictionary of options by the names of their parameters. The name of the argument is
+    ``variable``. Its value is the result of ``kind``, called with the values of the options as keyword
+    arguments.
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
@@ -126,7 +131,7 @@ def gathered(variable: str, kind: Callable[..., object], options: Mapping[str, D
 
 
 def list_option(option: str, variable: str, text: str, **facts: Any) -> Declaration:
-    """Return an option that takes a list with commas, which may contain ranges."""
+    """Return an option whose value is a list with commas. The list may contain ranges."""
     return click.option(option, variable, metavar="LIST", help=text, **facts)
 
 
@@ -185,7 +190,9 @@ class Sources:
     seed: int = 0
 
     def choice(self, family: Family) -> SourceChoice:
-        """Return the choice of sources for a family. Raises UsageError for a malformed list."""
+        """Return the SourceChoice of these options for a family of problems. Raises UsageError for a
+        malformed list.
+        """
         from bfsbench.bench.axes import expand, split_list
         from bfsbench.bench.plan import SourceChoice
 
@@ -300,13 +307,16 @@ output_options = together(
 
 
 def chosen_format(style: str | None, out: Path | None) -> str:
-    """Return the requested format, or else the format that the file's suffix means, or else ``text``."""
+    """Return the requested format ``style``. If none is requested, return the format that the suffix of the
+    file ``out`` stands for, or else ``text``.
+    """
     return style or (format_of(out) if out is not None else None) or "text"
 
 
 @contextmanager
 def opened(out: Path | None) -> Iterator[TextIO]:
-    """Open the file ``out``, which is written whole or not at all. Without ``out``, yield standard output.
+    """Open the file ``out`` for writing and yield it. The file is written whole or not at all. Without
+    ``out``, yield standard output.
 
     Raises UsageError if the file cannot be written.
     """
@@ -318,7 +328,9 @@ def opened(out: Path | None) -> Iterator[TextIO]:
 
 
 def require_known(what: str, chosen: Iterable[str], known: Iterable[str]) -> None:
-    """Raise UsageError for a chosen name that is not among the known names. ``what`` says what it names."""
+    """Check that all names in ``chosen`` are known names. Raises UsageError otherwise. ``what`` says in the
+    message what the names stand for.
+    """
     for name in chosen:
         if name not in known:
             raise UsageError(f"unknown {what} '{name}': there are {', '.join(known)}")
@@ -338,9 +350,8 @@ def rendered(
 
 
 def names(items: Sequence[str], option: str) -> list[str]:
-    """Return the names in an option that may be repeated, each time with a list.
-
-    Raises UsageError if there are none.
+    """Return all names in the values of an option. The option may be repeated, and each value is a list with
+    commas. Raises UsageError if there are no names.
     """
     from bfsbench.bench.axes import split_list
 
@@ -351,7 +362,8 @@ def names(items: Sequence[str], option: str) -> list[str]:
 
 
 def variants_of(words: Sequence[str]) -> list[type[Variant]]:
-    """Return the variants of these names, and all variants that folders declare.
+    """Return the variants that ``words`` name. A word that is the path of a folder stands for all variants
+    that the folder declares.
 
     The name ``all`` stands for every variant that has kernels. Raises UsageError.
     """

@@ -35,7 +35,9 @@ from bfsbench.support.errors import printable
 from bfsbench.variants import with_aliases
 
 if TYPE_CHECKING:
-    from bfsbench.graphs.fetch import Stage  # this imports all that downloads need
+    from bfsbench.graphs.fetch import (
+        Stage,
+    )  # only type checkers import this, because it imports all that downloads need
 
 LINE_EVERY_S = 10.0
 """Seconds between lines of a sweep whose output is not a terminal."""
@@ -44,7 +46,9 @@ MOMENT_S = 1.0
 
 
 class Display:
-    """The base class of displays: bars that are shown within a ``with`` block, and lines above the bars."""
+    """The base class of progress displays. Within a ``with`` block a display shows bars, and prints lines
+    above the bars.
+    """
 
     def __init__(
         self, *columns: ProgressColumn, console: Console | None = None, expand: bool = False
@@ -72,10 +76,12 @@ class Display:
 
 
 class SweepDisplay(Display, SweepProgress):
-    """The progress of a sweep, its last result, and the number of failed points."""
+    """Shows the progress of a sweep, its last result, and the number of configurations that failed."""
 
     def __init__(self, path: Path | None, console: Console | None = None) -> None:
-        rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # the part of the line beside the bar
+        rest = Column(
+            no_wrap=True, overflow="ellipsis", ratio=1
+        )  # columns of the line that the bar does not take
         said = TextColumn("{task.description}", markup=False, table_column=rest)
         super().__init__(BarColumn(bar_width=10), said, console=console, expand=True)
         self._path = path
@@ -83,7 +89,7 @@ class SweepDisplay(Display, SweepProgress):
         self._by_worker: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
-        return self  # begin() shows the bar, because graphs are loaded before, with bars of their own
+        return self  # begin() shows this bar, because loading a graph shows a bar of its own before
 
     @contextmanager
     def loading(self, graph: load.GraphName) -> Iterator[load.Progress]:
@@ -127,8 +133,8 @@ class SweepDisplay(Display, SweepProgress):
             self.print(f"[{self._count}/{self._total}, {self._pace()}] {what}: {came}")
 
     def _pace(self) -> str:
-        """Return the points per minute so far, the points per minute of each worker, and the estimated time
-        left.
+        """Return a text with the configurations measured per minute so far, in all and per worker, and the
+        estimated time left.
         """
         minutes = max(time.monotonic() - self._started, 1e-3) / 60
         pace = f"{self._count / minutes:.0f} points/min"
@@ -174,7 +180,7 @@ class FetchDisplay(Display):
 
 
 class PicturesDisplay(Display):
-    """Shows how many kinds of pictures are drawn, and how many pictures are written."""
+    """Shows how many kinds of pictures have been drawn, and how many pictures have been written."""
 
     def __init__(self, kinds: int) -> None:
         described = TextColumn("{task.description}", markup=False)
@@ -204,10 +210,12 @@ class PicturesDisplay(Display):
 
 @contextmanager
 def loading(request: load.GraphName, console: Console | None = None) -> Iterator[load.Progress]:
-    """Return a context in which a graph is loaded. Its value is a function that shows the bytes read.
+    """Return a context manager within which a graph is loaded. Its value is a function that shows the bytes
+    read.
 
-    If a graph is converted or generated for more than MOMENT_S seconds, a terminal shows a bar, and any other
-    output gets one line. If a library of another project has read the file, another line names the library.
+    If conversion or generation of the graph takes more than MOMENT_S seconds, a terminal shows a bar, and any
+    other output gets one line. If a library of another project has read the file, another line names this
+    library.
     """
     what = f"{'generating' if request.generator else 'converting'} {request.path or request.name}"
     description = TextColumn("{task.description}", markup=False)
@@ -215,7 +223,7 @@ def loading(request: load.GraphName, console: Console | None = None) -> Iterator
     task = display.bars.add_task(what, total=None)
 
     def read(done: int, total: int) -> None:
-        """Show the bytes read. The work after reading has no known length."""
+        """Show the bytes read so far. No progress is known for the work after reading."""
         display.bars.update(task, completed=done, total=total if done < total else None)
 
     show = display.bars.start if display.is_live else partial(display.print, what)

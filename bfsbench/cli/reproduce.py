@@ -152,7 +152,9 @@ def _require_options_of_graph500(context: click.Context) -> None:
 def _require_options_of_experiments(
     names: tuple[str, ...], scale: float | None, knobs: dict[str, list[KnobValue]]
 ) -> None:
-    """Raise UsageError for options that only graph500 has, and for names that are not all of experiments."""
+    """Check the options of a call that runs experiments. Raises UsageError for options that only graph500
+    has, and if one of ``names`` is not an experiment.
+    """
     if graph500.NAME in names:
         raise UsageError(
             f"{graph500.NAME} is run alone: its --scale is another than that of the papers' graphs"
@@ -206,9 +208,10 @@ def _print_list() -> None:
 def _chosen(
     experiment: Experiment, labels: list[str], scale: float, stand_ins: bool, can_do_without: bool
 ) -> list[Choice]:
-    """Return the graphs with these labels, or all graphs of an experiment.
+    """Return the graphs of an experiment that have these labels, or all its graphs.
 
-    Raises UsageError for a missing graph, or only prints a warning if the command ``can_do_without`` it.
+    Raises UsageError for a graph that is not on disk. If the command ``can_do_without`` it, only a warning is
+    printed.
     """
     known = {use.title: use for use in experiment.graphs}
     for label in labels:

@@ -1,4 +1,4 @@
-"""Define the commands ``run`` and ``tune``, and what all commands that sweep share."""
+"""Define the commands ``run`` and ``tune``, and functions that all commands use which measure."""
 
 import json
 import re
@@ -71,7 +71,9 @@ def out_option(command: str) -> Declaration:
 
 
 def request(method: Method, work: Work, path: Path | None) -> SweepRequest:
-    """Return a request to :func:`bfsbench.bench.sweep.sweep`. Raises UsageError and ToolchainError."""
+    """Return a SweepRequest, which :func:`bfsbench.bench.sweep.sweep` carries out. Raises UsageError and
+    ToolchainError.
+    """
     return SweepRequest(work, method, path, runner_maker(method, partial(click.echo, err=True)))
 
 
@@ -88,9 +90,10 @@ def result_file(method: Method, out: Path | None, command: str) -> Path | None:
 
 
 def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
-    """Run a sweep, with a display unless ``progress`` is given. Returns the outcome.
+    """Run a sweep, and show its progress. Returns the outcome of the sweep.
 
-    After an interrupt the last line on stderr says how to continue the sweep.
+    ``progress`` replaces the default display. After an interrupt, the last line on stderr says how to
+    continue the sweep.
     """
     from bfsbench.cli.progress import SweepDisplay
 
@@ -105,9 +108,9 @@ def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> S
 
 
 def carry_out_points(request: SweepRequest, progress: SweepProgress | None = None) -> bool:
-    """Run a sweep. Returns whether all points have a time.
+    """Run a sweep. Returns True if all points (configurations) have a time.
 
-    Without ``progress``, show a display, the best result of each search on each graph, and the points that
+    Without ``progress``, shows a display, the best result of each search on each graph, and the points that
     failed.
     """
     outcome = carry_out(request, progress)
@@ -123,7 +126,7 @@ def carry_out_points(request: SweepRequest, progress: SweepProgress | None = Non
 
 
 def print_plan(points: Sequence[Point], repeats: int) -> None:
-    """Print how many points each graph, variant and backend has."""
+    """Print a table with the number of points (configurations) for each graph, variant and backend."""
     from tabulate import tabulate
 
     counts = Counter((row_name(point.graph), with_aliases(point.variant), point.backend) for point in points)
@@ -134,9 +137,8 @@ def print_plan(points: Sequence[Point], repeats: int) -> None:
 
 
 def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
-    """Print the memory that opening each graph takes.
-
-    Also print the memory of searches whose variants declare a formula for it.
+    """Print the memory that opening each graph takes. Also print the memory that searches take, for variants
+    that declare a formula for it.
     """
     click.echo("\npeak of memory, to open each graph:")
     for line in memory_lines(graphs):
@@ -200,7 +202,8 @@ def _without_sanitizer(words: Sequence[str]) -> Iterable[str]:
 
 
 def findings(log: str) -> Iterable[str]:
-    """Yield the errors in a log of compute-sanitizer, each with its source line if the log names it.
+    """Yield the errors in a log of compute-sanitizer, one text per error. It includes the source line if the
+    log names it.
 
     An error begins with a line that is not indented after ``=========``. The text ``in FILE:LINE`` in this
     line or in the next line is the place in the kernel.
@@ -378,7 +381,7 @@ def _say_what_was_found(tuning: Tuning, path: Path | None) -> bool:
 
 
 def run_line(tuning: Tuning, configuration: Configuration) -> str:
-    """Return the command that measures a configuration again."""
+    """Return the ``bfsbench run`` command line that measures a configuration again."""
     point = tuning.space.point(configuration, tuning.chosen[0])
     words = ["bfsbench", "run", "--dataset", point.graph, "--variant", point.variant]
     if point.backend != "host":

@@ -1,4 +1,6 @@
-"""Read and write a device's ceilings as a CSV file, with device and date in each row."""
+"""Read and write the ceilings of a device, such as its memory bandwidth, as a CSV file. Each row names the
+device and the date.
+"""
 
 import csv
 import math
@@ -15,7 +17,7 @@ from bfsbench.support.errors import InputError, UsageError
 COLUMNS = (
     "probe",
     "setting",  # the conditions of the measurement in words
-    "working_set",  # bytes that accesses are spread over; empty if it has no effect
+    "working_set",  # bytes over which accesses are spread; empty if their number has no effect
     "value",  # the best sample
     "unit",
     "samples",  # all samples, separated by ';', in the order taken
@@ -44,7 +46,7 @@ def write_ceilings(file: IO[str], rows: Iterable[Mapping[str, str]]) -> None:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """The ceilings of one device."""
+    """The ceilings of one device: the best rates and latencies that probes measured on it."""
 
     gpu: str
     figures: Mapping[str, Mapping[int, float]]
@@ -54,10 +56,10 @@ class Ceilings:
     """
 
     def at(self, probe: str, working_set: int = 0) -> float:
-        """Return the figure of a probe for a working set in bytes.
+        """Return the value that a probe measured for a working set of this size in bytes.
 
-        Between two measured sizes, the figure is interpolated by the logarithm of the size. Outside of the
-        measured sizes, the nearest figure is returned. Raises InputError if the probe was not run.
+        Between two measured sizes, the value is interpolated by the logarithm of the size. Outside of the
+        measured sizes, the value at the nearest size is returned. Raises InputError if the probe was not run.
         """
         import numpy as np
 
@@ -71,9 +73,8 @@ class Ceilings:
 
 
 def ceilings_beside(files: Iterable[Path]) -> Path:
-    """Return the file of ceilings in the folders of result files.
-
-    Raises InputError unless there is exactly one.
+    """Return the path of the file of ceilings that is in a folder of these result files. Raises InputError
+    unless there is exactly one.
     """
     folders = dict.fromkeys(file.parent for file in files)
     found = sorted(path for folder in folders for path in folder.glob(f"*{CEILINGS_SUFFIX}"))

@@ -20,24 +20,24 @@ OUTCOME = (
     "search_ms",  # minimum of the samples
     "search_ms_median",
     "search_ms_max",
-    "search_ms_samples",  # all samples, separated by ';', in the order taken
+    "search_ms_samples",  # all samples in ms, separated by ';', in the order taken
     "wall_ms",  # minimum of the run times by the host's clock
     "wall_ms_samples",
-    "reset_ms",  # part of search_ms for the initialisation of a search; minimum of the samples
-    "prepare_ms",  # preparation, see Variant.prepared_ms; includes compilation if compile_ms is empty
-    "compile_ms",  # compiling kernels, in this process; 0 if another point has compiled them
+    "reset_ms",  # time for the initialisation of a search, a part of search_ms; minimum of its samples
+    "prepare_ms",  # preparation (Variant.prepared_ms), with compilation if compile_ms is empty
+    "compile_ms",  # compiling the kernels; 0 if this process has compiled them before
     "preprocess_ms",  # preprocessing the graph once, such as reordering it; 0 for most variants
     "parents_ms",  # finding parents or next hops after the timed runs; empty unless requested
     "samples_discarded",  # number of samples that were taken again because the device throttled
     "energy_j",  # energy of one run in joules, of the whole board; empty unless requested
     "power_w",  # mean power in watts while the energy was measured
-    "method",  # options that differ from the defaults, as cold or warmup=3; then sources=RULE
+    "method",  # measuring options that are not defaults, such as warmup=3; then sources=RULE
     "warnings",  # warnings about the samples, separated by '; '
-    "program",  # of an entry: the program's authors, its version or commit, and its licence
-    "clock",  # the clock of search_ms: the device's events, the entry's program, or the host
-    "covers",  # of an entry: what search_ms includes, as initialisation=yes transfers=no
-    "host_mib",  # peak memory of an entry's process on the host, including the graph's files
-    "device_mib",  # largest observed memory of an entry on the GPUs
+    "program",  # of another project's program: its authors, its version or commit, and its licence
+    "clock",  # the clock of search_ms: the device's events, the program's own clock, or the host's
+    "covers",  # of another project's program: what search_ms includes, as transfers=no
+    "host_mib",  # peak host memory of another project's program, including the graph's files
+    "device_mib",  # largest observed GPU memory of another project's program
 )
 
 GRAPH = (
@@ -61,7 +61,7 @@ PROVENANCE = (
     "host_cpu",
     "python",
     "version",
-    "commit",  # with "+dirty" if the tree had changes
+    "commit",  # the git commit, with "+dirty" if files had uncommitted changes
     "code",  # start of a hash of kernels, host loop, macros and compiler (see rows/provenance.py)
     "schema",
     "taken_at",  # UTC, ISO 8601
@@ -122,9 +122,10 @@ SAMPLES = ("search_ms_samples", "wall_ms_samples")
 
 
 def columns_of_numbers() -> tuple[set[str], set[str]]:
-    """Return the columns of rows and profiles that hold numbers, and the columns that hold counts.
+    """Return two sets of column names of result rows and profiles: the columns that hold numbers, and the
+    columns that hold counts.
 
-    The columns of all families that are known here are included. Counts are whole numbers.
+    The columns of all families of problems that are loaded are included. Counts are whole numbers.
     """
     families = all_families().values()
     columns = [column for family in families for column in (*family.columns, *family.profile)]
@@ -134,9 +135,9 @@ def columns_of_numbers() -> tuple[set[str], set[str]]:
 
 @cache
 def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
-    """Return the columns that families outside FIRST append to files with ``columns``, by their names.
+    """Return the columns that families of problems append to files with ``columns``, by the families' names.
 
-    Only files with COLUMNS or PROFILE_COLUMNS get any.
+    Families in FIRST append none. Only files with COLUMNS or PROFILE_COLUMNS get appended columns.
     """
     if columns not in (COLUMNS, PROFILE_COLUMNS):
         return {}
@@ -146,9 +147,10 @@ def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
 
 
 def profile_rows(steps: Sequence[Mapping[str, str]], row: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return a row for each step that a family's ``Problem.profile`` returned.
+    """Return one row of a level profile for each of the ``steps`` that a family's ``Problem.profile``
+    returned.
 
-    ``row`` is the point's result row.
+    ``row`` is the result row of the profiled configuration.
     """
     shared = {name: row.get(name, "") for name in PROFILE_COLUMNS}
     return [{**shared, **step} for step in steps]

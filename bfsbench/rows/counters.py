@@ -1,6 +1,6 @@
-"""Read and write the counters of emulated kernels.
+"""Read and write the counters of emulated kernels, such as memory requests and bank conflicts.
 
-A file is CSV, with one row for each level, kernel, source line and kind of access.
+A file of counters is CSV, with one row for each combination of level, kernel, source line and kind of access.
 """
 
 from __future__ import annotations
@@ -73,14 +73,16 @@ class Counters(Counted):
 
     @property
     def title(self) -> str:
-        """The search in words: variant, knobs and block."""
+        """A line that names the search: its variant, its knobs and its block."""
         axes = self.point.axes()
         knobs = f" {axes['knobs']}" if axes["knobs"] else ""
         return f"{axes['variant']}{knobs}, block {axes['block']}"
 
 
 def is_counters_file(path: Path) -> bool:
-    """Return whether a file holds counters, by its first line, or by its name if it cannot be read."""
+    """Return whether a file holds counters. The first line decides, or the file's name if the file cannot be
+    read.
+    """
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             return file.readline().rstrip("\r\n") == ",".join(COLUMNS)

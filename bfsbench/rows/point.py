@@ -1,5 +1,6 @@
-"""Define a point: one configuration to measure. A sweep is a list of points, and a row is the result of
-one."""
+"""Define a point: one configuration to measure. A sweep is a list of points, and a result row is the outcome
+of one point.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,7 @@ class Point:
 
     ``grid`` caps the blocks of a launch. A grid of None is ``auto``: as many blocks as the work needs. Grid
     and block are both None for host programs, and for programs that choose their own. ``source`` is None for
-    families that ask about all vertices.
+    families of problems without a source, such as all-pairs shortest paths.
     """
 
     graph: str
@@ -29,7 +30,7 @@ class Point:
     knobs: tuple[tuple[str, KnobValue], ...] = ()
 
     def axes(self) -> dict[str, str]:
-        """Return the columns that identify a row, as text."""
+        """Return the columns of a result row that identify this point, with their values as text."""
         launched = self.block is not None
         return {
             "graph": row_name(self.graph),
@@ -42,7 +43,7 @@ class Point:
         }
 
 
-@lru_cache  # a large file repeats few names
+@lru_cache  # cached, because a large file repeats few names
 def row_name(locator: str) -> str:
     """Return the name of a graph in rows. For a file this is its name without the folder.
 
@@ -50,7 +51,9 @@ def row_name(locator: str) -> str:
     with ``./`` in rows.
     """
     name = given_name(locator).rpartition("/")[2]
-    return name if no_formula(name) == name else f"./{name}"  # spreadsheets open these tables
+    return (
+        name if no_formula(name) == name else f"./{name}"
+    )  # spreadsheets open these tables, and would run a formula
 
 
 def knob_values(text: str) -> dict[str, str]:

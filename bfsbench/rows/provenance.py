@@ -1,6 +1,7 @@
-"""Make the rows of points, and record what is measured and where: code, machine, software and commit.
+"""Make result rows, and record what was measured and where: code, machine, software and commit.
 
-``NAME.runs.jsonl`` has one line of JSON for each run that wrote rows to ``NAME.csv``.
+Beside a result file ``NAME.csv``, the file ``NAME.runs.jsonl`` has one line of JSON for each run that wrote
+rows to it.
 """
 
 from __future__ import annotations
@@ -69,11 +70,11 @@ def _git(*arguments: str) -> str:
 
 @cache
 def commit() -> str:
-    """Return the commit of the checkout, with ``+dirty`` if its code has uncommitted changes.
+    """Return the git commit of the checkout, with ``+dirty`` if its code has uncommitted changes.
 
-    For an installed package, this is the commit that the package was made from; empty if unknown. The
-    environment variable ``BFSBENCH_COMMIT`` overrides it, for a source tree that was copied without its
-    history.
+    An installed package has no checkout. For it, this is the commit that the package was made from, or an
+    empty text if that is unknown. The environment variable ``BFSBENCH_COMMIT`` overrides the result, for a
+    source tree that was copied without its history.
     """
     if said := os.environ.get("BFSBENCH_COMMIT"):
         return said
@@ -103,7 +104,8 @@ def now() -> str:
 
 
 def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns known before a point is run: its axes, its graph, where it is run and when.
+    """Return the columns of a result row that are known before a point (configuration) is run: its identity,
+    its graph, the machine and the time.
 
     ``device`` is the device's description. It is left out for host programs.
     """
@@ -128,9 +130,10 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
 def failed_row(
     point: Point, graph: Graph, device: Mapping[str, str], status: str, reason: str
 ) -> dict[str, str]:
-    """Return a row without a time.
+    """Return the result row of a point (configuration) that failed, so that the row has no time.
 
-    ``reason`` is cut to its first line, in which control characters and formulas of spreadsheets are escaped.
+    ``reason`` says why. Only its first line is kept, and control characters and formulas of spreadsheets in
+    it are escaped.
     """
     first = no_formula(printable((reason.splitlines() or [""])[0]))
     return base_row(point, graph, device) | {"status": status, "reason": first}
@@ -234,14 +237,15 @@ _HOSTS = re.compile(r"bfsbench\.(variants|programs\.families)\b")
 
 
 def code_of(point: Point) -> str:
-    """Return the value of the column ``code`` for a point that is measured now."""
+    """Return the value of the result column ``code`` for a point (configuration) that is measured now."""
     return code_hash(find(point.variant), dict(point.knobs), point.backend)[:DIGITS]
 
 
 def is_outdated(row: Mapping[str, str], point: Point) -> bool:
-    """Return whether the code of a row's point has changed since the row was taken.
+    """Return whether the code that a result row measured has changed since the row was taken.
 
-    Returns False if this is unknown: rows of older files have no hash, and the compiler may be missing.
+    Returns False if this is unknown, because the row is of an older file without hashes, or because the
+    compiler is missing.
     """
     now = code_of(point) if row["code"] else ""
     return bool(now) and row["code"] != now
@@ -250,7 +254,8 @@ def is_outdated(row: Mapping[str, str], point: Point) -> bool:
 def code_hash(
     variant: type[Variant], knobs: Mapping[str, KnobValue], backend: str, nvcc: str | None = None
 ) -> str:
-    """Return the SHA-256, in hexadecimal, of the code that runs for a point.
+    """Return the SHA-256, in hexadecimal, of the code that runs when a variant with these knob values is
+    measured.
 
     It covers every kernel file with all its headers, or the native program, or the files that an entry runs.
     It also covers the modules of the host loop, macros, and the compiler's version and options. It does not

@@ -1,7 +1,8 @@
 """Read files of rows as data frames, at the speed of pandas' parser.
 
-To continue a file, only the columns that identify its rows are kept in memory, and each distinct text is
-stored once. A million whole rows would take gigabytes. The rest of a row is read from the file when needed.
+A sweep that continues a file keeps in memory only the columns that identify its rows, and stores each
+distinct text once. A million whole rows would take gigabytes. The rest of a row is read from the file when
+needed.
 """
 
 from __future__ import annotations
@@ -92,13 +93,14 @@ def _read(path: Path, columns: Sequence[str], numbers: set[str], leave_out: Coll
 
 
 class _SuspiciousError(Exception):
-    """A row may have the wrong length, or a cell of a numeric column is not a number."""
+    """Raised when a row of a file may have the wrong length, or when a cell of a numeric column is not a
+    number.
+    """
 
 
 def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Collection[str]) -> pd.DataFrame:
-    """Return the file as pandas' parser reads it, in chunks.
-
-    Raises _SuspiciousError if it may be malformed.
+    """Return the rows of a file as pandas' parser reads it, in chunks. Raises _SuspiciousError if the file
+    may be malformed.
     """
     import pandas as pd
 
@@ -112,7 +114,9 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
             portions = pd.read_csv(
                 path,
                 header=0,
-                names=[*header],  # all columns: with fewer, pandas would not notice long rows
+                names=[
+                    *header
+                ],  # read all columns, because with fewer pandas would not notice rows that are too long
                 dtype={name: "float64" if name in numbers else object for name in header},
                 keep_default_na=False,
                 na_values={name: [""] for name in header if name in numbers},
@@ -124,7 +128,7 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
             for portion in portions:
                 last = portion[header[-1]]
                 if last.isna().any() or (last == "").any():
-                    raise _SuspiciousError  # a row that is too short looks like this
+                    raise _SuspiciousError  # pandas fills a row that is too short with missing values
                 for name, parts in columns.items():
                     numeric = name in numbers
                     parts.append(portion[name].to_numpy() if numeric else _texts(portion[name], shared))
@@ -147,7 +151,7 @@ def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.obj
 
     codes, found = pd.factorize(column)
     if len(found) > len(column) / 2 and all(map(str.isprintable, found)):
-        return column.to_numpy(object)  # nearly all texts differ, as samples do
+        return column.to_numpy(object)  # nearly all texts of the column differ, so sharing them saves nothing
     known = np.empty(len(found), object)
     known[:] = [shared.setdefault(text, text) for text in map(printable, found)]
     return known[codes]
@@ -182,9 +186,10 @@ def _check_families(frame: pd.DataFrame, path: Path) -> None:
 
 
 def require_schemas(schemas: Sequence[str], path: Path) -> None:
-    """Raise InputError for a row of another schema, whose columns may mean something else.
+    """Check that all rows have this version of the file format. Raises InputError for a row of another
+    version, whose columns may mean something else.
 
-    Rows without a schema are accepted.
+    Rows without a version in the column ``schema`` are accepted.
     """
     known = {str(SCHEMA_VERSION), ""}
     if {*schemas} - known:
@@ -225,7 +230,7 @@ _BLOCK = 1 << 24
 
 @dataclass(slots=True, eq=False)
 class KnownRow(Mapping[str, str]):
-    """A row of KnownRows, as a mapping from the names of columns to texts."""
+    """One row of a KnownRows object, as a mapping from the names of columns to texts."""
 
     _rows: KnownRows
     _number: int
@@ -269,20 +274,22 @@ class KnownRows:
         return (KnownRow(self, number) for number in range(len(self)))
 
     def taken(self, numbers: Sequence[int], header: Sequence[str]) -> KnownRows:
-        """Return the rows with these ``numbers``, after the file was rewritten with only these rows and a new
-        ``header``.
+        """Return KnownRows of the rows with these ``numbers``. The file must have been rewritten with only
+        these rows and a new ``header``.
         """
         chosen = {name: [texts[number] for number in numbers] for name, texts in self.texts.items()}
         return KnownRows(self._path, header, header, chosen)
 
     def whole(self, number: int) -> dict[str, str]:
-        """Return a row with all its columns. Raises InputError if the file has rows of several lines."""
+        """Return all columns of the row with this number. Raises InputError if any row of the file spans
+        several lines.
+        """
         (line,) = self.lines([number])
         (values,) = csv.reader([line.decode()])
         return self._completed(values, self.columns)
 
     def _completed(self, values: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
-        """Return a row with ``columns`` from its values in the file.
+        """Return a row that has all ``columns``, given its values in the file.
 
         Columns that are missing in the file get their default from ADDED, or are empty.
         """
@@ -290,7 +297,9 @@ class KnownRows:
         return {name: row.get(name, ADDED.get(name, "")) for name in columns}
 
     def lines(self, numbers: Iterable[int]) -> Iterator[bytes]:
-        """Yield rows as lines of the file. Raises InputError if the file has rows of several lines."""
+        """Yield the rows with these numbers as lines of the file. Raises InputError if any row of the file
+        spans several lines.
+        """
         if self._starts is None:
             ends = [np.empty(0, np.int64)]
             for start in range(0, self._size, _BLOCK):
@@ -304,7 +313,7 @@ class KnownRows:
             yield os.pread(self._file, int(starts[number + 1] - starts[number]), int(starts[number]))
 
     def relaid(self, columns: Sequence[str]) -> Iterator[bytes]:
-        """Yield all rows as lines of a file with other columns."""
+        """Yield all rows as lines of a file that has ``columns`` instead of the present columns."""
         with os.fdopen(os.dup(self._file), newline="", encoding="utf-8") as file:
             file.seek(0)
             for values in itertools.islice(csv.reader(file), 1, len(self) + 1):

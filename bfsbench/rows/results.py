@@ -1,7 +1,9 @@
-"""Read and write result files: CSV files with one row per point, flushed to disk as rows are made.
+"""Read and write result files: CSV files with one row per measured configuration, flushed to disk as rows are
+made.
 
-Every row is complete by itself: it says what was run, the outcome, all samples, and where it was taken. A
-process that is killed while it writes leaves at most one unfinished last line. Resuming cuts this line off.
+Every row is complete by itself: it says what was run, the outcome, all samples, and where they were taken. A
+process that is killed while it writes leaves at most one unfinished last line. A sweep that continues the
+file removes this line.
 """
 
 from __future__ import annotations
@@ -50,12 +52,14 @@ OTHER_SUFFIXES = (LEVELS_SUFFIX, CEILINGS_SUFFIX, COUNTERS_SUFFIX)
 
 
 def axes_of(row: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the axes of a row, which identify its point. They equal ``tuple(point.axes().values())``."""
+    """Return the values of a row that identify its point (configuration). They equal
+    ``tuple(point.axes().values())``.
+    """
     return tuple(row[name] for name in AXES)
 
 
 def csv_line(values: Iterable[str]) -> bytes:
-    """Return the line of a file that holds these values."""
+    """Return these values as one line of a CSV file."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(values)
     return text.getvalue().encode()
@@ -98,7 +102,9 @@ class ResultWriter:
             raise
 
     def _open(self) -> int:
-        """Open the file and lock it against a second sweep. The lock ends when this process ends."""
+        """Open the file and lock it, so that no second sweep writes it. The lock ends when this process
+        ends.
+        """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and not self.path.is_file():
@@ -116,9 +122,9 @@ class ResultWriter:
         return UsageError(f"cannot write {self.path}: {why}; choose another place by --out")
 
     def append(self, *rows: Mapping[str, Any]) -> None:
-        """Write all of the rows or none of them. Raises UsageError if that fails, as on a full disk.
+        """Write all of the given rows or none of them. Raises UsageError if writing fails, as on a full disk.
 
-        If a family appends columns of its own, its first row adds these columns to the file.
+        If a family of problems has columns of its own, its first row adds these columns to the file.
         """
         others = [name for name in appended_columns(self._first_columns) if name not in self.columns]
         if appended := [name for name in others if any(name in row for row in rows)]:
@@ -134,9 +140,8 @@ class ResultWriter:
         self.rows = read_known(self.path, self._first_columns)
 
     def keep_only(self, wanted: Callable[[Mapping[str, str]], bool]) -> None:
-        """Keep only the rows for which ``wanted`` is true.
-
-        If any row is dropped, the file is replaced as a whole.
+        """Keep only the rows for which ``wanted`` returns true. If any row is dropped, a new file replaces
+        the file.
         """
         kept = [number for number, row in enumerate(self.rows) if wanted(row)]
         if len(kept) < len(self.rows):
@@ -147,7 +152,8 @@ class ResultWriter:
         ``rows``.
 
         The new file is locked before it is renamed, so that no other run can open it in between. Raises
-        UsageError if that fails, and if the file has a second hard link, which would keep the old rows.
+        UsageError if the file cannot be replaced, or if it has a second hard link, which would keep the old
+        rows.
         """
         names = os.fstat(self._file).st_nlink
         if names > 1:
@@ -176,7 +182,7 @@ class ResultWriter:
             raise self._unwritable(error) from error
 
     def close(self) -> None:
-        """Close the file. A new file that got no row is removed."""
+        """Close the file. If the file is new and has no row, remove it."""
         empty = os.fstat(self._file).st_size <= len(csv_line(self.columns))
         if self._new and empty and storage.is_called(self._file, self.path):
             storage.real(self.path).unlink()
@@ -204,12 +210,14 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
 
 @contextmanager
 def _readable(name: str) -> Iterator[None]:
-    """Raise InputError if the file called ``name`` cannot be read in this context."""
+    """Turn the errors of reading the file called ``name``, in the body of a ``with`` statement, into
+    InputErrors.
+    """
     try:
         yield
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
-    except (ValueError, csv.Error) as error:  # no UTF-8, or a name with a null character
+    except (ValueError, csv.Error) as error:  # the content is not UTF-8, or the name has a null character
         raise InputError(f"cannot read {name}: {error}") from error
 
 
@@ -223,7 +231,9 @@ def read_header(path: Path, columns: Sequence[str] = COLUMNS) -> list[str]:
 
 
 def _header(lines: Iterator[list[str]], name: str, columns: Sequence[str], kind: str) -> list[str]:
-    """Return the first line of a file called ``name``. Raises InputError if it has other columns."""
+    """Return the column names in the first line of a file called ``name``. Raises InputError if it has other
+    columns.
+    """
     header = next(lines, [])
     if not header or _is_header(header, columns):
         return header
@@ -237,7 +247,8 @@ def _header(lines: Iterator[list[str]], name: str, columns: Sequence[str], kind:
 
 
 def read_rows(path: Path, columns: Sequence[str] = COLUMNS, kind: str = RESULT_FILE) -> list[dict[str, str]]:
-    """Return all rows of a result file as text, or of a file of another ``kind`` with ``columns``.
+    """Return all rows of a result file as text. The file may also be of another ``kind``, with the given
+    ``columns``.
 
     Missing columns of ADDED are filled in. Raises InputError if the file cannot be read, has other columns,
     or has a row of another length.
@@ -301,12 +312,10 @@ def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
-    """Return rows as a table for analysis. Raises InputError if a numeric column holds text.
+    """Return result rows as a table for analysis. Raises InputError if a numeric column holds text.
 
-    - Counts are Int64, and NA where a row has none.
-    - Other numbers are float64, and NaN where a row has none.
-    - Columns of ``SAMPLES`` are lists of floats, and empty where a row has none.
-    - All other columns are text.
+    - Counts are Int64, and NA where a row has none. Other numbers are float64, and NaN where a row has none.
+    Columns of ``SAMPLES`` are lists of floats, and empty where a row has none. All other columns are text.
     """
     import pandas as pd
 
