@@ -20,15 +20,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bfsbench.rows.columns import (
-    ADDED as ADDED,
-    AXES as AXES,
-    COLUMNS as COLUMNS,
-    NUMERIC as NUMERIC,
-    SAMPLES,
-    appended_columns,
-    columns_of_numbers,
-)
+from bfsbench.rows.columns import ADDED, AXES, COLUMNS, SAMPLES, appended_columns, columns_of_numbers
 from bfsbench.support import storage
 from bfsbench.support.errors import InputError, UsageError, printable
 

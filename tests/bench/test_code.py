@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bfsbench.rows.columns import COLUMNS
 from bfsbench.rows.provenance import code_hash
-from bfsbench.rows.results import COLUMNS
 from bfsbench.variants import find
 from tests.bench.test_run import LATTICE
 from tests.commands import bfsbench_with

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from bfsbench.rows.results import ADDED, COLUMNS, ResultWriter, read_results, read_rows
+from bfsbench.rows.columns import ADDED, COLUMNS
+from bfsbench.rows.results import ResultWriter, read_results, read_rows
 from bfsbench.support.errors import InputError, UsageError
 
 

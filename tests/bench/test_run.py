@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bfsbench.rows.results import AXES, axes_of, read_rows
+from bfsbench.rows.columns import AXES
+from bfsbench.rows.results import axes_of, read_rows
 from tests.commands import Completed, bfsbench, bfsbench_with
 from tests.parameters import some
 from tests.waiting import wait_until

@@ -19,8 +19,8 @@ import pytest
 import bfsbench
 from bfsbench.cluster import launch
 from bfsbench.cluster.address import FORMS, host_and_port
-from bfsbench.rows.columns import PROFILE_COLUMNS
-from bfsbench.rows.results import COLUMNS, axes_of, read_rows
+from bfsbench.rows.columns import COLUMNS, PROFILE_COLUMNS
+from bfsbench.rows.results import axes_of, read_rows
 from tests.cluster.programs import (
     BFSBENCH,
     LATTICE,

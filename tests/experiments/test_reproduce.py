@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from bfsbench.experiments import bundled
-from bfsbench.rows.results import AXES, read_rows
+from bfsbench.rows.columns import AXES
+from bfsbench.rows.results import read_rows
 from tests.commands import Completed, bfsbench
 from tests.parameters import some
 

@@ -16,8 +16,7 @@ from click.testing import Result
 from result_rows import emulated_row, failed_row, host_row, row, write
 
 from bfsbench.reports import TABLES
-from bfsbench.rows.columns import PROFILE_COLUMNS
-from bfsbench.rows.results import COLUMNS
+from bfsbench.rows.columns import COLUMNS, PROFILE_COLUMNS
 from tests.commands import invoke, refused
 
 HEADERS = ",".join(COLUMNS) + "\n"

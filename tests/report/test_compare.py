@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from result_rows import emulated_row, failed_row, host_row, row, write
 
 from bfsbench.reports.comparison.points import FASTER, SLOWER, Compared, Side, compare, of_frame, read_side
-from bfsbench.rows.results import COLUMNS
+from bfsbench.rows.columns import COLUMNS
 from bfsbench.support.errors import InputError
 from tests.commands import invoke, refused
 

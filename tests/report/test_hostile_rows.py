@@ -12,7 +12,8 @@ import pytest
 from click.testing import Result
 
 from bfsbench.rows import reading
-from bfsbench.rows.results import COLUMNS, read_results, read_rows
+from bfsbench.rows.columns import COLUMNS
+from bfsbench.rows.results import read_results, read_rows
 from tests.commands import invoke
 from tests.report.result_rows import failed_row, host_row, row
 from tests.report.test_roofline import ceilings

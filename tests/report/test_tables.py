@@ -168,7 +168,7 @@ def test_a_time_of_zero_has_no_rate(tmp_path: Path) -> None:
 def test_best_is_the_minimum_whatever_the_times(times: list[float]) -> None:
     import pandas as pd
 
-    from bfsbench.rows.results import COLUMNS, NUMERIC
+    from bfsbench.rows.columns import COLUMNS, NUMERIC
 
     made = pd.DataFrame([row(ms, block=32 * i) for i, ms in enumerate(times, 1)], columns=list(COLUMNS))
     texts = {"grid": "auto", "method": "", "program": "", "clock": "", "covers": ""}
