@@ -28,7 +28,8 @@ from bfsbench.graphs.catalogue import (
 )
 from bfsbench.graphs.files import Held
 from bfsbench.graphs.formats import count_entries, first_look, read_edges
-from bfsbench.graphs.generators import GENERATORS, canonical_spec, generate, parse_spec
+from bfsbench.graphs.generators import GENERATORS, canonical_spec, generate
+from bfsbench.graphs.generators.declaration import parse_spec
 from bfsbench.graphs.graph import Direction, EdgeList, Graph, Orientation, Size
 from bfsbench.graphs.marks import MARKS, UNMARKED, Marks, given_name, marks_of
 from bfsbench.graphs.store import GraphStore

@@ -25,7 +25,8 @@ import numpy as np
 from bfsbench.backends import open_device
 from bfsbench.backends.base import Device
 from bfsbench.graphs.convert import build_graph
-from bfsbench.graphs.generators import GENERATORS, Parameters, generate
+from bfsbench.graphs.generators import GENERATORS, generate
+from bfsbench.graphs.generators.declaration import Parameters
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import load
 from bfsbench.programs import DeviceGraph

@@ -9,12 +9,11 @@ from hypothesis import given, strategies as st
 
 from bfsbench.graphs.generators import (
     GENERATORS,
-    Value,
     canonical_spec,
     generate,
-    parse_spec,
     recommended_source as source_of,
 )
+from bfsbench.graphs.generators.declaration import Value, parse_spec
 from bfsbench.graphs.graph import MAX_VERTICES
 from bfsbench.support.errors import UsageError
 

@@ -5,7 +5,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from bfsbench.graphs.generators import GENERATORS, declaration, generate, parse_spec
+from bfsbench.graphs.generators import GENERATORS, declaration, generate
+from bfsbench.graphs.generators.declaration import parse_spec
 from bfsbench.graphs.graph import EdgeList
 
 DIGESTS = {

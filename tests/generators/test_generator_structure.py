@@ -10,7 +10,8 @@ from hypothesis import example, given, strategies as st
 from scipy.sparse.csgraph import connected_components
 
 from bfsbench.graphs.catalogue import Catalogue
-from bfsbench.graphs.generators import GENERATORS, generate, parse_spec, recommended_source
+from bfsbench.graphs.generators import GENERATORS, generate, recommended_source
+from bfsbench.graphs.generators.declaration import parse_spec
 from bfsbench.graphs.generators.kinds import open_cells
 from bfsbench.graphs.graph import EdgeList
 from tests.graphs.texts import matrix, pairs

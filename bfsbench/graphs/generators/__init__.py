@@ -7,14 +7,7 @@ To add a generator, write a function in the module ``kinds``, and decorate it wi
 from collections.abc import Mapping
 
 from bfsbench.graphs.generators import kinds
-from bfsbench.graphs.generators.declaration import (
-    Generator as Generator,
-    Parameter as Parameter,
-    Parameters as Parameters,
-    Value as Value,
-    format_spec,
-    parse_spec as parse_spec,
-)
+from bfsbench.graphs.generators.declaration import Generator, Parameters, Value, format_spec
 from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Size, require
 from bfsbench.support.errors import unknown_name
 
