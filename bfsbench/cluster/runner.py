@@ -19,16 +19,9 @@ from bfsbench.bench.child import undisturbed
 from bfsbench.bench.options import Method
 from bfsbench.bench.sweep import SAME_DEVICE
 from bfsbench.bench.worker import START_LIMIT_S, DeviceInfo, Graphs, Measured, evenly, together
+from bfsbench.cluster import launch
 from bfsbench.cluster.address import Jobs, Place, Running, Tell
-from bfsbench.cluster.launch import (
-    LOOPBACK,
-    Wait,
-    connect,
-    require_access_control,
-    start_workers,
-    starting,
-    url,
-)
+from bfsbench.cluster.launch import LOOPBACK, Wait, require_access_control, start_workers, starting, url
 from bfsbench.cluster.tasks import (
     Assignment,
     Equipment,
@@ -476,7 +469,7 @@ class Cluster:
             started = start_workers(self.place, backend, self.security, self.insecure)
             self._workers, count, security = started
         scheduler = url(self.place, security) if isinstance(self.place, Running) else self._workers
-        self.client = connect(scheduler, security, self.tell)
+        self.client = launch.connect(scheduler, security, self.tell)
         require_access_control(self.client.scheduler_info()["address"], self.insecure, self.tell)
         return self.client, count
 
