@@ -1,7 +1,7 @@
-"""Defines the kinds of drawings: their keys in an experiment's file, and the tables and pictures made of
-them.
+"""Defines the kinds of drawings. A drawing is an entry in an experiment's file that asks for certain tables
+and pictures.
 
-A new kind is a subclass of :class:`Chart` with a ``tag``, and a member of ``Drawing``.
+A new kind of drawing is a subclass of :class:`Chart` with a ``tag``, and a member of ``Drawing``.
 """
 
 import math
@@ -29,46 +29,47 @@ from bfsbench.variants.base import Variant
 
 
 class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
-    """A drawing of an experiment: its keys in the experiment's file, and the tables and pictures that it
-    makes of an outcome.
+    """An entry in an experiment's file that asks for certain tables and pictures. Its methods make them from
+    the measured rows.
 
-    A subclass that users may choose has a ``tag``.
+    Users choose a subclass by its ``tag``, as the key ``kind``.
     """
 
     needs_graphs: ClassVar[bool] = False
-    """True if the drawing shows the graphs themselves. The graphs are then loaded even if nothing is
-    measured."""
+    """True if the drawing shows graphs themselves and not only measured rows. The graphs are then loaded even
+    if nothing is measured."""
     shows_times: ClassVar[bool] = False
-    """True if the table of best times belongs to the drawing."""
+    """True if the table of best times is printed with the drawing."""
 
     title: str = ""
     """The drawing's title, by default the title of the experiment."""
     graphs: list[str] = msgspec.field(default_factory=list)
-    """Labels of the graphs to show, by default all."""
+    """Labels of the experiment's graphs to show, by default all."""
     series: list[str] = msgspec.field(default_factory=list)
-    """Series to show, by default all. Each is a sweep's label or a variant, optionally with knob values:
-    ``virtual_warp W_SZ=4``."""
+    """Names of the series to show, by default all. A name is a sweep's label or a variant, optionally with
+    knob values: ``virtual_warp W_SZ=4``."""
 
     @property
     def compared(self) -> list[str]:
-        """Names of the series that the shown series are compared with."""
+        """Names of the series with which the drawing compares the shown series, such as a baseline."""
         return []
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields the drawing's tables of graphs or of declarations, which need no rows."""
+        """Yields the drawing's tables that need no measured rows: tables of graphs or of the variants'
+        declarations."""
         yield from ()
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields the drawing's tables of rows, except the best times. The rows are all measured or all
-        emulated."""
+        """Yields the drawing's tables of measured rows, except the table of best times. The rows of
+        ``outcome`` are all measured or all emulated."""
         yield from ()
 
     def texts(self, outcome: Outcome) -> dict[str, str]:
-        """Returns drawings made of characters, by their titles."""
+        """Returns the drawing's pictures made of characters, by their titles."""
         return {}
 
     def pictures(self, outcome: Outcome, title: str) -> Iterator[Picture]:
-        """Yields the drawing's pictures. There are none without rows for them. Raises UsageError if
+        """Yields the drawing's pictures, or nothing if the outcome has no rows for them. Raises UsageError if
         matplotlib is missing."""
         yield from ()
 
@@ -77,7 +78,8 @@ class Plot(Chart, frozen=True, kw_only=True, tag=""):
     """A drawing whose ``kind`` is a kind of picture in :mod:`bfsbench.reports.plots`."""
 
     def options(self) -> dict[str, Any]:
-        """Returns the drawing's own keys, as arguments of the plot's function."""
+        """Returns the keys that only this kind of drawing has, as arguments for the function that draws
+        it."""
         keys = msgspec.structs.asdict(self)
         return {name: value for name, value in keys.items() if name not in ("title", "graphs", "series")}
 
@@ -92,14 +94,14 @@ class Plot(Chart, frozen=True, kw_only=True, tag=""):
 
 
 class Bars(Plot, frozen=True, kw_only=True, tag="bars"):
-    """Bars of the best time of every series, grouped by graph."""
+    """Draws bars of the best time of every series, grouped by graph."""
 
     shows_times: ClassVar[bool] = True
 
 
 class Curve(Plot, frozen=True, kw_only=True, tag="curve"):
-    """A curve of the best time of every series over the graphs, which are ordered by size or by their
-    ``x``."""
+    """Draws curves of the best time of every series over the graphs. The horizontal axis shows the graphs'
+    size, degree or density, or their key ``x``."""
 
     shows_times: ClassVar[bool] = True
 
@@ -110,7 +112,7 @@ class Curve(Plot, frozen=True, kw_only=True, tag="curve"):
 
 
 class SpeedUp(Plot, frozen=True, kw_only=True, tag="speedup"):
-    """The speed-up of each series over ``baseline``, grouped by graph."""
+    """Draws the speed-up of each series over CPU programs, grouped by graph."""
 
     shows_times: ClassVar[bool] = True
 
@@ -125,13 +127,14 @@ class SpeedUp(Plot, frozen=True, kw_only=True, tag="speedup"):
 
 
 class Ablation(Plot, frozen=True, kw_only=True, tag="ablation"):
-    """Bars of the speed-up over ``baseline`` as parts are added to a search, in the order of ``series``."""
+    """Draws bars of the speed-up over the CPU program ``baseline`` as parts are added to a search, in the
+    order of ``series``."""
 
     shows_times: ClassVar[bool] = True
 
     baseline: str = "cpu_queue"
     references: list[str] = msgspec.field(default_factory=list)
-    """Series drawn as lines across the bars."""
+    """Names of series that are drawn as lines across the bars."""
 
     @property
     def compared(self) -> list[str]:
@@ -139,11 +142,11 @@ class Ablation(Plot, frozen=True, kw_only=True, tag="ablation"):
 
 
 class Spread(Plot, frozen=True, kw_only=True, tag="spread"):
-    """The fastest, median and slowest sample of every series."""
+    """Draws the fastest, median and slowest repeat of every series."""
 
 
 class HeatMap(Plot, frozen=True, kw_only=True, tag="heatmap"):
-    """Maps of the time over grid and block, with one map per graph and series."""
+    """Draws heat maps of the time over grid and block, with one map per graph and series."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
         if not outcome.emulated:
@@ -151,10 +154,11 @@ class HeatMap(Plot, frozen=True, kw_only=True, tag="heatmap"):
 
 
 class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
-    """The frontier size and the time of each level, with a mark for the kernel or layer that ran it."""
+    """Draws the frontier size and the time of each level, with a mark for the kernel or layer that ran the
+    level."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of how many levels each kernel or layer ran, and how long they took."""
+        """Yields a table of how many levels each kernel or layer ran, and how long these levels took."""
         lines: list[tuple[Cell, ...]] = []
         for name in outcome.graphs_of(self):
             for series in outcome.series_of(self):
@@ -167,11 +171,11 @@ class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
 
 
 class KnobSweep(Plot, frozen=True, kw_only=True, tag="knobs"):
-    """The best time of each series over the values of each knob that the series sweeps."""
+    """Draws the best time of each series over the values of each knob that the series sweeps."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of the best time of each series at each value of its varied knobs. The least time is
-        marked."""
+        """Yields a table of the best time of each series at each value of each knob that varied. The least
+        time is marked."""
         lines: list[tuple[Cell, ...]] = []
         for series in outcome.series_of(self):
             found = configurations(series.select(outcome.rows))
@@ -195,7 +199,7 @@ _STATISTICS = (
 
 
 class Datasets(Chart, frozen=True, kw_only=True, tag="datasets"):
-    """The statistics of the graphs, beside the statistics that the paper prints."""
+    """Shows the statistics of the graphs beside the statistics that the paper prints."""
 
     needs_graphs: ClassVar[bool] = True
 
@@ -211,10 +215,10 @@ class Datasets(Chart, frozen=True, kw_only=True, tag="datasets"):
 
 
 def _statistics_beside(outcome: Outcome, printed: Printed) -> Table:
-    """Returns a table of printed and measured statistics.
+    """Returns a table of the graphs' statistics: the paper's printed numbers beside our numbers.
 
-    Each measured number is rounded to the digits of the printed number. The last column names the statistics
-    that differ.
+    Our numbers are rounded to the digits of the printed numbers. The last column names the statistics that
+    differ.
     """
     facts: list[tuple[Cell, ...]] = []
     lines: list[tuple[Cell, ...]] = []
@@ -238,13 +242,14 @@ def _statistics_beside(outcome: Outcome, printed: Printed) -> Table:
 
 
 class Duplicates(Plot, frozen=True, kw_only=True, tag="duplicates"):
-    """The entries of the frontier at each level, duplicates included, beside the distinct vertices."""
+    """Draws the entries of the frontier at each level, duplicates included, beside the number of distinct
+    vertices."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of the frontier's entries by level and series, duplicates included, beside its
-        distinct vertices.
+        """Yields a table of the frontier's entries by level and series, duplicates included, beside the
+        number of distinct vertices.
 
-        The entries that the kernels of one level queue are the frontier of the next level.
+        The vertices that the kernels queue at one level are the frontier of the next level.
         """
         series = outcome.series_of(self)
         lines: list[tuple[Cell, ...]] = []
@@ -268,12 +273,12 @@ _DECLARED = ("work", "space", "parallel_unit", "synchronisation", "frontier", "l
 
 
 class Complexity(Chart, frozen=True, kw_only=True, tag="complexity"):
-    """The declarations of the variants side by side, such as work and space."""
+    """Shows what the variants declare about themselves, such as work and space, side by side."""
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
         """Yields a table of the declarations of every variant of the experiment's family.
 
-        Statements of the paper stand beside them in brackets.
+        The paper's statements stand in brackets beside the declarations.
         """
         printed = printed_tables(outcome.experiment, "text")
         lines: list[tuple[Cell, ...]] = []
@@ -294,7 +299,7 @@ def _declared(variant: type[Variant], column: str, printed: list[Printed]) -> st
 
 
 class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
-    """Curves of a quadratic algorithm, accelerated by a factor, and of n log n, beside the measured times of
+    """Draws two growth curves, n^2 divided by an acceleration and n log n, beside the measured times of
     ``series``."""
 
     acceleration: Factor = 1000.0
@@ -355,7 +360,8 @@ def crossing(acceleration: float) -> int:
 
 
 class Trace(Chart, frozen=True, kw_only=True, tag="trace"):
-    """Small graphs in detail: their matrices and levels, and the work of each thread of some kernels."""
+    """Shows small graphs in detail: their matrices and levels, and the work of each thread of some
+    kernels."""
 
     needs_graphs: ClassVar[bool] = True
 
@@ -366,7 +372,7 @@ class Trace(Chart, frozen=True, kw_only=True, tag="trace"):
 
 
 class Maze(Chart, frozen=True, kw_only=True, tag="maze"):
-    """A maze from the generator ``maze``, with a route from its first to its last cell."""
+    """Draws a maze from the generator ``maze``, with a route from its first to its last cell."""
 
     needs_graphs: ClassVar[bool] = True
 
@@ -391,8 +397,8 @@ class Maze(Chart, frozen=True, kw_only=True, tag="maze"):
 
 
 def _maze(outcome: Outcome, graph: str, title: str) -> Picture:
-    """Returns a picture of a maze: blocked cells in black, reached cells coloured by level, and the route
-    through them."""
+    """Returns a picture of a maze: blocked cells are black, reached cells are coloured by level, and a line
+    shows the route."""
     route = routed(outcome.loaded[graph])
     about = (outcome.title(graph), f"{len(route.path) - 1} steps" if route.path else "no route")
     figure, (axis,) = panels(title, 1, across=1, size=(6.4, 5.7), about=about)
@@ -413,4 +419,5 @@ def _maze(outcome: Outcome, graph: str, title: str) -> Picture:
 
 Plots = Bars | Curve | SpeedUp | Ablation | Spread | HeatMap | Profile | KnobSweep | Duplicates
 Drawing = Plots | Datasets | Complexity | Growth | Trace | Maze
-"""The kinds of drawings in ``[[drawings]]``, chosen by the key ``kind``."""
+"""The kinds of drawings that an entry ``[[drawings]]`` of an experiment's file can choose by its key
+``kind``."""

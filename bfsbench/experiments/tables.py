@@ -1,4 +1,5 @@
-"""Makes tables and pictures of an experiment's outcome, with the paper's numbers beside the measured ones."""
+"""Makes an experiment's tables and pictures from its result rows, with the paper's numbers beside the
+measured numbers."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,12 +16,12 @@ from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
 
 MS = {"ms": 1.0, "us": 1e3, "": 1.0}
-"""The number of each printed unit in a millisecond."""
+"""How many of each unit that a paper prints are a millisecond."""
 
 
 def tables(outcome: Outcome) -> list[Table]:
-    """Returns all tables of an experiment: heading, times, tables of drawings, claims, failures and
-    provenance."""
+    """Returns all tables of an experiment: its graphs, times, drawings, claims, failures and provenance, in
+    this order."""
     experiment = outcome.experiment
     made = [heading(outcome)]
     for drawing in experiment.drawings:
@@ -41,7 +42,7 @@ def tables(outcome: Outcome) -> list[Table]:
 
 
 def texts(outcome: Outcome) -> dict[str, str]:
-    """Returns the drawings made of characters, by their titles."""
+    """Returns the experiment's pictures made of characters, by their titles."""
     return {
         title: text
         for drawing in outcome.experiment.drawings
@@ -50,7 +51,8 @@ def texts(outcome: Outcome) -> dict[str, str]:
 
 
 def heading(outcome: Outcome) -> Table:
-    """Returns a table of the experiment's graphs, with the graph that was searched for each."""
+    """Returns a table of the graphs that the experiment names. Each line has the graph that was actually
+    searched, which may be shrunk or a stand-in."""
     experiment = outcome.experiment
     notes = [f"{experiment.paper}, {experiment.figure}." if experiment.figure else f"{experiment.paper}."]
     notes += [experiment.note] if experiment.note else []
@@ -70,9 +72,9 @@ def heading(outcome: Outcome) -> Table:
 
 
 def times_beside(outcome: Outcome, printed: Printed) -> Table:
-    """Returns a table of printed times beside the measured ones.
+    """Returns a table of the times that a paper prints, beside measured times.
 
-    The rows are graphs and the columns are series. A cell has the form printed | measured.
+    The rows are graphs and the columns are series. A cell has the form: printed | measured.
     """
     facts: list[tuple[Cell, ...]] = []
     lines: list[tuple[Cell, ...]] = []
@@ -90,9 +92,9 @@ def times_beside(outcome: Outcome, printed: Printed) -> Table:
 
 
 def counters_beside(outcome: Outcome, printed: Printed) -> Table:
-    """Returns a table of printed counts beside the counted ones.
+    """Returns a table of the counts that a paper prints, beside our counts.
 
-    There is one line for each graph and counter, and one column per series. A cell has the form printed |
+    There is one line for each graph and counter, and one column per series. A cell has the form: printed |
     counted.
     """
     series = [series_called(outcome.experiment, column) for column in printed.columns]
@@ -114,7 +116,8 @@ def counters_beside(outcome: Outcome, printed: Printed) -> Table:
 
 
 def ours_for(outcome: Outcome, graph: str, column: str, unit: float = 1.0) -> tuple[float | None, str]:
-    """Returns our number for a column of a printed table, with the configuration that gave it.
+    """Returns our number for one graph and one column of a paper's table, with the configuration that gave
+    the number.
 
     The name of the column decides what the number is. The name of a series stands for its best time in ms,
     multiplied by ``unit``. ``cpu_queue / luo`` stands for the ratio of two series. ``virtual_warp W_SZ``
@@ -145,7 +148,7 @@ def significant(value: float) -> str:
 def best_times(outcome: Outcome) -> list[Table]:
     """Returns a table of the best time of every series on every graph.
 
-    It returns no table if the experiment has drawings and none of them shows times.
+    Returns an empty list if the experiment has drawings and none of them shows times.
     """
     drawings = outcome.experiment.drawings
     if drawings and not any(drawing.shows_times for drawing in drawings):
@@ -172,7 +175,8 @@ def best_times(outcome: Outcome) -> list[Table]:
 
 
 def claims(outcome: Outcome) -> Table:
-    """Returns a table of all claims, each with a verdict as a whole and on each graph."""
+    """Returns a table of all claims of the experiment. Each claim has a verdict as a whole and one verdict
+    per graph."""
     facts: list[tuple[Cell, ...]] = []
     drawings = []
     columns = ("graph", "verdict", "evidence")
@@ -184,7 +188,8 @@ def claims(outcome: Outcome) -> Table:
 
 
 def verdicts(outcome: Outcome) -> Table:
-    """Returns a table with one line per claim: its verdict, and the number of graphs with each verdict."""
+    """Returns a table with one line per claim of the experiment: the claim's verdict, and the number of
+    graphs with each verdict."""
     best_first = [*reversed(WORST_FIRST)]
     lines: list[tuple[Cell, ...]] = []
     for claim, found in findings_by_claim(outcome):
@@ -197,14 +202,15 @@ def verdicts(outcome: Outcome) -> Table:
 
 
 def pictures(outcome: Outcome) -> Iterator[Picture]:
-    """Yields the pictures of all drawings. A drawing without rows has none. Raises UsageError if matplotlib
-    is missing."""
+    """Yields the pictures of all drawings of the experiment. A drawing without rows has no pictures. Raises
+    UsageError if matplotlib is missing."""
     for drawing in outcome.experiment.drawings:
         yield from drawing.pictures(outcome, drawing.title or outcome.experiment.title)
 
 
 def write_pictures(outcome: Outcome, folder: Path) -> list[Path]:
-    """Writes all pictures of an experiment as PNG and SVG files called NAME-PICTURE. Returns their paths.
+    """Writes all pictures of an experiment as PNG and SVG files. Their names begin with the experiment's
+    name. Returns their paths.
 
     Raises UsageError if a file cannot be written, or matplotlib is missing.
     """

@@ -6,15 +6,15 @@ A template is a Jinja2 file. It opens result files with ``rows`` and quotes numb
     On FLA `luo` takes {{ all.of(graph="USA-road-d.FLA", variant="luo").ms | number }} ms.
 
 Templates have further functions. ``compared`` quotes a comparison of two files. ``claims`` quotes the
-verdicts on an experiment's claims. ``predicted`` says how well predicted times agree with measured ones.
+verdicts on an experiment's claims. ``predicted`` says how well predicted times agree with measured times.
 ``kind_of`` gives the family of a graph. ``table`` reads any other CSV file. ``commands`` is a dict with the
 short help of each command.
 
 Missing rows are an error, so that a text cannot quote numbers that were not measured. A line below each table
-says at which commits and on which days its rows were taken. It also names the searches whose code has changed
-since then, and other rows of the same searches in tables above. If rows of one search measured different
-code, that is an error unless ``mixed`` gives the reason above the table. Times with unequal numbers of
-sources or repeats are an error, too.
+of the text says at which commits and on which days the table's rows were taken. The line also names the
+searches whose code has changed since then. It names files from which tables above quote other rows of these
+searches, too. If rows of one search in a table measured different code, that is an error unless ``mixed``
+gives the reason above the table. Comparing times with unequal numbers of sources or repeats is an error, too.
 """
 
 from __future__ import annotations
@@ -64,26 +64,27 @@ _MISTAKES = (
 """Errors that a mistake in a template may raise, besides Jinja2's own errors."""
 _COMMIT = 7
 _OF_COMPARISONS = ("points", "count", "noise", "threshold", "num_same_code", "is_worse", "detects")
-"""Members of a comparison that templates may read."""
+"""Members of a ``Comparison`` of two result files that templates may read."""
 
 
 Time = tuple[str, int, int]
-"""The graph of a time that a template has read, its number of sources, and its repeats; 0 if unknown."""
+"""A time that a template has read: its graph, its number of sources, and its number of repeats (0 if
+unknown)."""
 
 
 class Read(list[pd.DataFrame]):
-    """The rows whose numbers a template has read, in order. One list holds the rows of the whole text."""
+    """The list of all result rows whose numbers a template has read, in the order of reading."""
 
     def __init__(self) -> None:
         super().__init__()
         self.times: list[tuple[str, Time]] = []
-        """The times that were read, each with the name of its file."""
+        """The times that the template has read, each with the name of the rows from which it comes."""
 
     def check(self, begun: int, *, in_table: bool) -> None:
         """Raises InputError if compared times have unequal numbers of sources or repeats.
 
-        It looks at the times from index ``begun`` on. A table compares all its times on a graph. Other text
-        compares only times of one file.
+        Only the times from index ``begun`` on are checked. In a table, all times on one graph are compared.
+        In other text, only times from one file are compared.
         """
         found: dict[tuple[str, str], set[Time]] = {}
         for file, time in self.times[begun:]:
@@ -98,20 +99,22 @@ class Read(list[pd.DataFrame]):
 
 
 class Rows:
-    """Rows of result files, for templates. ``of`` selects rows; the other members return values for texts."""
+    """Rows of result files, for use in templates. ``of`` selects rows, and other members return values to
+    quote."""
 
     def __init__(self, frame: pd.DataFrame, what: str, read: Read) -> None:
         self._frame = frame
         self._read = read
         self.what = what
-        """The name of these rows in messages."""
-        self._kept: dict[Hashable, Any] = {}  # results that templates ask for repeatedly
+        """The name of these rows in error messages."""
+        self._kept: dict[Hashable, Any] = {}  # caches values that templates ask for repeatedly
 
     def of(self, **wanted: str | int | Sequence[str | int]) -> Rows:
         """Returns the rows with these values of columns or knobs.
 
         A graph may be named without its direction, and a variant by an alias. ``K1=4`` selects a knob's
-        value. A list selects any of its values. Raises InputError if there are no rows with these values.
+        value. A list selects rows with any of its values. Raises InputError if there are no rows with these
+        values.
         """
         if (known := repr(wanted)) in self._kept:
             return cast("Rows", self._kept[known])
@@ -132,20 +135,21 @@ class Rows:
         return cast("Rows", self._kept[known])
 
     def required(self) -> Rows:
-        """Returns these rows. Raises InputError if there are none."""
+        """Returns the object itself. Raises InputError if it has no rows."""
         if self._frame.empty:
             raise InputError(f"no rows of {self.what}")
         return self
 
     def without(self, **unwanted: str | Sequence[str]) -> Rows:
-        """Returns the rows whose columns do not have these values. Raises InputError if there are none."""
+        """Returns the rows whose columns do not have the given values. Raises InputError if no rows
+        remain."""
         frame = self._frame
         for name, values in unwanted.items():
             frame = frame[~frame[name].isin([values] if isinstance(values, str) else [*values])]
         return Rows(frame, f"{self.what} without {unwanted}", self._read).required()
 
     def without_knob(self, **unwanted: str | int) -> Rows:
-        """Returns the rows whose knobs do not have these values. Raises InputError if there are none."""
+        """Returns the rows whose knobs do not have the given values. Raises InputError if no rows remain."""
         frame = self._frame
         for name, value in unwanted.items():
             frame = frame[frame["knobs"].map(_knob(name)) != str(value)]
@@ -172,7 +176,8 @@ class Rows:
 
     @property
     def best(self) -> dict[str, Any]:
-        """The fastest configuration, with the columns of :func:`bfsbench.reports.rows.configurations`."""
+        """The fastest configuration, as a dictionary with the columns of
+        :func:`bfsbench.reports.rows.configurations`."""
         return {str(name): value for name, value in self._best().iloc[0].items()}
 
     @property
@@ -183,8 +188,8 @@ class Rows:
 
     @property
     def typical_each(self) -> dict[str, float]:
-        """The median over sources of the median repeat, in ms, of each variant. The configurations and their
-        order are the ones of ``best_each``."""
+        """The time in ms of each variant as the median over sources of the median repeat. The configurations
+        and the order are those of ``best_each``."""
         return self._each("median_ms")
 
     def _each(self, column: str) -> dict[str, float]:
@@ -193,12 +198,12 @@ class Rows:
 
     @property
     def equal(self) -> Rows:
-        """The rows with equally many repeats on each graph."""
+        """These rows, cut to an equal number of repeats for all rows of a graph."""
         return Rows(equal_repeats(self._frame), self.what, self._read)
 
     @property
     def typical_ms(self) -> float:
-        """The median over sources of the median repeat, in ms, for the configuration of ``ms``."""
+        """The time in ms of the fastest configuration: the median over sources of the median repeat."""
         return float(self._best()["median_ms"].iloc[0])
 
     @property
@@ -211,14 +216,15 @@ class Rows:
 
     @property
     def first(self) -> Rows:
-        """The rows with the knob values and the block of the first row."""
+        """The rows whose knob values and block equal those of the first row."""
         settings = self._frame[["knobs", "block"]].astype(str)
         same = (settings == settings.iloc[0]).all(axis=1)
         return Rows(self._frame[same], f"the first setting of {self.what}", self._read)
 
     @property
     def ranking(self) -> list[dict[str, Any]]:
-        """The ranking of searches over all graphs, one record for each search, the best first."""
+        """The ranking of searches over all graphs, with one dictionary per search and the best search
+        first."""
         self._read.append(self._frame)
         table = rankings(self._frame)[0]
         records = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
@@ -226,8 +232,8 @@ class Rows:
 
     @property
     def footnotes(self) -> list[str]:
-        """One line for each program of other authors: whose clock timed it, what the clock covers, and what
-        else the program took."""
+        """One line for each program of other authors: whose clock timed it, what the clock covers, and how
+        long its preparation took."""
         return footnotes_of(self._frame)
 
     @property
@@ -245,7 +251,7 @@ class Rows:
 
     @property
     def failed(self) -> Rows:
-        """The rows without a time. There may be none."""
+        """The rows without a time, because their run failed. There may be no such rows."""
         return Rows(self._frame[self._frame["status"] != "ok"], f"{self.what} that failed", self._read)
 
     def column(self, name: str) -> list[Any]:
@@ -253,16 +259,16 @@ class Rows:
         return [*dict.fromkeys(self._frame[name])]
 
     def values(self, name: str) -> list[float]:
-        """Returns the numbers in a column, one for each row that has a number there."""
+        """Returns the numbers in a column. Rows without a number in this column are left out."""
         self._read.append(self._frame)
         return [float(value) for value in self._frame[name].dropna()]
 
     def superseded_by(self, newer: Rows) -> str:
-        """Returns a sentence that these rows wait for a new measurement on a GPU.
+        """Returns a sentence that says that these rows are outdated and wait for a new measurement on a GPU.
 
-        It names the commit of the newer rows, and the ratio of their times to the times of these rows. Only
-        equal graphs and sources are compared. The text is empty unless ``newer`` measured other code, at a
-        later time.
+        The sentence names the commit of the rows in ``newer``, and the ratio of the new times to the old
+        times. Only times on equal graphs from equal sources are compared. Returns "" unless ``newer``
+        measured other code, at a later time.
         """
         ours, theirs = self._frame, newer._frame
         later = theirs["taken_at"].min() > ours["taken_at"].max()
@@ -284,7 +290,7 @@ class Rows:
 
 
 def _text(value: Any) -> str:
-    """Returns a cell as text like in the file: whole numbers have no decimal point."""
+    """Returns a cell as text, as it stands in the result file: whole numbers have no decimal point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -300,17 +306,17 @@ def number(value: float) -> str:
 
 
 def span(values: Iterable[float]) -> str:
-    """Returns the least and the largest of some numbers as text, such as ``25 to 36``. Returns one number if
-    both round to it."""
+    """Returns the least and the largest of some numbers as text, such as ``25 to 36``. If they are equal
+    after rounding, returns one number."""
     ordered = sorted(values)
     ends = [number(ordered[0]), number(ordered[-1])]
     return " to ".join(dict.fromkeys(ends))
 
 
 def _below(folder: Path, name: str) -> Path:
-    """Returns the path of a file or folder below ``folder``.
+    """Returns the path of the file or folder ``name`` below ``folder``.
 
-    Raises InputError for a path elsewhere, because templates may come from other people.
+    Raises InputError if the path leads out of ``folder``, because templates may come from other people.
     """
     for part in (name, name.partition("@")[0]):
         if not (folder / part).resolve().is_relative_to(folder.resolve()):
@@ -328,7 +334,7 @@ def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
     """Returns how many of an experiment's claims are reproduced, undecided and not reproduced in these result
     files.
 
-    Rows of other result files in ``folder`` may count as well.
+    If the experiment needs them, rows of all other result files in ``folder`` count as well.
     """
     outcome = read_outcome(find(name), [_below(folder, file) for file in files], {}, folder)
     verdicts = [verdict_of(found) for _, found in findings_by_claim(outcome)]
@@ -336,10 +342,11 @@ def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
 
 
 def predicted(path: Path) -> dict[str, dict[str, Any]]:
-    """Returns how well the predictions in a CSV file agree with the measured times, and how well the
-    variants' means do.
+    """Returns how well the predicted times in a CSV file agree with the measured times in it.
 
-    The keys are ``model`` and ``mean``. The values have the members of ``reports.predictions.Trust``.
+    The key ``model`` stands for the file's predictions. The key ``mean`` stands for a baseline, which
+    predicts a search by its variant's mean time. The values have the members of
+    ``reports.predictions.Trust``.
     """
     lines = pd.DataFrame(table(path))
     return {"model": asdict(trust(lines)), "mean": asdict(baseline(lines))}
@@ -361,8 +368,8 @@ def table(path: Path) -> list[dict[str, Any]]:
 def _sandbox(folder: Path) -> jinja2.Environment:
     """Returns a Jinja2 environment that is safe for templates of other people.
 
-    Templates reach the members of plain values and of rows. They do not reach data frames, NumPy numbers or
-    paths, whose members read or write files or evaluate code.
+    Templates can use the members of plain values and of ``Rows``. They cannot use data frames, NumPy numbers
+    or paths, because these have members that read or write files or evaluate code.
     """
     import jinja2.sandbox
 
@@ -383,7 +390,7 @@ def _sandbox(folder: Path) -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    del sandbox.globals["lipsum"]  # it could make endless text
+    del sandbox.globals["lipsum"]  # this function could make endless text
     return sandbox
 
 
@@ -446,11 +453,10 @@ def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
 
 
 def command_of(file: Path) -> str:
-    """Returns the command that wrote a result file, in Markdown. The text is empty if the command is unknown.
+    """Returns the command that wrote a result file, in Markdown, or "" if the command is unknown.
 
-    It is the last command in the record beside the file. Without a record, the command is read from the
-    file's line in ``commands.csv`` in its folder. The column ``points`` there says which rows the command
-    measures.
+    If there is a record beside the file (``*.runs.jsonl``), its last command is returned. Otherwise the
+    command is looked up in ``commands.csv`` in the file's folder.
     """
     if runs := read_runs(file):
         return f"`{runs[-1]['command']}`"
@@ -465,8 +471,8 @@ def command_of(file: Path) -> str:
 def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
     """Returns a function from a variant, backend and knobs to the hashes of the present code.
 
-    There is one hash for each CUDA compiler that the records below ``folder`` name. There is none for other
-    backends, nor for programs of others.
+    There is one hash for each CUDA compiler that the records below ``folder`` name. The set is empty for
+    backends without CUDA, and for programs of other authors.
     """
     files = (
         file.with_name(file.name.replace(".runs.jsonl", ".csv")) for file in folder.rglob("*.runs.jsonl")
@@ -488,15 +494,15 @@ def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
 def _with_origins(
     parts: Iterable[str], read: Read, reasons: list[str], present_code: Callable[[str, str, str], set[str]]
 ) -> str:
-    """Returns the text of a filled template, and adds a line below each table of the text.
+    """Returns the text of a filled template, with a line on the origin of its rows below each table.
 
-    The line names the files, commits, days and commands of the rows in the table. It also names searches
-    whose code has changed since then, and rows of the same searches in tables above. A command appears only
-    once in a text.
+    The line names the files, commits, days and commands of the table's rows. It also names searches whose
+    code has changed since then, and files from which tables above quote other rows of these searches. Each
+    command appears only once in a text.
 
-    ``parts`` are the pieces of the text, in order. A piece is made when it is needed, and all rows that are
-    read while a table is made belong to this table. ``reasons`` say why rows of a table measured different
-    code. Raises InputError if they did and there is no reason.
+    ``parts`` are the pieces of the text, in order. The pieces are made one by one. All rows that the template
+    reads while a table is made belong to this table. ``reasons`` say why rows in a table measured different
+    code. Raises InputError if rows of one search measured different code and there is no reason.
     """
     made: list[str] = []
     above: list[pd.DataFrame] = []
@@ -531,8 +537,8 @@ def _with_origins(
 
 
 def _line(error: BaseException, template: str) -> int:
-    """Returns the line of the template that an error came from: the last traceback frame in the template.
-    Returns 0 if there is none."""
+    """Returns the number of the template's line that caused an error, from the last traceback frame in the
+    template. Returns 0 if no frame is in the template."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == template]
     return (lines[-1] if lines else None) or 0

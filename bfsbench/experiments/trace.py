@@ -1,11 +1,12 @@
-"""Follows searches of small graphs in detail: PMPP's kernels thread by thread, and a route through a maze.
+"""Follows searches of small graphs in detail: thread by thread for the kernels of the book PMPP (*Programming
+Massively Parallel Processors*), and along a route through a maze.
 
 The emulator runs threads one after the other. If several threads can give a vertex its level, the first
-thread that runs does so. Under another schedule it may be another thread, but the level is equal. The route
+thread that runs does so. Under another schedule another thread may do so, but the level is equal. The route
 through a maze is a path of a breadth-first tree, followed back from the last cell.
 
-``trace_tables`` makes tables of PMPP's example graph: its matrix, three formats, the levels from each root,
-the work of threads and blocks, and the launched grids.
+``trace_tables`` makes tables of the book's example graph: its matrix, three formats, the levels from each
+root, the work of threads and blocks, and the launched grids.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ WALL, PATH, TERMINAL, REACHED, UNREACHED = "█", "●", "◆", "·", " "
 
 @dataclass(frozen=True)
 class Route:
-    """A routed maze of ``rows`` x ``columns`` cells.
+    """A maze of cells in rows and columns, with the levels of a search and a route.
 
     ``open`` is bool[rows, columns]. ``levels`` is int32[rows, columns], with -1 for unreached cells. ``path``
-    holds the cells (row, column) from the first terminal to the last. It is empty if there is no way.
+    holds the cells (row, column) of the route from the first cell to the last. It is empty if there is no
+    route.
     """
 
     open: npt.NDArray[np.bool_]
@@ -62,7 +64,8 @@ class Route:
 
 
 def routed(graph: Graph) -> Route:
-    """Searches a maze from its first cell. Returns the path to its last cell, read back from the parents.
+    """Searches a maze from its first cell. Returns the maze with the levels, and with the path to its last
+    cell.
 
     Raises UsageError if the graph is not a generated maze.
     """
@@ -83,36 +86,36 @@ def routed(graph: Graph) -> Route:
 
 @dataclass(frozen=True)
 class Thread:
-    """One thread of a launch that has work."""
+    """A thread of a kernel launch that has work to do."""
 
     index: int
     item: str
     """The vertex, edge or frontier entry that the thread works on, as text."""
     writes: tuple[int, ...]
-    """Vertices that the thread gives a level. It is empty if the thread finds no unreached vertex."""
+    """Vertices to which the thread gives a level. Empty if the thread finds no unreached vertex."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One launch, which expands the frontier of one level."""
+    """One kernel launch, which expands the frontier of one level."""
 
     level: int
     threads: int
-    """Number of threads launched."""
+    """Number of threads in the launch."""
     working: tuple[Thread, ...]
     """The threads that read the graph's arrays of neighbours."""
 
 
 @dataclass(frozen=True)
 class Commit:
-    """How one block of the privatised kernel (Fig. 15.15) moves its private frontier to the global
-    frontier."""
+    """The step in which a block of the kernel with private queues (PMPP, Fig. 15.15) moves its vertices to
+    the global frontier."""
 
     block: int
     private: tuple[int, ...]
     """Vertices queued in the block's shared memory."""
     start: int
-    """The place of these vertices in the global frontier, which one atomic addition reserves."""
+    """Index of the block's first vertex in the global frontier. One atomic addition reserves the space."""
 
 
 ITEMS: dict[str, Callable[[Graph, int, list[int]], str]] = {
@@ -123,15 +126,15 @@ ITEMS: dict[str, Callable[[Graph, int, list[int]], str]] = {
     ),
     "push_frontier": lambda graph, index, read: f"entry {index}: vertex {read[0]}",
 }
-"""The traced variants (Figs. 15.6, 15.8, 15.10 and 15.12). Each has a function that returns a thread's item
-as text, from the thread's index and the frontier entries that it has read."""
+"""The traced variants (PMPP, Figs. 15.6, 15.8, 15.10 and 15.12). Each variant has a function that returns as
+text what a thread works on, from the thread's index and the frontier entries that it has read."""
 
 
 def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
-    """Returns all launches of a search, and the levels of the vertices.
+    """Searches a graph in the emulator. Returns all launches of the search, and the levels of the vertices.
 
-    In a variant without a frontier queue, the last launch finds no vertex. Blocks have one thread each, so
-    that no thread is left without work.
+    In a variant without a frontier queue, the last launch finds no vertex. Each block has one thread, so that
+    no launch has more threads than work.
     """
     steps = []
     with CpuDevice(workers=1, watched=True) as device:
@@ -154,7 +157,8 @@ def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
 
 
 def commits(graph: Graph, source: int, block_size: int) -> list[list[Commit]]:
-    """Returns how each block of the privatised kernel moves its private frontier to the global frontier.
+    """Searches a graph with the kernel with private queues. Returns how each block moves its vertices to the
+    global frontier.
 
     There is one list per launch, with one element per block, in the order of the blocks.
     """
@@ -180,7 +184,8 @@ def _prepared(device: CpuDevice, graph: Graph, name: str, block: int) -> KernelV
 
 
 def _launches(device: CpuDevice, search: KernelVariant, source: int) -> list[dict[int, list[Access]]]:
-    """Runs a search. Returns the memory accesses of each launch by the index of the block."""
+    """Runs a search. Returns the memory accesses of each launch, as a dictionary by the index of the
+    block."""
     search.reset(source)
     with device.traced() as accesses:
         search.traverse(source)
@@ -191,18 +196,18 @@ def _launches(device: CpuDevice, search: KernelVariant, source: int) -> list[dic
 
 
 def _of(accesses: Iterable[Access], *buffers: object) -> Iterator[Access]:
-    """Returns the accesses that go to these buffers of a search."""
+    """Yields the accesses that go to one of these buffers."""
     addresses = {buffer.pointer.value for buffer in buffers if isinstance(buffer, Buffer | Signal)}
     return (access for access in accesses if access.buffer in addresses)
 
 
 BLOCK_SIZE = 2
-"""Threads per block of the privatised kernel in the tables. The number is small, so that several blocks copy
-their vertices."""
+"""Threads per block in the tables of the kernel with private queues. The number is small, so that several
+blocks have vertices to copy."""
 
 
 def trace_tables(outcome: Outcome, drawing: Trace) -> Iterator[Table]:
-    """Yields all tables of the drawing, for each of its graphs."""
+    """Yields all tables of the drawing ``trace``, for each graph that the drawing names."""
     for name in outcome.graphs_of(drawing):
         graph, title = outcome.loaded[name], outcome.title(name)
         vertices = tuple(map(str, range(graph.num_vertices)))
@@ -225,7 +230,7 @@ def trace_tables(outcome: Outcome, drawing: Trace) -> Iterator[Table]:
 
 
 def _formats(graph: Graph, title: str) -> Iterator[Table]:
-    """Yields tables of the graph's arrays in compressed rows, in compressed columns, and as a list of
+    """Yields three tables of the graph's arrays: as compressed rows, as compressed columns, and as a list of
     arcs."""
     forms: dict[str, dict[str, Ids | Offsets]] = {
         "CSR": {"row pointers srcPtrs": graph.row_offsets, "column indices dst": graph.column_indices},
@@ -240,7 +245,7 @@ def _formats(graph: Graph, title: str) -> Iterator[Table]:
 
 
 def _threads(title: str, steps: list[Step]) -> Table:
-    """Returns a table of the threads that have work, with the vertices to which each gives a level."""
+    """Returns a table of the threads that have work, with the vertices to which each thread gives a level."""
     lines: list[tuple[Cell, ...]] = []
     for step in steps:
         for thread in step.working:
@@ -266,9 +271,9 @@ def _private_frontiers(graph: Graph, title: str, source: int) -> Table:
 
 
 def _grids(outcome: Outcome, graph: str) -> Table:
-    """Returns a table of the grids launched per search.
+    """Returns a table of the grids that each search launches.
 
-    Consecutive levels in one layer of one launch count as one grid.
+    Consecutive levels in one layer of a launch count as one grid.
     """
     lines: list[tuple[Cell, ...]] = []
     for series in every_series(outcome.experiment):

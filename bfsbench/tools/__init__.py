@@ -1,1 +1,1 @@
-"""Implements the commands besides sweeps: checks, costs by source line, exercises, ceilings and lists."""
+"""Implements the commands ``check``, ``explain``, ``lab``, ``probe`` and ``list``."""

@@ -1,9 +1,8 @@
 """Runs variants in an emulator that watches memory accesses, and finds faults of their kernels without a GPU.
 
 There is one run for each combination of graph, knobs and seed. The seed decides the order of threads, the
-launch, and the source. Unless knobs are given, every second run takes knob values from
-``Variant.check_knobs``, which lead through other parts of the kernels. A run ends when it fails. Faults found
-before that count.
+grid and block, and the source. Every second run takes further knob values from ``Variant.check_knobs``, which
+lead through other parts of the kernels. A run ends when it fails. Faults that were found before still count.
 """
 
 from __future__ import annotations
@@ -41,30 +40,32 @@ GRAPHS = (
 vertices; and a dense graph."""
 
 LARGER_GRAPH = "kronecker(scale=11,edge_factor=8)"
-"""A graph that has levels of more vertices than a block has threads, and rows of more arcs than a small queue
-takes. It is searched only if no knobs are given."""
+"""A further graph of a check. Some of its levels have more vertices than a block has threads. Some of its
+vertices have more arcs than a small queue takes. It is searched only if no knobs are given."""
 
 SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)")
-"""The graphs of a check for families without a source, whose kernels do V^3 operations and more."""
+"""The graphs of a check for problems without a source vertex. Their kernels do V^3 operations and more, so
+the graphs are small."""
 
 LAUNCHES = ((4, 64), (None, 32), (1, 128), (3, 96))
-"""Grids and blocks; the seed of a run chooses a pair. Rounds of 4 and of 16 seeds begin with the next pair.
-So with enough seeds, each pair meets every knob setting, which changes with the seed as well."""
+"""Pairs of grid and block for the runs of a check. The seed of a run chooses the pair. The order of pairs
+shifts after every 4 and every 16 seeds. So with enough seeds, each pair meets each setting of knobs, which
+the seed chooses as well."""
 
 LAUNCHES_BESIDES, LAUNCHES_A_VERTEX = 1000, 16
-"""The most launches of a search are a fixed number plus a number per vertex. More launches mean that the
-search does not end. Each level has at least one vertex and takes a few launches."""
+"""A search with more launches than this fixed number plus this number per vertex counts as endless. Each
+level has at least one vertex, and takes only a few launches."""
 
 ENDING = frozenset({"out of bounds", "use after free", "misaligned access", "endless"})
-"""Faults that end a run. The run's error then adds nothing to the finding."""
+"""Kinds of faults that end a run. The error that ends the run is not reported as a separate failure."""
 
 FOUND = ("variant", "fault", "kernel", "where", "line", "other_line", "benign", "runs", "of_runs")
-"""Columns of :func:`table`."""
+"""The columns of the data frame that :func:`table` returns."""
 
 
 @dataclass
 class Report:
-    """The findings in one variant."""
+    """The findings and failures of a check of one variant."""
 
     variant: str
     runs: int = 0
@@ -72,8 +73,8 @@ class Report:
     failures: Counter[str] = field(default_factory=Counter)
     """The number of runs that ended with each message."""
     unmet: set[Line] = field(default_factory=set)
-    """Comments that declare a benign fault which no run showed. Only comments beside lines that have run are
-    listed."""
+    """Source lines with a comment that declares a benign fault, although no run showed this fault. Only lines
+    that have run are listed."""
 
     @property
     def undeclared(self) -> list[Found]:
@@ -87,23 +88,24 @@ class Report:
 
     @property
     def clean(self) -> bool:
-        """True if there are no failures and no findings that have to be fixed."""
+        """True if there are no failures, and no findings except declared ones."""
         return not self.undeclared and not self.failures
 
 
 @dataclass(frozen=True)
 class Found:
-    """A finding, and the number of runs in which it occurred."""
+    """A fault that a check found, and the number of runs in which it occurred."""
 
     first: Finding
     runs: int
     knobs: str = ""
-    """The knob values from ``Variant.check_knobs`` in the first of these runs, as options."""
+    """The knob values that the first run with this fault took from ``Variant.check_knobs``, as options of the
+    command."""
 
     def shown(self, runs: int) -> Iterator[str]:
         """Yields the lines that show the finding in a terminal.
 
-        They say in how many of all ``runs`` it occurred.
+        The lines say in how many of all ``runs`` the finding occurred.
         """
         knobs = f", with {self.knobs}" if self.knobs else ""
         return self.first.shown(f"{self.runs} of {runs} runs{knobs}")
@@ -112,11 +114,11 @@ class Found:
 def check(
     variant: type[Variant], axes: Axes, graphs: Sequence[GraphName], seeds: int, begin: Callable[[], None]
 ) -> Report:
-    """Runs a variant with the seeds 1 to ``seeds`` on every graph that its family accepts. Returns the
-    findings.
+    """Runs a variant with the seeds 1 to ``seeds`` on each of the graphs that the variant accepts. Returns
+    the findings.
 
     The grids and blocks come from ``axes``, or from LAUNCHES if ``axes`` has none. ``begin`` is called before
-    each run. The runs take place in a child process. If a kernel ends that process, the report contains only
+    each run. The runs take place in a child process. If a kernel ends the process, the report contains only
     this failure. Raises UsageError for a variant without kernels, for an unknown graph, and for knobs out of
     range.
     """
@@ -157,7 +159,7 @@ def _check(
             others = {} if axes.knobs else _in_turn(variant, number, seed)
             try:
                 _run(variant, axes, graph, knobs, others, seed, report)
-            except (UsageError, LaunchError):  # the other knobs do not suit the graph
+            except (UsageError, LaunchError):  # check_knobs do not suit the graph
                 _run(variant, axes, graph, knobs, {}, seed, report)
     if not report.runs:
         named = ", ".join(name.locator for name in graphs)
@@ -167,7 +169,8 @@ def _check(
 
 
 def table(reports: Iterable[Report]) -> pd.DataFrame:
-    """Returns the findings and failures as a data frame, one row each; see :func:`bfsbench.api.check`."""
+    """Returns a data frame with one row for each finding and each failure of the reports; see
+    :func:`bfsbench.api.check`."""
     import pandas as pd
 
     rows: list[tuple[object, ...]] = []
@@ -183,21 +186,23 @@ def table(reports: Iterable[Report]) -> pd.DataFrame:
 
 
 def usual_graphs(variant: type[Variant], axes: Axes) -> list[GraphName]:
-    """Returns the graphs of a check by default. The larger graph is included only if no knobs are given."""
+    """Returns the graphs on which a variant is checked by default. LARGER_GRAPH is included only if no knobs
+    are given."""
     graphs = GRAPHS if axes.knobs else (*GRAPHS, LARGER_GRAPH)
     return [*map(resolve, graphs if find_family(variant.family).from_sources else SMALLER_GRAPHS)]
 
 
 def runs_of(variant: type[Variant], axes: Axes, graphs: Sequence[GraphName], seeds: int) -> int:
-    """Returns the most runs that ``check`` makes. It makes fewer runs if the variant's family refuses
-    graphs."""
+    """Returns the largest number of runs that ``check`` makes. It makes fewer runs if the variant does not
+    accept some of the graphs."""
     return len(graphs) * len(knob_settings(variant, axes.knobs, {})) * seeds
 
 
 def _in_turn(variant: type[Variant], graph: int, seed: int) -> Mapping[str, KnobValue]:
     """Returns the knob values that a run takes from the variant's ``check_knobs``.
 
-    Every second run takes one of these settings, in turn. All other runs take none.
+    Every second run takes one of the settings in ``check_knobs``, in turn. For all other runs the result is
+    empty.
     """
     settings = variant.check_knobs
     takes = bool(settings) and (graph + seed) % 2 == 0
@@ -225,8 +230,8 @@ def _run(
 ) -> None:
     """Runs a variant once, and adds the findings to the report.
 
-    ``others`` are knob values besides the given ones. Raises UsageError or LaunchError if ``others`` do not
-    suit the graph.
+    ``given`` are the user's knob values, and ``others`` are values from ``Variant.check_knobs``. Raises
+    UsageError or LaunchError if ``others`` do not suit the graph.
     """
     family = find_family(variant.family)
     source = _source(graph, seed) if family.from_sources else None
@@ -252,7 +257,7 @@ def _run(
         own = [line for line in device.lines_run() if Path(line.file).name != SOURCE.name]
         declarations = (line.comment(mark) for line in own for mark in DECLARATIONS.values())
         report.unmet.update(line for line in declarations if line)
-        # the schedule decides which of two lines comes first, so the key has no order
+        # the order of a race's two lines depends on the schedule, so the key has a set
         findings = {(one.fault, frozenset(one.lines)): one for one in device.findings()}
         if message and not (is_fault and any(one.fault in ENDING for one in findings.values())):
             report.failures[message] += 1
@@ -262,6 +267,6 @@ def _run(
 
 
 def _source(graph: Graph, seed: int) -> int:
-    """Returns a vertex that at least one arc leaves, if there is one."""
+    """Returns the source vertex for a seed: a vertex with at least one outgoing arc, if the graph has one."""
     starts = np.flatnonzero(np.diff(graph.row_offsets))
     return int(starts[seed * 7919 % starts.size]) if starts.size else seed * 7919 % graph.num_vertices

@@ -24,7 +24,8 @@ def _table(name: str, title: str, records: list[dict[str, Cell]], notes: tuple[s
 
 
 def variants() -> Table:
-    """Returns a table of every variant with its declaration."""
+    """Returns a table with one row per variant and what the variant declares, such as its family, paper and
+    knobs."""
     records: list[dict[str, Cell]] = [
         {
             "name": variant.name,
@@ -47,8 +48,8 @@ def variants() -> Table:
 
 
 def papers() -> Table:
-    """Returns a table of every figure of a paper that a variant implements, with its kernel file or native
-    program."""
+    """Returns a table with one row for each figure of a paper that a variant implements. A row has the
+    variant's kernel file or native program."""
     found: list[tuple[str, str, str, str]] = []
     for variant in look().variants.values():
         for origin in variant.origin:
@@ -68,8 +69,8 @@ def _in_order(row: tuple[str, ...]) -> tuple[object, ...]:
 
 
 def source_of(variant: type[Variant]) -> Path:
-    """Returns the file of a variant's kernels or of its native program, else the module that declares the
-    variant."""
+    """Returns the file that implements a variant: the file of its kernels or of its native program, or else
+    the Python module that declares it."""
     from bfsbench.entries.variant import EntryVariant
     from bfsbench.support.toolchain import HERE
     from bfsbench.variants.base import KernelProgram
@@ -83,8 +84,8 @@ def source_of(variant: type[Variant]) -> Path:
 
 
 def shown_path(path: Path) -> str:
-    """Returns the path of a file. It is relative to the project for a file inside it, and unchanged
-    otherwise."""
+    """Returns the path of a file as text. A path inside the project is shown relative to the project's
+    folder."""
     for root in (CUDA_SRC.parent, PACKAGE.parent):
         if path.is_relative_to(root):
             return str(path.relative_to(root))
@@ -122,7 +123,7 @@ def variant_tables(variant: type[Variant]) -> list[Table]:
 
 
 def knobs() -> Table:
-    """Returns a table of every knob of every variant."""
+    """Returns a table with one row for each knob (parameter) of each variant."""
     records: list[dict[str, Cell]] = [
         {
             "variant": variant.name,
@@ -141,7 +142,7 @@ def knobs() -> Table:
 
 
 def counters() -> Table:
-    """Returns a table of every counter that variants write into level profiles."""
+    """Returns a table with one row for each counter that a variant writes into level profiles."""
     columns = ("variant", "name", "meaning")
     rows: list[tuple[Cell, ...]] = [
         (variant.name, *fact) for variant in look().variants.values() for fact in variant.counters.items()
@@ -153,8 +154,8 @@ def counters() -> Table:
 
 
 def datasets() -> Table:
-    """Returns a table of every graph in the catalogue: published counts, the papers that use it, and whether
-    it is present.
+    """Returns a table with one row per graph in the catalogue: published counts, the papers that use the
+    graph, and whether its file is present.
 
     Raises UsageError if the user's catalogue is malformed.
     """
@@ -181,7 +182,8 @@ def datasets() -> Table:
 
 
 def _by(column: str, table: Table, shown: Iterable[str]) -> Iterator[Table]:
-    """Yields a table with the columns ``shown`` for each value of ``column``."""
+    """Splits a table by the values of ``column``. Yields one table for each value, with the columns
+    ``shown``."""
     place = table.columns.index(column)
     for value in dict.fromkeys(row[place] for row in table.rows):
         members = replace(table, rows=[row for row in table.rows if row[place] == value])
@@ -189,8 +191,8 @@ def _by(column: str, table: Table, shown: Iterable[str]) -> Iterator[Table]:
 
 
 def generators() -> Table:
-    """Returns a table of every parameter of every graph generator. A generator without parameters has one
-    row."""
+    """Returns a table with one row for each parameter of each graph generator. A generator without parameters
+    has one row."""
     from bfsbench.graphs.generators import GENERATORS
 
     columns = ("generator", "description", "source", "parameter", "default", "legal_values", "meaning")
@@ -222,17 +224,17 @@ LISTS: dict[str, Callable[[], Table]] = {
     "generators": generators,
     "counters": counters,
 }
-"""The functions that make each list, by the list's name."""
+"""The function that makes each list of ``bfsbench list``, by the list's name."""
 
 BRIEF = {
     "variants": ("name", "family", "aliases", "summary"),
     "datasets": ("name", "num_vertices", "num_edges", "state"),
 }
-"""The lists that are shown by default, with the columns that are shown of each."""
+"""The lists that ``bfsbench list`` shows by default, each with the columns that it shows."""
 
 
 def in_brief() -> list[Table]:
-    """Returns the lists that are shown by default, each with one line per variant or dataset.
+    """Returns the tables that ``bfsbench list`` shows by default, with one line per variant or dataset.
 
     Raises UsageError if the user's catalogue is malformed.
     """

@@ -1,7 +1,7 @@
-"""Measures the ceilings of a device, which searches are compared with.
+"""Measures the ceilings of a device: its highest rates and shortest times, with which searches are compared.
 
-A probe is one operation, timed in some settings by kernels of ``cuda_src/probe.cu``. Its results are checked
-before and after the timed runs, and the best run counts. To add a probe, declare it in ``PROBES``.
+A probe times one operation in several settings, with kernels of ``cuda_src/probe.cu``. Its results are
+checked before and after the timed runs, and the best run counts. New probes are declared in ``PROBES``.
 
 The setting of a memory probe is log2 of the number of elements of 4 bytes, or of bits. Arrays that are summed
 hold their own indices, and a pass reads every element once. So the expected sum follows from the size.
@@ -25,7 +25,7 @@ CHAINS = 32
 """Chains of operations that a thread of ``add_minima`` keeps in flight."""
 
 _PER_MS = {"ns": 1e6, "us": 1e3}
-"""Units of times, and the number of each unit in a millisecond."""
+"""Units of time, with their number in a millisecond."""
 
 
 class ProbeError(BfsbenchError):
@@ -34,49 +34,50 @@ class ProbeError(BfsbenchError):
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting of a probe, ready to be timed."""
+    """One setting of a probe with prepared device memory, ready to be timed."""
 
     setting: str
     """The setting as text, such as ``16 MiB`` or ``132 x 1024 threads``."""
     work: float
     """The amount of work of one run, in bytes, accesses, barriers or other operations."""
     run: Callable[[], None]
-    """Issues the work. It may also wait for its end."""
+    """Issues the work to the device. It may also wait until the work ends."""
     verify: Callable[[], None]
     """Raises ProbeError unless the results of all runs so far are right."""
     working_set: int | None = None
-    """The working set in bytes, if the speed depends on it."""
+    """The size in bytes of the memory that a run accesses, if the speed depends on it."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One of the device's ceilings, and how it is measured."""
+    """A probe: one ceiling of the device, and how it is measured."""
 
     name: str
     meaning: str
-    """The meaning of one unit of work."""
+    """The meaning of one unit of the probe's work, in words."""
     unit: str
-    """The unit: a rate (``GB/s``, ``G/s``), or the time of one operation (``ns``, ``us``)."""
+    """The unit of the result: a rate (``GB/s``, ``G/s``), or the time of one operation (``ns``, ``us``)."""
     trial: Callable[[Device, int], Trial]
-    """Prepares a trial on a device in one of the settings."""
+    """A function that prepares a trial on a device, given one of the settings."""
     settings: tuple[int, ...]
     small: tuple[int, ...]
-    """Settings for an emulated device, where a probe only tests its kernels."""
+    """Settings for an emulated device, on which a probe only tests that its kernels work."""
 
     @property
     def is_rate(self) -> bool:
         return self.unit not in _PER_MS
 
     def in_unit(self, work: float, milliseconds: float) -> float:
-        """Returns the rate or time, in the probe's unit, of an amount of work done in some milliseconds."""
+        """Returns the rate, or the time per operation, in the probe's unit, for an amount of work done in
+        this number of milliseconds."""
         if self.is_rate:
-            return work / milliseconds / 1e6  # 10^9 a second
+            return work / milliseconds / 1e6  # 10^9 per second
         return milliseconds * _PER_MS[self.unit] / work
 
 
 @dataclass(frozen=True)
 class Figure:
-    """The result of one trial. ``value`` is the best of the ``samples``. All are in the probe's unit."""
+    """The result of one trial of a probe. ``value`` is the best of the ``samples``, in the probe's unit."""
 
     probe: Probe
     setting: str
@@ -85,8 +86,8 @@ class Figure:
     samples: tuple[float, ...]
 
     def row(self, device: Device) -> dict[str, str]:
-        """Returns the figure as a row of a file of ceilings, with the device, the host and the time of
-        day."""
+        """Returns the result as a row for a file of ceilings, with the device, the host, and the time of the
+        measurement."""
         return {
             "probe": self.probe.name,
             "setting": self.setting,
@@ -103,7 +104,7 @@ class Figure:
 
 
 def run_probe(probe: Probe, device: Device) -> Iterator[Figure]:
-    """Runs a probe on a device. Yields one figure per setting.
+    """Runs a probe on a device. Yields one result per setting.
 
     Raises ProbeError if results are wrong. Raises DeviceError if the device fails.
     """
@@ -128,7 +129,8 @@ def kernel(device: Device, name: str) -> Kernel:
 
 
 def expect(what: str, found: int, expected: int) -> None:
-    """Raises ProbeError unless ``found`` equals ``expected``. The message begins with ``what``."""
+    """Checks a probe's result. Raises ProbeError, with a message that begins with ``what``, unless ``found``
+    equals ``expected``."""
     if found != expected:
         raise ProbeError(f"{what}: {found} instead of {expected}; figures of this device cannot be trusted")
 
@@ -142,7 +144,8 @@ def bytes_in_words(size: int) -> str:
 
 
 def _passes(device: Device, on_gpu: int, emulated: int) -> int:
-    """Returns how often a run repeats its work. An emulated device only tests the kernels."""
+    """Returns how often a run repeats its work: ``on_gpu`` times, or ``emulated`` times on an emulated
+    device."""
     return on_gpu if device.backend in GPU_BACKENDS else emulated
 
 
@@ -152,7 +155,7 @@ _BOUND = 2**30
 def _additions(name: str, device: Device, block: int) -> Trial:
     """Returns a trial of additions and minima.
 
-    The trial runs blocks of ``block`` threads, up to the number that the device holds at once.
+    The trial launches blocks of ``block`` threads, as many as the device holds at once.
     """
     program = kernel(device, name)
     blocks = program.resident_blocks(block)
@@ -175,8 +178,8 @@ _WARP = 32
 
 
 def _dependent_loads(device: Device, bits: int) -> Trial:
-    """Returns a trial of loads along a random cycle in uint32[2^bits]. Each load gives the address of the
-    next one."""
+    """Returns a trial of dependent loads along a random cycle in uint32[2^bits]. Each load gives the address
+    of the next load."""
     order = np.random.default_rng(0).permutation(1 << bits).astype(np.uint32)
     following = np.empty_like(order)
     following[order] = np.roll(order, -1)
@@ -194,7 +197,8 @@ def _dependent_loads(device: Device, bits: int) -> Trial:
 
 
 def _barrier(device: Device, block: int) -> Trial:
-    """Returns a trial of barriers, with one block of ``block`` threads on every multiprocessor."""
+    """Returns a trial of barriers of the whole grid, with one block of ``block`` threads on every
+    multiprocessor."""
     blocks = device.limits.num_multiprocessors
     rounds = _passes(device, _CHAIN_ROUNDS, 20)
     state, missed = device.empty(2, np.uint32), device.empty(blocks * block, np.uint32)
@@ -208,9 +212,9 @@ def _barrier(device: Device, block: int) -> Trial:
 
 
 def _launches(read_back: bool, device: Device, count: int) -> Trial:
-    """Returns a trial of launches of a nearly empty kernel, one after the other.
+    """Returns a trial that launches a nearly empty kernel ``count`` times in a row.
 
-    With ``read_back``, the host reads a number after each launch.
+    If ``read_back`` is true, the host reads a number from the device after each launch.
     """
     launched = device.signal()
     launched.fill(0)
@@ -234,9 +238,10 @@ def _launches(read_back: bool, device: Device, count: int) -> Trial:
 BLOCK = 256
 _ELEMENT = 4
 _PER_VECTOR = 4
-"""Number of elements that a thread copies at once."""
+"""Number of 4-byte elements that a thread copies with one vector access."""
 _LEAST_WORK = 28
-"""log2 of the accesses in a run. The number is large, so that the time of the launch is negligible."""
+"""log2 of the number of accesses in a run. The number is so large that the time of the launch is
+negligible."""
 
 
 def _numbered(device: Device, bits: int) -> Buffer:
@@ -284,7 +289,7 @@ def _random_reads(device: Device, bits: int) -> Trial:
 
 def _random_bit_tests(device: Device, bits: int) -> Trial:
     index_bits = bits - 5  # a word has 32 bits
-    ones = index_bits << (index_bits - 1)  # bits that are 1 in all numbers below 2^index_bits
+    ones = index_bits << (index_bits - 1)  # number of 1 bits in 0 .. 2^index_bits - 1
     return _reading(device, "random_bit_tests", _numbered(device, index_bits), bits, ones)
 
 
@@ -345,4 +350,4 @@ _ALL = (
     ),
 )
 PROBES: dict[str, Probe] = {probe.name: probe for probe in _ALL}
-"""All probes by name, in the order in which they run."""
+"""All probes by their names, in the order in which ``bfsbench probe`` runs them."""
