@@ -1,1 +1,3 @@
-"""Graphs: the catalogue, downloads, file formats, generators, conversion, and the cache on disk."""
+"""Everything about graphs: the catalogue, downloads, file formats, generators, conversion, and the cache on
+disk.
+"""

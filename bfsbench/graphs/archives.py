@@ -55,8 +55,9 @@ class Source:
     raw: IO[bytes]
 
     def read(self, size: int, /) -> bytes:
-        """Returns the next ``size`` or fewer unpacked bytes, or none at the end of the file. Raises
-        InputError for a damaged or truncated file."""
+        """Returns at most ``size`` unpacked bytes, and no bytes at the end of the file. Raises InputError for
+        a damaged or truncated file.
+        """
         with _reading(self.path):
             return self.stream.read(size)
 
@@ -137,9 +138,12 @@ def _zip_member(path: Path, archive: zipfile.ZipFile) -> tuple[str, IO[bytes]]:
 
 
 def _tar_member(path: Path, archive: tarfile.TarFile) -> tuple[str, IO[bytes]]:
-    """Returns the name and the stream of the graph in a tar file. Raises InputError. If a graph file is named
-    like the archive, it is taken at once, and the rest is not unpacked."""
-    members: dict[str, tarfile.TarInfo] = {}  # no links: their target would be looked up by name
+    """Returns the name of the graph in a tar file, and a stream of its content. Raises InputError.
+
+    If a graph file is named like the archive, it is taken at once, and the rest of the archive is not
+    unpacked.
+    """
+    members: dict[str, tarfile.TarInfo] = {}  # no links, whose targets would be looked up by name
     for info in archive:
         if info.size < 0:
             raise InputError(f"{path}: member {info.name} has a negative size; fetch the archive again")
@@ -151,7 +155,7 @@ def _tar_member(path: Path, archive: tarfile.TarFile) -> tuple[str, IO[bytes]]:
     if members[member].issparse():
         raise InputError(f"{path}: member {member} is a sparse file; unpack it first")
     stream = archive.extractfile(members[member])
-    assert stream is not None  # true of every member but links
+    assert stream is not None  # extractfile returns a stream for every member but links
     return member, stream
 
 
@@ -190,11 +194,11 @@ class _TarStream:
 
 
 def _choose(path: Path, members: list[str]) -> str:
-    """Returns the name of the member of an archive that is the graph.
+    """Returns the name of the one member of an archive that is the graph.
 
-    Four groups of members are looked at in this order: graph files with the name of the archive or of their
-    folder, any files with such a name, graph files, and all files. The first group of exactly one member
-    decides. Raises InputError if there is no such group.
+    Four groups of members are examined in this order: graph files named like the archive or its folder, any
+    files with such a name, all graph files, and all files. The first group that has exactly one member
+    decides. Raises InputError if no group has exactly one member.
     """
     graphs = [name for name in members if _is_graph(name)]
     fitting = [

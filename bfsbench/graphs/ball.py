@@ -7,12 +7,12 @@ from bfsbench.graphs.graph import EdgeList, Graph, Ids, Offsets, Orientation
 
 
 def ball(graph: Graph, share: float) -> EdgeList:
-    """Returns the subgraph induced by about ``share`` of the vertices, renumbered in ascending order.
+    """Returns a connected subgraph with about ``share`` of the graph's vertices, renumbered in ascending
+    order. Its arcs are all arcs between these vertices.
 
-    The vertices are the first that a breadth-first search meets from the vertex of highest degree. It follows
-    arcs in both directions. There are fewer vertices if the component is smaller. The subgraph is connected,
-    and its frontiers have the usual shape. But its centre is a vertex of high degree, and its diameter is
-    smaller than the whole graph's.
+    The vertices are the first that a breadth-first search from the vertex of highest degree meets. The search
+    follows arcs in both directions. The subgraph has fewer vertices if the component of this vertex is
+    smaller. Its diameter is smaller than the whole graph's.
     """
     wanted = max(1, round(graph.num_vertices * share))
     renumbered = np.full(graph.num_vertices, -1, np.int32)
@@ -34,7 +34,8 @@ def ball(graph: Graph, share: float) -> EdgeList:
 
 def _nearest(graph: Graph, wanted: int) -> Ids:
     """Returns up to ``wanted`` vertices in the order of their levels in a search from the vertex of highest
-    degree. If the last level does not fit, its vertices of lowest id are taken."""
+    degree. If the last level has too many vertices, the vertices of lowest id are taken from it.
+    """
     degrees = np.diff(graph.row_offsets) + np.diff(graph.column_offsets)
     frontier = np.array([degrees.argmax()], np.int32)
     seen = np.zeros(graph.num_vertices, np.bool_)
@@ -52,8 +53,11 @@ def _nearest(graph: Graph, wanted: int) -> Ids:
 
 
 def neighbours(offsets: Offsets, indices: Ids, vertices: Ids, most: int | None = None) -> Ids:
-    """Returns the neighbours of ``vertices``, one vertex after the other, from the CSR arrays ``offsets`` and
-    ``indices``. With ``most``, only the first ``most`` neighbours of each vertex are taken."""
+    """Returns the neighbours of ``vertices`` as one array, vertex after vertex, from the CSR arrays
+    ``offsets`` and ``indices``.
+
+    With ``most``, only the first ``most`` neighbours of each vertex are taken.
+    """
     begins = offsets[vertices].astype(np.int64)
     lengths = np.minimum(offsets[vertices + 1] - begins, most if most is not None else len(indices))
     places: npt.NDArray[np.int64] = np.repeat(begins - np.cumsum(lengths) + lengths, lengths)

@@ -105,7 +105,9 @@ class IdTooLargeError(InputError):
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines, each ended by a line break, and the share of the file that has been read (0 to 1)."""
+    """A piece of text that has only whole lines, each ended by a line break. ``share`` is the part of the
+    file that has been read so far (0 to 1).
+    """
 
     text: bytes
     share: float
@@ -113,8 +115,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Parsed:
-    """Edges in file order, of one block or of all blocks. ``rows`` is the number of lines that stand for
-    vertices, in a file that lists neighbours."""
+    """Edges in file order, from one block of text or from all blocks. In a file that lists neighbours,
+    ``rows`` is the number of lines that stand for vertices.
+    """
 
     sources: IdArray
     targets: IdArray
@@ -165,7 +168,7 @@ def whole_lines(source: Source, size: int = BLOCK_BYTES) -> Iterator[bytes]:
 
 def _with_line_feeds(source: Source, size: int) -> Iterator[bytes]:
     """Yield chunks of about ``size`` bytes from the file. Every CR LF and every CR becomes a line feed."""
-    held = b""  # a CR at the end of a chunk: its line feed may be in the next one
+    held = b""  # a CR ends this chunk, and its line feed may begin the next chunk
     while chunk := source.read(size):
         chunk = held + chunk
         held = b"\r" if chunk.endswith(b"\r") else b""
@@ -233,10 +236,13 @@ class _Merger:
         self.weighted = False
 
     def add(self, block: Block, future: Future[tuple[Parsed, _Outcome]]) -> None:
-        """Wait for the edges of the next block and join them. Raises InputError for a malformed line."""
+        """Wait for the parsed edges of the next block, and append them to the edges of earlier blocks. Raises
+        InputError for a malformed line.
+        """
         parsed, outcome = future.result()
         if self.rows + outcome.last_row > self.layout.max_rows and not outcome.error:
-            # The block was parsed before its number of the first row was known. Parse it again for the error.
+            # The block was parsed before the number of earlier rows was known. Parse it again with this
+            # number, so that the error names the right line.
             limited = replace(self.layout, max_rows=self.layout.max_rows - self.rows)
             _, outcome = _parse(block.text, limited)
         if outcome.error:

@@ -1,5 +1,6 @@
-"""Reads the catalogue of named graphs, and defines the choices by which a file becomes a searchable graph.
-``datasets.toml`` is the catalogue of this package. The user's own entries take precedence."""
+"""Reads the catalogue of named graphs, and defines the options for converting a file to a searchable graph.
+``datasets.toml`` is the catalogue of this package. The user's own entries take precedence.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One place from which a graph's file comes. Exactly one of ``url``, ``bundled`` and ``file`` is given.
 
-    A mirror may hold the graph in another format, or with other counts, than the publisher's own file.
+    The file of a mirror may differ from the publisher's file in its format or in its numbers of vertices and
+    edges.
     """
 
     url: str | None = None
@@ -111,7 +113,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def vouched_for(self) -> bool:
-        """Returns whether a checksum of the file is published."""
+        """Returns whether a checksum of the source's file is published."""
         return self.sha256 is not None or self.content_sha256 is not None
 
     @property
@@ -172,7 +174,9 @@ class Dataset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Catalogue:
-    """All named graphs. Case is ignored in names and aliases."""
+    """All named graphs, in the order of the catalogue. Upper and lower case are not distinguished in names
+    and aliases.
+    """
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
         """Index the datasets by name. A later dataset replaces an earlier dataset with an equal name. Names
@@ -199,7 +203,7 @@ class Catalogue:
         return self._named[name.lower()]
 
     def unknown(self, name: str) -> UsageError:
-        """Returns the error for an unknown name, which suggests similar names."""
+        """Returns an error that says that no dataset has this name. The error suggests similar names."""
         known = (word for dataset in self for word in (dataset.name, *dataset.aliases))
         return unknown_name("dataset", name, known)
 
@@ -211,7 +215,7 @@ class Catalogue:
         return [dataset.name for dataset in self]
 
     def kinds(self) -> list[str]:
-        """Returns the names of all kinds of graphs, in catalogue order."""
+        """Returns the names of all kinds of graphs, such as social networks or roads, in catalogue order."""
         return list(dict.fromkeys(dataset.kind for dataset in self))
 
     def of_kind(self, name: str) -> list[Dataset]:
@@ -224,14 +228,16 @@ class Catalogue:
 
 @cache
 def _shipped() -> tuple[Dataset, ...]:
-    """Returns the datasets of this package. The file is read once, because graphs are looked up thousands of
-    times."""
+    """Returns the datasets of the catalogue that belongs to this package. The file is read once, because
+    graphs are looked up thousands of times.
+    """
     return tuple(read_catalogue(paths.CATALOGUE))
 
 
 def user_file(variable: str, name: str) -> Path:
-    """Returns the path that the environment variable ``variable`` has, or else the path of the file ``name``
-    in the user's configuration folder."""
+    """Returns the path in the environment variable ``variable``. If it is not set, returns the path of the
+    file ``name`` in the user's configuration folder.
+    """
     override = os.environ.get(variable)
     if override:
         return Path(override).expanduser()
@@ -241,8 +247,11 @@ def user_file(variable: str, name: str) -> Path:
 
 
 def user_catalogue() -> Path:
-    """Returns the path of the user's own entries: ``BFSBENCH_DATASETS``, or a file in the configuration
-    folder. Raises UsageError if ``BFSBENCH_DATASETS`` names a file that does not exist."""
+    """Returns the path of the user's own catalogue. This is ``BFSBENCH_DATASETS``, or else a file in the
+    configuration folder.
+
+    Raises UsageError if ``BFSBENCH_DATASETS`` names a file that does not exist.
+    """
     path = user_file("BFSBENCH_DATASETS", "datasets.toml")
     if os.environ.get("BFSBENCH_DATASETS") and not path.exists():
         raise UsageError(f"BFSBENCH_DATASETS names {path}, which does not exist")

@@ -1,4 +1,6 @@
-"""Converts an edge list to CSR, CSC and COO. Sparse ids become 0, 1, ... in ascending order."""
+"""Converts a list of edges to the arrays CSR, CSC and COO. Vertex ids with gaps are renumbered to 0, 1, ...
+in ascending order.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def compact(sources: IdArray, targets: IdArray) -> tuple[Ids, Ids, OriginalIds]:
     sources, targets = (ids.astype(np.int32, copy=False) for ids in (sources, targets))
     native = _native()
     largest = max(int(ids.max(initial=-1)) for ids in (sources, targets))
-    words = np.zeros(largest // 32 + 1, np.uint64)  # of the native struct Word
+    words = np.zeros(largest // 32 + 1, np.uint64)  # each is a struct Word of the native code
     for ids in (sources, targets):
         native.mark_ids(len(ids), ids, words)
     original = np.empty(native.rank_words(len(words), words), np.int64)
@@ -80,7 +82,7 @@ def _native_convert() -> ctypes.CDLL:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The steps of a conversion: mirror edges, drop self loops, drop duplicates."""
+    """The steps that a conversion applies to edges: add reverse arcs, drop self loops, drop duplicates."""
 
     mirror: bool
     """True if each edge is stored both ways."""
@@ -124,7 +126,7 @@ def build_graph(
     weights = None if edges.weights is None else _weights_by_row(edges, plan)
     sources, targets = edges.sources, edges.targets
     none = np.empty(0, np.int32)
-    edges = replace(edges, sources=none, targets=none, weights=None)  # frees the arrays
+    edges = replace(edges, sources=none, targets=none, weights=None)  # this frees the arrays of the edges
     if plan.mirror and plan.drop_duplicates:
         # A list that holds both arcs of its edges keeps one arc per edge before it is mirrored. Arcs that
         # would be dropped afterwards then take no memory.
@@ -166,8 +168,9 @@ def build_graph(
 
 
 def edges_listed(edges: EdgeList) -> int:
-    """Returns the number of edges as the source counts them. METIS files list an edge twice but count it
-    once."""
+    """Returns the number of edges as their publisher counts them. A METIS file lists each edge twice but
+    counts it once.
+    """
     return len(edges.sources) // 2 if edges.format == "metis" else len(edges.sources)
 
 
@@ -185,8 +188,8 @@ def graph_checksum(
 def _group(rows: Ids, columns: Ids, num_vertices: int, name: str, plan: _Plan | None = None) -> _Rows:
     """Returns arcs grouped by row. Raises InputError for an id out of range.
 
-    With ``plan``, the function applies it to the edges, and columns ascend in each row. Without ``plan``,
-    columns keep their order.
+    With ``plan``, its steps are applied to the edges, and columns ascend in each row. Without ``plan``, the
+    columns of a row keep the order of the edges.
     """
     native = _native_convert()
     rows, columns = (np.ascontiguousarray(ids, np.int32) for ids in (rows, columns))
@@ -219,7 +222,7 @@ def _weights_by_row(edges: EdgeList, plan: _Plan) -> npt.NDArray[np.int32]:
     if plan.drop_loops:
         stays = rows != columns
         places, weights = places[stays], weights[stays]
-    if not (places[1:] > places[:-1]).all():  # generators draw arcs in this order
+    if not (places[1:] > places[:-1]).all():  # arcs of a generator are often in this order already
         order = np.lexsort((weights, places))
         places, weights = places[order], weights[order]
     if plan.drop_duplicates:
@@ -246,8 +249,10 @@ def _without_duplicates(rows: _Rows) -> _Rows:
 def _require_symmetry(
     rows: _Rows, transposed: _Rows, name: str, original_ids: npt.NDArray[np.int64] | None
 ) -> None:
-    """Check that the transposed graph equals the graph. Raises InputError if not. This means that every arc
-    has a reverse arc, and that parallel arcs have equally many."""
+    """Check that the transposed graph equals the graph. Raises InputError if it does not.
+
+    They are equal if every arc has a reverse arc, and if parallel arcs have as many reverse arcs.
+    """
     if np.array_equal(rows.offsets, transposed.offsets):
         differing = np.flatnonzero(rows.columns != transposed.columns)[:1]
         vertex = np.searchsorted(rows.offsets, differing, side="right") - 1

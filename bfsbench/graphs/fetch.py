@@ -1,8 +1,8 @@
-"""Fetches graphs: downloads or copies their files, verifies and converts them. A failed graph does not stop
-the rest.
+"""Fetches graphs: downloads or copies their files, verifies them and converts them. If a graph fails, the
+others are still fetched.
 
-A :class:`Transfer` downloads one file over HTTP. It retries, resumes and checks the download. The file gets
-its final name when it is complete. A :class:`Fetcher` fetches graphs.
+A :class:`Transfer` downloads one file over HTTP. It retries, resumes and verifies the download. The file gets
+its final name when it is complete. A :class:`Fetcher` uses transfers to fetch graphs of the catalogue.
 """
 
 import random
@@ -38,11 +38,12 @@ class StoppedError(FetchError):
 
 
 class _InterruptedError(Exception):
-    """Raised when the transfer breaks off. Another attempt may succeed."""
+    """Raised when a transfer breaks off, and another attempt may succeed."""
 
     def __init__(self, reason: str, wait: float = 0.0, *, nowhere: bool = False) -> None:
-        """Store the reason. The server asks to wait ``wait`` seconds. ``nowhere`` says that the server's name
-        is unknown."""
+        """Store the reason of the interruption. ``wait`` is the number of seconds that the server asks to
+        wait. ``nowhere`` says that the server's name is unknown.
+        """
         super().__init__(reason)
         self.wait = wait
         self.nowhere = nowhere
@@ -72,7 +73,7 @@ class Patience:
 
 @dataclass(frozen=True)
 class Transfer:
-    """The limits and the stop event that all downloads of one command share."""
+    """Downloads files. All downloads of one command share its limits and its stop event."""
 
     patience: Patience = field(default_factory=Patience)
     stop: threading.Event = field(default_factory=threading.Event)
@@ -110,7 +111,7 @@ class Transfer:
                 grown = part.size() > furthest
                 furthest = max(furthest, part.size())
                 failures = 1 if grown else failures + 1
-                if grown:  # the limit holds over all attempts, for a server that cuts off each transfer
+                if grown:  # the limit holds over all attempts, because a server may cut off each transfer
                     self._require_pace(url, furthest - start, time.monotonic() - began)
                 if interruption.nowhere and furthest == start:
                     raise UnavailableError(f"{url}: {interruption}") from None
@@ -181,8 +182,9 @@ class Transfer:
             raise _InterruptedError(f"{have:,} of {total:,} bytes arrived")
 
     def _require_pace(self, url: str, received: int, seconds: float) -> None:
-        """Check the speed of a transfer. Raises UnavailableError if it would take days. The bytes received
-        are kept."""
+        """Check the speed of a transfer. Raises UnavailableError if the transfer would take days. The bytes
+        received are kept on disk.
+        """
         slowest = self.patience.slowest
         if seconds > self.patience.read_timeout and received < slowest * seconds:
             raise UnavailableError(f"{url}: less than {slowest:g} bytes a second arrive")
@@ -270,7 +272,7 @@ class Display(Protocol):
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Fetches graphs. The fields are options that hold for all of them."""
+    """Fetches graphs of the catalogue. The fields are options that hold for all graphs."""
 
     display: Display
     transfer: Transfer = field(default_factory=Transfer)
@@ -332,8 +334,9 @@ class Fetcher:
         return True
 
     def _sources(self, dataset: Dataset) -> list[Source]:
-        """Returns the sources to try, in this order: a source whose file is here, then others in the
-        catalogue's order."""
+        """Returns the sources of a dataset in the order in which to try them. A source whose file is on this
+        machine comes first, and others follow in the catalogue's order.
+        """
         here = files.held(dataset)
         folder = self.folder
         others = [s for s in dataset.sources if (files.find_in(folder, s) if folder else s.url)]
@@ -356,7 +359,7 @@ class Fetcher:
         try:
             size = self._convert(dataset, found, "converting")
         except InputError:
-            # Without a checksum the file itself may be wrong. The next fetch then downloads it again.
+            # Without a published checksum the file itself may be wrong. So the next fetch downloads it again.
             if not source.vouched_for:
                 files.forget(found)
                 if source.url is not None:
@@ -369,7 +372,9 @@ class Fetcher:
         return f"{how}; {size}"
 
     def _convert(self, dataset: Dataset, found: Held | None, stage: Stage) -> str:
-        """Make the graph of a dataset, unless it is in the cache. Returns the graph's size in words."""
+        """Convert the file of a dataset to a graph in the cache, unless the graph is there. Returns a text
+        with the graph's size.
+        """
         self.display.stage(dataset.name, "waiting", "for another conversion")
         with self._converting:
             self.display.stage(dataset.name, stage)

@@ -40,11 +40,11 @@ _BLOCK = 1 << 20
 
 
 class UnavailableError(FetchError):
-    """Raised when an address does not give the right file. Another address may."""
+    """Raised when an address does not give the right file, so that another address should be tried."""
 
 
 class _About(msgspec.Struct, frozen=True):
-    """The address and version to which a ``.part`` file belongs."""
+    """The address from which the bytes of a ``.part`` file come, and the server's version of the file."""
 
     url: str
     validator: str
@@ -61,7 +61,7 @@ class PartialFile:
         self._about = target.with_name(target.name + ".part.json")
 
     def size(self) -> int:
-        """Returns the number of bytes held."""
+        """Returns the number of bytes received so far."""
         return self._path.stat().st_size if self._path.exists() else 0
 
     def resumable(self) -> tuple[int, str, int | None]:
@@ -90,8 +90,9 @@ class PartialFile:
                 yield stream
 
     def finish(self, size: int | None, sha256: str | None) -> str:
-        """Check the whole file and move it to its final name. Returns its SHA-256. Raises UnavailableError if
-        size or checksum are wrong. The file is then deleted."""
+        """Check the whole file and move it to its final name. Returns its SHA-256. If size or checksum are
+        wrong, deletes the file and raises UnavailableError.
+        """
         with storage_errors(self._target.parent):
             found = sha256_of(self._path)
             wrong = ""
@@ -134,7 +135,7 @@ def storage_errors(folder: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Held:
-    """A source file that is on disk and has been verified against the catalogue."""
+    """A dataset's file that is on disk and has been verified against the catalogue."""
 
     path: Path
     source: Source
@@ -196,7 +197,7 @@ def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: 
 
 
 def forget(found: Held) -> None:
-    """Delete a fetched file that proved to be wrong. A file of this package is kept."""
+    """Delete a downloaded file that proved to be wrong. A file that belongs to this package is kept."""
     if not found.source.bundled:
         with storage_errors(found.path.parent):
             (found.path.parent / _RECORD).unlink(missing_ok=True)
@@ -213,8 +214,9 @@ def partial_bytes(dataset: Dataset) -> int:
 
 
 def verify(path: Path, source: Source) -> None:
-    """Check the graph inside ``path`` against its published checksum, if there is one. Raises
-    UnavailableError if the checksums differ, and InputError if the file cannot be read."""
+    """Check the unpacked content of the file ``path`` against its published checksum, if there is one. Raises
+    UnavailableError if the checksums differ, and InputError if the file cannot be read.
+    """
     if source.content_sha256 is None:
         return
     digest = hashlib.sha256()
@@ -229,8 +231,9 @@ def verify(path: Path, source: Source) -> None:
 
 
 def find_in(folder: Path, source: Source) -> Path | None:
-    """Returns the path of a source's file in the user's ``folder``, or None. The file may have another
-    packing than at the source, such as ``.xz`` instead of ``.gz``."""
+    """Returns the path of a source's file in the user's ``folder``, or None. The user's file may be
+    compressed in another way than the source's file, such as ``.xz`` instead of ``.gz``.
+    """
     packing = next(packing for packing in _PACKINGS if source.filename.endswith(packing))
     stem = source.filename.removesuffix(packing)
     names = [source.filename, *(stem + other for other in _PACKINGS)]
@@ -261,7 +264,8 @@ def take(dataset: Dataset, source: Source, found: Path, progress: Progress) -> H
                 copy.write(block)
                 progress(copy.tell(), size)
             sha256 = digest.hexdigest()
-            # Another packing of the graph has a checksum of its own. Its content was verified above.
+            # A file that is compressed in another way has a checksum of its own. Its content was
+            # verified above.
             if found.name == source.filename and source.sha256 not in (None, sha256):
                 raise UnavailableError(f"{found}: SHA-256 is {sha256}, the catalogue says {source.sha256}")
     return keep(dataset, source, target, sha256, str(found.resolve()))
@@ -316,8 +320,10 @@ def first_downloads_file() -> Path:
 
 
 def first_download(url: str) -> FirstDownload | None:
-    """Returns the record of an address, or None. Raises InputError if the file of first checksums cannot be
-    read."""
+    """Returns the record of the first download from an address, or None if there is no record.
+
+    Raises InputError if the file of first checksums cannot be read.
+    """
     return _first_downloads(first_downloads_file()).get(url)
 
 

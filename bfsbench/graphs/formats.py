@@ -61,8 +61,9 @@ class Header:
 
 
 class HeaderLines:
-    """The first lines of a file. A format's header function takes the lines it needs, and the rest is parsed
-    later."""
+    """The first lines of a file. The function that parses a format's header takes the lines it needs. The
+    remaining lines are parsed later.
+    """
 
     def __init__(self, source: Source, words: bool = False) -> None:
         """Start at the first line that is not blank. ``words`` says that vertices are words. Raises
@@ -169,8 +170,9 @@ def _line_of_data(comments: tuple[str, ...]) -> re.Pattern[bytes]:
 
 
 def edge_lines(lines: HeaderLines) -> Header:
-    """Parse the header of an edge list with one edge per line: SNAP, KONECT, CSV or TSV. The separator and
-    the columns are found from the first lines. Raises InputError."""
+    """Parse the header of an edge list with one edge per line: SNAP, KONECT, CSV or TSV. The first lines show
+    which separator and which columns the file has. Raises InputError.
+    """
     comments = lines.skip(*COMMENTS)
     announced = re.search(r"# *Nodes: *\d+ +Edges: *(\d{1,18})\b", comments)
     konect = re.match(r"%\s*(sym|asym|bip)\b", comments)
@@ -256,7 +258,7 @@ def matrix_market(lines: HeaderLines) -> Header:
 
 @dataclass(frozen=True)
 class Format:
-    """A graph format: its treatment of ids, and its reader."""
+    """A graph file format: how it treats vertex ids, and the function that reads it."""
 
     ids: IdPolicy
     read_header: Callable[[HeaderLines], Header] | None = None
@@ -386,7 +388,7 @@ def _dialect(header: Header, ids: IdPolicy | None) -> Dialect | None:
     """Returns the syntax of an edge list that pandas must read, or None if the native parser can read it."""
     dialect = header.dialect
     if dialect is None or dialect.plain or (dialect.named and ids not in (None, "names")):
-        return None  # the native parser reports the line without a number
+        return None  # the native parser reports the number of a line without a number
     return dialect
 
 
@@ -437,7 +439,7 @@ def _require_likely(source: Source, unpacked: int, position: int) -> None:
 
 
 def _require_room_for(lines: int, source: Source, orientation: str) -> None:
-    """Check that the edges of the whole file fit into memory. Raises NotEnoughMemoryError if not.
+    """Check that the edges of the whole file fit into memory. Raises NotEnoughMemoryError if they do not.
 
     The number of edges is estimated from the beginning of the file, where ``lines`` lines have been counted.
     """

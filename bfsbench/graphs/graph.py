@@ -60,14 +60,18 @@ class Size:
 
 
 def require(size: Size, name: str, held: int = 0) -> None:
-    """Check that there is enough memory to make a graph of this size. Raises NotEnoughMemoryError if not.
-    ``held`` bytes of the estimate are already allocated."""
+    """Check that there is enough memory to make a graph of this size. Raises NotEnoughMemoryError if there is
+    not.
+
+    ``held`` is the number of bytes of the estimate that are allocated already.
+    """
     require_bytes(size.peak_bytes - held, f"{name}: {size.vertices:,} vertices and {size.edges:,} edges")
 
 
 def require_bytes(needed: int, what: str) -> None:
-    """Check that ``needed`` bytes are available. Raises NotEnoughMemoryError if not. ``what`` names their
-    use."""
+    """Check that ``needed`` bytes of memory are available. Raises NotEnoughMemoryError if they are not.
+    ``what`` says in the message what the memory is for.
+    """
     available = available_memory()
     if available is not None and needed > available:
         raise NotEnoughMemoryError(
@@ -110,12 +114,12 @@ class VertexNames(Sequence[str]):
         return self.text[begin:end].tobytes().decode("utf-8", "surrogatepass")
 
     def find(self, name: str) -> int | None:
-        """Returns the vertex with this name, or None if there is none."""
+        """Returns the id of the vertex with this name, or None if no vertex has it."""
         vertex = bisect_left(self, name)
         return vertex if vertex < len(self) and self[vertex] == name else None
 
     def take(self, vertices: npt.NDArray[np.int32]) -> VertexNames:
-        """Returns the names of some vertices, whose ids must ascend."""
+        """Returns VertexNames of the given vertices only. The ids in ``vertices`` must ascend."""
         return VertexNames.of([self[int(vertex)] for vertex in vertices])
 
 
@@ -367,12 +371,12 @@ class Graph:
 
     @property
     def searched(self) -> dict[str, npt.NDArray[Any]]:
-        """Returns the arrays of CSR, CSC and COO by name."""
+        """Returns a dictionary of the arrays that searches use: CSR, CSC and COO, by their names."""
         return {name: getattr(self, name) for name in SEARCHED}
 
     @property
     def full_name(self) -> str:
-        """Returns the name with the direction, such as ``soc-Slashdot0902:directed``."""
+        """Returns the graph's name followed by its direction, such as ``soc-Slashdot0902:directed``."""
         return f"{self.name}:{self.direction}"
 
     @property
@@ -393,7 +397,9 @@ class Graph:
         return vertices.astype(np.int64) if self.original_ids is None else self.original_ids[vertices]
 
     def vertex(self, published_id: int | str) -> int:
-        """Returns the vertex with this id or name in the graph's file. Raises UsageError if there is none."""
+        """Returns the vertex number for this id or name in the graph's file. Raises UsageError if no vertex
+        has it.
+        """
         if self.names is not None:
             name = published_id if isinstance(published_id, str) else str(whole("a vertex", published_id))
             found = self.names.find(name)

@@ -26,7 +26,7 @@ Column = npt.NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Columns:
-    """Edges as columns. Each column has one value per edge. ``label`` names the table in messages."""
+    """A table of edges. Each column has one value per edge. ``label`` names the table in messages."""
 
     label: str
     sources: Column
@@ -251,8 +251,11 @@ def networkx_columns(graph: Links, label: str, reader: str = "") -> Columns:
 
 
 def build(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None) -> Graph:
-    """Returns the graph of the columns of an object in memory. ``ids`` and ``weights`` are options, as in
-    :class:`Recipe`. Raises UsageError if there are no vertices."""
+    """Returns the graph that is made of columns of edges. ``ids`` and ``weights`` are options, as in
+    :class:`Recipe`.
+
+    Raises UsageError if there are no vertices.
+    """
     edges = edge_list(columns, ids, Recipe(weights=weights))
     if edges.num_vertices == 0:
         raise UsageError(f"{columns.label}: there are no vertices")
@@ -260,8 +263,11 @@ def build(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None) -> Grap
 
 
 def _numbers_or_names(nodes: Sequence[Hashable]) -> Column:
-    """Returns nodes as int64 if every node is an integer or the text of one, else as text. Raises UsageError
-    if two nodes have equal text."""
+    """Returns an array of nodes. It is int64 if every node is an integer or a text that spells an integer,
+    and otherwise text.
+
+    Raises UsageError if two nodes have equal text.
+    """
     if all(isinstance(node, int | np.integer) and not isinstance(node, bool) for node in nodes):
         return np.array(nodes, np.int64)
     texts = [str(node) for node in nodes]
@@ -273,13 +279,15 @@ def _numbers_or_names(nodes: Sequence[Hashable]) -> Column:
 
 
 def plain(series: pd.Series) -> Column:
-    """Returns the values of a pandas series as a NumPy array. Values that are not numbers become objects."""
+    """Returns the values of a pandas series as a NumPy array. If the values are not numbers, the array has
+    the type object.
+    """
     kind = getattr(series.dtype, "kind", "O")
     return np.asarray(series.to_numpy() if kind in "iuf" else series.to_numpy(object))
 
 
 def described(thing: object) -> str:
-    """Returns the type of an object in words, for messages."""
+    """Returns a phrase that names the type of an object, for messages."""
     if isinstance(thing, np.ndarray):
         return f"an array of {thing.dtype} and shape {thing.shape}"
     if isinstance(thing, Path):

@@ -86,7 +86,9 @@ class GraphName:
 
     @property
     def full_name(self) -> str:
-        """Returns the graph's name in result rows. Checksums tell files of equal names apart."""
+        """Returns the graph's name as result rows have it. Two files may have equal names, and their
+        checksums then tell them apart.
+        """
         return f"{self.name}:{self.direction}"
 
     @property
@@ -96,7 +98,7 @@ class GraphName:
 
     @property
     def stored_name(self) -> str:
-        """Returns the graph's name in the cache. It leaves out the mark of a stand-in."""
+        """Returns the graph's name in the cache, which leaves out the mark ``stands_for`` of a stand-in."""
         return self._located + Marks(self.marks.shrink).suffix
 
     @property
@@ -111,12 +113,16 @@ class GraphName:
 
     @property
     def spec(self) -> str | None:
-        """Returns the specification of the graph that is drawn, or None if it is not generated."""
+        """Returns the specification of a generated graph, such as ``kronecker(scale=12,seed=1)``. Returns
+        None for any other graph.
+        """
         return None if self.drawn is None else canonical_spec(*self.drawn)
 
     @property
     def _located(self) -> str:
-        """Returns the plain name. For a file, the name includes the folder."""
+        """Returns the graph's name without direction. If the graph is a file, the name includes the file's
+        folder.
+        """
         return self.plain if self.path is None else f"{self.path.parent.resolve() / self.plain}"
 
     @property
@@ -152,7 +158,9 @@ def load_parsed(request: GraphName, progress: Progress | None = None, *, check: 
 
 
 def resolve(text: str) -> GraphName:
-    """Parse a graph name. No more than a file's header is read. Raises UsageError, InputError."""
+    """Parse a graph name. Returns the parsed name, without opening the graph. At most a file's header is
+    read. Raises UsageError, InputError.
+    """
     name, options, marks, direction = _split(text)
     catalogue = Catalogue.load()
     if name in catalogue:
@@ -201,7 +209,7 @@ def _readable(name: str) -> Path:
         special = path.exists() and not path.is_file() and not path.is_dir()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except RuntimeError as error:  # the user in ~user does not exist
+    except RuntimeError as error:  # the path begins with ~user, and this user does not exist
         raise InputError(f"cannot read {path}: {error}") from error
     if special:
         raise InputError(f"cannot read {path}: it is a pipe or a device, and graphs are read several times")
@@ -226,7 +234,7 @@ def request_for(dataset: Dataset) -> GraphName:
     direction: Direction = "directed" if dataset.directed else "symmetrised"
     generator = (dataset.generator, dataset.parameters) if dataset.generator else None
     if generator is not None:
-        canonical_spec(*generator)  # raises UsageError for bad parameters
+        canonical_spec(*generator)  # this call raises UsageError for bad parameters
     return GraphName(dataset.name, direction, {}, dataset=dataset, generator=generator)
 
 
@@ -282,8 +290,9 @@ def stored(request: GraphName, found: Held | None) -> Path | None:
 
 
 def _identity(request: GraphName, found: Held | None) -> tuple[Recipe, str]:
-    """Returns the options for reading a graph, and the checksum of its source. With the name, they form the
-    cache's key."""
+    """Returns the options for reading a graph, and the checksum of its source. Together with the name, they
+    identify the graph in the cache.
+    """
     if request.spec is not None:
         base, checksum = Recipe(), hashlib.sha256(request.spec.encode()).hexdigest()
     elif request.path is not None:
@@ -327,8 +336,10 @@ def _check_option(key: str, value: str, text: str) -> None:
 
 
 def _with_direction(request: GraphName, direction: Direction | None, directed: bool) -> GraphName:
-    """Returns the request with the chosen direction, or else with the graph's own direction. Raises
-    UsageError if ``directed`` is chosen for an undirected graph."""
+    """Returns the parsed name with the chosen direction. If none is chosen, it has the graph's own direction.
+
+    Raises UsageError if ``directed`` is chosen for an undirected graph.
+    """
     if "orientation" in request.overrides:
         directed = request.overrides["orientation"] == "directed"
     if direction == "directed" and not directed:
@@ -348,8 +359,10 @@ _catalogue = cache(Catalogue.load)
 
 @cache
 def kind_of_graph(name: str) -> str:
-    """Returns the kind of the graph that result rows call ``name``. The catalogue's entry or the generator
-    decides. Any other graph gives UNKNOWN."""
+    """Returns the kind of a graph, such as a social network or roads, given its name in result rows.
+
+    The catalogue's entry or the generator decides. For any other graph the result is UNKNOWN.
+    """
     plain = name.partition(":")[0]
     known = _catalogue()
     if plain in known:
@@ -366,8 +379,11 @@ State = Literal["missing", "partial", "fetched", "bundled", "converted", "genera
 
 @dataclass(frozen=True)
 class Presence:
-    """True if a dataset's files are on disk. ``converted`` graphs are ready. ``generated`` graphs are made
-    when used."""
+    """Says which files of a dataset are on disk.
+
+    ``converted`` is true if the graph is ready. ``generated`` is true if the graph is generated when it is
+    used.
+    """
 
     state: State
     bytes_on_disk: int
@@ -424,7 +440,7 @@ def peak_memory(request: GraphName) -> int | None:
     if vertices is None or edges is None:
         return None
     weighted = request.drawn is not None and GENERATORS[request.drawn[0]].weighted
-    # If the file lists both arcs of every edge, nothing is mirrored, and the estimate is too high.
+    # If the file lists both arcs of every edge, no reverse arcs are added, and the estimate is too high.
     return Size(vertices, edges, request.direction == "symmetrised", weighted).peak_bytes
 
 
@@ -434,7 +450,7 @@ def known_vertices(request: GraphName) -> int | None:
     It is known for generated graphs, for datasets whose catalogue entry has it, and for files whose header
     has it. Raises InputError for a file that cannot be read.
     """
-    # A policy of ids may leave out vertices without arcs.
+    # Some values of the option ``ids`` leave out vertices without arcs, so the number is unknown.
     return None if "ids" in request.overrides else _known_counts(request, request.path)[0]
 
 
@@ -451,8 +467,9 @@ def _known_counts(request: GraphName, path: Path | None) -> tuple[int | None, in
 
 
 def memory_lines(requests: Sequence[GraphName]) -> list[str]:
-    """Returns one line per graph with its peak memory. A line warns if this is more than the available
-    memory."""
+    """Returns one line per graph with its peak memory. The line has a warning if the peak is more than the
+    available memory.
+    """
     available = available_memory()
     lines = []
     for request in requests:

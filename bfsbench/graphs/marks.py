@@ -18,14 +18,17 @@ _KEPT = re.compile(r".*/given/[0-9a-f]{20}/(.+)\.npz(?::\w+=\w+)*")
 
 
 def given_name(locator: str) -> str:
-    """Returns a locator with the name that the user gave to a graph in memory, instead of the path of its
-    file."""
+    """Returns a graph's locator unchanged, except for a graph that was given in memory. For such a graph,
+    returns the user's name instead of the path in the cache.
+    """
     return _KEPT.sub(r"\1", locator)
 
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks in a graph's name."""
+    """The marks in a graph's name: the share of a shrunk graph, and the name of the graph that a stand-in
+    replaces.
+    """
 
     shrink: float = 1.0
     """The approximate share of the vertices that is kept."""
@@ -56,8 +59,10 @@ def split_marks(name: str) -> tuple[str, Marks]:
 
 
 def marks_of(found: Mapping[str, str]) -> Marks:
-    """Returns the Marks for ``found``, which has the text of each mark by its key. Raises UsageError for a
-    share that is not above 0 and at most 1, and for an empty name."""
+    """Returns the Marks of a name. ``found`` is a dictionary with the text of each mark.
+
+    Raises UsageError for a share that is not above 0 and at most 1, and for an empty name.
+    """
     stands_for = found.get("stands_for", "")
     if "stands_for" in found and not stands_for:
         raise UsageError("option stands_for: the name of a graph is missing")

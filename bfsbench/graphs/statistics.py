@@ -13,8 +13,10 @@ from bfsbench.support.toolchain import library
 
 
 class _Arcs(ctypes.Structure):
-    """The arcs of a graph, which native searches take as undirected. The structure has the addresses of the
-    arrays, and the attribute ``arrays`` keeps them alive."""
+    """The arcs of a graph for native searches, which treat the arcs as undirected.
+
+    The structure has the addresses of the arrays, and its attribute ``arrays`` keeps the arrays alive.
+    """
 
     _fields_ = (
         ("num_vertices", ctypes.c_int64),
@@ -36,7 +38,7 @@ class _Arcs(ctypes.Structure):
 
 
 class _Scratch(ctypes.Structure):
-    """The working memory of one search, whose arrays are attributes."""
+    """The working memory of one search. The attributes are its arrays."""
 
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("seen", "level", "fresh", "queue"))
 
@@ -47,8 +49,9 @@ class _Scratch(ctypes.Structure):
 
 
 class _Reach(ctypes.Structure):
-    """The result of one search: the number of vertices reached, the largest distance, and a vertex at that
-    distance."""
+    """The result of a search for the farthest vertex: the number of vertices reached, the largest distance,
+    and a vertex at this distance.
+    """
 
     _fields_ = (("vertices", ctypes.c_int64), ("depth", ctypes.c_int64), ("farthest", ctypes.c_int32))
     vertices: int

@@ -78,7 +78,7 @@ def dialect_of(lines: Sequence[str], words: bool = False) -> Dialect:
     first, second = [*lines, "", ""][:2]
     separator = next((mark for mark in "\t,;" if mark in first), "")
     if separator == "\t" and any(all(map(_is_id, _words(line, "")[:2])) for line in (first, second) if line):
-        separator = ""  # any whitespace
+        separator = ""  # an empty separator stands for any whitespace
     head, data = _words(first, separator), _words(second, separator)
     headings = _are_headings(head, [] if words else data)
     shown = data if headings else head
@@ -174,7 +174,7 @@ def _checked_lines(blocks: Iterable[Block], label: str, first_line: int, dialect
                     width = len(_words(line.decode(), dialect.separator))
                 except UnicodeDecodeError as error:
                     raise InputError(f"{label}:{number}: the line is not UTF-8") from error
-                if BOM_UTF8 in line:  # pandas would drop it from the first line, and keep it in others
+                if BOM_UTF8 in line:  # pandas drops it from the first line only
                     raise InputError(f"{label}:{number}: a byte order mark in the middle of the text")
                 if line.count(b'"') % 2:
                     raise InputError(f"{label}:{number}: a quotation mark is not closed")
@@ -197,7 +197,7 @@ def _words(line: str, separator: str) -> list[str]:
         line, separator = " ".join(words), " "
     words = line.split(separator)
     if '"' in line:
-        with suppress(csv.Error):  # a word of more than 128 KiB
+        with suppress(csv.Error):  # the csv module refuses words of more than 128 KiB
             words = next(csv.reader([line.strip(" ")], delimiter=separator, skipinitialspace=True), [])
     return [word.strip() for word in words]
 
@@ -238,7 +238,9 @@ def _reading(path: Path, library: str) -> Iterator[None]:
 
 
 def read_npz(path: Path) -> Columns:
-    """Returns the columns of a SciPy sparse matrix. Raises UsageError, InputError."""
+    """Returns the edges of a SciPy sparse matrix in an ``.npz`` file, as columns. Raises UsageError,
+    InputError.
+    """
     import scipy
     import scipy.sparse
 
@@ -254,7 +256,7 @@ def read_npz(path: Path) -> Columns:
 
 
 def read_npy(path: Path) -> Columns:
-    """Returns the columns of a NumPy array. Raises UsageError, InputError."""
+    """Returns the edges in a NumPy array file (``.npy``), as columns. Raises UsageError, InputError."""
     with _reading(path, "NumPy"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(array, np.ndarray):
@@ -268,7 +270,7 @@ def read_npy(path: Path) -> Columns:
 
 
 def read_parquet(path: Path) -> Columns:
-    """Returns the columns of a Parquet file. Raises UsageError, InputError."""
+    """Returns the edges in a Parquet file, as columns. Raises UsageError, InputError."""
     pyarrow = _imported(path, "pyarrow.parquet", "tables")
     with _reading(path, "PyArrow"):
         packed = pyarrow.parquet.read_metadata(path)
@@ -277,7 +279,7 @@ def read_parquet(path: Path) -> Columns:
 
 
 def read_arrow(path: Path) -> Columns:
-    """Returns the columns of an Arrow or Feather file. Raises UsageError, InputError."""
+    """Returns the edges in an Arrow or Feather file, as columns. Raises UsageError, InputError."""
     pyarrow = _imported(path, "pyarrow.feather", "tables")
     with _reading(path, "PyArrow"):
         return _arrow_columns(path, pyarrow.feather.read_table(path))
@@ -306,7 +308,7 @@ def _arrow_columns(path: Path, table: pyarrow.Table) -> Columns:
 
 
 def read_graphml(path: Path) -> Columns:
-    """Returns the columns of a GraphML file. Raises UsageError, InputError."""
+    """Returns the edges of a GraphML file, as columns. Raises UsageError, InputError."""
     graphml_orientation(path)  # NetworkX takes any value but "directed" as undirected
     # By default NetworkX drops parallel edges without ids, because their numbers collide with edge ids.
     return _from_networkx(path, lambda nx: nx.read_graphml(path, _node_id, str, force_multigraph=True))
@@ -319,7 +321,7 @@ def _node_id(text: str | None) -> str:
 
 
 def read_gml(path: Path) -> Columns:
-    """Returns the columns of a GML file. Raises UsageError, InputError."""
+    """Returns the edges of a GML file, as columns. Raises UsageError, InputError."""
     return _from_networkx(path, lambda networkx: networkx.read_gml(path))
 
 
@@ -330,7 +332,9 @@ def _from_networkx(path: Path, read: Callable[..., Links]) -> Columns:
 
 
 def graphml_orientation(path: Path) -> Orientation:
-    """Returns the orientation of the edges, found from the beginning of the file. Raises InputError."""
+    """Returns whether the edges of a GraphML file are directed, as its beginning says. The result is an
+    Orientation. Raises InputError.
+    """
     with _reading(path, "Python"):
         for _, element in ElementTree.iterparse(path, events=("start",)):
             default = element.get("edgedefault")
@@ -340,7 +344,9 @@ def graphml_orientation(path: Path) -> Orientation:
 
 
 def gml_orientation(path: Path) -> Orientation:
-    """Returns the orientation of the edges, found from the beginning of the file. Raises InputError."""
+    """Returns whether the edges of a GML file are directed, as its beginning says. The result is an
+    Orientation. Raises InputError.
+    """
     with _reading(path, "Python"), path.open("rb") as file:
         return "directed" if re.search(rb"\bdirected\s+1\b", file.read(1 << 16)) else "each_once"
 

@@ -306,7 +306,7 @@ def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -
 def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
     """Return result rows as a table for analysis. Raises InputError if a numeric column holds text.
 
-    - Counts are Int64, and NA where a row has none. Other numbers are float64, and NaN where a row has none.
+    Counts are Int64, and NA where a row has none. Other numbers are float64, and NaN where a row has none.
     Columns of ``SAMPLES`` are lists of floats, and empty where a row has none. All other columns are text.
     """
     import pandas as pd

@@ -55,7 +55,7 @@ class Parameter:
         elif isinstance(value, int | float) and not isinstance(value, bool):
             in_range = self.minimum <= value <= self.maximum
             if in_range and self.type is float:
-                return float(value) + 0.0  # makes -0.0 equal to 0.0 also in the text of a specification
+                return float(value) + 0.0  # turns -0.0 into 0.0, for one specification
             if in_range and value == int(value):
                 return int(value)
         raise UsageError(f"{generator}: {self.name} must be {self.expectation}, not {value!r}")
@@ -137,8 +137,11 @@ class Generator:
         return {p.name: p.shrunk(values[p.name], share, max(1, sides)) for p in self.parameters}
 
     def counts(self, given: Parameters) -> tuple[int, int]:
-        """Returns the number of vertices and the number of edges drawn, exact or expected. Raises UsageError
-        for an unknown, missing or invalid parameter."""
+        """Returns the number of vertices and the number of edges that the generator draws. The numbers may be
+        expected values.
+
+        Raises UsageError for an unknown, missing or invalid parameter.
+        """
         vertices, edges = self.size(**self.complete(given))
         return vertices, max(0, round(edges))
 
@@ -159,7 +162,7 @@ def vertices(name: str = "n", minimum: int = 1, maximum: int = MAX_VERTICES) -> 
 
 
 def edges() -> Parameter:
-    """Returns the declaration of the parameter ``m``, which counts the edges drawn."""
+    """Returns the declaration of the parameter ``m``, the number of edges to draw."""
     return Parameter("m", int, "number of edges drawn", maximum=2**40, growth="linear")
 
 
@@ -169,7 +172,7 @@ def share(name: str, meaning: str, default: float, maximum: float = 1) -> Parame
 
 
 def switch(name: str, meaning: str, default: int = 0) -> Parameter:
-    """Returns the declaration of a parameter that is 1 (on) or 0 (off)."""
+    """Returns the declaration of a parameter that switches something on (1) or off (0)."""
     return Parameter(name, int, meaning, default=default)
 
 
@@ -177,13 +180,17 @@ DIRECTED = switch("directed", "1: the edges are arcs, 0: undirected")
 
 
 def orientation_of(directed: int) -> Orientation:
-    """Returns the orientation of an edge list, given the value of the parameter DIRECTED."""
+    """Returns the orientation of a generated edge list. ``directed`` is the value of the parameter
+    DIRECTED.
+    """
     return "directed" if directed else "each_once"
 
 
 _SPEC = re.compile(r"\s*([A-Za-z]\w*)\s*(?:\((.*)\)\s*)?", re.ASCII | re.DOTALL)
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z]\w*)\s*=\s*([\w.+-]+)\s*", re.ASCII)
-_INTEGER = re.compile(r"[+-]?\d{1,100}", re.ASCII)  # longer ones, out of any range, are read as decimals
+_INTEGER = re.compile(
+    r"[+-]?\d{1,100}", re.ASCII
+)  # longer integers are above every limit and are read as decimals
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _EXAMPLE = "write it like kronecker(scale=12,edge_factor=16,seed=1)"
 
@@ -246,8 +253,9 @@ def threads() -> int:
 
 
 def chance(probability: float) -> ctypes.c_uint64:
-    """Returns a probability in units of 2**-63, as the integer that the native code compares with random
-    draws."""
+    """Returns ``probability`` as an integer in units of 2**-63. The native code compares it with random
+    integers.
+    """
     return ctypes.c_uint64(int(probability * 2**63))
 
 

@@ -34,7 +34,9 @@ _NOISE_UNIT = 2**16
 
 
 def _quadrants(a: float, b: float, c: float) -> tuple[Parameter, ...]:
-    """Returns the declarations of the chances of a matrix's quadrants, with their defaults."""
+    """Returns the declarations of the parameters a, b and c, with these defaults. They are the chances of an
+    adjacency matrix's quadrants.
+    """
     return (
         share("a", "chance of the quadrant of low sources and low targets", a),
         share("b", "chance of low sources and high targets", b),
@@ -321,7 +323,9 @@ _GRID = (_side("rows", "rows of cells"), _side("columns", "columns of cells"))
 
 
 def _count(name: str, cells: int) -> int:
-    """Returns ``cells``. Raises UsageError if a graph cannot have so many vertices."""
+    """Returns ``cells``, the number of vertices of a grid. Raises UsageError if a graph cannot have so many
+    vertices.
+    """
     if cells > MAX_VERTICES:
         raise UsageError(
             f"{name}: {cells:,} cells are more than the {MAX_VERTICES:,} vertices a graph may have"
@@ -426,8 +430,7 @@ def open_cells(rows: int, columns: int, blocked: float, seed: int) -> npt.NDArra
 
 
 def _luo_box(n: int, form: str) -> tuple[int, int]:
-    """Returns the length of the sides of a grid of n vertices, and 1 if diagonal neighbours are joined, else
-    0."""
+    """Returns the side length of a grid of n vertices, and 1 if cells have diagonal neighbours, else 0."""
     if form == "triangular2d":
         return math.isqrt(n - 1) + 1, 1
     return next(side for side in itertools.count(1) if side**3 >= n), 0
@@ -438,7 +441,7 @@ def _luo_centre(n: int, form: str) -> int:
     side, _ = _luo_box(n, form)
     layers, rest = divmod(n, side * side)
     lines = side if layers else rest // side
-    # This is the middle of the full layers and lines, because the last ones may be incomplete.
+    # This is the middle of the complete layers and lines, because the last layer and line may be incomplete.
     return (layers // 2 * side + lines // 2) * side + side // 2
 
 
