@@ -146,7 +146,7 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Batch:
-    """Points to measure, and their rows in the order of the points.
+    """A list of points (configurations) to measure, and their result rows in the order of the points.
 
     The sweep adds the rows before it asks for the next batch.
     """

@@ -145,10 +145,10 @@ def _native() -> ctypes.CDLL:
 
 
 def whole_lines(source: Source, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Yield runs of whole lines. A run has about ``size`` bytes, or is one longer line.
+    """Yield runs of whole lines. Each run has about ``size`` bytes, or is a single longer line.
 
-    Each line ends in a line feed, whether the file has LF, CR LF or CR. Raises InputError for a line of more
-    than LONGEST_LINE bytes.
+    Every line that is yielded ends in a line feed, whether the file has LF, CR LF or CR. Raises InputError
+    for a line of more than LONGEST_LINE bytes.
     """
     parts: list[bytes] = []
     for chunk in _with_line_feeds(source, size):

@@ -160,9 +160,10 @@ def record_run(rows: Path, origins: Iterable[Mapping[str, str]]) -> None:
 
 
 def read_runs(rows: Path) -> list[dict[str, Any]]:
-    """Return the recorded runs of a result file, the first run first. Returns an empty list without a record.
+    """Return the recorded runs of a result file, the oldest first. Returns an empty list if there is no
+    readable record.
 
-    An unfinished last line, of a run that was killed, is left out.
+    An unfinished last line, which a killed run leaves, is skipped.
     """
     try:
         lines = runs_file(rows).read_text(encoding="utf-8").split("\n")[:-1]

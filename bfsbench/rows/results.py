@@ -182,7 +182,7 @@ class ResultWriter:
 
 
 def _cut_unfinished_line(path: Path) -> None:
-    """Remove the text after the last newline of a file: part of a row whose writer was killed."""
+    """Remove the text after the last line break of a file. It is part of a row whose writer was killed."""
     with path.open("r+b") as file:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             size, end = len(text), text.rfind(b"\n") + 1
