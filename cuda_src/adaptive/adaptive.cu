@@ -21,11 +21,11 @@
 //   A part is a run of arcs in one row, (offset, length): at most 4 arcs in a cluster, 32 in global memory.
 //   E is the number of edges of the frontier above which pulling is expected to cost less than pushing.
 //
-//   1  Four or five levels in a row had at most TINY_PARTS parts.
-//   2  The frontier has more than SMALL_PARTS parts, a queue is full, or far more than SMALL_PARTS parts are
-//      likely to be found. If its queue is full, BLOCK also goes to PUSH (2) or PULL (5).
+//   1  Five levels in a row had at most TINY_PARTS parts. At the start of RUN_LEVELS, four levels suffice.
+//   2  The frontier has more than SMALL_PARTS parts, a queue is full, LEVELS_AT_A_TIME levels have run, or
+//      CLUSTER is likely to find far too many parts. BLOCK goes to PUSH or PULL for the first three reasons.
 //   3  A level has more than TINY_PARTS parts.
-//   4  The frontier has at most E edges and about SMALL_PARTS parts, and does not grow too fast.
+//   4  At most E edges, about SMALL_PARTS parts, and no fast growth. The last step was not RUN_LEVELS.
 //   5  The frontier has more than E edges, or some of its vertices are in no queue and can only be pulled.
 //   6  The frontier has at most E edges, but is too large for the cluster.
 //
@@ -42,21 +42,27 @@
 //   until step is END, in which all blocks clear the bitmaps for the next search       end_search()
 //
 // Claim: in PUSH, CLUSTER, BLOCK and PULL_RESTS, an atomic OR sets the vertex's bit in the bitmap of reached
-//   vertices, and the first thread to set the bit wins. PULL needs no claim, because one lane owns each
-//   vertex. A pushing thread first reads the bit without an atomic. This race is benign: an outdated bit
-//   only costs a claim.
-// Level: the claiming thread stores the level in CLUSTER and BLOCK, a thread of the claiming block in PUSH,
-//   and the lane that owns the vertex in PULL. Other blocks never read levels. They read bits and parts
-//   after a barrier: each block releases its writes when it arrives, and acquires when it leaves.
+//   vertices, and the first thread to set the bit wins. PULL needs no claim, because only one lane stores for
+//   a vertex, even if other lanes help to look for its parent.
+// Level: the claiming thread stores the level in CLUSTER, BLOCK and LIST, and in PUSH if the list is full.
+//   Otherwise a thread of the claiming block stores it in PUSH. QUEUE stores it again. In PULL, the lane that
+//   has the row stores it, or lane 0 of the warp that reads a long row. In PULL_RESTS, lane 0 of the winning
+//   warp stores it. No block reads levels. Blocks read bits and parts of other blocks after a barrier, which
+//   releases on arrival and acquires on leaving.
+// Benign races: before a claim, a pushing thread looks up the bit by a weak load. Warps also race on the
+//   hints `limit.passed` and `limit.told`. All other simultaneous accesses are atomic or relaxed. A lookup is
+//   at most as old as the last barrier. A set bit is always true. A claim decides if a lookup misses a bit.
 // Queues hold parts instead of vertices. The thread that reaches a vertex reads the offsets of its row, so
 //   the next level begins with column indices. All blocks share the 3,126 parts of a row of 100,000 arcs. In
-//   PULL, a lane reads 64 arcs of this row, a warp 1,024 more, and all blocks the rest.
+//   PULL, a lane reads 64 arcs of this row, a warp 1,024 more, and all blocks the rest. Reading ends at the
+//   first parent, but PULL_RESTS reads the whole rest.
 // Overflow: if a block's queue in the cluster is full, the row goes to global memory and the cluster stops.
-//   If a pushing block's list of claimed vertices is full, its warps queue rows at once. The global queue
-//   has room for all rows.
-// Barriers of all blocks: each step costs one, and RUN_LEVELS one for all its levels. Within RUN_LEVELS, a
-//   level costs one barrier of the cluster or, in BLOCK, one __syncthreads.
-// Options: 64-bit offsets shrink tables in shared memory. Without clusters, block 0 acts as the cluster.
+//   If a pushing block's list is full, its warps queue rows at once. The global queue has room for all rows.
+// Barriers of all blocks: each step but the last costs one, so a level with QUEUE or PULL_RESTS costs two.
+//   Within RUN_LEVELS, a level costs one barrier of the cluster, or two if the level is counted first. In
+//   BLOCK, a level costs one __syncthreads.
+// Options: with 64-bit offsets, a part has 16 bytes, tables in shared memory are smaller, SHORT_ROWS is not
+//   possible, and warps queue rows of over 2^31 - 1 arcs at once. Without clusters, block 0 is the cluster.
 //   With TREE (--tree 1) the search stores parents, not levels. adaptive.md has tables of details.
 
 #include "course.cuh"
@@ -82,7 +88,9 @@ static_assert(!SHORT_ROWS || sizeof(workspace) + sizeof(asked_here) + sizeof(cou
 
 // Prepares the bitmaps for the next search: clears `visited` and, without MANY_VERTICES, sets all bits of
 // `open`. Also stores "unreached" for vertices without a level, unless `have_it` says that a pulled level has
-// stored it. All threads of all blocks must call this function, in the step END.
+// stored it. All threads of all blocks must call this function, in the step END. The end of the launch orders
+// these stores before the next search. Before the first search, a launch with source -1 prepares the bitmaps.
+// `visited_then` needs no clearing, because a pulled level writes all its words.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {
     const auto clear = [&](const unsigned &w, bool there) {
         if (!there) return 0u;

@@ -14,7 +14,8 @@
 // listed rows into queue entries when the cluster stops. Spilling is slow. So the cluster stops before a
 // level that is likely to find far more entries than the queues hold. All blocks then expand that level.
 //
-// The host defines CLUSTER_PARTS, the capacity of one block's queue.
+// The host defines CLUSTER_PARTS, the capacity of one block's queue: 2,048 entries, or 1,024 entries with
+// WIDE_OFFSETS.
 #pragma once
 
 #include "block_cluster.cuh"
@@ -32,7 +33,7 @@ constexpr bool MAY_BE_LONG = true;  // true if a row may have more queue entries
 __device__ __forceinline__ found_row row_behind(const bfs &search, int v) { return search.row_of<found_row>(v); }
 
 // The bitmap in which threads of the cluster claim vertices. This bitmap is the bitmap of reached vertices in
-// global memory.
+// global memory. The loads of look() are relaxed and claims are atomic, so they do not race.
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;
@@ -85,8 +86,9 @@ struct cluster_queues {
 
 // Sends rows without a place in the cluster's queues to global memory, at most one row per lane. All lanes of
 // a warp must call this function. The function puts the rows on a list of this block, and sets `overflow` in
-// the first `blocks` blocks of the cluster. If the list is full, the warp itself writes the rows to the queue
-// in global memory.
+// the first `blocks` blocks of the cluster. In BLOCK, `blocks` is 1. The other blocks wait meanwhile, and
+// learn of the overflow because `left` becomes ~0u. If the list is full, the warp itself writes the rows to
+// the queue in global memory.
 __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, cluster_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
@@ -114,7 +116,8 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
 // entries go to the queues of all blocks in turn or, if `alone`, to the queue of this block. If a queue has
 // no room, the function returns false and fills the reserved places with empty entries. If the rows exceed
 // the capacity of all queues, the function returns false without reserving places. The function also does so
-// if `warps` times this warp's entries exceed `most`, because the cluster would stop anyway.
+// if `warps` times this warp's entries exceed `most`, because the cluster would stop anyway. For example, a
+// row of 100,000 arcs has 25,000 entries. By default they exceed `most`, so the caller spills the row.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;

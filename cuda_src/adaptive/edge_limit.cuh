@@ -28,7 +28,9 @@ struct edge_limit {
     static constexpr unsigned MOST_EDGES = 1u << 20;
 
     unsigned edges;
-    // The units that all blocks had reported when this block last reported units. Any warp may set this hint.
+    // The units that all blocks had reported when this block last reported units. Several warps may store
+    // this hint at about one time. This race is harmless, because the hint only decides whether look_again()
+    // reads `queued_units`.
     volatile unsigned told;
     edge_share share;
     volatile int passed;

@@ -29,7 +29,8 @@ constexpr int WARP_PIECES = 4;      // pieces that a warp reads before all block
 constexpr int FEW_FOUND = 64;
 
 // Marks the vertex of a slot as reached: sets its bit in fresh() and stores its level, `level` + 1. No claim
-// is needed, because only one lane looks for a parent of this vertex.
+// is needed, because only one lane calls this function for a vertex. That lane has the vertex's row, or is
+// lane 0 of the warp that reads a long row. Other lanes may help to look for the parent.
 __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
                                            int level, int parent, edge_t degree, tally &found) {
     atomicOr(&lists.fresh()[slot / 32], 1u << slot % 32);
@@ -138,8 +139,9 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
 }
 
 // Looks for parents in pieces of very long rows, one piece per warp. All blocks must call this function.
-// Several warps may find a parent of one vertex. The warp that first sets the vertex's bit stores the level,
-// which is `level`.
+// Warps read every piece, because they do not look whether another piece has a parent. So several warps may
+// find a parent of one vertex. Lane 0 of the warp that first sets the vertex's bit stores the level, which is
+// `level`.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
                                         int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;

@@ -147,6 +147,16 @@ __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buff
 // push_level or list_frontier, or one step later in QUEUE. Reserves the places of first queue entries before
 // the offsets are known, so that the reservation and the loads of offsets overlap. With `only_lists`, the
 // vertices have their levels already, and the function only counts them.
+//
+// A block has stopped queueing if `limit.passed` is set, or if the step is LIST. The table says where the
+// whole frontier is after the step. It asks whether the list of any block is full, and whether any block has
+// stopped.
+//
+//   any list full  | any block stopped   | the frontier is in | next step
+//   no             | no                  | the queue          | PULL, PUSH, LIST or RUN_LEVELS
+//   yes            | no                  | the queue          | PULL, PUSH, LIST or RUN_LEVELS
+//   no             | yes                 | the lists          | PULL or QUEUE
+//   yes            | yes                 | the bitmap alone   | PULL, see frontier::must_pull
 __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &buffers, int step, int level,
                                               bool only_lists, step_result &result) {
     next_frontier &next = search.state->frontiers[step];
@@ -171,8 +181,7 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
         }
     if (!last) return;
     const bool all_fit = buffers.claimed.all_fit(), stopped = buffers.limit.passed || only_lists;
-    // Some vertices are on no list of a block. If any block has stopped queueing, the next step must be PULL
-    // (see frontier::must_pull).
+    // Some vertices of this block are on no list. after_step() sets must_pull if any block has also stopped.
     if (!all_fit) store_relaxed(&next.unlisted, 1);
     result = {buffers.found, !all_fit, stopped && buffers.found.sum.vertices > 0};
 }

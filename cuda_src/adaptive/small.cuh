@@ -3,9 +3,9 @@
 //
 // A block alone needs only __syncthreads between two levels, and keeps the whole frontier in its own queue.
 // The other blocks of the cluster wait at the cluster's barrier. Meanwhile the first block writes to their
-// shared memory only words that the other blocks read after the barrier. More than TINY_LEVELS consecutive
-// tiny levels start a run of one block. The host's LEVELS_AT_A_TIME bounds the levels of a step, and so the
-// time that the blocks outside the cluster wait.
+// shared memory only words that the other blocks read after the barrier. TINY_LEVELS + 1 consecutive tiny
+// levels start a run of one block. At the start of a step, TINY_LEVELS tiny levels suffice. The host's
+// LEVELS_AT_A_TIME bounds the levels of a step, and so the time that the blocks outside the cluster wait.
 #pragma once
 
 #include "arc_spread.cuh"
@@ -81,6 +81,8 @@ __device__ __forceinline__ unsigned run_together(const bfs &search, const cluste
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
     const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
+    // At the start of a step, `total` belongs to the first level. The loop counts this level again, so
+    // TINY_LEVELS tiny levels suffice at the start of a step.
     if (threadIdx.x == blockDim.x - 1) own.tiny_levels = total <= search.when.tiny;
     do {
         const unsigned arcs = own.held(level) * QUAD;
