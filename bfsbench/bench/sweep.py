@@ -136,7 +136,7 @@ class Output:
         """Check that a sweep may continue the file. Raises UsageError unless the file's rows are of these
         graphs and were taken on a device like one of ``origins``.
 
-        ``origins`` are the provenance columns of the rows to come, one entry per device.
+        ``origins`` has one entry per device of the sweep: the provenance columns that its new rows will have.
         """
         self._origins = origins
         known: dict[str, set[str]] = {}

@@ -130,7 +130,7 @@ class Space:
         return {axis.name: axis.values[index] for axis, index in zip(self.axes, configuration, strict=True)}
 
     def point(self, configuration: Configuration, source: int | None) -> Point:
-        """Return the point that measures a configuration from ``source``."""
+        """Return the point that stands for a configuration and the source vertex ``source``."""
         values = self.values(configuration)
         grid, block = (_whole(values.pop(name, None)) for name in ("grid", "block"))
         knobs = tuple((name, value) for name, value in values.items() if value is not None)

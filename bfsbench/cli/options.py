@@ -379,7 +379,8 @@ def variants_of(words: Sequence[str]) -> list[type[Variant]]:
 
 
 def graphs_named(datasets: Sequence[str]) -> list[GraphName]:
-    """Return the graphs of these names, without loading them. The name of a file may contain commas."""
+    """Return the graphs of these names, without loading them. A name with commas is a list of names, unless a
+    file has this name."""
     from bfsbench.graphs.load import is_file, resolve
 
     lists = ([item] if is_file(item) else names([item], "--dataset") for item in datasets)

@@ -153,7 +153,7 @@ class Signal(_Memory):
         self._device.set_written(self._array[words])
 
     def member(self, name: str) -> Signal:
-        """Returns a signal for the memory of one member of the struct. Pass it to a kernel as a pointer."""
+        """Returns a kernel argument: a pointer to one member of this signal's struct in device memory."""
         assert self.struct is not None
         return Signal(self._device, self._array[self.struct.words(name).start :])
 

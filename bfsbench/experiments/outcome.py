@@ -219,8 +219,8 @@ def unlike(full_name: str, num_vertices: int) -> str:
 
 
 def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
-    """Returns the experiment's graph that a graph in the rows equals or stands in for. Returns None if there
-    is no such graph."""
+    """Returns a graph of the experiment: the graph that the rows measured, or the graph that they measured a
+    stand-in for. Returns None if there is no such graph."""
     name, _, direction = full_name.rpartition(":")
     plain, marks = split_marks(name)
     for use in experiment.graphs:

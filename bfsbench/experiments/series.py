@@ -166,8 +166,8 @@ def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]
 
 
 def _other_values(experiment: Experiment, series: Series) -> Series:
-    """Returns a series of the variant of ``series`` with the other values of its knobs, as far as the
-    experiment sweeps them."""
+    """Returns a series of the same variant as ``series``, with all swept values of its knobs that ``series``
+    does not have."""
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     variant = all_variants()[series.variant]
     for sweep in experiment.sweeps:

@@ -98,7 +98,8 @@ class GraphName:
 
     @property
     def stored_name(self) -> str:
-        """Returns the graph's name in the cache, which leaves out the mark ``stands_for`` of a stand-in."""
+        """Returns the graph's name in the cache. It is the graph's full name without the option
+        ``stands_for``, which marks a graph that replaces another graph."""
         return self._located + Marks(self.marks.shrink).suffix
 
     @property

@@ -96,8 +96,8 @@ int generate_geometric(int64_t vertices, int64_t side, int64_t radius, uint64_t 
 
 // Generates the links of a web crawl. The number of links of a page is skewed, with mean `degree`. With
 // chance `near`, a link goes to a page of the linking page's host, mostly to a close page. Otherwise, with
-// chance `hubs`, the link goes to the first page of a span of ids, mostly of an early span. Otherwise the
-// link goes to any page.
+// chance `hubs`, the link goes to a hub. Hubs are the first pages of spans of consecutive ids, and spans with
+// low ids are chosen most often. Otherwise the link goes to any page.
 int generate_crawl(int64_t vertices, int64_t degree, int64_t span, Chance near, Chance hubs, uint64_t seed, int threads,
                    Allocate allocate) {
     return guarded([&] {

@@ -69,7 +69,7 @@ def _footnote(variant: str, rows: pd.DataFrame) -> str:
     places = {"on the host": numbers["host_mib"].max(), "on the GPU": numbers["device_mib"].max()}
     memory = [f"up to {_rounded(mib)} MiB {where}" for where, mib in places.items() if mib >= 0]  # no NaN
     facts = [
-        f"{variant} is a program of others: {programs}",
+        f"{variant} is a program by other authors: {programs}",
         f"Its times are measured by {clocks}, and include {covered}",
         f"Preparation took {span} ms" if prepared_ms.notna().any() else "Its preparation was not measured",
         *([f"It took {' and '.join(memory)}"] if memory else []),

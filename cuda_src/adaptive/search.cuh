@@ -43,8 +43,8 @@ struct frontier {
 // `rests` only after a block has set a notice in the barrier.
 struct next_frontier {
     counted_barrier barrier;
-    // True if some vertices are on no block's list. Unless a block has stopped queueing, these vertices are
-    // in the queue.
+    // True if the lists of the blocks do not have all vertices of the frontier. The queue has the missing
+    // vertices, unless a block has stopped queueing.
     int unlisted;
     unsigned rests;
     unsigned queued_units;  // number of edges, in units of edge_share, that all blocks have reported
@@ -92,7 +92,8 @@ struct bfs {
     // queues of a cluster.
     part *queues[2];
     search_state *state;
-    // A region has 2^region_shift neighbouring ids. The blocks of a cluster own regions in turn.
+    // A region has 2^region_shift neighbouring ids. Region r belongs to the block with rank r modulo the size
+    // of the cluster.
     int region_shift;
     offset_t first_record;  // the index of the first record in column_indices (short_rows.cuh)
 

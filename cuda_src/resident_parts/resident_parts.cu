@@ -57,7 +57,8 @@ __device__ __forceinline__ void begin_at(const partition &parts, const exchange 
     if (readers >> lane & 1) wake(parts.readers[p * READERS + lane], others.bitmaps, parts.number);
 }
 
-// Copies levels from places to vertices. Resets the places and the exchanged state for the next search.
+// Copies the levels to the answer, which is in the order of the vertices. The kernel holds levels in the
+// order of the parts. Resets the places and the exchanged state for the next search.
 __device__ __forceinline__ void finish(const partition &parts, const exchange &others, int *place_levels, int *levels) {
     for (unsigned i = global_thread(); i < parts.num_places; i += grid_threads()) {
         const int v = parts.vertices[i];

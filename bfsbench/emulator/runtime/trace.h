@@ -163,7 +163,7 @@ struct alignas(64) Traces {
 // Records the operations of the running lane in the lane's trace. Each core has one Trace object.
 class Trace {
   public:
-    // Begins to record another lane. `place` is the instruction at which this lane has stopped.
+    // Begins to record the accesses of a lane. `place` is the instruction at which the new lane has stopped.
     void take_up(Lockstep& of, Ops& ops, const Changes& changes, Traces& traces, unsigned rank, const void* place,
                  const char* stack) {
         of_ = &of, ops_ = &ops, changes_ = &changes, rank_ = rank, stack_ = stack;

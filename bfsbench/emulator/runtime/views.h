@@ -93,8 +93,8 @@ class Views {
         Line ways[kWays];
     };
     // The first-level cache of one multiprocessor. The emulator updates the cache only when a load may have
-    // to return an old value. Until then a log lists the loaded sectors in order, with marks between the
-    // sectors.
+    // to return an old value. Until then a log lists the loaded sectors in order. Marks in the log
+    // record all other events: the time, a line that leaves the cache, and an acquire.
     struct View {
         uint32_t acquired = 0;
         std::vector<uint32_t> log;

@@ -25,11 +25,11 @@ constexpr int kPatience = 1024;
 constexpr size_t kInterleaved = 4;
 constexpr unsigned kOneInStarts = 2, kOneInStartsMore = 64;
 
-// Number of time intervals in a cycle. If the emulator checks accesses, a schedule with a seed may interrupt
-// threads at every access, but only in one interval of each cycle.
+// The emulator divides time into intervals. If it checks accesses and the schedule has a seed, it may
+// interrupt threads at every access, but only in one of kOneInSpells intervals.
 constexpr unsigned kOneInSpells = 8;
 
-// With a seed, one of this many interruptions switches to another block.
+// If the schedule has a seed, one in kOneInLeaves interruptions switches to another block.
 constexpr unsigned kOneInLeaves = 4;
 
 // Touches the stack before a switch of threads, which needs some stack. If the stack is full, the fault must

@@ -55,8 +55,8 @@ def atomics(accesses: Iterable[Access], graph: Collection[int], levels: int) -> 
 def sectors(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
     """Returns the number of memory sectors of the graph's arrays that warps read.
 
-    The k-th read of a source line by each lane of a warp belongs to one load. A load fetches each sector
-    once.
+    The lanes of a warp read a source line several times. The k-th reads of all lanes together are one load. A
+    load fetches each sector once.
     """
     turns: Counter[tuple[object, ...]] = Counter()
     fetched = set()
@@ -161,7 +161,8 @@ def _too_much(exercise: Exercise, variant: type[KernelVariant]) -> Iterator[str]
 
 
 def _costs(exercise: Exercise, variant: type[KernelVariant]) -> dict[str, int]:
-    """Returns all costs of a search of the last graph from vertex 0, by their names."""
+    """Returns all costs of a search from vertex 0, by their names. The search is in the last graph of the
+    exercise."""
     graph = load(exercise.graphs[-1])
     with CpuDevice(0, watched=True) as device:
         on_device = DeviceGraph(device, graph)
