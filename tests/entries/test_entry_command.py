@@ -106,10 +106,10 @@ def test_every_table_with_an_entry_has_a_footnote(own: Path, swept: Path) -> Non
     assert "cpu_queue is a program" not in said
     compared = bfsbench("compare", str(swept), str(swept), "--format", "json", own=own)
     notes = " ".join(json.loads(compared)["summary"]["notes"]) if "notes" in compared else compared
-    assert "scipy is a program of others" in notes
+    assert "scipy is a program by other authors" in notes
     page = swept.with_suffix(".html")
     bfsbench("report", "--format", "html", "--out", str(page), str(swept), own=own)
-    assert "scipy is a program of others" in page.read_text()
+    assert "scipy is a program by other authors" in page.read_text()
 
 
 def test_rows_are_kept_until_the_entry_changes(own: Path, swept: Path) -> None:
