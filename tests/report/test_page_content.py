@@ -142,4 +142,6 @@ def test_the_matrix_says_what_the_clock_of_another_program_covers(tmp_path: Path
     path = write(tmp_path / "rows.csv", [row(2.0), host_row(8.0, **entry)])
     (kind,) = content(read_results([path]), None)["kinds"]
     (note,) = kind["notes"]
-    assert note.startswith("scipy is a program by other authors: SciPy 1.11. Its times are measured by the host's")
+    assert note.startswith(
+        "scipy is a program by other authors: SciPy 1.11. Its times are measured by the host's"
+    )
