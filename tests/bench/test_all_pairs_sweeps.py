@@ -9,10 +9,10 @@ from click.testing import Result
 import bfsbench
 from bfsbench.bench.options import Method
 from bfsbench.bench.session import Session
+from bfsbench.graphs.load import load
 from bfsbench.programs.families.apsp import problem as apsp
 from bfsbench.programs.families.apsp.matrix import INFINITY
 from bfsbench.reports import tables
-from bfsbench.graphs.load import load
 from bfsbench.rows.results import read_results, read_rows
 from bfsbench.support.errors import UsageError
 from tests.commands import invoke, refused
