@@ -122,8 +122,8 @@ def test_notes_on_entries_stand_below_tables_that_name_them(tmp_path: Path) -> N
     made = frame(tmp_path, [*mine, row(variant="push", source=0)])
     (note,) = footnotes_of(made[made["variant"] == "mine"])
     assert note == (
-        "mine is a program by other authors: mine commit 0123456789ab (MIT). Its times are measured by its own "
-        "clock, and include the search alone, but not initialisation or transfers or conversion. Its "
+        "mine is a program by other authors: mine commit 0123456789ab (MIT). Its times are measured by its "
+        "own clock, and include the search alone, but not initialisation or transfers or conversion. Its "
         "preparation was not measured. It took up to 80.5 MiB on the host and up to 1,200 MiB on the GPU."
     )
     notes = {table.name: table.notes for table in tables(made)}
