@@ -141,7 +141,7 @@ def test_result_files_of_100_000_rows_take_a_tenth_of_what_a_million_may(tmp_pat
     """A million rows may take 15 s of processor time and 1.5 GB in each command.
 
     The start takes up to 2 s and 0.4 GB for any number of rows. So 100,000 rows may take a tenth of the rest
-    besides. Processors differ, and other work slows a processor down, so the time may be SLOWER times as long.
+    besides. Processors differ, so the time may be SLOWER times as long.
     """
     words = ("--rows", "100000", "--file", str(tmp_path / "r.csv"), "text", "page", "resume", "resume")
     # In a small process, because a program that it starts counts the memory of its parent, too.
