@@ -70,8 +70,8 @@ class ProgramReport(watch.Report):
 
 
 def read_report(path: Path) -> ProgramReport:
-    """Read the report file that a program has written. Returns the report. Raises OSError if the program has
-    written none."""
+    """Read the report file that a program has written. Returns the report. Raises OSError if the file does
+    not exist."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
     _, status, executable = rows[0]
     program = Path(executable)
@@ -122,8 +122,7 @@ def cost_lines(report: ProgramReport) -> Iterator[str]:
 
 @dataclass
 class Runs:
-    """The results of several runs of a program. For each fault, it has the number of runs in which the fault
-    occurred."""
+    """The results of several runs of a program."""
 
     statuses: list[int] = field(default_factory=list)
     """The exit code of each run."""
@@ -143,7 +142,7 @@ class Runs:
         return ((found, runs) for found, runs in self.findings.values() if not found.benign)
 
     def add(self, report: ProgramReport) -> None:
-        """Add the results of one run."""
+        """Add the results of one run to this object."""
         self.statuses.append(report.status)
         seen: dict[tuple[object, ...], Finding | HostFinding] = {}
         for found in report.all_findings():

@@ -1,9 +1,11 @@
 """Translates inline PTX to C++. An ``asm`` statement becomes calls of C++ functions that have the effect of
 its instructions.
 
-Tables in this module list the known instructions, and include/emu/ptx.h has the functions. A statement with
-an unknown instruction becomes a ``static_assert`` that names the instruction. So the compiler rejects the
-statement and names its line, unless the preprocessor removes it.
+Tables in this module list the known instructions, and include/emu/ptx.h has the functions.
+
+An unknown instruction is not an error here, because the preprocessor may remove the ``asm`` statement later.
+The statement becomes a ``static_assert`` that names the instruction. If the preprocessor keeps it, the
+compiler rejects it and names its line.
 """
 
 import re
@@ -82,8 +84,8 @@ class _Statement:
         return f"::emu::ptx::put({self.place(name)}, {f'static_cast<{kind}>({value})' if kind else value});"
 
     def value(self, text: str, kind: str) -> str:
-        """Returns a C++ expression of the type ``kind`` that reads ``text``: an operand, a register, a number
-        or a special register."""
+        """Returns a C++ expression of the type ``kind`` for the value of ``text``, which names an operand or
+        a register, or is a number."""
         special = text.lstrip("%")
         if text.startswith("%%") and special in _SPECIAL:
             return f"static_cast<{kind}>({_SPECIAL[special]})"
@@ -118,8 +120,8 @@ class _Instruction:
         return _TYPES[self.modifiers[-1]]
 
     def one_of(self, choices: dict[str, str], default: str) -> str:
-        """Returns the value in ``choices`` for the first modifier that is a key of ``choices``. Returns
-        ``default`` if there is none."""
+        """Find the first modifier of the instruction that is a key of ``choices``. Returns its value in
+        ``choices``. Returns ``default`` if no modifier is a key."""
         return next((choices[word] for word in self.modifiers if word in choices), default)
 
     def order(self) -> str:
@@ -132,8 +134,8 @@ class _Instruction:
         return f"::emu::Scope::{scope}, ::emu::Order::{order}"
 
     def space(self) -> str:
-        """Returns the modifier that names the memory space, such as ``shared``. Returns an empty string if
-        there is none."""
+        """Returns the modifier that names the memory space, such as ``shared``. Returns an empty string if no
+        modifier does."""
         spaces = {"global", "shared", "shared::cta", "shared::cluster", "const", "param", "local"}
         found = next((word for word in self.modifiers if word in spaces), "")
         if found in ("const", "param", "local"):

@@ -20,7 +20,7 @@ one. This follows the machine code that nvcc 13.0 generates for this project's k
 innermost loop if it counts up by one to a bound that is known at the start, and if it has no other exit.
 
 If a function returns a constant from inside a loop, lanes leave the loop at different times. nvcc inlines the
-function. So each lane continues at once with the code that uses the constant. The lanes meet only after that
+function. So each lane continues at once with the code that uses the constant. The lanes meet only after this
 code. In the translation, a lane that leaves a loop in this way calls ``emu::part``.
 """
 
@@ -43,15 +43,15 @@ from bfsbench.kernels.source import (
 
 _FOURS = (2, "emu_part ? ~3ll : 3ll")
 _SIXTEENS = (4, "!emu_part ? ~15ll : emu_part < 3 ? 16ll >> emu_part : 3ll")
-"""The number of loops into which a loop is divided, and a C++ expression. The expression selects the bits of
-the number of iterations that each of the loops runs."""
+"""The number of loops that replace a loop, and a C++ expression for the loop with the index ``emu_part``. The
+expression is a mask: the loop runs as many iterations as the masked bits of the total number say."""
 _FOR = re.compile(r"\bfor\s*\(")
 _FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\([^;{}]*\)\s*(?:const\s*)?\{")
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _STATEMENTS = frozenset({"if", "for", "while", "switch"})
 _LOOP_OR_MEETING = re.compile(r"\b(?:for|while|do|asm|sync|__sync\w*|__\w+_sync|__nanosleep)\b")
-"""Finds loops, and operations that the lanes of a warp do together. A loop with either in its body is not
-divided."""
+"""Finds loops, and operations that the lanes of a warp execute together. A loop that contains a match in its
+body is not divided."""
 _EXIT = re.compile(r"\b(?:break|return|goto)\b")
 _MORE_THAN_COMPUTES = re.compile(
     r"\bif\b|\bcontinue\b|[?(]|&&|\|\||\]\s*[-+*/%|&^]?=(?!=)|\*\s*\w+\s*=(?!=)|\+\+|--"
@@ -88,8 +88,9 @@ def functions_with_loops(texts: Iterable[SourceText]) -> set[str]:
 
 
 def divide_loops(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
-    """Yields edits that divide the loops that nvcc unrolls. Also yields edits that insert a call of
-    ``emu::part`` where a function returns a constant from inside a loop.
+    """Yields edits that replace each loop that nvcc unrolls by two or four loops, as the module's docstring
+    explains. Also yields edits that insert a call of ``emu::part`` where a function returns a constant from
+    inside a loop. The call reports that the lane leaves the loop early.
 
     ``with_loops`` has the names of functions that contain loops. A loop that calls one of them is not
     divided.
@@ -117,12 +118,13 @@ def divide_loops(source: SourceText, with_loops: set[str]) -> Iterator[Edit]:
 
 
 def _divided(head: list[str], constant: set[str], parts: int, bits: str) -> tuple[str, str] | None:
-    """Returns the text before and after the body of a divided loop. Returns None if the loop does not count
-    up to a known bound.
+    """Returns C++ code that replaces the head of a loop, and code that follows its body. Together they run
+    the loop as ``parts`` loops. Returns None if nvcc does not unroll the loop, because its step is not 1 or
+    its bound may change.
 
-    If the step of the loop is a name, the loop is divided, because the step may turn out to be 1 after
-    inlining. If the bound is an element of an array, it counts as known if the kernel declares the array
-    constant. The bound is then read once.
+    ``head`` has the three parts of the loop's head, and ``constant`` has the names of constant arrays. A
+    bound may be an element of a constant array. The generated code then reads it once. The step may be a
+    name, because it may be 1 after inlining. The generated code tests this.
     """
     if len(head) != 3:
         return None
@@ -326,9 +328,9 @@ def rewrite_shared(
 ) -> Iterator[Edit]:
     """Yields edits that replace the declarations of shared variables.
 
-    ``numbers`` makes the names of helper types unique. ``owner`` returns the name of the ``emu::Kernel``
-    object to which the variables at a position belong. Raises ToolchainError if a declaration cannot be
-    parsed.
+    ``numbers`` yields numbers that make the names of helper types unique. ``owner`` returns the name of the
+    ``emu::Kernel`` object to which the variables at a position belong. Raises ToolchainError if a declaration
+    cannot be parsed.
     """
     for match in _SHARED.finditer(source.mask):
         place = owner(match.start())
@@ -371,8 +373,8 @@ def _declare_shared(
     parsed.
 
     ``owner`` names the ``emu::Kernel`` object to which the variables belong. ``number`` makes the names of
-    helper types unique. At file scope, a variable becomes an object that finds the variable of the running
-    block.
+    helper types unique. A variable at file scope becomes an object. At each use, the object looks up the
+    variable in the memory of the running block.
     """
     alignment, aligned = "0", ""
     if found := _ALIGNMENT.search(declaration):  # the argument of alignas is a number or a type

@@ -1,8 +1,8 @@
 """Describes faults and costs that the emulator has found in kernels, with their source lines.
 
-A watched kernel reports its memory accesses and their faults. The warps of a counting kernel run in lockstep,
-and the kernel reports what its memory accesses would cost a GPU. Source lines come from the debug information
-of the compiled library.
+The emulator can compile a kernel in two further ways. A watched kernel reports its memory accesses, and their
+faults are found. The warps of a counting kernel run in lockstep, and the work of each memory access is
+counted as a GPU would perform it. Source lines come from the debug information of the compiled library.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Line(NamedTuple):
         return f"{Path(self.file).name}:{self.number}"
 
     def comment(self, mark: str) -> Line | None:
-        """Find a comment that contains the words ``mark``, on this line or on the line above, if that line is
-        only a comment. Returns the line of the comment. Returns None if there is no such comment."""
+        """Find a comment that contains the text ``mark``. The comment may stand on this line, or alone on the
+        line above. Returns the line of the comment. Returns None if there is no such comment."""
         if mark in self.text().partition("//")[2]:
             return self
         above = Line(self.file, self.number - 1)
@@ -170,7 +170,7 @@ class Finding:
 
     - ``race``, ``out of bounds``, ``use after free``, ``uninitialised read``, ``misaligned access``.
     - ``stale read``: A read goes through a cache that does not see what the launch writes.
-    - ``lost launch``: A child kernel was refused, and the program did not notice.
+    - ``lost launch``: A child kernel was refused, and the parent thread did not ask for the error.
     - ``endless``: The launch does not end. The finding names the last access of one of its threads.
     - ``wrong mask``: A lane calls a warp function with a mask that does not contain the lane itself.
     """
@@ -197,8 +197,8 @@ class Finding:
 
     @property
     def declarations(self) -> tuple[Line, ...]:
-        """The lines of the comments that declare the finding benign. The tuple is empty if a required comment
-        is missing."""
+        """The lines of the comments that declare the finding benign. The tuple is empty if the finding is not
+        benign."""
         actors = [actor for actor in (self.actor, self.other) if actor]
         if self.fault not in DECLARATIONS:
             return ()
@@ -237,11 +237,12 @@ class Finding:
 
 
 def access(native: NativeRecord, first: int, elements: Mapping[int, int], line: Line | None) -> Access:
-    """Convert a traced memory access of the C++ runtime to a Python object. Returns the object, with the
-    given source line.
+    """Convert a traced memory access of the C++ runtime to a Python object with the source line ``line``.
+    Returns the object.
 
-    ``first`` is the number of the first launch of the trace, which becomes 0. ``elements`` has the element
-    size in bytes of each buffer, by its address.
+    ``first`` is the runtime's number of the first launch in the trace. In the object, launches are counted
+    from this launch, beginning at 0. ``elements`` has the element size in bytes of each buffer, by its
+    address.
     """
     return Access(
         launch=native.launch - first,
@@ -266,8 +267,7 @@ MEMORIES = ("global", "shared", "remote shared", "none")
 
 @dataclass(frozen=True)
 class Count:
-    """The work of all warps at one instruction, in one phase of one launch. Numbers are sums over all
-    executions of the instruction."""
+    """The work of all warps at one instruction, in one phase (such as a level) of one launch."""
 
     launch: int
     """Number of the launch, counted from 0. Child kernels count as launches."""
@@ -288,8 +288,8 @@ class Count:
     bytes: int
     """The number of bytes that lanes requested, summed over all executions."""
     polls: int
-    """Executions that are left out of all counts, because a warp only repeats a read while it waits for other
-    threads."""
+    """The number of executions in which a warp only repeats a read while it waits for other threads. All
+    other counts leave them out."""
     sectors: int
     """The number of sectors (32 bytes of global memory) that the executions access. A sector counts once per
     execution."""
@@ -347,10 +347,11 @@ class Report:
 
 
 def read_rows(rows: Iterable[Sequence[str]], line: Callable[[int], Line | None], report: Report) -> None:
-    """Add the faults and the costs that runtime/report.cpp has written to a report. Ignore other rows.
+    """Read rows of a report file that runtime/report.cpp has written. Add their faults and costs to
+    ``report``, and ignore rows of other kinds.
 
-    The function ``line`` returns the source line of an instruction, or None for 0. The number of the first
-    launch becomes 0.
+    The function ``line`` returns the source line for the number of an instruction, and None for the number 0.
+    The launches in ``report`` are counted from the first launch of the rows, beginning at 0.
     """
     first, kernels = 0, dict[int, str]()
     for row, *values in rows:

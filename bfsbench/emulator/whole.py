@@ -6,8 +6,8 @@ stay unchanged. In all other code:
 
 - ``kernel<<<grid, block, shared, stream>>>(arguments)`` becomes a launch configuration and a call of the
   kernel.
-- A kernel's body begins with a statement that launches the kernel if a launch is configured
-  (include/emu/program.h).
+- A kernel's function begins with a new statement. If a launch configuration is pending, the statement
+  launches the kernel and returns (include/emu/program.h).
 - Shared variables and inline PTX are rewritten as in kernel files. In counting builds, loops are rewritten
   too.
 """
@@ -108,8 +108,9 @@ def translate_program(path: Path, preprocessed: str, *, unrolls: bool = False) -
     """Translate the preprocessor's output for one file of a program. If ``unrolls``, loops are divided to
     imitate the unrolling of nvcc.
 
-    Returns the C++ code, and whether threads may poll memory in loops without calls. Raises ToolchainError,
-    which names the file and the line, for a construct that cannot be translated.
+    Returns the C++ code, and whether it uses ``volatile``. In code with ``volatile``, a thread may wait for
+    another thread in a loop without calls. Raises ToolchainError, which names the file and the line, for a
+    construct that cannot be translated.
     """
     source = Preprocessed(path, preprocessed)
     source.replace(list(_built_in(source)))
@@ -152,8 +153,9 @@ def _built_in(source: Preprocessed) -> Iterator[Edit]:
 
 
 def _prologue(source: Preprocessed, kernel: KernelDefinition, number: int) -> Iterator[Edit]:
-    """Yields edits that insert the first statement of a kernel, and that name its unnamed parameters. The
-    inserted statement launches the kernel if a launch is configured."""
+    """Yields edits that insert the first statement of a kernel, and that name its unnamed parameters. Host
+    code launches a kernel by a call of its function. The inserted statement then starts the launch and
+    returns, before the kernel's own body."""
     names, types = [], []
     opening = source.code.rfind(kernel.parameters + ")", 0, kernel.body.start)
     position = opening

@@ -1,7 +1,7 @@
 """Builds the programs of entries. A build gets the source at the declared commit, changes it and compiles it.
 
 In the cache, ``entries/NAME/bin`` has the built files, and ``entries/NAME/record.json`` describes the build.
-They can be copied to a machine that has no internet access or no compiler.
+The folder ``entries/NAME`` can be copied to a machine that has no internet access or no compiler.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ def made_files(entry: Entry) -> list[Path]:
 
 
 def missing(entry: Entry) -> str:
-    """Returns one line with the command that builds the entry. Returns an empty string if the entry is built
+    """Returns a message with the command that builds the entry. Returns an empty string if the entry is built
     or needs no build."""
     there = all(file.is_file() for file in made_files(entry))
     if entry.build is None or (there and record_of(entry)):
@@ -188,7 +188,7 @@ def _keep(entry: Entry, declared: Build, work: Path, noted: dict[str, object]) -
 
 def _declaration(entry: Entry) -> str:
     """Returns a hash of everything that determines a build: the table ``build`` of the TOML file, and the
-    files that it adds."""
+    files that the build adds to the source."""
     assert entry.build is not None
     digest = hashlib.sha256(msgspec.json.encode(entry.build))
     for name in entry.build.add:

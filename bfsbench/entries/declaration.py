@@ -1,5 +1,5 @@
 """Reads the TOML file of an entry (a program of other authors). The file declares the program, how to build
-and call it, and what its clock includes."""
+and call it, and which work the measured times include."""
 
 import re
 from collections.abc import Iterator
@@ -127,12 +127,13 @@ class Entry(TomlTable, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> Path:
-        """The folder of the cache in which the build of the program is kept."""
+        """The folder in the cache that contains the build of the program."""
         return cache_dir() / "entries" / self.name
 
     @property
     def exports(self) -> list[str]:
-        """The formats of EXPORTS in which the program needs the graph."""
+        """The file formats in which the program needs the graph, such as ``mtx``. EXPORTS lists all
+        formats."""
         return [name for name in EXPORTS if any(f"{{graph.{name}}}" in word for word in self.call.command)]
 
     def filled(self, text: str, **more: str) -> str:
@@ -151,7 +152,7 @@ class Entry(TomlTable, frozen=True, kw_only=True):
 
 def read(path: Path) -> Entry | None:
     """Read the TOML file of an entry. Returns its declaration. Returns None if the file has no table
-    ``call``, because it is then not the file of an entry.
+    ``call``, because such a file does not declare an entry.
 
     Raises InputError, which names the file and the key, if the declaration is wrong.
     """
@@ -165,7 +166,7 @@ def read(path: Path) -> Entry | None:
 
 
 def _mistakes(entry: Entry) -> Iterator[str]:
-    """Yields messages about mistakes in a declaration that the types of its fields cannot exclude."""
+    """Yields messages about mistakes that are not visible in the type of a single field."""
     call, clock, build = entry.call, entry.clock, entry.build
     given = [kind for kind in KINDS if getattr(call, kind)]
     if entry.where:

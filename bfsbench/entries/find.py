@@ -1,5 +1,8 @@
-"""Finds entries (programs of other authors) in this package, in the user's configuration folder, and in the
-folders of variants. Also writes the files of new entries."""
+"""Finds entries (programs of other authors), and writes the files of new entries.
+
+Entries lie in this package, in the user's configuration folder, and in the folders that the environment
+variable ``BFSBENCH_VARIANTS`` names.
+"""
 
 import difflib
 import os
@@ -30,8 +33,9 @@ def own_folder() -> Path:
 
 
 def entry_variants(folders: Iterable[Path], problems: list[str]) -> Iterator[type[EntryVariant]]:
-    """Yields a variant class for each entry: the entries of this package, the user's entries, and the entries
-    in ``folders``. If an entry cannot be read, appends a message to ``problems``."""
+    """Yields a class for each entry, which runs the entry like any other variant. The entries are those of
+    this package, the user's entries, and the entries in ``folders``. If an entry cannot be read, appends a
+    message to ``problems``."""
     places = dict.fromkeys((SHIPPED, own_folder().resolve(), *folders))
     for file in dict.fromkeys(file.resolve() for folder in places for file in declarations_in(folder)):
         try:
@@ -52,7 +56,7 @@ def declarations_in(folder: Path) -> list[Path]:
 
 
 def entries_among(variants: Mapping[str, type[Variant]]) -> dict[str, type[EntryVariant]]:
-    """Returns those of the given variants that are entries, by name."""
+    """Returns the entries among the given variants, by name."""
     return {name: one for name, one in variants.items() if issubclass(one, EntryVariant)}
 
 
@@ -72,8 +76,9 @@ def new(name: str, kind: str, parent: Path, device: str = "cpu") -> list[Path]:
     """Write the files of a new entry into the folder ``parent``/``name``. The entry is a working example that
     the user can change. Returns the paths of the files, the TOML file first.
 
-    ``kind`` is one of ``KINDS``. Raises UsageError if the name is invalid, if the folder exists, or if a
-    library on a GPU is requested.
+    ``kind`` is one of ``KINDS``, and ``device`` is ``cpu`` or ``gpu``. Raises UsageError if the name is
+    invalid, or if the folder exists. Also raises UsageError for a library on a GPU, because bfsbench passes
+    only host arrays to a library.
     """
     if not is_name(name):
         raise UsageError(

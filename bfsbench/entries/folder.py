@@ -128,8 +128,8 @@ class GraphFolder:
         return [file.name for file, digest in self._digests.items() if not _has(file, digest)]
 
     def new_answer(self, entry: str) -> Answer:
-        """Make a new folder for the answers of an entry. Returns an object that reads and overwrites the file
-        in it."""
+        """Make a new folder for the answers of an entry. Returns an object that reads and overwrites the
+        answer file in this folder."""
         folder = Path(tempfile.mkdtemp(prefix=f"{entry}-", dir=self.path))
         return Answer(folder / "answer.i32", self._num_vertices)
 
@@ -151,8 +151,8 @@ class Answer:
             raise WrongResultError("it wrote its answer after it had replied")
 
     def poison(self) -> None:
-        """Overwrite the answer with a value that no search writes. The file keeps its identity, because the
-        program may have mapped it into memory."""
+        """Overwrite the answer with a value that no search writes. The file is overwritten in place and not
+        replaced, because the program may have mapped it into memory."""
         with self.path.open("r+b" if self.path.exists() else "w+b") as file:
             np.full(self._num_vertices, POISON, "<i4").tofile(file)
             file.truncate(4 * self._num_vertices)
@@ -182,8 +182,8 @@ def _has(file: Path, digest: str) -> bool:
 
 
 def _remove_abandoned(runs: Path) -> None:
-    """Remove the folders of processes of this host that no longer exist. Folders of other hosts stay, because
-    hosts may share the cache."""
+    """Remove the folders of processes that ran on this host and have ended. Folders of other hosts stay,
+    because hosts may share the cache."""
     for folder in runs.iterdir():
         owner, _, where = folder.name.partition("@")
         is_ours = where.startswith(f"{platform.node()}-") and owner.isdigit()
@@ -216,7 +216,7 @@ class GraphArrays:
 
 
 def read(folder: Path) -> GraphArrays:
-    """Read the graph in a folder that bfsbench has written. Returns it with memory-mapped arrays."""
+    """Read the graph in a folder that bfsbench has written. Returns the graph with memory-mapped arrays."""
     facts: dict[str, Any] = {}
     for line in (folder / INDEX).read_text(encoding="utf-8").splitlines():
         name, said, *rest = line.split()

@@ -64,8 +64,8 @@ def loaded(entry: Entry) -> Prepare:
 
 
 def of_library(entry: Entry, function: Any, graph: folder.GraphArrays) -> Search:
-    """Call the function of a shared library with source -1, which prepares a graph. Returns the search: a
-    function of a source and an array."""
+    """Prepare a graph: call the function of a shared library with source -1. Returns the search, a function
+    of a source and an array."""
     number, pointer = ctypes.c_int64, ctypes.c_void_p
     function.argtypes = [number, number, ctypes.c_int32, *[pointer] * 4, number, pointer]
     function.restype = ctypes.c_int32
@@ -85,8 +85,8 @@ def of_library(entry: Entry, function: Any, graph: folder.GraphArrays) -> Search
 def timed(call: Callable[[], Any], cupy: Any, by_events: bool) -> tuple[Any, float]:
     """Call a function. Returns its result, and the time in ms.
 
-    If ``by_events``, GPU events measure the time, otherwise the host's clock. ``cupy`` is the module CuPy if
-    the function works on CuPy arrays, else None.
+    If ``by_events``, GPU events measure the time. Otherwise the host's clock measures it. ``cupy`` is the
+    module CuPy if the function works on CuPy arrays, else None.
     """
     if by_events:
         first, last = cupy.cuda.Event(), cupy.cuda.Event()

@@ -97,13 +97,13 @@ class Errors:
                     self._kept, self._is_cut = self._kept[:_ERRORS_KEPT] + self._kept[-_ERRORS_KEPT:], True
 
     def end(self) -> None:
-        """Wait until the text so far has been read. The wait is limited, because a child process of the
-        program may keep the pipe open."""
+        """Wait until the thread has read all text. Wait only for a limited time, because a child process of
+        the program may keep the pipe open."""
         self._thread.join(_GRACE_S)
 
     def summary(self) -> str:
-        """Returns the last line that is not blank. If lines were dropped, the first line stands before it.
-        Long lines are shortened."""
+        """Returns the last line of standard error that is not blank. If the middle of the text was dropped,
+        returns the first and the last line, joined by " ... ". Long lines are shortened."""
         lines = [line for line in self._kept.decode(errors="replace").splitlines() if line.strip()]
         told = [lines[0], lines[-1]] if self._is_cut else lines[-1:]
         return " ... ".join(line.strip()[:_LONGEST_ERROR] for line in told)
@@ -143,9 +143,9 @@ class Process:
         self._errors = Errors(self._process.stderr)
 
     def wait_until_ready(self) -> float:
-        """Wait until the process prints ``ready``. Returns the time of preparation in ms. It begins with the
-        first line ``loaded``, or with this call if the program does not print that line. Raises the errors
-        that ``ask`` raises."""
+        """Wait until the process prints ``ready``. Returns the time of preparation in ms. Preparation begins
+        with the first line ``loaded``, or with this call if the program does not print ``loaded``. Raises the
+        errors that ``ask`` raises."""
         started, is_loaded = time.perf_counter(), False
         while (line := self._line()) != READY:
             if line == LOADED and not is_loaded:
@@ -154,11 +154,11 @@ class Process:
         return (time.perf_counter() - started) * 1e3
 
     def ask(self, source: int) -> Reply:
-        """Let the program search from a source. Returns its reply. The program is paused afterwards, until
-        ``resume`` is called.
+        """Let the program search from a source, and then pause it until ``resume`` is called. Returns its
+        reply.
 
-        Raises EntryCrashError if the program crashes, DeviceOutOfMemoryError if it takes too much memory, and
-        WrongResultError if it breaks the rules.
+        Raises EntryCrashError if the program crashes, and DeviceOutOfMemoryError if it takes too much memory.
+        Raises WrongResultError if it writes outside its array, or leaves child processes running.
         """
         self.resume()
         started = time.perf_counter()
@@ -178,7 +178,7 @@ class Process:
     def outcome(self) -> Reply:
         """Wait for the end of a program that runs a single search. Returns its reply. Raises EntryCrashError
         if the program crashes, DeviceOutOfMemoryError if it takes too much memory, and WrongResultError if it
-        breaks the rules."""
+        leaves child processes running."""
         started, said = time.perf_counter(), None
         self._input.close()
         with suppress(EOFError):
@@ -196,10 +196,10 @@ class Process:
 
     def _reply(self, said: str | None, started: float, wall_ms: float) -> Reply:
         """Wait for the child processes that the program has left, because they may still write the answer.
-        Returns the reply. If there were children, its host time lasts from ``started`` to the end of the last
-        child. Raises WrongResultError if children keep running.
+        Returns the reply. Raises WrongResultError if children keep running.
 
-        ``said`` is the printed time. ``wall_ms`` is the host time that counts if there are no children.
+        ``said`` is the time that the program printed. The reply's host time is ``wall_ms`` if there are no
+        children. Otherwise it is the time from ``started`` to the end of the last child.
         """
         deadline = time.monotonic() + _GRACE_S
         while left := self._others():
@@ -255,7 +255,7 @@ class Process:
 
     def _line(self, at_end: Exception | None = None) -> str:
         """Returns the next line that the process prints. If the output ends, raises ``at_end``, or
-        EntryCrashError if that is None."""
+        EntryCrashError if ``at_end`` is None."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._output, selectors.EVENT_READ)
             while b"\n" not in self._rest:
@@ -316,7 +316,7 @@ class Process:
 
 @cache
 def round_trip_ms() -> float:
-    """Returns the median time in ms to send a line to a process and to get a line back."""
+    """Returns the median time in ms to send a line to a process and to receive a line from it."""
     times = []
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as echo:
         assert echo.stdin and echo.stdout
@@ -350,7 +350,7 @@ class Running:
     traversed."""
 
     def note(self) -> None:
-        """Record how much memory the process uses now, on the host and on the GPUs."""
+        """Record how much memory the process uses at this moment, on the host and on the GPUs."""
         if self.process is not None:
             self.process.note_memory()
             self.peak_bytes = max(self.peak_bytes, self.process.peak_bytes)
@@ -389,15 +389,16 @@ def running(graph: Graph, entry: Entry) -> Running:
 
 
 def _end(graph_id: int) -> None:
-    """End all programs on the graph with this id, and forget the folder with the graph."""
+    """End all programs on the graph with the Python ``id()`` ``graph_id``, and release the folder with the
+    graph."""
     _, programs = _KEPT.pop(graph_id, (None, {}))
     for program in programs.values():
         program.close()
 
 
 def forget(graph: Graph) -> None:
-    """Kill all programs on a graph, and forget the folder with the graph. The next program gets a new folder
-    with fresh copies of the graph."""
+    """Kill all programs on a graph, and release the folder with the graph. The next program gets a new
+    folder with fresh copies of the graph."""
     _, programs = _KEPT.pop(id(graph), (None, {}))
     for program in programs.values():
         program.kill()

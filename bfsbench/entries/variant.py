@@ -2,9 +2,9 @@
 like its own variants.
 
 If the program has its own clock, bfsbench compares the printed times with the host's clock in two ways.
-First, after each search, the host's time may exceed the printed time only by what untimed work explains.
-Second, once per process, ``untimed_ms`` compares the two clocks on a fixed graph, whose searches take
-milliseconds on any device.
+First, after each search, the host's time may exceed the printed time only by the longest plausible time of
+untimed work. Second, once per process, ``untimed_ms`` compares the two clocks on a fixed graph, whose
+searches take milliseconds on any device.
 
 The untimed part of a search is the host's time minus the printed time. It should not depend on the search,
 because every search sends a line and writes an answer. ``untimed_ms`` therefore searches from a vertex that
@@ -45,8 +45,8 @@ _CLOCK_TOLERANCE = 1.01
 """The largest allowed ratio of a program's printed time to the host's time."""
 _CLOCK_SLACK_MS = 0.05
 _UNTIMED_SHARE = 0.05
-"""The host's time may exceed a program's printed time by this share of the host's time, and by further
-amounts."""
+"""The host's time may exceed a program's printed time by this share of the host's time. ``_allowed_ms`` adds
+further allowances."""
 _UNTIMED_MS = 0.25
 """A constant amount in ms by which the host's time may exceed a program's printed time. The times to send a
 line and to fill an answer are also allowed, each ``_PASSES`` times."""
@@ -62,7 +62,7 @@ _CONTRADICTION_MS = 100.0
 """A program is rejected if, in the median of its searches, the host's time exceeds the allowed time by this
 many ms. Waiting for a core cannot explain so much."""
 _FASTER = 4
-"""A repeated search is too fast if every first search took at least this factor longer per arc."""
+"""A repeated search is too fast if every first search took more than this many times as long per arc."""
 _COMPARABLE = 10
 """A repeated search is compared only with first searches that traversed at least one tenth as many arcs."""
 _COMPARED_MS = 20.0
@@ -82,8 +82,8 @@ _GRAPH = "lattice(rows=4096,columns=128,keep=0.7)"
 """The graph on which a program's clock is compared with the host's clock. It has 524,288 vertices, some of
 them isolated. A search has 5,000 levels, and each level costs a GPU at least one barrier."""
 _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 9
-"""Number of pairs of searches that are compared at least before a clock counts as right, and at most before
-it counts as wrong."""
+"""The minimum and the maximum number of pairs of searches that are compared. A clock can be accepted after
+the minimum, and is rejected only after the maximum."""
 _LONG_SHARE, _LONG_MS = 0.25, 2.0
 """The untimed part of the long search may exceed the untimed part of the short search by a limit. The limit
 is ``_LONG_SHARE`` of the host's time of the long search, plus ``_LONG_MS``."""
@@ -177,7 +177,8 @@ class EntryVariant(ForeignProgram):
 
     def settle_clock(self) -> None:
         """If the program has its own clock, compare it with the host's clock. If they cannot be compared, the
-        host's clock counts from now on. Raises WrongResultError if the clocks contradict each other."""
+        host's clock measures all later searches. Raises WrongResultError if the clocks contradict each
+        other."""
         if self.entry.clock.held_by != "ours":
             self._untimed_ms = untimed_ms(type(self))
             self._held_by = "ours" if self._untimed_ms == math.inf else self.entry.clock.held_by
@@ -307,10 +308,12 @@ class EntryVariant(ForeignProgram):
             )
 
     def _require_searched(self, levels: npt.NDArray[np.int32]) -> None:
-        """Raise WrongResultError if the program seems to keep its answers.
+        """Raise WrongResultError if the program seems to return stored answers.
 
-        It seems so if most repeated searches take far less time per arc than the fastest first search. First
-        searches from at least two sources are needed, because a single first search may be slow by accident.
+        A first search is the first one from its source, and later searches from this source are repeated
+        searches. The error is raised if most repeated searches take far less time per arc than the fastest
+        first search. First searches from at least two sources are needed, because a single first search may
+        be slow by accident.
         """
         first_ms, edges = self._running.first_ms, self.work_of(levels)
         if self.entry.per_search or self._source not in first_ms:
@@ -329,8 +332,8 @@ class EntryVariant(ForeignProgram):
     def _require_honest_time(self) -> None:
         """Raise WrongResultError if the printed time of the last search contradicts the host's clock.
 
-        It does if the printed time is longer than the host's time. It also does if, in most searches, the
-        host's time is longer by more than untimed work can explain.
+        The error is raised if the printed time is longer than the host's time. It is also raised if the
+        host's time is too long in most searches, so that untimed work cannot explain the difference.
         """
         said, wall = self.reply
         if said is None:
@@ -388,7 +391,7 @@ def untimed_ms(variant: type[EntryVariant]) -> float:
     bfsbench.
 
     Returns the untimed part of a search, in ms per vertex and arc of the graph. Returns infinity if the
-    program cannot search that graph. Raises WrongResultError if the clocks contradict each other.
+    program cannot search this graph. Raises WrongResultError if the clocks contradict each other.
     """
     from bfsbench.graphs.load import load
 
@@ -433,11 +436,11 @@ def _times(program: EntryVariant, search: Problem) -> tuple[float, float]:
 
 
 def _contradict(shorts: _Times, longs: _Times) -> bool:
-    """Returns whether the program's clock contradicts the host's clock. It does if the untimed part of the
-    long searches is too long.
+    """Returns whether the program's clock contradicts the host's clock, from the times of searches that reach
+    nothing (``shorts``) and of searches that reach most of the graph (``longs``). It does if the untimed part
+    is much longer in ``longs``.
 
-    Minimums are compared, because waiting for a core only lengthens the untimed part. The minimum shows what
-    the program itself leaves out.
+    The shortest untimed parts are compared, because waiting for a core can only lengthen an untimed part.
     """
     wall = min(wall for _, wall in longs)
     return min(longs)[0] - min(shorts)[0] > _LONG_SHARE * wall + _LONG_MS
@@ -453,8 +456,8 @@ def _no_device(entry: Entry) -> str:
 
 
 def _no_program(entry: Entry) -> str:
-    """Returns an error message if the program does not exist and bfsbench is not the one to build it.
-    Otherwise returns an empty string."""
+    """Returns an error message if the command or the library of the entry does not exist. Otherwise returns
+    an empty string. Only a path that contains a name in braces is looked up."""
     for word in (*entry.call.command[:1], entry.call.library):
         path = Path(entry.filled(word))
         if "{" in word and not path.exists():

@@ -1,4 +1,4 @@
-"""Reproduces the papers' tables and figures. A TOML file in this folder declares each of them.
+"""Reproduces the papers' tables and figures. A TOML file in this folder declares each table or figure.
 
 :mod:`declaration` and :mod:`drawings` define the format of these files. :mod:`sweeps` chooses the graphs and
 the runs to measure. :mod:`outcome` groups the measured rows by graph and by series (the rows behind one bar,

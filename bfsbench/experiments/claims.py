@@ -91,11 +91,11 @@ def _of_claim(graphs: list[str], outcome: Outcome, claim: Claim) -> Iterator[Cla
 def _judged(
     outcome: Outcome, claim: Claim, graph: str, series: Series, against: list[Series]
 ) -> tuple[Verdict, str]:
-    """Returns the verdict on a claim for one graph, and its evidence with any doubts as text.
+    """Returns the verdict on a claim for one graph, and a text with the evidence and any doubts.
 
     The claim compares ``series`` with the rivals in ``against``. The verdict is the worst verdict over all
-    rivals. It is "not reproduced" only if ``series`` was tuned enough. It is "reproduced" only if all rivals
-    were measured and tuned enough.
+    rivals. It is "not reproduced" only if ``series`` was tuned with enough settings (see ``settings_due``).
+    It is "reproduced" only if all rivals were measured, each with enough settings.
     """
     ours = _amount(outcome, claim.quantity, series, graph)
     if ours is None:
@@ -125,10 +125,10 @@ _MOST_NAMED = 5
 
 
 def _weak(outcome: Outcome, claim: Claim, series: Series, graph: str) -> dict[str, str]:
-    """Returns a remark if a series was measured with too few settings for a verdict, else an empty
-    dictionary.
+    """Returns a dictionary with one remark, by the series' title, if the series was measured with too few
+    settings for a verdict. Otherwise returns an empty dictionary.
 
-    The remark has the number of settings measured and the number needed. Its key is the series' title.
+    The remark has the number of settings measured and the number needed.
     """
     due = settings_due(outcome.experiment, series) if claim.quantity == "time" else 0
     have = outcome.num_settings(series, graph)
@@ -175,7 +175,7 @@ def _amount(outcome: Outcome, quantity: str, series: Series, graph: str) -> Amou
 
 
 def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, str]:
-    """Compares two amounts by a claim. Returns the verdict's index in WORST_FIRST, the factor between the
+    """Checks a claim on two amounts. Returns the verdict as its index in WORST_FIRST, the factor between the
     amounts, and the evidence as text.
 
     The factor is computed from the fastest repeats. The verdict is undecided if the median repeat of either
@@ -195,8 +195,8 @@ def _compared(claim: Claim, ours: Amount, theirs: Amount) -> tuple[int, float, s
 def _in_words(factor: float, relation: Relation) -> str:
     """Returns a factor as text, such as ``: 2.5 times faster``.
 
-    A factor below 1 is inverted, and then the opposite relation is named. The text is empty for an infinite
-    factor.
+    If the factor is below 1, the text has its reciprocal and the opposite word, such as ``slower``. The text
+    is empty for an infinite factor.
     """
     if factor < 1:
         factor, relation = _ratio(1, factor), _OPPOSITE[relation]

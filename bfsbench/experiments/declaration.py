@@ -46,8 +46,8 @@ class Sweep(TomlTable, frozen=True, kw_only=True):
     knobs: dict[str, str | int | float] = msgspec.field(default_factory=dict)
     preset: str = PRESETS[0]
     tune: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Number of measured settings per variant, graph and source for tuning grid, block and knobs, one of them
-    at a time. ``grid``, ``block`` and ``knobs`` are the values to choose from. Without ``tune`` and
+    """Number of measured settings per variant, graph and source. Tuning changes grid, block and knobs one at
+    a time. ``grid``, ``block`` and ``knobs`` are the values to choose from. Without ``tune`` and
     ``tune_per_knob``, every combination is measured."""
     tune_per_knob: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Number of measured settings per knob for tuning a variant from one source of a graph. The fastest
@@ -113,8 +113,9 @@ class Experiment(TomlTable, frozen=True, kw_only=True):
     profile: bool = False
     """True if level profiles are taken as well."""
     all_rows: bool = False
-    """True if the rows of all result files at hand count that have an equal graph, source and device. A
-    search's time is then its best time in any file, no matter which experiment tuned it."""
+    """True if the experiment also uses rows of other result files, if their graph, source and device are
+    those of its own rows. A search's time is then its best time in any file, no matter which experiment tuned
+    it."""
     graph_by_graph: bool = False
     """True if each graph is loaded, measured and released before the next one. Sweeps that do not tune run
     first on every graph. Sweeps that tune follow."""

@@ -51,7 +51,7 @@ class Chart(TomlTable, frozen=True, kw_only=True, tag_field="kind", tag=""):
 
     @property
     def compared(self) -> list[str]:
-        """Names of the series with which the drawing compares the shown series, such as a baseline."""
+        """Names of further series for comparison with the series in ``series``, such as a baseline."""
         return []
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
@@ -100,8 +100,8 @@ class Bars(Plot, frozen=True, kw_only=True, tag="bars"):
 
 
 class Curve(Plot, frozen=True, kw_only=True, tag="curve"):
-    """Draws curves of the best time of every series over the graphs. The horizontal axis shows the graphs'
-    size, degree or density, or their key ``x``."""
+    """Draws curves of the best time of every series over the graphs. The horizontal axis shows the number of
+    vertices, or the number ``x`` that the experiment's file gives for each graph."""
 
     shows_times: ClassVar[bool] = True
 
@@ -154,11 +154,12 @@ class HeatMap(Plot, frozen=True, kw_only=True, tag="heatmap"):
 
 
 class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
-    """Draws the frontier size and the time of each level, with a mark for the kernel or layer that ran the
-    level."""
+    """Draws the frontier size and the time of each level. A mark names the kernel, or the part of a large
+    kernel, that ran the level."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of how many levels each kernel or layer ran, and how long these levels took."""
+        """Yields a table of how many levels each kernel, or part of a large kernel, ran, and how long these
+        levels took."""
         lines: list[tuple[Cell, ...]] = []
         for name in outcome.graphs_of(self):
             for series in outcome.series_of(self):
@@ -171,11 +172,12 @@ class Profile(Plot, frozen=True, kw_only=True, tag="profile"):
 
 
 class KnobSweep(Plot, frozen=True, kw_only=True, tag="knobs"):
-    """Draws the best time of each series over the values of each knob that the series sweeps."""
+    """Draws the best time of each series over the values of each knob (a parameter of a search) that has
+    several values in the series."""
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of the best time of each series at each value of each knob that varied. The least
-        time is marked."""
+        """Yields a table of the best time of each series at each value of each knob that has several values
+        in the rows. The least time is marked."""
         lines: list[tuple[Cell, ...]] = []
         for series in outcome.series_of(self):
             found = configurations(series.select(outcome.rows))
@@ -276,7 +278,8 @@ class Complexity(Chart, frozen=True, kw_only=True, tag="complexity"):
     """Shows what the variants declare about themselves, such as work and space, side by side."""
 
     def tables_of_graphs(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of the declarations of every variant of the experiment's family.
+        """Yields a table of what all variants declare that solve the experiment's problem, such as
+        breadth-first search.
 
         The paper's statements stand in brackets beside the declarations.
         """
@@ -299,13 +302,14 @@ def _declared(variant: type[Variant], column: str, printed: list[Printed]) -> st
 
 
 class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
-    """Draws two growth curves, n^2 divided by an acceleration and n log n, beside the measured times of
-    ``series``."""
+    """Draws the curves n^2 / ``acceleration`` and n log n beside the measured times of ``series``. They show
+    at which n an algorithm with n log n steps overtakes an accelerated quadratic algorithm."""
 
     acceleration: Factor = 1000.0
 
     def tables_of_rows(self, outcome: Outcome) -> Iterator[Table]:
-        """Yields a table of the two growth curves and the measured times, at the sizes of the graphs."""
+        """Yields a table of n^2 / ``acceleration``, n log n and the measured times, at the numbers of
+        vertices of the graphs."""
         series = outcome.series_of(self)
         best = [outcome.best(one)["search_ms"] for one in series]
         lines: list[tuple[Cell, ...]] = []
@@ -327,8 +331,8 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
         yield from made
 
     def _picture(self, outcome: Outcome, heading: str) -> Picture:
-        """Returns a picture of the two growth curves and their crossing, beside the measured times over the
-        number of vertices."""
+        """Returns a picture of the curves n^2 / ``acceleration`` and n log n with their crossing, and of the
+        measured times over the number of vertices."""
         figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))
         n = np.logspace(1, 7, 200)
         meeting = crossing(self.acceleration)

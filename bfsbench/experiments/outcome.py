@@ -47,8 +47,8 @@ class Outcome:
     rows: pd.DataFrame
     levels: pd.DataFrame
     known: pd.DataFrame
-    """Rows from other result files whose graph, source and device occur in ``rows``, for every variant. Their
-    graphs are named as in ``rows``."""
+    """Rows of any variant from other result files, whose graph, source and device also occur in ``rows``.
+    Their graphs are named as in ``rows``."""
     loaded: Mapping[str, Graph] = field(default_factory=dict)
     heading: str = ""
     """Suffix of every title. It says if the rows were taken with cold caches or are of emulated kernels."""
@@ -61,8 +61,8 @@ class Outcome:
 
     @cached_property
     def uses(self) -> dict[str, GraphUse]:
-        """The experiment's graph for each graph in the rows, by the full name in the rows. The graph in the
-        rows may be a stand-in for the experiment's graph."""
+        """For the full name of each graph in the rows: the experiment's graph to which the rows belong. The
+        graph in the rows may be a stand-in for the experiment's graph."""
         names = dict.fromkeys([*self.rows["graph"], *self.loaded])
         found = {name: use_of(self.experiment, name) for name in names}
         return {name: use for name, use in found.items() if use is not None}
@@ -150,7 +150,7 @@ class Outcome:
         return series.select(levels[levels["graph"] == graph])
 
     def counter_sums(self, series: Series, graph: str) -> Counter[str] | None:
-        """Returns the counters of a series on a graph, summed over levels, or None if there is no level
+        """Returns the counters of a series on a graph, summed over levels. Returns None if there is no level
         profile."""
         levels = self.levels_of(series, graph)
         if levels.empty:
@@ -160,10 +160,10 @@ class Outcome:
     def drawn(self, chart: Chart) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Returns the result rows and the level profiles for a drawing.
 
-        The rows belong to the series that the drawing shows, or to the series with which it compares them.
-        They are in the drawing's order of series. Graphs are named by their titles. The column ``series`` is
-        added, and the column ``x`` with the graph's value on a horizontal axis. A row that belongs to several
-        series occurs once for each series.
+        The rows belong to the series that the drawing shows, and to series for comparison, such as a
+        baseline. They are in the drawing's order of series. Graphs are named by their titles. The column
+        ``series`` is added, and the column ``x`` with the graph's value on a horizontal axis. A row that
+        belongs to several series occurs once for each series.
         """
         shown = self.series_of(chart)
         have = {series.title for series in shown}
@@ -196,15 +196,16 @@ class Outcome:
 
 
 _MOST_TIMES = 2
-"""Rows of a stand-in graph count in verdicts only if its number of vertices differs from the original's by at
-most this factor."""
+"""Rows of a stand-in graph count in verdicts only if its number of vertices differs from the replaced graph's
+by at most this factor."""
 
 
 def unlike(full_name: str, num_vertices: int) -> str:
-    """Returns the reason why rows of a stand-in graph do not count in verdicts: its class or its size differs
-    from the original graph's.
+    """Returns the reason why rows of a stand-in do not count in verdicts. A stand-in is a similar graph that
+    replaces a missing one. Its rows do not count if its kind (such as ``road``) or its size differs from the
+    missing graph's.
 
-    Returns "" for a stand-in whose rows count, and for a graph that is not a stand-in.
+    Returns "" if the rows count, and for a graph that is not a stand-in.
     """
     plain, marks = split_marks(full_name.rpartition(":")[0])
     original = resolve(marks.stands_for).dataset if marks.stands_for else None
@@ -219,8 +220,9 @@ def unlike(full_name: str, num_vertices: int) -> str:
 
 
 def use_of(experiment: Experiment, full_name: str) -> GraphUse | None:
-    """Returns a graph of the experiment: the graph that the rows measured, or the graph that they measured a
-    stand-in for. Returns None if there is no such graph."""
+    """Returns the experiment's graph to which rows with the graph name ``full_name`` belong. If the name is a
+    stand-in's, returns the graph that the stand-in replaces. Returns None if the experiment has no such
+    graph."""
     name, _, direction = full_name.rpartition(":")
     plain, marks = split_marks(name)
     for use in experiment.graphs:
@@ -246,9 +248,9 @@ def read_outcome(
 ) -> Outcome:
     """Returns the rows of result files, and of the level profiles beside them, that belong to the experiment.
 
-    Rows of other graphs and other variants are left out. If the experiment sets ``all_rows``, rows of all
-    result files in ``folder`` are added if their graph, source and device occur in ``files``. Raises
-    InputError if a file cannot be read.
+    Rows of other graphs and other variants are left out. If the experiment sets ``all_rows``, further rows
+    come from the other result files in ``folder``. Their graph, source and device must be those of a row in
+    ``files``. Raises InputError if a file cannot be read.
     """
     rows, levels = read_results(files), read_levels(files)
     ours = {name for name in set(rows["graph"]) if use_of(experiment, name) is not None}
@@ -279,8 +281,8 @@ def known_rows(folder: Path) -> pd.DataFrame:
 
 @lru_cache(maxsize=1)
 def _read_known(files: tuple[tuple[Path, int], ...]) -> pd.DataFrame:
-    """Returns the rows of these files, given with their times of modification. The result is cached until a
-    time changes."""
+    """Returns the rows of files. Each file is given with its time of modification, so that the cached result
+    is used until a file changes."""
     found = []
     for path, _ in files:
         with suppress(InputError):
@@ -291,8 +293,8 @@ def _read_known(files: tuple[tuple[Path, int], ...]) -> pd.DataFrame:
 def _needs_known(experiment: Experiment) -> bool:
     """Returns whether the experiment uses rows of other result files.
 
-    It does if it sets ``all_rows``. It also does if a claim names a CPU program, because another file may
-    have a faster CPU program.
+    An experiment with ``all_rows`` uses them. So does an experiment with a claim that names a CPU program,
+    because another file may have a faster CPU program.
     """
     hosts = {variant.name for variant in all_variants().values() if variant.host}
     named = [name for claim in experiment.claims for name in (claim.series, *claim.versus)]
@@ -301,7 +303,7 @@ def _needs_known(experiment: Experiment) -> bool:
 
 
 def _same_points(rows: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows in ``known`` whose graph, source and device occur in ``rows``.
+    """Returns the rows in ``known`` whose graph, source and device also occur together in ``rows``.
 
     The returned rows have the graphs' names from ``rows``. Rows of emulated kernels and rows taken with cold
     caches are left out.

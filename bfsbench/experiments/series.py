@@ -54,9 +54,11 @@ experiment's family."""
 
 
 def variants_of(experiment: Experiment, sweep: Sweep) -> list[type[Variant]]:
-    """Returns the variants that a sweep names. Words in GROUPS stand for several variants.
+    """Returns the variants that a sweep names. A word such as ``all`` (a key of GROUPS) stands for several
+    variants.
 
-    Raises UsageError for an unknown variant, and for a variant of another family.
+    Raises UsageError for an unknown variant, and for a variant that solves another problem than the
+    experiment's.
     """
     every = [variant for variant in all_variants().values() if variant.family == experiment.family]
     found = [
@@ -74,7 +76,7 @@ def every_series(experiment: Experiment) -> list[Series]:
     """Returns all series of an experiment, in the order of its sweeps.
 
     A sweep with a label is one series. A sweep without a label has one series per variant, for the search as
-    its authors wrote it. For each change that this project made to a variant, it has a further series.
+    its authors wrote it. Each change that this project made to the search gives a further series.
     """
     found: dict[str, Series] = {}
     for sweep in experiment.sweeps:
@@ -119,8 +121,8 @@ def authors_form(variant: type[Variant]) -> dict[str, frozenset[str]]:
 
 
 def _forms(variants: Iterable[type[Variant]]) -> Iterator[str]:
-    """Yields the names of the series of these variants. A variant has one series, and another for each knob
-    value with which this project has changed it."""
+    """Yields the names of the series of these variants. Each variant has a series for its authors' search.
+    Each knob value by which this project has changed the search gives a further series."""
     for variant in variants:
         yield variant.name
         for knob in variant.knobs:
@@ -150,7 +152,8 @@ def _allowed(variant: type[Variant], given: Mapping[str, str | int | float]) -> 
 
 
 def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]:
-    """Returns the series that a claim about ``series`` compares with; see ``Claim.versus``."""
+    """Returns the series that a claim compares with ``series``. ``Claim.versus`` explains how a claim names
+    them."""
     found: list[Series] = []
     for text in claim.versus:
         others = [other for other in every_series(experiment) if other.variant != series.variant]
@@ -166,8 +169,8 @@ def rivals(experiment: Experiment, series: Series, claim: Claim) -> list[Series]
 
 
 def _other_values(experiment: Experiment, series: Series) -> Series:
-    """Returns a series of the same variant as ``series``, with all swept values of its knobs that ``series``
-    does not have."""
+    """Returns the series to which a claim compares ``series`` by the word ``others``. It selects rows of the
+    variant of ``series`` with all other swept values of the knobs that ``series`` restricts."""
     values: dict[str, set[str]] = {name: set() for name in series.knobs}
     variant = all_variants()[series.variant]
     for sweep in experiment.sweeps:

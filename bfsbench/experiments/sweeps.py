@@ -34,8 +34,8 @@ from bfsbench.variants.base import Variant
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A graph that the experiment names (``use``), and the graph that is actually searched (``request``).
-    They differ if the searched graph is shrunk or a stand-in."""
+    """A graph that the experiment names (``use``), and the graph that is actually searched (``request``). The
+    two graphs differ if the searched graph is shrunk or a stand-in."""
 
     use: GraphUse
     request: GraphName
@@ -107,8 +107,8 @@ def expected_seconds(points: Sequence[Point], folder: Path) -> tuple[float, int]
     """Returns the expected time in s for measuring these points, and the number of points without earlier
     rows. A point is one configuration: graph, source, variant, backend, grid, block and knobs.
 
-    Earlier rows have an equal graph, variant and backend, and stand in result files in ``folder`` or its
-    subfolders. For points without earlier rows, the time in ``UNKNOWN_S`` is assumed.
+    The earlier rows of a point are the rows with its graph, variant and backend in the result files below
+    ``folder``. For points without earlier rows, the time in ``UNKNOWN_S`` is assumed.
     """
     rows = known_rows(folder)
     rows = rows[(rows["status"] == "ok") & (rows["wall_ms_samples"] != "")]
@@ -139,8 +139,8 @@ RECOMMENDED = "recommended"
 def reduced_to(experiment: Experiment, searches: Sequence[str], tune: int | None) -> Experiment:
     """Returns the experiment with only these searches, or with all if ``searches`` is empty.
 
-    ``tune`` limits the number of measured settings in each tuning, per graph or per knob. 0 leaves out the
-    sweeps that tune. None sets no limit. Raises UsageError for a search that the experiment does not have.
+    If ``tune`` is not None, it is an upper limit for ``Sweep.tune`` and ``Sweep.tune_per_knob``. If it is 0,
+    sweeps that tune are left out. Raises UsageError for a search that the experiment does not have.
     """
     wanted = variants_of(experiment, Sweep(variants=[*searches])) if searches else None
     kept: list[Sweep] = []
@@ -165,9 +165,9 @@ def reduced_to(experiment: Experiment, searches: Sequence[str], tune: int | None
 def works_of(experiment: Experiment, choices: Sequence[Choice]) -> list[Several]:
     """Returns the runs of an experiment, as a list of parts that are measured one after the other.
 
-    Usually there is one part. If the experiment sets ``graph_by_graph``, each graph has a part with the
-    sweeps that do not tune. A part with the sweeps that tune follows for each graph. Raises UsageError for an
-    unknown variant or malformed values, and InputError for invalid sources.
+    Usually there is one part. If the experiment sets ``graph_by_graph``, the first parts are the sweeps that
+    do not tune, with one part per graph. The sweeps that tune follow, with one part per graph. Raises
+    UsageError for an unknown variant or malformed values, and InputError for invalid sources.
     """
     if not experiment.sweeps:
         return []
@@ -222,20 +222,22 @@ def forms_of(variant: type[Variant], axes: Axes) -> list[Axes]:
 
 
 def knobs_of(axes: Axes) -> int:
-    """Returns the number of knobs that have several values in ``axes``, the settings of one variant, but at
-    least 1."""
+    """Returns the number of knobs that have several values in ``axes``, or 1 if no knob has. ``axes`` has the
+    settings of one variant."""
     (variant,) = axes.variants
     return max(1, sum(len(axes.knobs.get(knob.name, ("some", "other"))) > 1 for knob in variant.knobs))
 
 
 LEAST_PER_KNOB = 20
-"""A verdict goes against a search only if the search was measured with this number of settings per knob."""
+"""The number of settings per knob with which a search must be measured, so that a claim that it is faster can
+be "not reproduced"."""
 
 
 def settings_due(experiment: Experiment, series: Series) -> int:
-    """Returns the number of settings with which a series must be measured before a verdict may go against it.
+    """Returns the number of settings with which a series must be measured, so that a claim that it is faster
+    can be "not reproduced".
 
-    The number is LEAST_PER_KNOB for each knob, but at most the number of all settings. It is 0 if the
+    This number is LEAST_PER_KNOB for each knob, but at most the number of all settings. It is 0 if the
     experiment does not tune the series.
     """
     if series.title in {sweep.label for sweep in experiment.sweeps if not sweep.tunes}:
@@ -263,8 +265,8 @@ def axes_of(experiment: Experiment, sweep: Sweep) -> Axes:
 
 
 def sources_of(experiment: Experiment, choice: Choice) -> SourceChoice:
-    """Returns the choice of source vertices for one graph. The experiment's file lists them, draws them, or
-    takes the source that the graph's generator recommends."""
+    """Returns the choice of source vertices for one graph. The experiment's file lists the sources, asks for
+    random sources, or asks for the source that the graph's generator recommends."""
     family = find_family(experiment.family)
     given, count = None, experiment.sources if family.from_sources else None
     if family.from_sources and experiment.source == RECOMMENDED:
@@ -277,8 +279,8 @@ def sources_of(experiment: Experiment, choice: Choice) -> SourceChoice:
 
 
 def given_sources(experiment: Experiment) -> list[int]:
-    """Returns the vertices that the experiment's ``source`` lists. Raises InputError if it is not a list of
-    vertices."""
+    """Returns the vertices that the experiment's ``source`` lists. Raises InputError if ``source`` is not a
+    list of vertices."""
     try:
         return [int(value) for value in axis_language.expand(experiment.source)]
     except ValueError:

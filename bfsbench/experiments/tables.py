@@ -16,7 +16,7 @@ from bfsbench.reports.table import Cell, Table
 from bfsbench.rows.point import knob_values
 
 MS = {"ms": 1.0, "us": 1e3, "": 1.0}
-"""How many of each unit that a paper prints are a millisecond."""
+"""For each unit of time that a paper prints: how many of this unit are a millisecond."""
 
 
 def tables(outcome: Outcome) -> list[Table]:
@@ -175,8 +175,8 @@ def best_times(outcome: Outcome) -> list[Table]:
 
 
 def claims(outcome: Outcome) -> Table:
-    """Returns a table of all claims of the experiment. Each claim has a verdict as a whole and one verdict
-    per graph."""
+    """Returns a table of all claims of the experiment. It has one overall verdict for each claim, and one
+    verdict for each claim and graph."""
     facts: list[tuple[Cell, ...]] = []
     drawings = []
     columns = ("graph", "verdict", "evidence")
@@ -210,7 +210,7 @@ def pictures(outcome: Outcome) -> Iterator[Picture]:
 
 def write_pictures(outcome: Outcome, folder: Path) -> list[Path]:
     """Writes all pictures of an experiment as PNG and SVG files. Their names begin with the experiment's
-    name. Returns their paths.
+    name. Returns the paths of the files.
 
     Raises UsageError if a file cannot be written, or matplotlib is missing.
     """

@@ -12,9 +12,11 @@ short help of each command.
 
 Missing rows are an error, so that a text cannot quote numbers that were not measured. A line below each table
 of the text says at which commits and on which days the table's rows were taken. The line also names the
-searches whose code has changed since then. It names files from which tables above quote other rows of these
-searches, too. If rows of one search in a table measured different code, that is an error unless ``mixed``
-gives the reason above the table. Comparing times with unequal numbers of sources or repeats is an error, too.
+searches whose code has changed since then. If a table above shows one of its searches with numbers from other
+result files, the line names these files.
+
+If rows of one search in a table measured different code, this is an error unless ``mixed`` gives the reason
+above the table. Comparing times with unequal numbers of sources or repeats is an error, too.
 """
 
 from __future__ import annotations
@@ -198,7 +200,7 @@ class Rows:
 
     @property
     def equal(self) -> Rows:
-        """These rows, cut to an equal number of repeats for all rows of a graph."""
+        """The rows, cut so that all rows of a graph have an equal number of repeats."""
         return Rows(equal_repeats(self._frame), self.what, self._read)
 
     @property
@@ -232,8 +234,8 @@ class Rows:
 
     @property
     def footnotes(self) -> list[str]:
-        """One line for each program of other authors: whose clock timed it, what the clock covers, and how
-        long its preparation took."""
+        """One line for each program of other authors. The line says which clock measured the program, what
+        the measured time includes, and how long the preparation took."""
         return footnotes_of(self._frame)
 
     @property
@@ -264,11 +266,11 @@ class Rows:
         return [float(value) for value in self._frame[name].dropna()]
 
     def superseded_by(self, newer: Rows) -> str:
-        """Returns a sentence that says that these rows are outdated and wait for a new measurement on a GPU.
+        """Returns a sentence that says that these rows are outdated, and must be measured again on a GPU.
 
         The sentence names the commit of the rows in ``newer``, and the ratio of the new times to the old
-        times. Only times on equal graphs from equal sources are compared. Returns "" unless ``newer``
-        measured other code, at a later time.
+        times. Times are compared only if they are from a graph and a source that both sets of rows have.
+        Returns "" unless ``newer`` measured other code, at a later time.
         """
         ours, theirs = self._frame, newer._frame
         later = theirs["taken_at"].min() > ours["taken_at"].max()
@@ -290,7 +292,7 @@ class Rows:
 
 
 def _text(value: Any) -> str:
-    """Returns a cell as text, as it stands in the result file: whole numbers have no decimal point."""
+    """Returns a cell as text, in the form that result files use: whole numbers have no decimal point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -334,7 +336,8 @@ def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
     """Returns how many of an experiment's claims are reproduced, undecided and not reproduced in these result
     files.
 
-    If the experiment needs them, rows of all other result files in ``folder`` count as well.
+    If the experiment sets ``all_rows``, or claims something about a CPU program, rows of the other result
+    files in ``folder`` count as well.
     """
     outcome = read_outcome(find(name), [_below(folder, file) for file in files], {}, folder)
     verdicts = [verdict_of(found) for _, found in findings_by_claim(outcome)]
@@ -342,10 +345,11 @@ def claims(folder: Path, name: str, *files: str) -> dict[str, int]:
 
 
 def predicted(path: Path) -> dict[str, dict[str, Any]]:
-    """Returns how well the predicted times in a CSV file agree with the measured times in it.
+    """Returns a dictionary that says how well the predicted times in a CSV file agree with the measured times
+    in it.
 
     The key ``model`` stands for the file's predictions. The key ``mean`` stands for a baseline, which
-    predicts a search by its variant's mean time. The values have the members of
+    predicts a search by its variant's mean time. Each value is a dictionary with the fields of
     ``reports.predictions.Trust``.
     """
     lines = pd.DataFrame(table(path))
@@ -469,10 +473,11 @@ def command_of(file: Path) -> str:
 
 
 def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
-    """Returns a function from a variant, backend and knobs to the hashes of the present code.
+    """Returns a function that takes a variant, a backend and knobs, and returns the hashes of the present
+    code.
 
-    There is one hash for each CUDA compiler that the records below ``folder`` name. The set is empty for
-    backends without CUDA, and for programs of other authors.
+    The function returns one hash for each CUDA compiler that the records below ``folder`` name. It returns an
+    empty set for backends without CUDA, and for programs of other authors.
     """
     files = (
         file.with_name(file.name.replace(".runs.jsonl", ".csv")) for file in folder.rglob("*.runs.jsonl")
@@ -497,8 +502,8 @@ def _with_origins(
     """Returns the text of a filled template, with a line on the origin of its rows below each table.
 
     The line names the files, commits, days and commands of the table's rows. It also names searches whose
-    code has changed since then, and files from which tables above quote other rows of these searches. Each
-    command appears only once in a text.
+    code has changed since then. If a table above shows a search of this table with numbers from other result
+    files, the line names these files. Each command appears only once in a text.
 
     ``parts`` are the pieces of the text, in order. The pieces are made one by one. All rows that the template
     reads while a table is made belong to this table. ``reasons`` say why rows in a table measured different

@@ -2,7 +2,7 @@
 Massively Parallel Processors*), and along a route through a maze.
 
 The emulator runs threads one after the other. If several threads can give a vertex its level, the first
-thread that runs does so. Under another schedule another thread may do so, but the level is equal. The route
+thread that runs does so. On a GPU another thread may be first, but the vertex gets this level, too. The route
 through a maze is a path of a breadth-first tree, followed back from the last cell.
 
 ``trace_tables`` makes tables of the book's example graph: its matrix, three formats, the levels from each
@@ -157,8 +157,8 @@ def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:
 
 
 def commits(graph: Graph, source: int, block_size: int) -> list[list[Commit]]:
-    """Searches a graph with the kernel with private queues. Returns how each block moves its vertices to the
-    global frontier.
+    """Searches a graph with ``push_private``, whose blocks have private queues. Returns how each block moves
+    its vertices to the global frontier.
 
     There is one list per launch, with one element per block, in the order of the blocks.
     """
@@ -273,7 +273,7 @@ def _private_frontiers(graph: Graph, title: str, source: int) -> Table:
 def _grids(outcome: Outcome, graph: str) -> Table:
     """Returns a table of the grids that each search launches.
 
-    Consecutive levels in one layer of a launch count as one grid.
+    Some kernels run several consecutive levels in one launch. Such levels count as one grid.
     """
     lines: list[tuple[Cell, ...]] = []
     for series in every_series(outcome.experiment):

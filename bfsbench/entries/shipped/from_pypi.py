@@ -1,5 +1,5 @@
-"""Calls the searches of Python packages from PyPI. Each function builds a graph of the package, and returns a
-search function for it."""
+"""Calls the searches of Python packages from PyPI. Each function converts the graph for one package. It
+returns a function that searches the converted graph."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,8 @@
 """Runs the Graph500 benchmark from the list of edges to the report, in this process.
 
-Kernel 1 builds a graph that can be searched from a list of edges. Kernel 2 runs searches that find parents.
-Both are timed. Each tree is checked. The report has Graph500's statistics of times and rates.
+Graph500 calls its two timed steps kernels. Kernel 1 turns the list of edges into a graph that can be
+searched. Kernel 2 runs searches that find parents. Each tree is checked. The report has Graph500's statistics
+of times and rates.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from bfsbench.variants import find
 
 _RECIPE = Recipe(self_loops="drop", duplicates="drop")
 """Loops and repeated edges are dropped from the graph, because they lead to no further vertex. The list of
-edges keeps them, and edges are counted by the list."""
+edges keeps them, and the reported numbers of edges include them."""
 
 _ARRAYS = {
     "CSR": ("row_offsets", "column_indices"),
@@ -73,7 +74,7 @@ def construct(scale: int, seed: int, device: Device | None) -> Constructed:
     """Draws the list of edges and builds a graph from it.
 
     The graph's arrays are not on the device yet. Raises NotEnoughMemoryError if the host's memory is too
-    small, and DeviceOutOfMemoryError if the device's is.
+    small, and DeviceOutOfMemoryError if the device's memory is too small.
     """
     parameters = {"scale": scale, "edge_factor": EDGE_FACTOR, "seed": seed}
     edges, generation_s = timed(lambda: generate("kronecker", **parameters))
@@ -134,7 +135,7 @@ class DeviceTrees:
         return self._clock.stop()
 
     def check(self, source: int) -> Tree:
-        """Checks the last tree by the five rules. Returns its size and depth.
+        """Checks the last tree by the five rules of Graph500's specification. Returns its size and depth.
 
         Raises WrongResultError if the tree is wrong. Raises DeviceError if the device fails.
         """
@@ -146,8 +147,8 @@ class HostTrees:
     """A prepared search by a native program, or by a program of other authors, that returns a breadth-first
     tree.
 
-    If the search finds only levels, the time of finding the parents is added. The methods have the meaning of
-    the methods of :class:`DeviceTrees`.
+    If the search finds only levels, the time of finding the parents is added. :class:`DeviceTrees` documents
+    the methods.
     """
 
     def __init__(self, search: HostVariant, edges: EdgeList) -> None:
@@ -216,7 +217,8 @@ class Graph500Outcome:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Returns the minimum, the quartiles and the maximum of the values, by Graph500's names."""
+    """Returns the minimum, the quartiles and the maximum of the values. The keys are Graph500's names, such
+    as ``firstquartile``."""
     found = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="averaged_inverted_cdf")
     names = ("min", "firstquartile", "median", "thirdquartile", "max")
     return dict(zip(names, found.tolist(), strict=True))
@@ -305,7 +307,7 @@ class Benchmark:
         """Searches from each source once. Returns the results.
 
         One search that is not timed comes first, as in Graph500's own program. Each row is written when its
-        search ends, also if the search fails. ``advance`` is called after each search. Raises
+        search ends, even if the search fails. ``advance`` is called after each search. Raises
         WrongResultError or DeviceError if a search fails.
         """
         asked, built, search = self._asked, self.built, self._search
@@ -336,7 +338,8 @@ class Benchmark:
     def _row(self, point: Point, milliseconds: float, tree: Tree) -> dict[str, str]:
         """Returns the row of one search.
 
-        ``prepare_ms`` is the construction time. ``mteps_graph500`` counts edges by the list of edges.
+        ``prepare_ms`` is the construction time. ``mteps_graph500`` counts the listed edges with both ends in
+        the tree.
         """
         times = {k: v for k, v in sample_columns([milliseconds], [0]).items() if not k.startswith("wall")}
         return {
