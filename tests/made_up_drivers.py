@@ -2,8 +2,10 @@
 
 import ctypes
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
@@ -11,6 +13,8 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 
+from bfsbench.backends import open_device
+from bfsbench.backends.base import Device
 from bfsbench.support.toolchain import DRIVER_LIBRARY
 
 MEMORY = 1 << 20
@@ -45,6 +49,12 @@ class Kept:
     calls: list[str] = field(default_factory=list)
     says: str = ""
     """The message of the error of the next launch. Empty if the launch succeeds."""
+    run: Callable[[Launched], object] = lambda launched: None
+    """Called instead of a kernel, for each launch that is not captured and for each launch of a graph."""
+    captured: list[Launched] | None = None
+    """The launches of the capture in progress. None if there is no capture."""
+    graphs: list[list[Launched]] = field(default_factory=list)
+    """The launches of each CUDA graph."""
 
     def done(self, call: str) -> int:
         """Record a call. Returns the status of success."""
@@ -57,7 +67,17 @@ class Kept:
         return ctypes.addressof(block)
 
     def launch(self, blocks: int, block: int, shared: int, parameters: bytes) -> None:
-        self.launches.append(Launched(blocks, block, shared, parameters))
+        launched = Launched(blocks, block, shared, parameters)
+        if self.captured is not None:
+            self.captured.append(launched)
+        else:
+            self.launches.append(launched)
+            self.run(launched)
+
+    def launch_graph(self, number: int) -> int:
+        for launched in self.graphs[number - 1]:
+            self.run(launched)
+        return self.done("launch graph")
 
 
 class CUresult(IntEnum):
@@ -152,7 +172,28 @@ def library(kept: Kept) -> SimpleNamespace:
         ctypes.memmove(to, source, size.value)
         return 0
 
+    def begin_capture(_stream: Any, _mode: Any) -> int:
+        assert kept.captured is None
+        kept.captured = []
+        return 0
+
+    def end_capture(_stream: Any, graph: Any) -> int:
+        assert kept.captured is not None
+        kept.graphs.append(kept.captured)
+        kept.captured, graph._obj.value = None, len(kept.graphs)
+        return 0
+
+    def instantiate(executable: Any, graph: Any, _flags: Any) -> int:
+        executable._obj.value = graph.value
+        return 0
+
     return SimpleNamespace(
+        cuStreamBeginCapture_v2=begin_capture,
+        cuStreamEndCapture=end_capture,
+        cuGraphInstantiateWithFlags=instantiate,
+        cuGraphDestroy=lambda _graph: 0,
+        cuGraphLaunch=lambda executable, _stream: kept.launch_graph(executable.value),
+        cuGraphExecDestroy=lambda _executable: kept.done("destroy graph"),
         cuLaunchKernelEx=launch,
         cuMemcpyDtoHAsync_v2=copied,
         cuStreamSynchronize=lambda _stream: 0,
@@ -206,6 +247,7 @@ def pycuda(kept: Kept) -> MagicMock:
     driver.Device.count.return_value = 1
     driver.get_driver_version.return_value, driver.get_version.return_value = 13000, (13, 0, 0)
     driver.Event.return_value.time_since.return_value = 1.5
+    driver.Stream.return_value.handle = 32
     driver.mem_alloc.side_effect = allocated
     driver.pagelocked_empty.side_effect = np.zeros
     driver.memset_d32_async.side_effect = lambda at, value, count, _stream: _set_words(at, value, count)
@@ -242,3 +284,11 @@ def install(backend: str, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
         setattr(package, path.rpartition(".")[2], module)
     forget(f"bfsbench.backends.{name}", monkeypatch)
     monkeypatch.setattr("bfsbench.support.toolchain.nvrtc_version", lambda: "13.0")
+
+
+def opened(backend: str, kept: Kept, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Device:
+    """Returns a device of the backend with a made-up driver, and an empty cache in ``folder``."""
+    monkeypatch.setenv("BFSBENCH_CACHE", str(folder / "cache"))
+    install(backend, kept, monkeypatch)
+    monkeypatch.setattr("bfsbench.support.toolchain.find_nvcc", lambda: folder / "nvcc")
+    return open_device(backend)

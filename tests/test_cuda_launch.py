@@ -5,6 +5,7 @@ import gc
 import struct
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,12 +17,14 @@ from bfsbench.backends.base import Struct
 from bfsbench.bench import measure
 from bfsbench.bench.measure import Machine
 from bfsbench.support.errors import (
+    DeviceError,
     DeviceOutOfMemoryError,
     KernelError,
     LaunchError,
     ToolchainError,
     UsageError,
 )
+from bfsbench.support.toolchain import DRIVER_LIBRARY
 from tests import made_up_drivers
 from tests.made_up_drivers import DEVICE, FUNCTION, MEMORY, Kept, Launched
 
@@ -38,10 +41,7 @@ def device(
     request: pytest.FixtureRequest, kept: Kept, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Any]:
     """A device of each GPU backend. It has a made-up driver and an empty cache."""
-    monkeypatch.setenv("BFSBENCH_CACHE", str(tmp_path / "cache"))
-    made_up_drivers.install(request.param, kept, monkeypatch)
-    monkeypatch.setattr("bfsbench.support.toolchain.find_nvcc", lambda: tmp_path / "nvcc")
-    device = open_device(request.param)
+    device = made_up_drivers.opened(request.param, kept, monkeypatch, tmp_path)
     yield device
     device.close()
 
@@ -202,6 +202,66 @@ def test_code_that_the_driver_is_too_old_for_is_refused(monkeypatch: pytest.Monk
     monkeypatch.setattr("bfsbench.support.toolchain.nvrtc_version", lambda: "14.0")
     with pytest.raises(UsageError, match=r"NVRTC 14.0 makes code for newer drivers .* CUDA 13.0"):
         open_device("cuda-core")
+
+
+def test_captured_launches_run_when_their_graph_is_launched(device: Any, kernel: Any, kept: Kept) -> None:
+    launch = bound(device, kernel)
+    ran: list[tuple[int, ...]] = []
+    kept.run = lambda launched: ran.append((launched.blocks, launched.parameters[-4]))
+
+    def launch_all() -> None:
+        for level in range(3):
+            launch(5, level)
+
+    graph = device.capture(launch_all)
+    assert (ran, kept.launches) == ([], [])
+    for _ in range(2):
+        graph()
+    assert (ran, kept.launches) == ([(5, 0), (5, 1), (5, 2)] * 2, [])
+    launch(6, 7)
+    assert ran[6:] == [(6, 7)], "no capture is in progress"
+
+
+def test_a_graph_keeps_the_buffers_of_its_launches_and_frees_them(
+    device: Any, kernel: Any, kept: Kept
+) -> None:
+    graph = device.capture(partial(bound(device, kernel), 1, 0))
+    gc.collect()
+    assert not kept.freed
+    del graph
+    gc.collect()
+    assert len(kept.freed) == 1
+    assert kept.calls == ["destroy graph"]
+
+
+def test_a_closed_device_has_freed_its_graphs(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_up_drivers.install("cuda-core", kept, monkeypatch)
+    device = open_device("cuda-core")
+    graph = device.capture(lambda: None)
+    device.close()
+    assert kept.calls == ["destroy graph"]
+    del graph
+    assert kept.calls == ["destroy graph"]
+
+
+def test_a_refused_launch_ends_the_capture(device: Any, kernel: Any, kept: Kept) -> None:
+    launch = bound(device, kernel)
+    kept.says = "invalid argument"
+    with pytest.raises(LaunchError, match="invalid argument"):
+        device.capture(lambda: launch(1, 0))
+    assert kept.captured is None
+
+
+def test_graphs_that_the_driver_cannot_make_are_an_error(
+    device: Any, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = ctypes.CDLL(DRIVER_LIBRARY)
+    monkeypatch.setattr(driver, "cuGraphInstantiateWithFlags", lambda *_given: 801)
+    with pytest.raises(KernelError, match="cuGraphInstantiateWithFlags failed with CUDA error 801"):
+        device.capture(lambda: None)
+    monkeypatch.delattr(driver, "cuGraphInstantiateWithFlags")
+    with pytest.raises(DeviceError, match=r"CUDA graphs need a driver for CUDA 11\.4 or newer"):
+        device.capture(lambda: None)
 
 
 def test_a_flush_resets_lines_that_persist_in_the_cache(

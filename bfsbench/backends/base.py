@@ -18,7 +18,7 @@ A kernel argument may be one of these:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -198,6 +198,14 @@ class Device(Protocol):
     def signal(self, words: int | type[Struct] = 1) -> Signal: ...
 
     def event(self) -> Event: ...
+
+    def capture(self, launch_all: Callable[[], None]) -> Callable[[], None]:
+        """Capture the launches that ``launch_all`` issues, without running them. ``launch_all`` must not do
+        anything else with the device.
+
+        Returns a function that repeats these launches asynchronously, with equal arguments. A GPU runs them
+        as one CUDA graph. Raises DeviceError if the driver has no CUDA graphs.
+        """
 
     def reset_persisting_l2(self) -> None:
         """Allow the L2 cache to evict lines that kernels have marked as persisting."""

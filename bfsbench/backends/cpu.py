@@ -1,6 +1,7 @@
 """Implements the device interface on this machine's CPU, by :mod:`bfsbench.emulator`. This device is for
 developing and testing kernels without a GPU. Its times do not predict the times of a GPU."""
 
+from collections.abc import Callable
 from typing import Any
 
 from bfsbench.backends.base import Limits
@@ -34,6 +35,10 @@ class CpuDevice(Emulator):
 
     def energy_joules(self) -> float | None:
         return None
+
+    def capture(self, launch_all: Callable[[], None]) -> Callable[[], None]:
+        """Returns ``launch_all``, because the emulator has no CUDA graphs."""
+        return launch_all
 
     def reset_persisting_l2(self) -> None:
         """Do nothing, because the emulator has no caches."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -26,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Argument, Define, Event, Launch, Limits
+from bfsbench.backends.cuda_graph import CudaGraph
 from bfsbench.kernels import Contract, Scalars, Signature, Struct, struct_of
 from bfsbench.support.errors import (
     DeviceError,
@@ -218,6 +220,8 @@ class Driver(Protocol):
     backend: str
     """The name of the backend on the command line (``--backend``) and in result rows."""
     identity: Identity
+    stream: int
+    """The address of the stream to which all work goes."""
 
     def attribute(self, which: int) -> int:
         """Returns a device attribute, selected by its number in cuda.h."""
@@ -482,6 +486,7 @@ class CudaDevice:
         )
         self.compile_ms = 0.0
         self._modules: dict[tuple[object, ...], CudaModule] = {}
+        self._graphs: weakref.WeakSet[CudaGraph] = weakref.WeakSet()
         telemetry = Telemetry(driver.identity.pci_bus_id)
         self._driver_version = telemetry.driver
         # The driver or Telemetry implements these methods of the device interface.
@@ -530,12 +535,19 @@ class CudaDevice:
     def signal(self, words: int | type[Struct] = 1) -> CudaSignal:
         return CudaSignal(words, self.driver)
 
+    def capture(self, launch_all: Callable[[], None]) -> CudaGraph:
+        graph = CudaGraph(launch_all, self.driver.stream)
+        self._graphs.add(graph)
+        return graph
+
     def reset_persisting_l2(self) -> None:
         library = ctypes.CDLL(DRIVER_LIBRARY)  # PyCUDA does not wrap the function cuCtxResetPersistingL2Cache
         if status := library.cuCtxResetPersistingL2Cache():
             raise KernelError(f"cuCtxResetPersistingL2Cache failed with CUDA error {status}")
 
     def close(self) -> None:
+        for graph in self._graphs:
+            graph.destroy()
         self._modules.clear()
         self.driver.close()
 

@@ -255,6 +255,7 @@ class CoreDriver:
         pending = cuda.CUlimit.CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
         _checked(cuda.cuCtxSetLimit(pending, PENDING_CHILDREN))
         self._stream = _checked(cuda.cuStreamCreate(0))
+        self.stream = int(self._stream)
         self._closed = False
         major, minor = map(self.attribute, (COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR))
         self.identity = Identity(

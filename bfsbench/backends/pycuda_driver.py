@@ -182,6 +182,7 @@ class PycudaDriver:
             atexit.register(self.close)
             cuda.Context.set_limit(cuda.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT, PENDING_CHILDREN)
             self._stream = cuda.Stream()
+        self.stream = int(self._stream.handle)
         self.identity = Identity(
             name=self._device.name(),
             pci_bus_id=self._device.pci_bus_id(),
