@@ -55,8 +55,8 @@ class Source:
     raw: IO[bytes]
 
     def read(self, size: int, /) -> bytes:
-        """Returns at most ``size`` unpacked bytes, and no bytes at the end of the file. Raises InputError for
-        a damaged or truncated file.
+        """Returns at most ``size`` unpacked bytes, or ``b""`` at the end of the file. Raises InputError for a
+        damaged or truncated file.
         """
         with _reading(self.path):
             return self.stream.read(size)
@@ -138,10 +138,11 @@ def _zip_member(path: Path, archive: zipfile.ZipFile) -> tuple[str, IO[bytes]]:
 
 
 def _tar_member(path: Path, archive: tarfile.TarFile) -> tuple[str, IO[bytes]]:
-    """Returns the name of the graph in a tar file, and a stream of its content. Raises InputError.
+    """Returns the name of the graph in a tar file, and a stream of its content. Raises InputError if the
+    archive is malformed, or if no member or several members may be the graph.
 
-    If a graph file is named like the archive, it is taken at once, and the rest of the archive is not
-    unpacked.
+    A member that is named like the archive and has the suffix of a graph file is returned immediately. The
+    rest of the archive is then not unpacked.
     """
     members: dict[str, tarfile.TarInfo] = {}  # no links, whose targets would be looked up by name
     for info in archive:

@@ -113,9 +113,9 @@ def build_graph(
 ) -> Graph:
     """Convert an edge list to a graph in memory. Its statistics contain only ``edges_listed``.
 
-    Offsets are int64 for more than ``wide_above`` arcs. Besides edges and result, conversion takes 8 bytes
-    per arc. The function drops its reference to the edges half-way, so that they are freed if the caller
-    keeps none. Raises InputError for ids out of range. Raises InputError also if the orientation is
+    Offsets are int64 for more than ``wide_above`` arcs. The conversion needs 8 bytes per arc in addition to
+    the edges and the result. Half-way it releases the edges, whose memory is then freed unless the caller
+    still refers to them. Raises InputError for ids out of range. Also raises InputError if the orientation is
     ``both_ways`` and an arc lacks its reverse. Raises NotEnoughMemoryError for a graph that this machine
     cannot hold.
     """
@@ -249,9 +249,9 @@ def _without_duplicates(rows: _Rows) -> _Rows:
 def _require_symmetry(
     rows: _Rows, transposed: _Rows, name: str, original_ids: npt.NDArray[np.int64] | None
 ) -> None:
-    """Check that the transposed graph equals the graph. Raises InputError if it does not.
+    """Check that the transposed graph equals the graph. Raises InputError if they differ.
 
-    They are equal if every arc has a reverse arc, and if parallel arcs have as many reverse arcs.
+    They are equal if every arc has a reverse arc, and k parallel arcs have k reverse arcs.
     """
     if np.array_equal(rows.offsets, transposed.offsets):
         differing = np.flatnonzero(rows.columns != transposed.columns)[:1]

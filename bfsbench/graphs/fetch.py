@@ -62,8 +62,8 @@ class Patience:
     attempts: int = 6
     """The download from an address fails after this number of failures in a row without a new byte."""
     first_pause: float = 1.0
-    """The pause doubles after each failure. It is randomised by up to half, so that clients do not retry at
-    one time."""
+    """The pause doubles after each failure. It is randomised by up to half, so that clients do not retry
+    simultaneously."""
     longest_pause: float = 60.0
 
     def pause(self, failures: int) -> float:
@@ -192,7 +192,7 @@ class Transfer:
 
 def _answer(url: str, response: requests.Response, held: int, part: PartialFile) -> tuple[int, int | None]:
     """Returns the position in the file at which the response begins, and the file's size or None. Raises
-    UnavailableError, or _InterruptedError if another attempt may succeed."""
+    _InterruptedError if another attempt may succeed, and UnavailableError for any other failed response."""
     status = response.status_code
     length = response.headers.get("Content-Length", "")
     if status == 200:
@@ -233,8 +233,8 @@ def _is_nowhere(error: BaseException | None) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Returns a short description of why a connection failed. The text of the HTTP libraries lists nested
-    objects instead."""
+    """Returns a short description of why a connection failed. The messages of the HTTP libraries are too
+    long, because they show nested objects."""
     if _is_nowhere(error):
         return "the server's name is unknown (is there a network?)"
     text = str(error)
@@ -300,7 +300,9 @@ class Fetcher:
         return [dataset for dataset, success in zip(datasets, fetched, strict=True) if not success]
 
     def fetch(self, dataset: Dataset) -> str:
-        """Fetch one dataset. Returns a line that says what was done. Raises BfsbenchError."""
+        """Fetch one dataset. Returns a line that says what was done. Raises FetchError if no source gives the
+        right file, or if the user stops the download. Raises another BfsbenchError if the graph cannot be
+        generated, converted or stored."""
         if dataset.generated:
             if not self.convert:
                 return "generated when it is used"
@@ -335,7 +337,7 @@ class Fetcher:
 
     def _sources(self, dataset: Dataset) -> list[Source]:
         """Returns the sources of a dataset in the order in which to try them. A source whose file is on this
-        machine comes first, and others follow in the catalogue's order.
+        machine comes first, and the other sources follow in the catalogue's order.
         """
         here = files.held(dataset)
         folder = self.folder

@@ -30,7 +30,8 @@ from bfsbench.support import paths, storage
 from bfsbench.support.errors import FetchError, InputError, UsageError
 
 Progress = Callable[[int, int | None], None]
-"""A function called with the bytes held so far and the bytes in all, or None if the server does not say."""
+"""A function called with the number of bytes held so far, and the total number of bytes or None if the server
+does not tell it."""
 
 _RECORD = "verified.json"
 _ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
@@ -121,8 +122,8 @@ def sha256_of(path: Path) -> str:
 
 @contextmanager
 def storage_errors(folder: Path) -> Iterator[None]:
-    """Turn disk errors in the body of a ``with`` statement into one line that names the folder and a remedy.
-    Raises FetchError if the disk is full, else UsageError."""
+    """Replace disk errors in the body of a ``with`` statement by errors that name the folder and a remedy.
+    Raises FetchError if the disk is full, and UsageError for any other disk error."""
     try:
         yield
     except OSError as error:
@@ -178,14 +179,14 @@ def _held_source(dataset: Dataset, source: Source) -> Held | None:
 
 
 def _place(origin: str) -> str:
-    """Returns an address without its protocol, because the catalogue's addresses have moved from HTTP to
-    HTTPS."""
+    """Returns an address without its protocol, so that an address compares equal with HTTP and with HTTPS.
+    Older records have HTTP addresses of files that the catalogue now gets by HTTPS."""
     return origin.removeprefix("https://").removeprefix("http://")
 
 
 def keep(dataset: Dataset, source: Source, path: Path, sha256: str, taken_from: str) -> Held:
-    """Record that ``path``, a file in the dataset's folder, has been verified. Returns it as a Held. All
-    other files of the dataset are removed."""
+    """Record that ``path``, a file in the dataset's folder, has been verified. Returns the file as a Held.
+    All other files of the dataset are removed."""
     folder = folder_of(dataset)
     with storage_errors(folder):
         for other in folder.iterdir():
@@ -314,8 +315,8 @@ class FirstDownload(msgspec.Struct, frozen=True):
 
 
 def first_downloads_file() -> Path:
-    """Returns the path of the file of first checksums: ``BFSBENCH_CHECKSUMS``, or a file in the configuration
-    folder."""
+    """Returns the path of the file with the checksums of first downloads: ``BFSBENCH_CHECKSUMS``, or a file
+    in the configuration folder."""
     return user_file("BFSBENCH_CHECKSUMS", "checksums.json")
 
 
@@ -328,8 +329,9 @@ def first_download(url: str) -> FirstDownload | None:
 
 
 def remember_download(url: str, sha256: str | None) -> None:
-    """Record the checksum of a download from ``url``, which later downloads must match. With None, the record
-    of the address is removed. Raises UsageError if the file of first checksums cannot be written."""
+    """Record the checksum of a download from ``url``, which later downloads must match. If ``sha256`` is
+    None, the record of the address is removed. Raises UsageError if the file of first checksums cannot be
+    written."""
     if sha256 is None and first_download(url) is None:
         return
     path = first_downloads_file()

@@ -1,8 +1,8 @@
 """Reads graph files: detects the format, parses the header of a text format, and makes a list of edges.
 
 Each text format has a function that turns a file's first lines into a Header. :mod:`bfsbench.graphs.blocks`
-parses the rest of the file. The module :mod:`bfsbench.graphs.tables` reads text that needs pandas, and the
-formats that a library reads.
+parses the rest of the file. The module :mod:`bfsbench.graphs.tables` reads text whose syntax only pandas can
+parse, and the formats that a library reads.
 """
 
 import re
@@ -24,11 +24,13 @@ from bfsbench.graphs.tables import COMMENTS, Dialect, dialect_of, read_table
 from bfsbench.support.errors import InputError, UsageError, size_text, unknown_name
 
 Progress = Callable[[int, int], None]
-"""A function called with the bytes of the file read so far, and in all."""
+"""A function called with the number of bytes of the file that have been read, and the total number of
+bytes."""
 
 INT64_MAX = 2**63 - 1
 _COMMENTS_KEPT = 1 << 16
-"""Limit in bytes of the comments that are searched for the counts in SNAP's files."""
+"""Limit in bytes of the comments that are searched for the numbers of vertices and edges, which SNAP's files
+have there."""
 _COUNT = r"(\d{1,18})"
 _LONGEST_EDGE = 1 << 20
 """Limit in bytes of a line in a list of edges."""
@@ -66,8 +68,8 @@ class HeaderLines:
     """
 
     def __init__(self, source: Source, words: bool = False) -> None:
-        """Start at the first line that is not blank. ``words`` says that vertices are words. Raises
-        InputError for HTML and XML."""
+        """Start at the first line that is not blank. If ``words``, vertices are words instead of numbers.
+        Raises InputError for HTML and XML."""
         self.label = source.label
         self.words = words
         self.number = 0
@@ -170,8 +172,8 @@ def _line_of_data(comments: tuple[str, ...]) -> re.Pattern[bytes]:
 
 
 def edge_lines(lines: HeaderLines) -> Header:
-    """Parse the header of an edge list with one edge per line: SNAP, KONECT, CSV or TSV. The first lines show
-    which separator and which columns the file has. Raises InputError.
+    """Returns the header of an edge list with one edge per line: SNAP, KONECT, CSV or TSV. The first lines
+    show which separator and which columns the file has. Raises InputError for a malformed header.
     """
     comments = lines.skip(*COMMENTS)
     announced = re.search(r"# *Nodes: *\d+ +Edges: *(\d{1,18})\b", comments)
@@ -199,7 +201,8 @@ def edge_lines(lines: HeaderLines) -> Header:
 
 
 def dimacs9(lines: HeaderLines) -> Header:
-    """Parse the header of a ``.gr`` file of the 9th DIMACS Implementation Challenge. Raises InputError."""
+    """Returns the header of a ``.gr`` file of the 9th DIMACS Implementation Challenge. Raises InputError for
+    a malformed header."""
     found = lines.match("the line 'p sp VERTICES ARCS'", rf"p sp {_COUNT} {_COUNT}", "c")
     vertices = lines.vertices(found[1])
     layout = Layout(1, vertices, comments="c", tag="a", edge_values=1)
@@ -207,8 +210,8 @@ def dimacs9(lines: HeaderLines) -> Header:
 
 
 def metis(lines: HeaderLines) -> Header:
-    """Parse the header of a METIS file (its manual, section 4.1.1). Raises InputError. The 10th DIMACS
-    Implementation Challenge uses this format too."""
+    """Returns the header of a METIS file (section 4.1.1 of METIS's manual). The 10th DIMACS Implementation
+    Challenge uses this format too. Raises InputError for a malformed header."""
     pattern = rf"{_COUNT} {_COUNT}(?: {_COUNT}(?: {_COUNT})?)?"
     found = lines.match("the header VERTICES EDGES [FORMAT [WEIGHTS]]", pattern, "%")
     vertices = lines.vertices(found[1])
@@ -240,7 +243,8 @@ _MATRIX_SYMMETRIES: dict[str, Orientation] = {
 
 
 def matrix_market(lines: HeaderLines) -> Header:
-    """Parse the header of a Matrix Market file in coordinate form (NIST). Raises InputError."""
+    """Returns the header of a Matrix Market file in coordinate form (NIST). Raises InputError for a malformed
+    header."""
     expected = "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'"
     banner = lines.match(expected, r"(?i:%%MatrixMarket matrix coordinate) (\S+) (\S+)")
     field, symmetry = banner[1].lower(), banner[2].lower()
@@ -328,8 +332,8 @@ def first_look(
 ) -> tuple[Orientation, str]:
     """Returns the orientation of a file's edges, and the name of the library that will read the file.
 
-    The name is empty if this package's parser reads it. Only the beginning of the file is read. Raises
-    UsageError, InputError.
+    The name is empty if this package's own parser will read the file. Only the beginning of the file is read.
+    Raises UsageError for an unknown format, and InputError if the file cannot be read or recognised.
     """
     _, form = format_of(path, format_name)
     if form.read_table is not None:
@@ -343,8 +347,9 @@ def count_entries(path: Path, format_name: str | None = None) -> tuple[int | Non
     """Returns the number of vertices, or None if the header does not have it, and the approximate number of
     entries.
 
-    Entries are edges, or listed neighbours. If no header counts them, the number is estimated from the file's
-    first block or from its size. Raises InputError, and UsageError for an unknown format.
+    Entries are edges, or listed neighbours. If the header does not have their number, it is estimated from
+    the file's first block or from its size. Raises UsageError for an unknown format, and InputError if the
+    file cannot be read or recognised.
     """
     _, form = format_of(path, format_name)
     if form.read_table is not None:
@@ -362,10 +367,10 @@ def count_entries(path: Path, format_name: str | None = None) -> tuple[int | Non
 def read_edges(path: Path, recipe: Recipe, progress: Progress | None = None) -> EdgeList:
     """Read a graph file, plain or packed. Returns its edges.
 
-    From ``recipe``, reading uses ``format``, ``ids``, ``weights`` and ``orientation``. The conversion uses
-    the other fields. ``progress`` is called with the bytes of the file read so far and in all. Raises
-    UsageError for an unknown format. Raises InputError with the message "file:line: what is wrong" if a line
-    is wrong.
+    The function uses the fields ``format``, ``ids``, ``weights`` and ``orientation`` of ``recipe``.
+    ``progress`` is called with the number of bytes of the file that have been read, and the total number of
+    bytes. Raises UsageError for an unknown format. Raises InputError with the message "file:line: what is
+    wrong" if a line is wrong.
     """
     name, form = format_of(path, recipe.format)
     recipe = replace(recipe, format=name)
@@ -479,8 +484,8 @@ def _check_counts(label: str, header: Header, parsed: Parsed) -> None:
 
 
 def _parsed_edges(label: str, header: Header, parsed: Parsed, ids: IdPolicy, recipe: Recipe) -> EdgeList:
-    """Returns the parsed edges as an edge list. ``ids`` says whether ids are kept or compacted. Raises
-    NotEnoughMemoryError."""
+    """Returns the parsed edges as an edge list. If ``ids`` is ``compact``, vertices are renumbered without
+    gaps. Raises NotEnoughMemoryError if the graph will not fit into memory."""
     sources, targets = parsed.sources, parsed.targets
     shift = header.layout.first_id
     orientation = recipe.orientation or header.orientation

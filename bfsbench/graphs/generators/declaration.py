@@ -1,5 +1,5 @@
-"""Declares generators and their parameters, checks values, and parses the text of generated graphs. The text
-of a generated graph is its specification: ``kronecker(scale=12,edge_factor=16,seed=1)``.
+"""Declares generators and their parameters, checks values, and parses specifications. A specification is the
+name of a generated graph, such as ``kronecker(scale=12,edge_factor=16,seed=1)``.
 
 Generators draw edges by the native libraries of ``generate.cpp`` and ``generate_places.cpp``, which this
 module calls through ctypes.
@@ -47,8 +47,8 @@ class Parameter:
     growth: Growth = "fixed"
 
     def check(self, generator: str, value: object) -> Value:
-        """Returns the value converted to this parameter's type. An integral float becomes an integer. Raises
-        UsageError if the type or the range is wrong."""
+        """Returns ``value``, converted to this parameter's type. A float without a fraction can become an
+        integer. Raises UsageError if the type or the range is wrong."""
         if self.type is str:
             if value in self.choices:
                 return str(value)
@@ -248,7 +248,7 @@ _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.POINTER(_Edges
 
 
 def threads() -> int:
-    """Returns the number of threads that draw edges. The result does not depend on it."""
+    """Returns the number of threads that draw edges. The drawn edges do not depend on this number."""
     return os.cpu_count() or 1
 
 
@@ -261,14 +261,14 @@ def chance(probability: float) -> ctypes.c_uint64:
 
 def _call(function: str, *arguments: Any, native: str = "generate") -> int:
     """Call ``generate_<function>`` of a native library. Python integers are passed as int64. Returns the
-    function's status, if it has one."""
+    status that the function returns. The number is meaningless if the function returns nothing."""
     converted = [ctypes.c_int64(a) if isinstance(a, int) else a for a in arguments]
     return int(getattr(library(native), f"generate_{function}")(*converted))
 
 
 def draw_edges(function: str, *arguments: Any, seed: int, native: str = "generate") -> tuple[Ids, Ids]:
     """Draw edges by ``generate_<function>(*arguments, seed, ...)`` of a native library. Returns sources and
-    targets, int32[E]. Raises NotEnoughMemoryError."""
+    targets, int32[E]. Raises NotEnoughMemoryError if the edges do not fit into memory."""
     arrays: list[Ids] = []
     wanted = 0
 

@@ -1,5 +1,9 @@
-"""Generates random graphs, such as uniform and recursive-matrix graphs, and graphs of regular shape, such as
-lattices, road networks, mazes, and small graphs for teaching and tests."""
+"""Generates random graphs, such as uniform and recursive-matrix graphs. Also generates graphs of regular
+shape, such as lattices, road networks, mazes, and small graphs for teaching and tests.
+
+Each function returns the list of edges of one kind of graph. The decorator ``Generator`` declares and checks
+its parameters.
+"""
 
 import ctypes
 import itertools
@@ -34,8 +38,8 @@ _NOISE_UNIT = 2**16
 
 
 def _quadrants(a: float, b: float, c: float) -> tuple[Parameter, ...]:
-    """Returns the declarations of the parameters a, b and c, with these defaults. They are the chances of an
-    adjacency matrix's quadrants.
+    """Returns the declarations of the parameters a, b and c, with these defaults. They are the probabilities
+    that an edge falls into the first, the second and the third quadrant of the adjacency matrix.
     """
     return (
         share("a", "chance of the quadrant of low sources and low targets", a),
@@ -70,8 +74,8 @@ def _weights(name: str, a: float, b: float, c: float) -> ctypes.Array[ctypes.c_i
 def kronecker(
     scale: int, edge_factor: int, a: float, b: float, c: float, shuffle: int, seed: int
 ) -> EdgeList:
-    """Generate a Kronecker graph of 2**scale vertices with edge_factor * 2**scale edges. Self loops and
-    repeated edges stay."""
+    """Returns the edges of a Kronecker graph of 2**scale vertices with edge_factor * 2**scale edges. Self
+    loops and repeated edges stay."""
     weights = _weights("kronecker", a, b, c)
     n = 2**scale
     return EdgeList(*draw_edges("rmat", n, edge_factor * n, weights, 0, shuffle, seed=seed), n, "each_once")
@@ -96,7 +100,7 @@ def kronecker(
 def rmat(
     n: int, m: int, a: float, b: float, c: float, noise: float, directed: int, shuffle: int, seed: int
 ) -> EdgeList:
-    """Generate an R-MAT graph of m edges over n vertices. Self loops and repeated edges stay.
+    """Returns the edges of an R-MAT graph with m edges over n vertices. Self loops and repeated edges stay.
 
     As in GTgraph, the range of ids is halved floor(log2(n)) times, rounding down. Only 2**floor(log2(n))
     vertices are reached, and the rest stay isolated. After each halving, the chance of each quadrant is
@@ -116,7 +120,7 @@ def rmat(
     size=lambda n, m, **_: (n, m),
 )
 def uniform(n: int, m: int, directed: int, seed: int) -> EdgeList:
-    """Generate m edges whose two ends are drawn uniformly from n vertices. Self loops and repeated edges
+    """Returns m edges whose two ends are drawn uniformly from n vertices. Self loops and repeated edges
     stay."""
     return EdgeList(*draw_edges("uniform", n, m, seed=seed), n, orientation_of(directed))
 
@@ -135,7 +139,8 @@ def uniform(n: int, m: int, directed: int, seed: int) -> EdgeList:
     size=lambda n, k, **_: (n, n * k),
 )
 def small_world(n: int, k: int, p: float, seed: int) -> EdgeList:
-    """Generate a ring whose vertices link to the k next vertices. Each link is moved with probability p.
+    """Returns the edges of a ring whose vertices link to the k next vertices. Each link is moved with
+    probability p.
 
     A moved link goes to a uniformly drawn vertex. This vertex differs from the source and from the targets
     that the source already has. An edge that results twice is listed once, so that there are slightly fewer
@@ -163,10 +168,11 @@ _SIDE = 1 << 30
     size=lambda n, degree, **_: (n, n * degree / 2),
 )
 def geometric(n: int, degree: float, seed: int) -> EdgeList:
-    """Draw n points uniformly from a square and join near points, so that the mean degree is about
-    ``degree``.
+    """Returns the edges of a random geometric graph. It draws n points uniformly from a square and joins near
+    points, so that the mean degree is about ``degree``.
 
-    Vertices are numbered by square cells. Near points therefore have near numbers, as in a mesh.
+    The square is divided into cells, and vertices are numbered cell after cell. Near points therefore have
+    similar numbers, as in a mesh.
     """
     radius = min(_SIDE, round(_SIDE * math.sqrt(degree / (math.pi * n))))
     ends = draw_edges("geometric", n, _SIDE, radius, seed=seed, native="generate_places")
@@ -190,11 +196,12 @@ def geometric(n: int, degree: float, seed: int) -> EdgeList:
     size=lambda n, degree, **_: (n, n * degree),
 )
 def crawl(n: int, degree: int, host: int, near: float, hubs: float, seed: int) -> EdgeList:
-    """Generate n web pages in the order of a crawler, host after host. Repeated links stay.
+    """Returns the links between n web pages, which are numbered in the order of a crawler, host after host.
+    Repeated links stay.
 
     A page has ``degree`` links on average, and some pages have many more. A share ``near`` of the links stays
-    within the host, mostly between close pages. A share ``hubs`` of the other links goes to first pages of
-    hosts, and a few of these pages get very many links. All remaining links go to random pages.
+    within the host, mostly between close pages. A share ``hubs`` of the other links goes to the first pages
+    of hosts, and a few of these pages get very many links. All remaining links go to random pages.
     """
     arguments = (n, degree, min(host, n), chance(near), chance(hubs))
     ends = draw_edges("crawl", *arguments, seed=seed, native="generate_places")
@@ -222,8 +229,8 @@ far more vertices."""
     size=lambda n, **_: (n, _EXPECTED_DEGREE * n),
 )
 def forest_fire(n: int, f: float, b: float, s: int, seed: int) -> EdgeList:
-    """Generate a graph whose vertices arrive one by one. A new vertex starts a fire and links to all vertices
-    that burn. This is the model of Leskovec, Kleinberg and Faloutsos.
+    """Returns the arcs of a graph whose vertices arrive one by one. A new vertex starts a fire and links to
+    all vertices that burn. This is the model of Leskovec, Kleinberg and Faloutsos.
 
     The fire starts at one earlier vertex, drawn uniformly. Each burning vertex burns a number x of its
     unburned out-neighbours, where P(x >= i) = f**i. It burns its in-neighbours likewise with b in place of f.
@@ -248,7 +255,7 @@ _HUB_DEGREE = 1000
     size=lambda n, **_: (n, n * (6 + _HUB_DEGREE / _HUB_SPACING) / 2),
 )
 def luo_scale_free(n: int, seed: int) -> EdgeList:
-    """Generate a random graph in which one vertex in a thousand has degree 1000.
+    """Returns the edges of a random graph in which one vertex in a thousand has degree 1000.
 
     All other vertices have degree 5, 6 or 7 with equal probability. Edge ends are matched at random
     (configuration model), but no vertex is joined to itself. The few repeated edges stay and count. If the
@@ -274,7 +281,7 @@ def luo_scale_free(n: int, seed: int) -> EdgeList:
     start=lambda **_: 0,
 )
 def dense(nodes: int, density: float, degree: float, seed: int) -> EdgeList:
-    """Generate a dense digraph that is strongly connected and whose out-degree is bounded.
+    """Returns the arcs of a dense digraph that is strongly connected and whose out-degree is bounded.
 
     Every vertex has an arc to itself and an arc to its successor on a ring through all vertices. Each other
     arc exists with a probability of ``density`` per cent. The out-degree is at most ``degree`` per cent of
@@ -304,7 +311,8 @@ def dense(nodes: int, density: float, degree: float, seed: int) -> EdgeList:
     size=lambda n, density, **_: (n, density / 100 * n * (n - 1)),
 )
 def weighted_random(n: int, density: float, max_weight: int, seed: int) -> EdgeList:
-    """Generate a digraph with weights, in which each arc exists with a probability of ``density`` per cent.
+    """Returns the arcs and weights of a digraph in which each arc exists with a probability of ``density``
+    per cent.
 
     There are no self loops. Weights are drawn uniformly from 1 .. ``max_weight``, which is 1000 in the CSE
     6230 paper. The paper defines only how weights are drawn, so the rest is this project's choice.
@@ -352,8 +360,8 @@ def _lattice_size(rows: int, columns: int, depth: int, keep: float, **_: Value) 
     size=_lattice_size,
 )
 def lattice(rows: int, columns: int, depth: int, keep: float, seed: int) -> EdgeList:
-    """Generate a box of cells, in which each edge between neighbouring cells is kept with probability
-    ``keep``. The vertex of a cell is (layer * rows + row) * columns + column."""
+    """Returns the edges of a box of cells, in which each edge between neighbouring cells is kept with
+    probability ``keep``. The vertex of a cell is (layer * rows + row) * columns + column."""
     cells = _count("lattice", rows * columns * depth)
     return EdgeList(*draw_edges("box", columns, rows, cells, 0, chance(keep), seed=seed), cells, "each_once")
 
@@ -377,8 +385,8 @@ def _roads_size(rows: int, columns: int, segments: int, keep: float, **_: Value)
     size=_roads_size,
 )
 def roads(rows: int, columns: int, segments: int, keep: float, seed: int) -> EdgeList:
-    """Generate a grid of junctions, in which each road between neighbouring junctions is a path of
-    ``segments`` edges.
+    """Returns the edges of a grid of junctions, in which each road between neighbouring junctions is a path
+    of ``segments`` edges.
 
     A road is whole with probability ``keep``. The middle edge of any other road is missing, which leaves two
     dead ends. Junction (row, column) is vertex row * columns + column. The inner vertices of roads have the
@@ -408,7 +416,8 @@ def roads(rows: int, columns: int, segments: int, keep: float, seed: int) -> Edg
     start=lambda **_: 0,
 )
 def maze(rows: int, columns: int, blocked: float, seed: int) -> EdgeList:
-    """Generate a grid in which neighbouring open cells are joined. Blocked cells are isolated vertices.
+    """Returns the edges of a grid in which neighbouring open cells are joined. Blocked cells are isolated
+    vertices.
 
     The vertex of a cell is row * columns + column. A search goes from the first cell to the last. These two
     cells are never blocked, but a path between them need not exist.
@@ -458,9 +467,9 @@ def _luo_centre(n: int, form: str) -> int:
     start=_luo_centre,
 )
 def luo_grid(n: int, form: str) -> EdgeList:
-    """Generate a grid of exactly n vertices, as near to a cube or square as n allows. Inner vertices have
-    degree 6. The graph is from Luo, Wong and Hwu, "An effective GPU implementation of breadth-first search"
-    (DAC 2010).
+    """Returns the edges of a grid of exactly n vertices, as near to a cube or square as n allows. Inner
+    vertices have degree 6. The graph is from Luo, Wong and Hwu, "An effective GPU implementation of
+    breadth-first search" (DAC 2010).
 
     ``grid3d`` joins neighbours along three axes. ``triangular2d`` joins them along two axes and one diagonal.
     """
@@ -488,7 +497,7 @@ def _tree_size(n: int, **_: Value) -> tuple[int, int]:
     size=_tree_size,
 )
 def star(n: int, arcs: str) -> EdgeList:
-    """Generate a star: vertex 0 is joined to every other vertex."""
+    """Returns the edges of a star: vertex 0 is joined to every other vertex."""
     hub, leaves = np.zeros(n - 1, dtype=np.int32), np.arange(1, n, dtype=np.int32)
     if arcs == "in":
         return EdgeList(leaves, hub, n, "directed")
@@ -497,7 +506,7 @@ def star(n: int, arcs: str) -> EdgeList:
 
 @partial(_SMALL, description="vertices in a line", parameters=(vertices(), DIRECTED), size=_tree_size)
 def path(n: int, directed: int) -> EdgeList:
-    """Generate a path through the vertices 0, 1, ... n-1."""
+    """Returns the edges of a path through the vertices 0, 1, ... n-1."""
     ids = np.arange(n, dtype=np.int32)
     return EdgeList(ids[:-1], ids[1:], n, orientation_of(directed))
 
@@ -509,7 +518,7 @@ def path(n: int, directed: int) -> EdgeList:
     size=lambda n, **_: (n, n),
 )
 def cycle(n: int, directed: int) -> EdgeList:
-    """Generate a cycle through the vertices 0, 1, ... n-1 and back to 0."""
+    """Returns the edges of a cycle through the vertices 0, 1, ... n-1 and back to 0."""
     ids = np.arange(n, dtype=np.int32)
     return EdgeList(ids, np.roll(ids, -1), n, orientation_of(directed))
 
@@ -521,7 +530,7 @@ def cycle(n: int, directed: int) -> EdgeList:
     size=lambda n: (n, n * (n - 1) / 2),
 )
 def complete(n: int) -> EdgeList:
-    """Generate a complete graph: every pair of vertices is joined."""
+    """Returns the edges of a complete graph: every pair of vertices is joined."""
     sources, targets = np.triu_indices(n, 1)
     return EdgeList(sources.astype(np.int32), targets.astype(np.int32), n, "each_once")
 
@@ -530,8 +539,8 @@ def complete(n: int) -> EdgeList:
     _SMALL, description="complete binary tree, root 0", parameters=(vertices(), DIRECTED), size=_tree_size
 )
 def binary_tree(n: int, directed: int) -> EdgeList:
-    """Generate the first n vertices of a complete binary tree, numbered level by level from the root 0. If
-    the tree is directed, arcs lead from parents to children."""
+    """Returns the edges among the first n vertices of a complete binary tree, numbered level by level from
+    the root 0. If the tree is directed, arcs lead from parents to children."""
     children = np.arange(1, n, dtype=np.int32)
     return EdgeList((children - 1) // 2, children, n, orientation_of(directed))
 
@@ -551,6 +560,6 @@ _PMPP_TARGETS = (1, 2, 3, 4, 5, 6, 7, 4, 8, 5, 8, 6, 8, 0, 6)
     start=lambda: 0,
 )
 def pmpp() -> EdgeList:
-    """Returns the example graph of the book PMPP, with 9 vertices and 15 arcs."""
+    """Returns the arcs of the example graph in the book PMPP, with 9 vertices and 15 arcs."""
     sources: Ids = np.repeat(np.arange(9, dtype=np.int32), np.diff(_PMPP_OFFSETS))
     return EdgeList(sources, np.array(_PMPP_TARGETS, dtype=np.int32), 9, "directed")
