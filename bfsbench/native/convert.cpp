@@ -3,8 +3,8 @@
 //
 // The sort is a counting sort in two passes, so that scattered writes stay within a core's cache. The first
 // pass distributes arcs to at most 2^kBucketBits + 1 buckets of neighbouring rows. The second pass sorts each
-// bucket by row. In the first pass each worker distributes one contiguous slice of the input, and its arcs
-// come after those of earlier slices. So arcs of one row keep the order of the input.
+// bucket by row. In the first pass each worker distributes one contiguous slice of the input. In each bucket,
+// its arcs come after the arcs of earlier slices. So arcs of one row keep the order of the input.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -105,8 +105,8 @@ int64_t count_loops(int64_t count, const int32_t* rows, const int32_t* columns, 
 }
 
 // Sorts arcs by row. `count` is the length of `rows` and `columns_in`. If `mirror` is set, an edge (u, v)
-// stands for the arcs u -> v and v -> u. If `drop_loops` is set, self loops are left out. Stores row offsets
-// in offsets[num_vertices + 1], and column indices in `columns`. `columns` and the scratch array `dealt` must
+// stands for the arcs u -> v and v -> u. If `drop_loops` is set, self loops are left out. Stores num_vertices
+// + 1 row offsets in `offsets`, and column indices in `columns`. `columns` and the scratch array `dealt` must
 // have room for all arcs. Within a row, columns keep the order of the input, or ascend if `sort_rows` is set.
 void group_by_row(int64_t count, const int32_t* rows, const int32_t* columns_in, int32_t mirror, int32_t drop_loops,
                   int32_t sort_rows, int64_t num_vertices, uint64_t* dealt, int64_t* offsets, int32_t* columns) {
@@ -150,7 +150,8 @@ void copy_without_duplicates(int64_t num_vertices, const int64_t* offsets, const
     });
 }
 
-// Stores the row of each arc in rows[number of arcs], from the row offsets of a graph in CSR form.
+// Stores the row of each arc in `rows`, which has one element per arc. `offsets` has the row offsets of a
+// graph in CSR form.
 void expand_rows(int64_t num_vertices, const int64_t* offsets, int32_t* rows) {
     bfsbench::parallel_blocks(num_vertices, 1 << 12, bfsbench::worker_count(offsets[num_vertices]),
                               [=](int64_t begin, int64_t end) {

@@ -3,7 +3,8 @@
 //
 // Round k allows paths through kTile more vertices. First it finishes the tile k on the diagonal of the
 // distance matrix. Second, it finishes the other tiles in the row and the column of this tile. Third, it
-// updates all remaining tiles. Each needs one finished tile of the row and one finished tile of the column.
+// updates all remaining tiles. Each remaining tile needs one finished tile of the row and one finished tile
+// of the column.
 //
 // Infinite distances need no test. A path with an infinite part is never shorter, and twice the infinite
 // distance fits an int32.
@@ -122,7 +123,7 @@ extern "C" {
 // of the arcs on entry.
 void floyd_warshall(int64_t n, int32_t* distances) { solve({n, distances, nullptr}); }
 
-// Computes all distances and next hops in place. `next_hops` is int32[n][n]. On entry it holds the column for
-// each arc, the vertex itself on the diagonal, and -1 elsewhere.
+// Computes all distances and next hops in place. `next_hops` is int32[n][n]. On entry, the element [u][v] is
+// v for each arc u -> v and for u = v, and -1 for all other pairs.
 void floyd_warshall_paths(int64_t n, int32_t* distances, int32_t* next_hops) { solve({n, distances, next_hops}); }
 }

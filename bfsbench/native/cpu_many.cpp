@@ -29,7 +29,8 @@
 
 #include "parallel.h"
 
-// GCC warns about passing vectors by value, but only inlined functions do so.
+// GCC warns about functions that take vectors by value. All such functions here are inlined, so the warning
+// does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 // Marks functions that work on rows. The compiler inlines them into each caller, with the instructions that
@@ -53,7 +54,8 @@ struct ManyArguments {
     const int32_t* row_indices;
     int32_t bits;  // number of sources of a pass: 64, 128, 256 or 512
     int32_t threads;
-    // True if a pass takes the sources of a ball; false if passes take sources in their given order.
+    // True if each pass takes sources that lie close together. False if passes take sources in their given
+    // order.
     int32_t grouped;
     double alpha;
 };
@@ -70,8 +72,8 @@ struct Measures {
 namespace {
 
 constexpr int64_t kAhead = 12;  // number of arcs or queue entries between a prefetch and its use
-// A pulled level adds the bit vectors of a vertex's neighbours to the vertex's own bit vector. After this many
-// neighbours it tests whether all bits of the vertex are set.
+// When a level is pulled, each incomplete vertex adds the rows of its in-neighbours to its own row. After
+// every kLooks neighbours in the frontier it tests whether its row is complete.
 constexpr int kLooks = 4;
 
 constexpr int64_t kBallArcs = 4;
@@ -143,8 +145,8 @@ class Rows {
 };
 
 // Counts, for each bit position, in how many of the added rows the bit is set. Plane p holds bit p of all
-// these counts, so one operation treats all bit positions of a row. The counter first adds up eight rows,
-// because adding single rows to all planes would take more operations.
+// these counts, so one operation works on all bit positions of a row. The counter adds eight rows at a time,
+// because this takes fewer operations than adding the rows one by one.
 template <int words>
 class Counter {
   public:
@@ -338,7 +340,7 @@ class Passes {
         for (int64_t first = 0; first < graph_.num_vertices; first += 8) {
             uint64_t eight;
             std::memcpy(&eight, &state_[first], 8);
-            // All eight vertices are complete.
+            // Skips eight vertices that are all complete.
             if ((eight & 0x0101010101010101) == 0x0101010101010101) continue;
             for (int64_t v = first; v < first + 8; ++v)
                 if (!(state_[v] & kComplete)) pull_to(v);
@@ -398,7 +400,8 @@ class Passes {
     const double alpha_;
     Rows<words> seen_, frontier_, next_;
     std::vector<uint8_t> state_;
-    // Queue_ has the vertices with a row in frontier, and found_ the vertices with a row in next.
+    // `queue_` has the vertices with a row in `frontier_`, and `found_` has the vertices with a row in
+    // `next_`.
     std::vector<int32_t> queue_, found_;
     Row<words> whole_;                    // a bit for each source of the pass
     Counter<words> counter_;

@@ -11,7 +11,7 @@ namespace {
 
 // Number of operations after which a warp advances its foremost lanes first. A lane may wait in a loop for a
 // lane of its warp that is further on. In strict lockstep the waiting lane would wait for ever. kPollPatience
-// holds for loops that only read, and kLockstepPatience for all other loops.
+// is for loops that only read, and kLockstepPatience is for all other loops.
 constexpr uint64_t kPollPatience = 1024, kLockstepPatience = 1 << 16;
 
 // Number of rounds in a row for which one block runs before other blocks run. In each round every warp of the
@@ -87,15 +87,15 @@ void Lockstep::take_up(Trace& trace, unsigned rank, const void* place, const cha
 }
 
 // Returns the index of the group of lanes that performs the warp's next operation. Usually this group is
-// behind all other groups in the program. After many operations it is once the group that is furthest on.
+// behind all other groups in the program. Once in many operations, it is the group that is furthest ahead.
 unsigned Lockstep::next_group(const WarpRun& warp) const {
     uint64_t patience = warp.polls() ? kPollPatience : kLockstepPatience;
     return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
 }
 
-// Takes the next entry from the lists of pending operations of all lanes at once. Returns false and takes
-// nothing unless all next entries lie in one row and have equal operations. The row must also be the last row
-// of every list, or of no list.
+// Takes the next entry from the traces of all lanes at once. Returns false and takes nothing unless all next
+// entries lie in one row and have equal operations. The row must also be the last row of every trace, or of
+// no trace.
 bool Lockstep::pop_row(unsigned index, unsigned& done) {
     WarpRun& warp = warps_[index];
     Traces& traces = traces_[index];
@@ -115,8 +115,8 @@ bool Lockstep::pop_row(unsigned index, unsigned& done) {
     return true;
 }
 
-// Takes the next entries from the lists of pending operations of `lanes`, if they have the operation of the
-// first lane. Returns the lanes whose entries it took. Adds lanes whose lists are now empty to `done`.
+// Takes the next entry from the trace of each lane in `lanes`, if it has the operation of the first lane's
+// entry. Returns the lanes whose entries were taken. Adds lanes whose traces are now empty to `done`.
 unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     WarpRun& warp = warps_[index];
     if (lanes == kAllLanes && pop_row(index, done)) return lanes;
@@ -151,8 +151,8 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     }
 }
 
-// Takes entries from the list of pending operations of a lane that is alone in its group, up to the next
-// access or barrier. Returns whether the list has an access or barrier.
+// Takes entries from the trace of a lane that is alone in its group, up to the next access or barrier.
+// Returns whether the trace has an access or barrier.
 [[gnu::always_inline]] bool Lockstep::pop_to_step(unsigned index, unsigned group, unsigned lane) {
     WarpRun& warp = warps_[index];
     Traces& traces = traces_[index];
@@ -178,7 +178,7 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     counting.fetch_step(warp, lanes);
 }
 
-// Moves a group of lanes to the entry that the lanes have just taken from their lists. If the entry is an
+// Moves a group of lanes to the entry that the lanes have just taken from their traces. If the entry is an
 // access or a barrier, the lanes wait there, and the function returns true.
 [[gnu::always_inline]] bool Lockstep::come_to_step(unsigned index, unsigned group, unsigned lanes) {
     WarpRun& warp = warps_[index];
@@ -300,8 +300,8 @@ void Lockstep::release(unsigned index, unsigned lanes) {
     if (ended | stores) end(index, ended, stores);
 }
 
-// Moves lanes of a group to their next accesses or barriers. Their lists of pending operations must not be
-// empty. Returns the lanes whose lists end before an access or barrier.
+// Moves lanes of a group to their next accesses or barriers. Their traces must not be empty. Returns the
+// lanes whose traces end before an access or barrier.
 unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     unsigned ended = 0;
     while (lanes) {
@@ -320,7 +320,7 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     return ended;
 }
 
-// Moves one lane of a group to its next access or barrier. Returns the lane's bit if the lane's list ends
+// Moves one lane of a group to its next access or barrier. Returns the lane's bit if the lane's trace ends
 // before an access or barrier, and otherwise 0.
 [[gnu::always_inline]] unsigned Lockstep::advance_one(unsigned index, unsigned from, unsigned lane) {
     WarpRun& warp = warps_[index];
@@ -330,16 +330,16 @@ unsigned Lockstep::advance(unsigned index, unsigned from, unsigned lanes) {
     return 0;
 }
 
-// Moves lanes that have just taken equal entries to their next accesses or barriers. The lists of the lanes
-// `done` are empty. Returns the lanes whose lists end before an access or barrier.
+// Moves lanes that have just taken equal entries to their next accesses or barriers. The traces of the lanes
+// `done` are empty. Returns the lanes whose traces end before an access or barrier.
 unsigned Lockstep::arrive(unsigned index, unsigned from, unsigned lanes, unsigned done) {
     unsigned group = warps_[index].divide(from, lanes);
     if (come_to_step(index, group, lanes)) return 0;
     return done | advance(index, group, lanes & ~done);
 }
 
-// Records that the lists of pending operations of `lanes` are empty. Lanes that have waited for this may run
-// again. Lanes in `stores` may write a delayed store to memory.
+// Records that the traces of `lanes` are empty. Lanes that have waited for this may run again. Lanes in
+// `stores` may write a delayed store to memory.
 void Lockstep::end(unsigned index, unsigned lanes, unsigned stores) {
     WarpRun& warp = warps_[index];
     warp.waiting &= ~lanes;

@@ -44,12 +44,12 @@ struct Group {
 // recent accesses. Lockstep creates one object per warp of a block.
 struct WarpRun {
     unsigned traced;    // lanes that have recorded operations which the warp has not performed
-    unsigned waiting;   // lanes that wait at an access or barrier, which has left the lane's list
+    unsigned waiting;   // lanes that wait at an access or barrier that has left their trace
     unsigned together;  // lanes that run together, at one place of the kernel
-    unsigned awaits;    // lanes that run again when their lists of operations are empty
+    unsigned awaits;    // lanes that run again when their traces are empty
     unsigned put_off;   // lanes with delayed stores
     unsigned stores;    // lanes that run again when their delayed stores have been written to memory
-    unsigned empty;     // lanes with empty lists, even if the warp has not yet performed their last operation
+    unsigned empty;     // lanes with empty traces, even if their last operation is not yet performed
     bool runs;          // true if a lane must run before the warp performs its next operation
     uint64_t issued;
 
@@ -64,7 +64,7 @@ struct WarpRun {
     Group group[kWarpSize];
 
     Entry now[kWarpSize];               // by lane: the operation at which the lane waits
-    // By lane: number of stores in this launch before the first entry of the lane's list.
+    // By lane: number of stores in this launch before the lane recorded the first entry of its trace.
     uint64_t stores_before[kWarpSize];
 
     // The warp's most recent reads, as hashes of instruction and address. A warp that only repeats these
@@ -74,17 +74,18 @@ struct WarpRun {
     unsigned last_read;      // index of the most recent read in `reads`
     unsigned repeats;
 
-    // The number of the warp's operations in the phase with the number `epoch`. `all` counts every operation.
-    // The other members count the operations for whose results the warp must wait. `far` counts loads of
-    // sectors (32 bytes) that the warp has not loaded recently, and `near` counts loads of other sectors.
+    // The members of `steps` count the warp's operations in one phase, whose number is `epoch`. `all` counts
+    // every operation. The other members count only operations for whose results the warp must wait. `far`
+    // counts loads of sectors (32 bytes) that the warp has not loaded recently, and `near` counts loads of
+    // other sectors.
     uint32_t epoch;
     struct Steps {
         uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
     } steps;
     uint64_t length;  // estimated time of these operations; the unit is an access to a recently loaded sector
 
-    // The warp's recently loaded sectors of global memory, as many as the warp's share of a first-level cache
-    // holds.
+    // The warp's recently loaded sectors of global memory. Their number is the warp's share of a first-level
+    // cache.
     static constexpr size_t kRecent = 512;
     std::vector<uint32_t> recent;
     // Returns whether a sector of global memory was loaded recently, and adds the sector to `recent`. `index`
@@ -127,8 +128,8 @@ class Turn {
     uint32_t bits_;
 };
 
-// Tells whether a block should let other blocks run, and why. With `turn_over` the block has run for its
-// number of rounds. With `waits` it waits for other blocks.
+// Tells whether a block should let other blocks run, and why. With `turn_over`, the block has run for the
+// largest number of rounds that a block may run at a time. With `waits`, the block waits for other blocks.
 enum class Leave { no, turn_over, waits };
 
 // Runs the warps of one block in lockstep, to count their memory accesses. A ResidentBlock owns one Lockstep
@@ -144,12 +145,12 @@ class Lockstep {
 
     // Makes `trace` record the accesses of the lane with this rank, which is about to run.
     void take_up(Trace& trace, unsigned rank, const void* place, const char* stack);
-    // Records that the list of pending operations of a lane has got its first entry.
+    // Records that a lane's empty trace receives its first entry.
     void note_first(unsigned rank, uint32_t stores) {
         WarpRun& warp = warps_[rank / kWarpSize];
         unsigned bit = 1u << rank % kWarpSize;
-        // The lane may wait at an operation that has left its list and is not performed yet. This happens if
-        // another lane has released it from a warp function. Then the lane is already counted.
+        // The lane may be counted already. Its previous operation may have left the trace, while the warp has
+        // not yet performed it. This happens if another lane has let the lane continue after a warp function.
         if (!(warp.traced & bit)) ++traced_;
         warp.traced |= bit;
         warp.empty &= ~bit;
@@ -158,12 +159,12 @@ class Lockstep {
         warp.stores_before[rank % kWarpSize] = stores;
     }
     bool any_traced() const { return traced_ > 0; }
-    // Returns the number of entries in the lane's list of pending operations.
+    // Returns the number of operations in the lane's trace.
     unsigned traced(unsigned rank) const {
         const Traces& traces = traces_[rank / kWarpSize];
         return static_cast<unsigned>(traces.end[rank % kWarpSize] - traces.begin[rank % kWarpSize]);
     }
-    // Makes the lane wait until its list of pending operations is empty.
+    // Makes the lane wait until its trace is empty.
     void await(unsigned rank) { warps_[rank / kWarpSize].awaits |= 1u << rank % kWarpSize; }
     // Delays a store of a lane, behind the lane's earlier stores. Returns null if the store buffer has no
     // room.
@@ -189,15 +190,15 @@ class Lockstep {
     void await_stores(unsigned rank) { warps_[rank / kWarpSize].stores |= 1u << rank % kWarpSize; }
     bool awaits_stores(unsigned rank) const { return warps_[rank / kWarpSize].stores >> rank % kWarpSize & 1; }
     bool ends_wait_for_stores(unsigned rank);
-    // Moves the remaining entries of a lane's list of operations to the beginning of the list's memory.
+    // Moves the remaining entries of a lane's trace to the beginning of the trace's memory.
     void begin_trace_anew(unsigned rank, uint32_t stores);
 
     WarpRun& warp(unsigned index) { return warps_[index]; }
     const WarpRun& warp(unsigned index) const { return warps_[index]; }
     unsigned warps() const { return num_warps_; }
 
-    // fetch_soon() prefetches the state of a warp that performs an operation soon. fetch_next() prefetches
-    // the next entries of a warp.
+    // fetch_soon() prefetches the state of a warp that will soon perform an operation. fetch_next()
+    // prefetches the next entries of its lanes' traces.
     void fetch_soon(unsigned warp) const {
         prefetch(&warps_[warp]);
         prefetch(traces_[warp].begin);
@@ -235,8 +236,8 @@ class Lockstep {
     // Records that the block has met other blocks at a barrier. For the next kClose rounds it lets other
     // blocks run after every round.
     void meet() { close_until_ = time + kClose; }
-    // Ends a round of this block. The block then lets other blocks run if all its warps wait in loops, or if it
-    // has run for its number of rounds.
+    // Ends a round of this block. The block then lets other blocks run if all its warps wait in loops, or if
+    // it has run for as many rounds as a block may run at a time.
     void end_round(bool all_poll);
     bool leaves() const { return leave_ != Leave::no; }
     // Returns why the block should let other blocks run, and resets the reason.

@@ -53,8 +53,8 @@ class Machine {
 
     Buffers buffers;
     const std::unique_ptr<Watch> watch;  // null unless the machine checks memory accesses
-    // For a machine that checks memory accesses: true if some time intervals interrupt the threads at every
-    // access.
+    // For a machine that checks memory accesses: true if there are time intervals in which threads are
+    // interrupted at every access.
     const bool dense;
     std::unique_ptr<Counting> counting;  // null unless the machine counts memory accesses
 

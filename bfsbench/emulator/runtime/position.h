@@ -56,8 +56,8 @@ class Position {
         }
         return true;
     }
-    // Returns whether two lanes, for which is_with() returns true, keep equal positions while they execute
-    // equal instructions.
+    // Returns whether the positions of two lanes will stay equal as long as both lanes execute the same
+    // instructions. is_with() must be true for the two positions.
     bool is_same_as(const Position& other) const { return parted_ == other.parted_ && parted_at_ == other.parted_at_; }
 
     Position() = default;
@@ -88,8 +88,8 @@ class Position {
     // Number of the warp's operation after which the lane left a loop; 0 if it has not left a loop.
     uint64_t parted_ = 0;
     unsigned depth_ = 0;
-    // Number of the lane's iteration in each loop around its instruction, outermost loop first. Loops in
-    // their first iteration are left out.
+    // Number of the lane's iteration in each loop around its instruction, outermost loop first. A loop in
+    // which the lane is in its first iteration is left out.
     Iteration iterations_[kDepth];
 };
 

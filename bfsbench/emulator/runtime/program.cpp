@@ -171,8 +171,8 @@ cudaError_t ProgramDevice::launch(const Kernel& kernel, const LaunchShape& shape
     return note(sticky);
 }
 
-// Returns whether all `bytes` bytes from `address` on belong to one buffer of the device. Memory of the host
-// also gives true.
+// Returns whether all `bytes` bytes from `address` on belong to one buffer of the device. Also returns true
+// for an address in the host's memory.
 bool ProgramDevice::reaches(const void* address, size_t bytes) {
     if (!memory.has(address)) return true;
     auto [begin, region] = machine.buffers.at(static_cast<const char*>(address));
@@ -245,8 +245,8 @@ void ProgramDevice::remember(void* place, const void* site) {
     taken_[place] = {from, site};
 }
 
-// Reports a launch that was refused and whose error the program has not read. The next launch calls this
-// function, because it hides the error.
+// Reports a refused launch whose error the program has not read. The function is called when the next launch
+// is refused, and when the program ends.
 void ProgramDevice::lose_error() {
     if (!unasked_.file) return;
     api_call = unasked_;

@@ -12,7 +12,8 @@ namespace emu {
 // side finds the source line. The function returns 0 for a null pointer.
 using Place = uint64_t (*)(const void* site);
 
-// Write nothing if the machine does not watch or does not count.
+// write_findings() writes the findings of a machine that checks memory accesses. write_counts() writes the
+// counts of a machine that counts memory accesses. For any other machine, the functions write nothing.
 void write_findings(FILE* file, const Machine& machine, Place place);
 void write_counts(FILE* file, const Machine& machine, Place place);
 

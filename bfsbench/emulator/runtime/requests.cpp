@@ -136,7 +136,7 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
         uint8_t differs[kWarpSize];  // true if a lane's sector differs from the previous lane's sector
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
             auto offset = static_cast<size_t>(warp.now[lane].address() - begin);
-            // The result is negative, as a signed number, outside the region.
+            // The highest bit of this expression is set if the offset lies outside of the region.
             beside |= offset | (last - offset);
             crosses |= offset ^ (offset + beyond);
             of_lanes[1 + lane] = static_cast<uint32_t>(offset / kSector);
@@ -157,7 +157,8 @@ bool Counting::count_plain(const ResidentBlock& block, WarpRun& warp, unsigned l
             if (stores) old |= views_.changes.near(address) != 0;
             sectors[number++] = static_cast<uint32_t>(offset / kSector);
         });
-        // This region of memory begins inside a sector.
+        // If the region begins inside a sector, near() may miss a store to the end of a load. So the exact
+        // test in count_overtaken() is made.
         old |= stores && reinterpret_cast<uintptr_t>(begin) % kSector;
     }
     if (beside >> 63 || crosses >= kSector) return false;
@@ -316,8 +317,9 @@ bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned n
     return near;
 }
 
-// Counts loads that a lane has executed before another thread's store, although the lane's warp performs them
-// after the store. If an instruction has many of these loads, lanes wait at the instruction from now on.
+// Counts loads that lanes have executed too early. Another thread has stored to the word after the lane's
+// load, but before the warp performs this load. If this happens often at an instruction, lanes wait at this
+// instruction from then on.
 void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     constexpr uint64_t kOneIn = 64;
     each_lane(lanes, [&](unsigned lane) {

@@ -42,7 +42,7 @@ struct alignas(64) Fiber : Thread {
     // If the emulator counts memory accesses: the instruction at which the thread has stopped.
     const void* place;
 
-    // The thread's arrival at the barrier of its block. `due` is true until the arrival counts.
+    // The thread's arrival at the barrier of its block. `due` is true while the arrival has not been counted.
     struct Arrival {
         bool due, vote;
         CallSite from;
@@ -51,8 +51,8 @@ struct alignas(64) Fiber : Thread {
     // The race detector uses the following members.
     uint32_t clock;  // number of synchronisations of the thread
     Moment moment;   // number under which the thread's accesses are recorded (clocks.h), or 0
-    // True if the thread has not synchronised with any other thread. Then no other thread's access since the
-    // last grid barrier happens before its own accesses.
+    // True if the thread has not synchronised with any other thread. Then no access of another thread since
+    // the last grid barrier happens before the accesses of this thread.
     bool alone;
     Past last;       // the thread's last access, to the address `last_address`
     const char* last_address;
@@ -133,7 +133,7 @@ struct ResidentBlock : Block {
 
     void begin(const Grid& grid, uint3 place, std::shared_ptr<Cluster> owner, Random* shuffle);
 
-    // Returns the bytes of the shared variable that contains the byte at `offset` of the block's shared
+    // Returns the range of the shared variable that contains the byte at `offset` of the block's shared
     // memory. Dynamic shared memory counts as one variable.
     Extent variable_at(const Grid& grid, size_t offset) const;
 
@@ -169,7 +169,7 @@ struct ResidentBlock : Block {
     // before a call of arrive().
     void arrive(Fiber& fiber);
     bool is_at_other_barrier(const Fiber& fiber) const;
-    // Makes the lanes of a warp ready that have waited in a warp function.
+    // Lets `lanes` of a warp, which have waited in a warp function, run again.
     void release_lanes(unsigned warp, unsigned lanes);
 
     // Lets lanes that wait in __activemask() continue, when no other lane can join them. Returns whether any
@@ -193,7 +193,7 @@ struct ResidentBlock : Block {
     Fiber* start_next();
 };
 
-// Calls visit(lane) for each lane whose bit is set.
+// Calls visit(lane) for each lane whose bit is set in `lanes`.
 template <class Visit>
 void each_lane(unsigned lanes, Visit visit) {
     for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(__builtin_ctz(lanes)));

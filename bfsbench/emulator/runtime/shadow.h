@@ -11,8 +11,8 @@
 
 namespace emu {
 
-// The type of the number that all accesses of a thread between two synchronisations share (clocks.h). Later
-// accesses have higher numbers. 0 stands for no access.
+// A number for the time of an access (clocks.h). All accesses of a thread between two of its
+// synchronisations have one number. Later accesses have higher numbers. 0 stands for no access.
 using Moment = uint64_t;
 
 // A past access to a word of memory. It takes eight bytes, because the race detector keeps three past
@@ -39,8 +39,8 @@ class Past {
     uint64_t bits_ = 0;
 };
 
-// The race detector's record of all accesses to a region of memory. Each kind of data has its own array,
-// because kernels only read most memory. A read of memory that is only read needs only `first_read`.
+// The race detector's record of all accesses to a region of memory. Each kind of data has its own array.
+// Kernels never write to most memory, so most checks use only some of the arrays.
 class Shadow {
   public:
     static constexpr size_t kWordBytes = 4;

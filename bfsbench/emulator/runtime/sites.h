@@ -15,9 +15,9 @@ class Shadow;
 struct Site {
     const void* address = nullptr;  // address of the instruction; null for a free slot of the hash table
     uint16_t number = 0;
-    // Bytes of the buffer or shared variable that contain the instruction's last access. Later accesses to
-    // these bytes need no search. `first` counts from `origin` or, if `shared` is set, from the beginning of
-    // the running block's shared memory.
+    // The range of the buffer or shared variable that contains the instruction's last access. Later accesses
+    // to this range need no search. The range has `bytes` bytes and begins at the offset `first`. The offset
+    // counts from `origin` or, if `shared` is set, from the beginning of the running block's shared memory.
     bool shared = false;
     const char* origin = nullptr;
     size_t first = 0, bytes = 0;

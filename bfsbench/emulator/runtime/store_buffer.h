@@ -2,7 +2,7 @@
 //
 // A lane does not wait at a store. The stored value stays in this buffer, as in a processor's store buffer,
 // until the lane's warp performs the store. Then the value goes to memory. Until then the lane may run on,
-// but it does not load: a load might read the stored word, or come before stores of other lanes.
+// but it does not load. A load might read the stored word, or come before stores of other lanes.
 #pragma once
 
 #include <cstring>
@@ -45,7 +45,8 @@ class StoreBuffer {
 
   private:
     static constexpr unsigned kRoom = 4;
-    // By lane: indices of its first store and behind its last store; 0 if it has no store.
+    // By lane: the index of its first store, and the index after its last store. Both are 0 if the lane has
+    // no store.
     uint8_t first_[kWarpSize], end_[kWarpSize];
     Store stores_[kRoom][kWarpSize];
 };

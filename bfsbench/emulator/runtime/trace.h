@@ -1,5 +1,6 @@
-// While the emulator counts memory accesses, a lane runs ahead of its warp. Its trace lists the memory
-// accesses, barriers and backward jumps that the lane has executed and the warp has not performed yet.
+// The traces of lanes. While the emulator counts memory accesses, a lane runs ahead of its warp. Its trace is
+// a list of the memory accesses, barriers and backward jumps that the lane has executed and the warp has not
+// performed yet.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ class Lockstep;
 struct Changes {
     static constexpr size_t kWord = 4, kSlots = 1 << 12;
     uint64_t stored[kSlots] = {};  // a bit per word, by hash: true if this launch may have stored to the word
-    // True if some words of memory hold an old value at the moment (see views.h).
+    // True while some words of memory hold an old value (see views.h).
     bool put_aside = false;
     uint32_t stores = 0;           // number of stores in this launch
 
@@ -144,8 +145,8 @@ class Ops {
     std::unordered_multimap<const void*, uint16_t> numbers_;
 };
 
-// The traces of a warp's lanes: for each lane a list of operations. A row holds one entry of each lane,
-// because most lanes have equal entries.
+// The traces of a warp's lanes: for each lane a list of operations. A row holds one entry of each lane, so
+// that the entries of all lanes can be compared quickly. Most lanes have equal entries.
 struct alignas(64) Traces {
     static constexpr unsigned kRoom = 64;
     // By lane: row of the first entry (`begin`) and row after the last entry (`end`); both are 0 for an empty
@@ -163,7 +164,7 @@ struct alignas(64) Traces {
 // Records the operations of the running lane in the lane's trace. Each core has one Trace object.
 class Trace {
   public:
-    // Begins to record the accesses of a lane. `place` is the instruction at which the new lane has stopped.
+    // Begins to record the accesses of a lane. `place` is the instruction at which the lane has stopped.
     void take_up(Lockstep& of, Ops& ops, const Changes& changes, Traces& traces, unsigned rank, const void* place,
                  const char* stack) {
         of_ = &of, ops_ = &ops, changes_ = &changes, rank_ = rank, stack_ = stack;
@@ -181,8 +182,8 @@ class Trace {
     // Records that the lane comes to a basic block. Returns whether the trace is full, so that the lane must
     // wait.
     bool come_to(const void* place) { return !come_on(place) && jump_to(place); }
-    // Moves to `place` if its address is higher than the current address. Otherwise returns false and changes
-    // nothing.
+    // If `place` has a higher address than the current place, moves there and returns true. Otherwise changes
+    // nothing and returns false.
     bool come_on(const void* place) {
         if (number(place) <= place_) return false;
         place_ = number(place);
@@ -248,7 +249,8 @@ class Trace {
         place_ = number(to);
         return add(jump);
     }
-    // Number of entries up to which a trace has room for the next entry, for another jump and for an access.
+    // A trace with at most this many entries has room for three more: the next entry, another jump and an
+    // access.
     static constexpr unsigned kPlenty = Traces::kRoom - 3;
     // Returns whether the trace is neither empty nor nearly full.
     static bool has_entries(unsigned end) { return end - 1 < kPlenty; }
@@ -257,7 +259,8 @@ class Trace {
         first_[end * kWarpSize] = entry;
         *end_ = static_cast<uint8_t>(end + 1);
     }
-    // Adds an entry. Returns whether the trace is full, because it has no room for a further jump and access.
+    // Adds an entry. Returns whether the trace is then full. A full trace has no room for another jump and an
+    // access.
     bool add(Entry entry) {
         unsigned end = *end_;
         if (!end) begin_anew();

@@ -2,7 +2,7 @@
 // first-level caches up to date.
 //
 // A multiprocessor sees its own stores at once. It sees stores of other multiprocessors after some rounds,
-// and only in sectors that are not in its cache; a cached sector does not change. A fence, an acquire or a
+// and only in sectors that are not in its cache. A cached sector does not change. A fence, an acquire or a
 // barrier of several blocks empties the cache. Atomics, volatile loads and loads with a scope bypass the
 // cache. An atomic also removes its line from the cache.
 //
@@ -35,8 +35,8 @@ class Views {
     // the older value into memory before the load.
     bool may_be_old(const char* address, size_t bytes) const { return changes.may_be_old(address, bytes); }
     void show(unsigned multiprocessor, uint64_t time, char* address, size_t bytes, size_t place);
-    // stores() returns the number of stores so far in this launch. stored_since() returns whether a store
-    // after the first `number` stores wrote to the address.
+    // stores() returns the number of stores so far in this launch. stored_since() ignores the first `number`
+    // of these stores. It returns whether a later store wrote to the address.
     uint64_t stores() const { return changes.stores; }
     bool stored_since(const char* address, uint64_t number) const;
     // Records that a thread is about to change memory.
@@ -83,7 +83,8 @@ class Views {
         uint32_t time, number;  // time of the sector's load, and number of stores before this load
     };
     struct Line {
-        // Number of the line, and of the launch that loaded it; other launches' lines are not in the cache.
+        // Number of the line, and of the launch that loaded it. A line of an earlier launch counts as not
+        // cached.
         uint32_t line = 0, launch = 0;
         uint32_t used = 0;
         uint32_t there = 0;  // a bit for each sector of the line that is in the cache
@@ -109,8 +110,8 @@ class Views {
         std::vector<Set> sets;
         std::vector<Sector> sectors;  // by set, way and number in the line: the cached sectors
     };
-    // Marks in the log of a View. After kMoment follow a time and a number of stores, after kDrop a cache
-    // line, and after kAcquire a number of stores.
+    // Marks in the log of a View. kMoment is followed by a time and a number of stores. kDrop is followed by
+    // a cache line, and kAcquire by a number of stores.
     enum Mark : uint32_t { kFirstMark = ~2u, kMoment = kFirstMark, kDrop, kAcquire };
     static constexpr uint32_t kLogged = 1 << 15;  // usual size of a log, in words
     struct Newer {

@@ -19,8 +19,8 @@ uint64_t value_at(const char* address, size_t bytes) {
     return value;
 }
 
-// Returns whether two accesses to one word do not race because each access is atomic or volatile, with a
-// scope that covers the other thread.
+// Returns whether each of two accesses to one word is atomic or volatile, with a scope that covers the other
+// thread. Such accesses do not race.
 bool both_strong(const Past& a, const Past& b, bool one_block) {
     if (a.scope() == Scope::none || b.scope() == Scope::none) return false;
     return one_block || (a.scope() != Scope::block && b.scope() != Scope::block);
@@ -43,7 +43,7 @@ void Watch::begin_launch(const Grid& grid, const ChildLaunch* child) {
     steps_left = kMostSteps;
     sites_.forget_places();
     if (!child) clocks.begin_family();
-    // All other grids have ended.
+    // A tail launch begins after all other grids have ended, so its accesses do not race with theirs.
     if (child && child->shape.stream == cudaStreamTailLaunch) clocks.begin_era();
     clocks.begin_grid(grid, child ? child->parent : 0, child ? child->known : nullptr,
                       child && !child->shape.stream ? child->block : Clocks::kNoStream);
@@ -88,8 +88,8 @@ std::vector<std::pair<const char*, size_t>> segments_of(const char* path) {
     return search.found;
 }
 
-// Reports a launch without end. For up to four threads that could run, it reports the last access, which
-// shows for what the thread waits.
+// Ends a launch that has run too long. For up to four blocks, reports the last access of a thread that can
+// run. This access shows what the thread waits for.
 void Watch::report_endless() {
     unsigned left = 4;
     for (const ResidentBlock* block : worker->resident()) {
@@ -177,8 +177,8 @@ void Watch::access_elsewhere(const char* address, size_t bytes, Past now, Order 
     keep_place(sites_.at(where), place, offset);
 }
 
-// Remembers the buffer or variable that an instruction has accessed. Shared memory of other blocks of the
-// cluster is searched at each access.
+// Remembers the buffer or variable that an instruction has accessed, so that its next access needs no search.
+// Shared memory of other blocks of the cluster is not remembered.
 void Watch::keep_place(Site& site, const Place& place, size_t offset) {
     if (!place.block) {
         site.shared = false;
@@ -326,8 +326,8 @@ void Watch::refuse(const Place& place, const char* address, size_t bytes, const 
 
 namespace {
 
-// access_watched() and step_and_acquire() are separate functions because they need stack. The function
-// watch() should use little stack, because its stack is copied while the thread waits.
+// access_watched() and step_and_acquire() are separate functions because they use much stack. watch() should
+// use little stack, because its part of the stack is copied while the thread waits.
 __attribute__((noinline)) void access_watched(const char* place, size_t bytes, Act act, Scope scope, Order order,
                                               const void* site) {
     watching->access(place, bytes, act, scope, order, site);

@@ -46,7 +46,8 @@ struct Record {
     const char* kernel;
     const char* begin;  // start of the buffer, shared memory or library that contains the address
     const void* site;
-    // Offset from `begin`; value of the word, up to 8 bytes, before and after the access.
+    // `offset` counts from `begin`. `before` and `after` are the values of up to 8 bytes before and after the
+    // access.
     uint64_t offset, before, after;
     unsigned launch, block, thread, bytes;
     int act, space;
@@ -81,7 +82,7 @@ class Watch {
     // calls this when the thread ends.
     void lose_launch(const Thread& thread);
 
-    // Report an access of the current thread that breaks a rule of C++ or CUDA.
+    // These functions report an access of the current thread that breaks a rule of C++ or CUDA.
     void report_index(const char* array, int64_t index, const void* site);
     void report_mask(CallSite from);
     void report_misaligned(const char* address, Act act, const void* site);
@@ -102,7 +103,7 @@ class Watch {
 
   private:
     // Largest number of basic blocks that a launch may enter. On the small graphs of race detection, launches
-    // enter a few million; the longest known search enters 23 million.
+    // enter a few million. The longest known search enters 23 million.
     static constexpr int64_t kMostSteps = 40'000'000;
 
     struct Place {
@@ -112,7 +113,7 @@ class Watch {
         Space space = Space::nowhere;
         const ResidentBlock* block = nullptr;  // the block that owns the memory, if it is shared memory
     };
-    // Returns the memory that contains an address, from the view of a thread of block `from`.
+    // Returns the memory that contains an address which a thread of block `from` accesses.
     Place find(const char* address, const ResidentBlock& from = block_of(here()));
     static Place find_shared(const char* address, const ResidentBlock& from);
     // Checks an access outside the buffer or variable that its instruction accessed last.
@@ -145,7 +146,8 @@ class Watch {
     std::vector<Record> records_;
 };
 
-// The range of device memory in a program with host code, and a check of the host's accesses to this range.
+// The range of device memory in a program with host code. check_host_access() reports an access of the host
+// to this range.
 extern const char* device_range;
 extern size_t device_range_bytes;
 void report_host_access(const char* address, size_t bytes, Act act, const void* site);
@@ -157,7 +159,8 @@ inline void check_host_access(const char* address, size_t bytes, Act act, const 
 // The checker of the launch that runs on this core, or null if the emulator does not check accesses.
 extern __thread Watch* watching __attribute__((tls_model("initial-exec")));
 
-// Number of basic blocks that the launch may still enter. It is 0 if the emulator does not check accesses.
+// Number of basic blocks that the launch may still enter. The number is 0 if the emulator does not check
+// accesses.
 extern __thread int64_t steps_left __attribute__((tls_model("initial-exec")));
 
 // Checks a read by a short path, and returns false if the read needs the full check. The short path needs
@@ -250,8 +253,8 @@ inline __attribute__((always_inline)) bool Watch::check_word(Shadow& shadow, siz
     return all_written;
 }
 
-// Records a read of a word. Two reads are kept for each word, because a later write may race with either of
-// them: the last read, and the earliest read that may be concurrent with the current access.
+// Records a read of a word. Two reads are kept for each word: the last read, and the earliest read that may
+// be concurrent with the current access. A later write may race with either read.
 inline __attribute__((always_inline)) void Watch::keep_read(Shadow& shadow, size_t word, Past now) {
     Past& first = shadow.first_read(word);
     bool over = clocks.before_era(first.moment()) || first.moment() == now.moment() ||

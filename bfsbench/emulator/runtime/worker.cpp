@@ -92,7 +92,7 @@ void finish_thread() { worker->finish(current_fiber()); }
 // launch mixed interrupted and uninterrupted threads, the uninterrupted threads would win every race.
 //
 // Race detection finds races of any window, and a switch takes as long as ten accesses. So its threads are
-// seldom interrupted after few accesses. Only every third seed interrupts them at every chance, in an eighth
+// seldom interrupted after few accesses. Only every third seed interrupts them at every access, in an eighth
 // of the time intervals.
 int Worker::draw_patience() {
     if (!random_) return kPatience;
@@ -148,7 +148,7 @@ void Worker::go(Context* save, Fiber* to) {
         if (to) emu_switch(save, to->context);
     } else if (to && shared_) {
         exchange(*from, *to);
-    // If `save` is another address, the thread has ended, and its part of the stack need not be copied.
+    // If `save` is another address, the thread has ended, so its part of the stack is not copied.
     } else if (shared_ && save == &from->context) {
         leave(*from);
     } else {

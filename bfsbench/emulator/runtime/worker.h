@@ -3,7 +3,7 @@
 // Scheduling has two levels. Within a block, CUDA threads switch directly to each other. The worker's loop
 // takes over when a block has ended, cannot continue, or has waited long for another block. The loop then
 // continues another of its blocks or starts a new block. So blocks normally run one after another, each to
-// its end. They run side by side as soon as a block waits for another block.
+// its end. They run alternately as soon as a block waits for another block.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class Worker {
     // Suspends a thread until its delayed stores have been written to memory. The thread must have delayed
     // stores.
     void await_stores(Fiber& fiber);
-    // Arrives at the grid barrier for a block, because all live threads of the block wait there.
+    // Arrives at the grid barrier for a block. All live threads of the block must already wait there.
     void arrive_at_grid(ResidentBlock& block);
     // Leaves the current CUDA thread for good and continues the worker's loop.
     [[noreturn]] void abandon();
@@ -69,7 +69,8 @@ class Worker {
     Fiber* pick(ResidentBlock& block);
     // Not inlined, to keep the stack frames of waiting threads small.
     __attribute__((noinline)) Fiber* next_lane(ResidentBlock& block);
-    // Removes a thread from its block, because the thread has returned and its stores have been performed.
+    // Removes a thread from its block. The thread must have returned or failed, and its delayed stores must
+    // have been performed.
     void end(Fiber& fiber);
     // Suspends a thread until its warp has performed the operations for which the thread waits.
     void await_turn(Fiber& fiber);
@@ -86,7 +87,8 @@ class Worker {
 
     Random* random_;
     bool restless_ = false;
-    // Number of the time interval, among kOneInSpells, in which `restless_` applies if accesses are checked.
+    // If `restless_` is set and accesses are checked, one in kOneInSpells time intervals interrupts threads
+    // at every access. `spell_` says which one of kOneInSpells successive intervals.
     unsigned spell_ = 0;
     StackPool stacks_;
     char* shared_ = nullptr;  // the stack that all threads share if the emulator counts memory accesses
