@@ -31,16 +31,17 @@ class Trust:
     factor: float
     """Median over all searches of the factor between predicted and measured time."""
     share_near: float
-    """Share of the searches whose factor between predicted and measured time is at most NEAR."""
+    """Share of the searches whose predicted and measured times differ by at most the factor NEAR."""
     factor_by_graph: dict[str, float]
     """Median factor between predicted and measured time on each graph. The predictions are first divided by
     the bias over all other graphs."""
 
 
 def trust(table: pd.DataFrame, column: str = "predicted_ms") -> Trust:
-    """Returns how well the predicted times in ``column`` agree with the measured times in ``measured_ms``.
+    """Compares the predicted times in ``column`` with the measured times in ``measured_ms``. Returns the
+    statistics.
 
-    ``table`` also needs the columns ``graph`` and ``variant``, and has one line per search.
+    ``table`` has one line per search. It also needs the columns ``graph`` and ``variant``.
     """
     import numpy as np
     import pandas as pd
@@ -61,10 +62,11 @@ def trust(table: pd.DataFrame, column: str = "predicted_ms") -> Trust:
 
 
 def baseline(table: pd.DataFrame) -> Trust:
-    """Returns how well times are predicted without counters, for comparison with a real prediction.
+    """Returns the statistics of a simple prediction that does not use the counters of the emulator. A real
+    prediction should be better.
 
-    The predicted time of a search is the geometric mean of its variant's measured times in all other lines of
-    the table.
+    The simple prediction for a search is the geometric mean of its variant's measured times in all other
+    lines of ``table``.
     """
     import numpy as np
 

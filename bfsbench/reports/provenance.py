@@ -1,9 +1,8 @@
-"""Makes tables of the graphs that were searched, of the runs without a time, and of the origins of rows.
+"""Makes tables of the searched graphs, of the runs without a time, and of where and when rows were measured.
 
-The table of origins says where and when rows were taken. The module also makes notes that stand beside
-tables. Some notes warn about comparing rows, or say which code the rows measured. Other notes explain the
-times of other authors' programs: whose clock measured them, what the clock covers, and how long the
-preparation took.
+The module also makes the notes below tables. Some notes warn about comparing rows, or name the version of the
+code that was measured. Other notes explain the times of other authors' programs. They say which clock was
+used, what a time includes, and how long the preparation took.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ def footnotes_of(rows: pd.DataFrame) -> list[str]:
 
 
 def _footnotes(rows: pd.DataFrame) -> dict[str, str]:
-    """Returns one note for each entry (a program of other authors) that has a time in ``rows``, by the
-    entry's name."""
+    """Returns a dictionary that maps the name of each entry (a program of other authors) to its note. Only
+    entries with a time in ``rows`` have a note."""
     if "program" not in rows:
         return {}
     entries = rows[(rows["program"].fillna("") != "") & (rows["status"] == "ok")]
@@ -82,8 +81,10 @@ def _rounded(number: float) -> str:
 
 
 def _covered(covers: str) -> str:
-    """Returns in words what an entry's time includes, from text such as ``initialisation=yes
-    transfers=no``."""
+    """Returns a phrase that says what the time of an entry (a program of other authors) includes.
+
+    ``covers`` is text such as ``initialisation=yes transfers=no``.
+    """
     parts = dict(part.split("=", 1) for part in covers.split() if "=" in part)
     yes, no = ([name for name, said in parts.items() if said == wanted] for wanted in ("yes", "no"))
     return " and ".join(yes or ["the search alone"]) + (f", but not {' or '.join(no)}" if no else "")
@@ -94,13 +95,14 @@ _ORIGIN = (
     *("python", "version", "commit", "schema"),
 )
 _ORIGINS_ACROSS = 3
-"""Number of origins that stand side by side in the text layout."""
+"""Number of columns with origins in one table of the text layout."""
 _NOT_THROTTLED = ("", "none")
 
 
 def origins(rows: pd.DataFrame) -> list[Table]:
     """Returns a table with one row per origin, a combination of device, host, software versions and commit.
-    The table has the number of rows, clock rates, and the first and last time at which a row was taken."""
+    For each origin it has the number of rows, the clock rates, and the times of the first and last
+    measurement."""
     summed = ["status", "sm_clock_mhz", "memory_clock_mhz", "taken_at"]
     taken = compact(rows[[*_ORIGIN, *summed]], _ORIGIN).assign(throttled=_throttled(rows))
     frame = taken.groupby(list(_ORIGIN), as_index=False, sort=False, observed=True).agg(
@@ -119,8 +121,12 @@ def origins(rows: pd.DataFrame) -> list[Table]:
 
 
 def _upright(table: Table, start: int) -> Table:
-    """Returns a table with facts as rows and up to ``_ORIGINS_ACROSS`` origins as columns, from the origin
-    ``start`` on. Facts that none of these origins has are left out."""
+    """Returns ``table`` turned on its side, with one column per origin. A row holds one property of the
+    origins, such as the host or the clock rate.
+
+    The result has at most ``_ORIGINS_ACROSS`` origins, beginning with row ``start`` of ``table``. Properties
+    that none of these origins has are left out.
+    """
     origins = table.rows[start : start + _ORIGINS_ACROSS]
     facts: list[tuple[Cell, ...]] = []
     for column, values in zip(table.columns, zip(*origins, strict=True), strict=True):
@@ -139,8 +145,8 @@ def _throttled(rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def warnings(rows: pd.DataFrame) -> list[str]:
-    """Returns warnings about comparing the times in ``rows``, such as different devices. Rows of emulated
-    kernels do not count."""
+    """Returns warnings about comparing the times in ``rows``, for example because they were measured on
+    different devices. Rows of emulated kernels are ignored."""
     rows = rows[rows["backend"] != "cpu"]
     found = []
     gpus = set(rows["gpu"]) - {""}
@@ -246,11 +252,11 @@ def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
-    """Returns a sentence if an earlier table shows a search of this table on one of its graphs with numbers
-    from other rows. Otherwise returns "".
+    """Compares the rows of this table, ``here``, with the rows of each earlier table, ``above``.
 
-    ``here`` has the rows of this table, and ``above`` the rows of each earlier table. The sentence names the
-    files of the other rows and their numbers of sources.
+    Returns a sentence if an earlier table shows a search of this table on the same graph, but uses other
+    result rows. The sentence names the files of those rows and their numbers of sources. Otherwise returns
+    "".
     """
     found: dict[str, set[int]] = {}
     counts: set[int] = set()
@@ -275,14 +281,14 @@ def _sources(counts: Iterable[int]) -> str:
 
 
 def _rows_of_places(rows: pd.DataFrame) -> dict[Hashable, set[tuple[str, float]]]:
-    """Returns the files and sources of the rows, as pairs, by variant, backend and graph."""
+    """Groups rows by variant, backend and graph. Returns a set of pairs (file, source) for each group."""
     groups = rows.groupby(_PLACE)[["file", "source"]]
     return {place: {*some.itertuples(index=False, name=None)} for place, some in groups}
 
 
 def outdated(rows: pd.DataFrame, current: Callable[[str, str, str], set[str]]) -> str:
-    """Returns a sentence that names the searches whose code has changed since these rows were taken. Returns
-    "" if there are none.
+    """Returns a sentence that names the searches whose code has changed since these rows were measured.
+    Returns "" if no code has changed.
 
     ``current`` returns the possible hashes of the present code for a variant, a backend and knobs. It returns
     an empty set if the code is unknown. A row without a hash counts as changed.
@@ -309,9 +315,9 @@ def line_of(
 ) -> str:
     """Returns a line with the files, commits and days of the rows in one table, or "" without rows.
 
-    ``commands`` maps files to the commands that wrote them. ``reason`` says why rows of one search may have
-    measured different code. If such searches exist, the line has the reason and names them. Raises InputError
-    if such searches exist and ``reason`` is None.
+    ``commands`` maps files to the commands that wrote them. If the rows of a search come from different
+    versions of its code, the line names the search and gives ``reason``, which explains why. Raises
+    InputError if ``reason`` is None and a search has rows of different versions.
     """
     rows = facts_of(frames)
     if rows.empty:
@@ -335,10 +341,10 @@ def line_of(
 
 
 def _mixed(rows: pd.DataFrame) -> list[str]:
-    """Returns texts that name the searches whose rows measured different code although their knob values are
-    equal.
+    """Returns texts that name searches whose rows have equal knob values but come from different versions of
+    the code.
 
-    For rows without a hash of their code, the commit is compared instead.
+    Versions are compared by the hash of the code, or by the commit for rows without a hash.
     """
     said = rows.assign(code=rows["code"].where(rows["code"] != "", rows["commit"]))
     found: dict[str, dict[str, None]] = {}

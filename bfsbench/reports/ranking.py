@@ -1,5 +1,8 @@
-"""Ranks searches by how far each one is from the best time of every graph, over all graphs and over each
-family of graphs."""
+"""Ranks searches by the ratio of their time to the best time on each graph.
+
+There is one ranking over all graphs, and one over each family of graphs. A ranking sorts by the geometric
+mean of the ratios.
+"""
 
 from __future__ import annotations
 
@@ -72,17 +75,18 @@ def ratios(kind: Kind) -> pd.DataFrame:
 
 
 def rankings(rows: pd.DataFrame) -> list[Table]:
-    """Returns the rankings of searches: one of times with warm caches and one with cold caches for each
-    family of problems that has rows.
+    """Returns the rankings of searches. Each family of problems has a ranking of times with warm caches, and
+    a ranking of times with cold caches. Rankings without rows are left out.
 
-    A table has one row for each search and family of graphs. ALL, which stands for all graphs, comes first.
-    Searches with times on the most graphs come before other searches.
+    A table has one row for each search and family of graphs. Rows over all graphs, whose family is ALL, come
+    first. Searches with times on more graphs come before searches with times on fewer graphs. Emulated
+    kernels are not ranked. The figures of a search are:
 
-    ``times_best`` is the geometric mean of the search's time / the best time of the graph. ``times_first`` is
-    the geometric mean of the search's time / the time of the first search in the table. ``best_percent`` is
-    the percentage of graphs on which the search is the fastest. ``worst_times_best`` is the search's largest
-    ratio to a best time, and ``worst_graph`` is the graph of that ratio. ``failed_graphs`` counts the graphs
-    on which the search ran but lacks times. Emulated kernels are not ranked.
+    - ``times_best``: the geometric mean of its time divided by the best time of the graph;
+    - ``times_first``: the geometric mean of its time divided by the time of the first search in the table;
+    - ``best_percent``: the percentage of graphs on which it is the fastest;
+    - ``worst_times_best``: its largest ratio to the best time of a graph, and ``worst_graph``, that graph;
+    - ``failed_graphs``: the number of graphs on which it ran but lacks times.
     """
     measured = [kind for kind in kinds(rows) if not kind.emulated]
     if not measured:
@@ -103,8 +107,8 @@ def _ranking(kind: Kind) -> Table:
 
 
 def matrices(rows: pd.DataFrame) -> list[Table]:
-    """Returns matrices with searches as rows and graphs as columns: one of times with warm caches and one
-    with cold caches for each family of problems.
+    """Returns matrices with one row per search and one column per graph. Each family of problems has a matrix
+    for warm caches and a matrix for cold caches.
 
     A cell is the search's time divided by the best time of the graph. The last column is the geometric mean
     over the graphs on which the search has a time.
@@ -135,14 +139,18 @@ def _why_empty(kind: Kind) -> str:
 
 
 def _tried(kind: Kind) -> pd.DataFrame:
-    """Returns one row for each pair of search and graph in the rows of ``kind``, with or without a time."""
+    """Returns one row for each pair of a search and a graph in ``kind.rows``. The pair need not have a
+    time."""
     tried = with_device(kind.rows)[[*GRAPH, *SEARCH]].drop_duplicates()
     return tried[tried["device"] != ""]
 
 
 def _ranked(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of a ranking: the searches for all graphs and for each family of graphs, each time
-    with the best search first."""
+    """Ranks the searches once over all graphs, and once over each family of graphs. Returns the rows of these
+    rankings, each with the best search first.
+
+    ``found`` comes from ``ratios``, and ``tried`` from ``_tried``.
+    """
     import pandas as pd
 
     tried = tried.merge(found[[*GRAPH, "family"]].drop_duplicates())
@@ -155,8 +163,11 @@ def _ranked(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
-    """Returns one row per search with its statistics over the graphs in ``found``. Rows are sorted by the
-    number of graphs, largest first, and then by the mean ratio."""
+    """Returns one row per search, with statistics over the graphs in ``found``, which comes from ``ratios``.
+
+    Rows are sorted by the number of graphs, largest first, and then by ``times_best``, the mean ratio to the
+    best time.
+    """
     import numpy as np
 
     found = found.sort_values("times_best", ascending=False, kind="stable")
@@ -178,7 +189,8 @@ def _summary(found: pd.DataFrame, tried: pd.DataFrame) -> pd.DataFrame:
 
 
 def _against(first: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Returns the geometric means of each search's time / the time of one search, whose rows are ``first``.
+    """Divides the times of each search by the times of a reference search, whose rows are ``first``. Returns
+    one row per search with the geometric means of these ratios.
 
     Graphs on which either search lacks a time are left out. The column ``times_first`` compares fastest
     repeats, and ``median_times_first`` compares median repeats.
@@ -211,11 +223,10 @@ def _notes(frame: pd.DataFrame, tried: pd.DataFrame, total: int) -> Iterator[str
 
 
 def _overall(frame: pd.DataFrame, names: dict[str, str], total: int) -> Iterator[Table]:
-    """Yields the tables that stand first in the text layout: the ranking over all graphs, with one line per
-    search.
+    """Yields the first tables of the text layout, which rank the searches over all graphs, one per line.
 
-    Searches that lack times on some of the ``total`` graphs stand in a second table. ``names`` are short
-    names of graphs.
+    Searches that lack times on some graphs have a table of their own. ``total`` is the number of graphs, and
+    ``names`` maps the names of graphs to short names.
     """
     overall = frame[frame["family"] == ALL].astype({"best_percent": "int64"})
     where = ["device"] if overall.groupby("backend")["device"].nunique().max() > 1 else []

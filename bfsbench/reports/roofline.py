@@ -4,8 +4,8 @@ Waterman and Patterson, 2009).
 Each of three ceilings gives a lower bound on the time of a search:
 
 - latency: Every level is a chain of three dependent loads: an offset, a neighbour, and the neighbour's level.
-  A level ends with a launch and a read-back, with a barrier between blocks, or inside a block. An end inside
-  a block is taken as free.
+  A level ends in one of three ways: with a launch and a read-back, with a barrier of all blocks, or with a
+  barrier inside one block or cluster. The last kind of barrier is taken as free.
 - random access: Every edge that is read needs the state of its other end, at a random address.
 - bandwidth: The algorithm has to move a number of bytes.
 
@@ -50,8 +50,8 @@ _CHAIN = 3
 """Number of dependent loads in each level: an offset, a neighbour, and the neighbour's level."""
 _WORD = 4
 _LARGE = 1 << 40
-"""A size in bytes that is larger than any working set of a ceiling. It selects the ceiling of the largest
-working set."""
+"""A size in bytes that is larger than any measured working set. It selects the ceiling of the largest working
+set."""
 
 COLUMNS = (
     *("graph", "source", "variant", "search_ms", "edges", "edges_from", "levels", "bytes"),
@@ -121,10 +121,10 @@ def modelled_work(variant: type[KernelVariant], row: Row) -> Work:
 
 
 def bytes_moved(variant: type[KernelVariant], work: Work, row: Row) -> float | None:
-    """Returns the bytes that a search moves: the variant's declared traffic, and 4 bytes per vertex to
-    initialise the levels.
+    """Returns the number of bytes that a search moves, or None if the number of edges is unknown.
 
-    Returns None if the number of edges is unknown.
+    ``variant.traffic`` declares the bytes that the search moves for each vertex and edge. Initialising the
+    levels adds 4 bytes per vertex.
     """
     if work.edges is None:
         return None
@@ -204,8 +204,10 @@ def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -
 
 
 def _profiles(levels: pd.DataFrame) -> dict[tuple[object, ...], pd.DataFrame]:
-    """Returns one level profile per search, by its values of ``_SEARCH``. If a search was profiled with
-    several grids and blocks, the first ones are taken."""
+    """Returns a dictionary with one level profile per search. A key has the search's values of ``_SEARCH``.
+
+    If a search was profiled with several grids and blocks, its first profile is used.
+    """
     found: dict[tuple[object, ...], pd.DataFrame] = {}
     for key, profile in levels.groupby([*_SEARCH, "grid", "block"], sort=False):
         found.setdefault(tuple(key)[: len(_SEARCH)], profile)
@@ -226,9 +228,10 @@ def _line(variant: type[KernelVariant], work: Work, row: Row, ceilings: Ceilings
 
 
 def roofline(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -> Table:
-    """Returns a table of each search's share of its device's ceilings, as ``held_against`` computes them.
+    """Returns a table that compares the time of each search with the lower bounds from the ceilings of its
+    device. ``held_against`` documents the columns.
 
-    The text layout has one table per graph and source, with the highest share first.
+    The text layout has one table per graph and source, with the highest share of a ceiling first.
     """
     frame = held_against(rows, levels, ceilings)
     frame = frame.sort_values(["graph", "source", "share"], ascending=[True, True, False], kind="stable")

@@ -193,8 +193,9 @@ def configurations(
 ) -> pd.DataFrame:
     """Returns one row per configuration, combined over all its sources.
 
-    A configuration is a combination of values of SETTING, SHAPE and the columns ``also``. ``rows`` belong to
-    one ``family`` of problems, by default the family of the first row.
+    A configuration is a combination of values of the columns SETTING (graph, variant, device ...), SHAPE
+    (grid, block and knobs) and ``also``. ``rows`` belong to one ``family`` of problems, by default the family
+    of the first row.
 
     The other columns are:
 
@@ -432,7 +433,7 @@ def names_of_sources(rows: pd.DataFrame, by: str | list[str]) -> dict[Hashable, 
 def in_words(sources: Sequence[int], family: Family, names: Mapping[int, str]) -> str:
     """Returns the sources in words, such as ``source 7`` or ``64 sources``.
 
-    If there are no sources, it returns the words of the problem's family for one run, such as ``all pairs``.
+    If there are no sources, it returns ``family.one``, the family's name for one run, such as ``all pairs``.
     """
     if not sources:
         return family.one

@@ -407,7 +407,8 @@ def _alignment(table: Table) -> list[str]:
 def _cells(table: Table, colour: bool = False) -> list[list[str]]:
     """Returns every cell of the table as text.
 
-    All fractions in a column have equally many digits. In a heat map, all fractions of the table do.
+    All fractions in a column have equally many digits. In a heat map, all fractions of the whole table have
+    equally many digits.
     """
     if not table.heat:
         of_columns = [_digits(column) for column in zip(*table.rows, strict=True)]
@@ -428,8 +429,8 @@ def _cells(table: Table, colour: bool = False) -> list[list[str]]:
 def _digits(cells: Iterable[Cell]) -> int:
     """Returns the number of digits after the point for a column of numbers.
 
-    The smallest number gets three significant digits. It gets two if the largest number would otherwise get
-    more than five.
+    The smallest number gets three significant digits, or two if the largest number would otherwise have more
+    than five significant digits. The result is between 1 and 6.
     """
     sizes = [abs(cell) for cell in cells if isinstance(cell, float) and cell] or [1.0]
     least, most = (2 - math.floor(math.log10(size)) for size in (min(sizes), max(sizes)))

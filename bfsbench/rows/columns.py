@@ -1,6 +1,6 @@
-"""Name the columns of result files and of level profiles, including the columns of each family.
+"""Define the columns of result files and level profiles, including the columns that families of problems add.
 
-A profile has one row for each step of one run, with the cost of the step.
+A level profile has one row for each step of one run, with the cost of the step.
 """
 
 from collections.abc import Mapping, Sequence
@@ -135,9 +135,11 @@ def columns_of_numbers() -> tuple[set[str], set[str]]:
 
 @cache
 def appended_columns(columns: tuple[str, ...]) -> dict[str, Column]:
-    """Return the columns that families of problems append to files with ``columns``, by the families' names.
+    """Return the columns that families of problems may append to files with ``columns``. The keys are the
+    names of the columns.
 
-    Families in FIRST append none. Only files with COLUMNS or PROFILE_COLUMNS get appended columns.
+    The families in FIRST append none, because COLUMNS and PROFILE_COLUMNS contain their columns. Returns an
+    empty dictionary unless ``columns`` is COLUMNS or PROFILE_COLUMNS.
     """
     if columns not in (COLUMNS, PROFILE_COLUMNS):
         return {}

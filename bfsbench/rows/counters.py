@@ -101,7 +101,10 @@ def write_counters(path: Path, counted: Sequence[Counters]) -> None:
 
 
 def read_counters(path: Path) -> pd.DataFrame:
-    """Return all rows of a file of counters, with COLUMNS. Counters are int64. Raises InputError."""
+    """Return all rows of a file of counters, with COLUMNS. Counters are int64.
+
+    Raises InputError if the file cannot be read, or is not a valid file of counters.
+    """
     import pandas as pd
 
     frame = pd.DataFrame(read_rows(path, COLUMNS, "file of counters"), columns=list(COLUMNS))

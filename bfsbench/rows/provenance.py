@@ -72,9 +72,9 @@ def _git(*arguments: str) -> str:
 def commit() -> str:
     """Return the git commit of the checkout, with ``+dirty`` if its code has uncommitted changes.
 
-    An installed package has no checkout. For it, this is the commit that the package was made from, or an
-    empty text if that is unknown. The environment variable ``BFSBENCH_COMMIT`` overrides the result, for a
-    source tree that was copied without its history.
+    For an installed package, return the commit that the package was made from, or an empty text if that
+    commit is unknown. The environment variable ``BFSBENCH_COMMIT`` overrides the result, for a source tree
+    that was copied without its history.
     """
     if said := os.environ.get("BFSBENCH_COMMIT"):
         return said
@@ -130,10 +130,10 @@ def base_row(point: Point, graph: Graph, device: Mapping[str, str]) -> dict[str,
 def failed_row(
     point: Point, graph: Graph, device: Mapping[str, str], status: str, reason: str
 ) -> dict[str, str]:
-    """Return the result row of a point (configuration) that failed, so that the row has no time.
+    """Return the result row of a point (configuration) that failed. The row has no time.
 
-    ``reason`` says why. Only its first line is kept, and control characters and formulas of spreadsheets in
-    it are escaped.
+    ``reason`` says why the point failed. Only its first line is kept. Control characters and formulas of
+    spreadsheets are escaped.
     """
     first = no_formula(printable((reason.splitlines() or [""])[0]))
     return base_row(point, graph, device) | {"status": status, "reason": first}
@@ -243,7 +243,7 @@ def code_of(point: Point) -> str:
 
 
 def is_outdated(row: Mapping[str, str], point: Point) -> bool:
-    """Return whether the code that a result row measured has changed since the row was taken.
+    """Return whether the code of a result row's point has changed since the point was measured.
 
     Returns False if this is unknown, because the row is of an older file without hashes, or because the
     compiler is missing.
@@ -258,11 +258,13 @@ def code_hash(
     """Return the SHA-256, in hexadecimal, of the code that runs when a variant with these knob values is
     measured.
 
-    It covers every kernel file with all its headers, or the native program, or the files that an entry runs.
-    It also covers the modules of the host loop, macros, and the compiler's version and options. It does not
-    cover grid, block and run-time knobs. Comments, docstrings and blank lines do not count, except in the
-    files of an entry. ``nvcc`` is the version of another machine's compiler; by default this machine's
-    compiler is asked. Returns "" if the compiler or a file is missing.
+    The hash covers every kernel file with all its headers, or the native program, or the files that an entry
+    (a program of other authors) runs. It also covers the Python modules of the host loop, the macros, and the
+    version and options of the compiler. It does not cover grid, block and run-time knobs. Comments,
+    docstrings and blank lines do not count, except in the files of an entry.
+
+    ``nvcc`` is the version of another machine's compiler. By default this machine's compiler is asked.
+    Returns "" if the compiler or a file is missing.
     """
     macros = tuple(
         (knob.name, knobs.get(knob.name, knob.default)) for knob in variant.knobs if knob.compile_time
@@ -322,7 +324,7 @@ def _program(variant: type[Variant]) -> Iterator[Path]:
 
 def _host_modules(variant: type[Variant]) -> Iterator[Path]:
     """Yield the files of the modules that define a variant's class and its base classes. Also yield the files
-    of modules of variants from which these modules import.
+    of other variants' modules from which these modules import.
     """
     names = {base.__module__ for base in variant.__mro__ if _is_host(base.__module__)}
     for name in sorted(names):

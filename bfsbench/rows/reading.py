@@ -42,8 +42,8 @@ def read_tables(
 ) -> pd.DataFrame:
     """Return the rows of files with ``columns`` as one table, where columns of numbers are float64.
 
-    Columns in ``leave_out`` are not read, which saves memory, except ``schema``. Raises InputError for files
-    that ``read_results`` refuses.
+    To save memory, columns in ``leave_out`` are not read. The column ``schema`` is always read. Raises
+    InputError for files that ``read_results`` refuses.
     """
     import pandas as pd
 
@@ -221,7 +221,7 @@ _BRIEF = (
     *("status", "parents_ms", "graph_checksum", "gpu", "compute_capability", "host_cpu", "method", "code"),
     "schema",
 )
-"""Columns of KnownRows that are kept in memory."""
+"""Columns of KnownRows that are kept in memory: the columns that identify a row, and a few more."""
 Texts = Mapping[str, list[str]]
 """The texts of all rows, by the name of the column."""
 _BLOCK = 1 << 24
@@ -256,7 +256,7 @@ class KnownRows:
         """Open the file at ``path``.
 
         ``header`` is its first line. ``columns`` are the columns of its rows, including columns of ADDED that
-        are missing in the header. ``texts`` holds the columns _BRIEF.
+        are missing in the header. ``texts`` holds the columns _BRIEF, which are kept in memory, for all rows.
         """
         self.columns = tuple(columns)
         self.header = tuple(header)

@@ -202,8 +202,8 @@ def _is_header(names: Sequence[str], columns: Sequence[str]) -> bool:
 
 @contextmanager
 def _readable(name: str) -> Iterator[None]:
-    """Turn the errors of reading the file called ``name``, in the body of a ``with`` statement, into
-    InputErrors.
+    """Context manager. Raises InputError if reading the file called ``name`` fails in the body of the
+    ``with`` statement.
     """
     try:
         yield
@@ -214,7 +214,7 @@ def _readable(name: str) -> Iterator[None]:
 
 
 def read_header(path: Path, columns: Sequence[str] = COLUMNS) -> list[str]:
-    """Return the column names in the first line of a result file; an empty list for an empty file.
+    """Return the column names in the first line of a result file, or an empty list for an empty file.
 
     Raises InputError if the file cannot be read or has other columns.
     """
