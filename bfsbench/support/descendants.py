@@ -17,8 +17,8 @@ MARK = "BFSBENCH_ENTRY"
 the id of the process that started the program, and a random word."""
 
 ON_GPU: set[int] = set()
-"""Ids of the processes that this process has started and that hold memory on a GPU. They are stopped except
-during their searches."""
+"""Ids of the processes that this process has started and that hold memory on a GPU. A process of this set is
+stopped (SIGSTOP) except during its searches."""
 
 _PROC = Path("/proc")
 _SET_CHILD_SUBREAPER = 36
@@ -28,18 +28,21 @@ which has another id, does not adopt orphans."""
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of all descendants whose own parents end. Call this only in a process that
-    starts no background processes except entries."""
+    """Make this process the parent of all descendants whose own parents end.
+
+    Call this only in a process whose only background processes are entries (programs of other authors). The
+    function ``left_by`` takes every other background process for a process that an entry has left.
+    """
     if ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
         _adopting.add(os.getpid())
 
 
 def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
-    """Returns the ids of a program's living descendants, and of all processes whose environment has the mark
-    ``mark``. The program itself is left out.
+    """Returns the ids of the living processes that the program ``pid`` has left, without the program itself.
 
-    If this process adopts orphans, its own descendants are included. The programs in ``kept`` and their
-    descendants are left out.
+    These are the descendants of the program, and all processes in whose environment the value of MARK begins
+    with ``mark``. If the calling process adopts orphans, all its descendants are included too, except the
+    programs in ``kept`` and their descendants.
     """
     tree = _tree()
     found = {*_below(pid, tree), *_marked(f"{MARK}={mark}".encode(), tree)}
@@ -50,8 +53,10 @@ def left_by(pid: int, mark: str, kept: Iterable[int]) -> list[int]:
 
 
 def kill_programs(pid: int) -> None:
-    """Kill all descendants of a process, and all entries that it has started. The process itself is stopped,
-    but not killed."""
+    """Kill all descendants of a process, and all entries (programs of other authors) that it has started.
+
+    The process itself is stopped, but not killed.
+    """
     signal_all([pid], signal.SIGSTOP)  # a stopped process starts no further processes
     for _ in range(10):
         tree = _tree()

@@ -28,8 +28,8 @@ def size_text(size: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Returns the text with each control character replaced by an escape such as ``\x1b``. A terminal then
-    cannot interpret it as a command."""
+    """Returns the text with each control character replaced by an escape, such as the four characters
+    ``\\x1b`` for ESC. A terminal then cannot interpret the character as a command."""
     if text.isprintable():
         return text
     shown = (one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
@@ -64,9 +64,9 @@ class UsageError(BfsbenchError):
 class OptionError(UsageError):
     """Raised if an option contradicts another option or has a wrong value.
 
-    In ``text``, ``{name}`` stands for a value with this name. If there is no value, it stands for the option
-    with this name. The message spells options as Python arguments. ``on_command_line`` is the message with
-    options spelt ``--name``.
+    In ``text``, ``{name}`` is replaced by the keyword argument ``name`` if there is one. Otherwise ``{name}``
+    is replaced by the spelling of the option ``name``. The message spells options as Python arguments, and
+    ``on_command_line`` spells them ``--name``.
     """
 
     def __init__(self, text: str, /, **values: object) -> None:
@@ -80,8 +80,8 @@ def as_option(name: str) -> str:
 
 
 def spelt(text: str, spell: Callable[[str], str], /, **values: object) -> str:
-    """Returns the text with each ``{name}`` replaced by the value of that name. If ``name`` has no value, it
-    is replaced by ``spell(name)``."""
+    """Returns the text with each ``{name}`` replaced by ``values[name]``, or by ``spell(name)`` if ``values``
+    has no such name."""
     return re.sub(r"\{(\w+)\}", lambda at: str(values[at[1]] if at[1] in values else spell(at[1])), text)
 
 

@@ -1,8 +1,9 @@
-"""Runs variants in an emulator that watches memory accesses, and finds faults of their kernels without a GPU.
+"""Finds faults in the kernels of variants without a GPU, in an emulator that watches every memory access.
 
 There is one run for each combination of graph, knobs and seed. The seed decides the order of threads, the
-grid and block, and the source. Every second run takes further knob values from ``Variant.check_knobs``, which
-lead through other parts of the kernels. A run ends when it fails. Faults that were found before still count.
+grid and block, and the source. Every second run takes further knob values from ``Variant.check_knobs``, so
+that other parts of the kernels are executed too. A run ends when it fails. Faults that it found before still
+count.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ SMALLER_GRAPHS = ("uniform(n=40,m=160,directed=1)", "dense(nodes=33,density=0.4)
 the graphs are small."""
 
 LAUNCHES = ((4, 64), (None, 32), (1, 128), (3, 96))
-"""Pairs of grid and block for the runs of a check. The seed of a run chooses the pair. The order of pairs
-shifts after every 4 and every 16 seeds. So with enough seeds, each pair meets each setting of knobs, which
-the seed chooses as well."""
+"""Pairs of grid and block for the runs of a check. The seed of a run chooses the pair and the knob values.
+The order of pairs shifts after every 4 and every 16 seeds. So with enough seeds, each pair is run with all
+knob values."""
 
 LAUNCHES_BESIDES, LAUNCHES_A_VERTEX = 1000, 16
 """A search with more launches than this fixed number plus this number per vertex counts as endless. Each
@@ -88,7 +89,7 @@ class Report:
 
     @property
     def clean(self) -> bool:
-        """True if there are no failures, and no findings except declared ones."""
+        """True if there are no failures, and if comments declare all findings benign."""
         return not self.undeclared and not self.failures
 
 
