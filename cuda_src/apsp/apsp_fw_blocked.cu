@@ -3,11 +3,11 @@
 // called the pivot.
 //
 // 1. apsp_fw_pivot computes the distances within the pivot.
-// 2. apsp_fw_cross lowers the other tiles of the pivot's row and column by paths through the pivot's vertices.
-// The pivot is final by then. So one product with the pivot is enough, and a tile may use its own values from
-// before the launch.
-// 3. apsp_fw_rest lowers every remaining tile by the product of two tiles: one in the pivot's column and one in
-// its row.
+// 2. apsp_fw_cross updates the tiles in the pivot's row and column, except the pivot. It finds shorter paths
+// through the pivot's vertices. The pivot is final by then, so one min-plus product with the pivot is enough. A
+// tile may use its own values from before the launch.
+// 3. apsp_fw_rest updates every remaining tile with the min-plus product of two tiles: one in the pivot's column
+// and one in its row.
 //
 // Invariant: only one block writes a tile, after this block has read all that it needs of the tile.
 #include "min_plus_tile.cuh"
@@ -16,9 +16,10 @@ __device__ __forceinline__ size_t tile_at(int row, int column, int pitch) {
     return (static_cast<size_t>(row) * pitch + column) * TILE_SIZE;
 }
 
-// Lowers the distances of a tile by paths through its vertex number k. The threads that hold row k write it
-// to shared memory; `y` is the index of row k among their elements. The threads that hold column k write that
-// column; i is k % VECTOR. Two buffers alternate, so one barrier per k suffices.
+// Replaces each distance of a tile by the length of the path through the tile's vertex number k, if that path is
+// shorter. The threads that hold row k copy it to shared memory; `y` is the index of row k among their elements.
+// The threads that hold column k copy the column; i is k % VECTOR. Two buffers alternate, so one barrier per k
+// suffices.
 __device__ __forceinline__ void relax_by(Tile &tile, int k, int y, int i, int first_k) {
     __shared__ __align__(16) int rows[2][TILE_SIZE];
     __shared__ int columns[2][TILE_SIZE];
@@ -60,7 +61,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_pivot(int 
     tile.store(matrix + place, via + place, pitch);
 }
 
-// Lowers the tile at (row, column) by the product of two tiles: (row, pivot) and (pivot, column).
+// Multiplies the tiles (row, pivot) and (pivot, column) in the min-plus algebra. Then replaces each element of
+// the tile (row, column) by the corresponding element of the product, if that is smaller.
 __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivot, int row, int column) {
     const size_t place = tile_at(row, column, pitch);
     Tile tile;
@@ -73,8 +75,8 @@ __device__ __forceinline__ void lower(int *matrix, int *via, int pitch, int pivo
 // Returns the index of the i-th tile of a row or column, where the pivot's row or column is not counted.
 __device__ __forceinline__ int other(int i, int pivot) { return i + (i >= pivot); }
 
-// Lowers the tiles in the pivot's row and column. The first half of the blocks takes the other tiles of the
-// pivot's row. The second half takes the other tiles of the pivot's column.
+// Updates the tiles in the pivot's row and column, except the pivot itself. The first half of the blocks takes
+// the tiles of the row, and the second half takes the tiles of the column.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_cross(int *matrix, int *via, int pitch, int pivot) {
     const int others = gridDim.x / 2;
     if (blockIdx.x < others)
@@ -83,8 +85,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_cross(int 
         lower(matrix, via, pitch, pivot, other(blockIdx.x - others, pivot), pivot);
 }
 
-// Lowers the remaining tiles. Each block takes one tile that lies neither in the pivot's row nor in the
-// pivot's column.
+// Updates all tiles that lie neither in the pivot's row nor in the pivot's column, with one block per tile.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_fw_rest(int *matrix, int *via, int pitch, int pivot) {
     const int others = pitch / TILE_SIZE - 1;
     lower(matrix, via, pitch, pivot, other(blockIdx.x / others, pivot), other(blockIdx.x % others, pivot));

@@ -1,8 +1,9 @@
-// apsp_min_plus: squares a matrix of distances once in the min-plus algebra (CSE 6230,
-// EXTEND-SHORTEST-PATHS).
+// apsp_min_plus: squares a matrix of distances once in the min-plus algebra. The algorithm is called
+// EXTEND-SHORTEST-PATHS in the project report for the course CSE 6230.
 //
 // Each block computes one tile of the result and keeps the tile in registers. By default a block has 16 x 16
-// threads with 4 x 4 elements each, which the paper found best. The host defines these sizes as macros.
+// threads, and each thread computes 4 x 4 elements. The report found these sizes best. The host defines them as
+// macros.
 #include "min_plus_tile.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) apsp_min_plus(const int *__restrict__ matrix, int *__restrict__ product,

@@ -2,7 +2,7 @@
 //
 // A matrix is stored by rows of `pitch` elements; `pitch` is a multiple of the tile size. Elements beyond the
 // graph's vertices are INFINITY_DISTANCE, so no path leads through them. The host defines the macro TRACKS.
-// If it is 1, a kernel that lowers the distance of a pair stores an intermediate vertex of the path in `via`.
+// If it is 1, a kernel that finds a shorter path stores an intermediate vertex of the path in `via`.
 #pragma once
 
 #include "add_min.cuh"
@@ -12,8 +12,8 @@
 // kernels add distances without testing whether a path exists.
 #define INFINITY_DISTANCE (0x3FFFFFFF)
 
-// Lowers `best` to a + b, the length of a path through vertex k, and stores k in `via`. Only a strictly
-// shorter path is stored, so following `via` never runs into a cycle.
+// Tests a path of length a + b through vertex k. If it is shorter than `best`, stores its length in `best` and k
+// in `via`. Paths of equal length are not stored, so following `via` never runs into a cycle.
 __device__ __forceinline__ void relax(int &best, int &via, int a, int b, int k) {
 #if TRACKS
     if (a + b < best) {

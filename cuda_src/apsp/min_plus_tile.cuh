@@ -12,8 +12,8 @@
 #define THREADS_X (TILE_SIZE / ELEMENTS_X)
 #define THREADS_Y (TILE_SIZE / ELEMENTS_Y)
 #define THREADS (THREADS_X * THREADS_Y)
-// Number of blocks on a multiprocessor: enough for at least 512 threads, so that each thread may use up to
-// 128 registers.
+// Number of resident blocks per multiprocessor that the compiler plans for: as many as have 512 threads together.
+// Each thread may then use up to 128 registers. A larger block is alone on its multiprocessor.
 #define BLOCKS (THREADS < 512 ? 512 / THREADS : 1)
 #define VECTOR (ELEMENTS_X < 4 ? ELEMENTS_X : 4)
 #ifndef DEPTH
@@ -33,8 +33,8 @@ __device__ __forceinline__ Vector<kLength> load_vector(const int *from) {
     return *reinterpret_cast<const Vector<kLength> *>(from);
 }
 
-// The elements of a tile that one thread holds. The rows of a thread's elements are THREADS_Y apart. Its
-// columns form runs of VECTOR columns, so that the threads of a warp read and write whole cache lines.
+// The elements of a tile that one thread holds. The rows of these elements are THREADS_Y apart. Their columns
+// form runs of VECTOR columns, so that the threads of a warp read and write whole cache lines.
 struct Tile {
     int best[ELEMENTS_Y][ELEMENTS_X];
 #if TRACKS
@@ -79,9 +79,9 @@ struct Tile {
             }
     }
 
-    // Lowers the thread's elements in its row number y by paths through vertex k. `to_k` is the distance from
-    // the vertex of this row to k. `from_k` holds the distances from k to the vertices of the thread's
-    // columns.
+    // Replaces each of the thread's elements in its row number y by the length of the path through vertex k, if
+    // that path is shorter. `to_k` is the distance from the vertex of this row to k. `from_k` holds the distances
+    // from k to the vertices of the thread's columns.
     __device__ __forceinline__ void relax_row(int y, int to_k, const int (&from_k)[ELEMENTS_X], int k) {
 #pragma unroll
         for (int x = 0; x < ELEMENTS_X; ++x) {
@@ -118,8 +118,9 @@ __device__ __forceinline__ void copy_piece(int (&piece)[kRows][kPitch], const in
     }
 }
 
-// Lowers a tile by the product of the tiles `left` and `right`. The columns of `left` and the rows of `right`
-// belong to the vertices from first_k on. All threads of the block must call the function. All its reads of
+// Multiplies the tiles `left` and `right` in the min-plus algebra. Replaces each element of `tile` by the
+// corresponding element of the product, if that is smaller. The columns of `left` and the rows of `right` belong
+// to TILE_SIZE vertices, beginning with first_k. All threads of the block must call the function. All its reads of
 // global memory are complete when it returns.
 __device__ __forceinline__ void multiply(Tile &tile, const int *left, const int *right, int pitch, int first_k) {
     __shared__ __align__(16) int left_piece[TILE_SIZE][LEFT_PITCH];

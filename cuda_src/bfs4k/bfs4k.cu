@@ -6,9 +6,9 @@
 // kernel bfs4k_multi_block runs one level. After each launch the host picks the next kernel by the size of
 // the frontier.
 //
-// A level assigns rows to virtual warps, or edges to threads (expand.cuh). Child kernels expand rows of high
-// degree (child.cuh). Hashing drops duplicates (hash.cuh). Prefix sums place the discovered vertices in the
-// queue (output.cuh).
+// A level assigns rows (adjacency lists) to virtual warps, or edges to threads (expand.cuh). Child kernels expand
+// rows of high degree (child.cuh). Hashing drops duplicates (hash.cuh). Prefix sums give each discovered vertex
+// its place in the queue (output.cuh).
 //
 // The parent does not wait for its child kernels. A launch ends only after its children, so the children end
 // before the next launch begins. If a level has MAX_CHILDREN child kernels, or the device refuses a launch,

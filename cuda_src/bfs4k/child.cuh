@@ -1,4 +1,4 @@
-// Launches child kernels: for each row of high degree, a grid of its own (section 5.3 of the paper).
+// Launches child kernels: each row of high degree gets a grid of its own (Busato and Bombieri 2014, section 5.3).
 //
 // Files with child kernels are compiled with -rdc, which leaves a thread fewer registers. Before compute
 // capability 9.0, kernels with 1024 threads per block then spill 100 to 300 bytes.
@@ -15,7 +15,7 @@ constexpr int MAX_CHILD_HASH_BYTES = 32 << 10;
 // H200 (CUDA 13.0) had to refuse launches, it hung once in a few thousand searches.
 constexpr int MAX_CHILDREN = 2048;
 
-// Expands one row in a grid of its own. Each thread visits about k3 neighbours.
+// Expands one row in a grid of its own. Each thread visits about `search.k3` neighbours, where k3 is a knob.
 __global__ void bfs4k_child(search_context search, adjacency row);
 
 // Launches a child kernel for a row, with the caller's block size. Returns false if the level already has

@@ -1,5 +1,5 @@
-// Distributes the rows of a frontier over the threads of a kernel (sections 5.2 to 5.4 and 5.6 of the paper).
-// A row is the adjacency list of a vertex.
+// Distributes the rows of a frontier over the threads of a kernel (Busato and Bombieri 2014, sections 5.2 to 5.4
+// and 5.6). A row is the adjacency list of a vertex.
 //
 // The type Frontier supplies the rows to expand. The type Found takes the discovered vertices. All threads of
 // a warp must call the functions of this file together. Every lane runs an equal number of iterations,
@@ -56,8 +56,8 @@ struct visitor {
     }
 };
 
-// Distributes edges over the lanes of a warp (the paper's "edge-discover"). Each lane brings one row. The
-// edges of all these rows are numbered consecutively, and each lane finds the row to which its edge belongs.
+// Distributes edges over the lanes of a warp ("edge-discover" in Busato and Bombieri 2014). Each lane owns one
+// row. The edges of all these rows are numbered consecutively, and each lane finds the owner of its edge.
 template <class Found>
 struct edge_discover {
     visitor<Found> &visit;
@@ -69,11 +69,12 @@ struct edge_discover {
         shift = row.begin - before;
     }
 
-    // Visits all edges of the warp's rows. With EXT, all lanes together finish a row that is longer than a
-    // warp, without searching for owners. They do so when the last lane's edge lies in such a row.
+    // Visits all edges of the warp's rows. The macro EXT selects the extended technique: when the last lane's edge
+    // lies in a row longer than a warp, all lanes together finish this row. They need not search for the lane that
+    // owns each edge.
     __device__ __forceinline__ void run() {
         const warp_lanes &warp = visit.warp;
-        int owner = 0;        // lane that brought the row of this lane's edge
+        int owner = 0;        // lane that owns the row of this lane's edge
         edge_t long_end = 0;  // number of the edge at which the latest long row ends
         for (edge_t first = 0; first < total;) {
             const bool searching = first >= long_end;
@@ -131,10 +132,10 @@ struct expansion {
     Frontier &frontier;
     unsigned size;
 
-    // Launches child kernels for rows of high degree and removes these rows from the frontier. It looks at
-    // `rows` rows from `begin` on, then from `begin` + stride on, and so on. The parent launches child
-    // kernels before it expands its own rows, so that they run concurrently. The single-block kernel calls
-    // this function once per level. In the multi-block kernel each warp calls it for the warp's own rows.
+    // Launches child kernels for rows of high degree and removes these rows from the frontier. The function
+    // examines the rows begin to begin + rows - 1, then as many rows beginning with begin + stride, and so on. The
+    // parent calls it before expanding its own rows, so that the child kernels run concurrently. The single-block
+    // kernel calls it once per level. In the multi-block kernel each warp calls it for the warp's own rows.
     __device__ __forceinline__ void launch_children(unsigned begin, unsigned rows, unsigned stride) {
 #if CHILD_KERNELS
         for (unsigned first = begin; first < size; first += stride) {
@@ -180,8 +181,8 @@ struct expansion {
         }
     }
 
-    // Expands the frontier edge by edge. A warp takes at most one row per lane, and fewer rows if more warps
-    // then have work. The lanes of the warp share the edges of these rows.
+    // Expands the frontier edge by edge. A warp takes at most one row per lane. If the frontier has few rows, a
+    // warp takes fewer, so that more warps have work. The lanes of the warp share the edges of these rows.
     __device__ __forceinline__ void by_edges() {
         const warp_lanes &warp = visit.warp;
         const unsigned warps_of_block = (blockDim.x + 31) / 32, warps = warps_of_block * gridDim.x;

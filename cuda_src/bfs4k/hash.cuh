@@ -1,6 +1,6 @@
-// Finds duplicates, in shared memory, among vertices that a block discovers at about the same time (section 6
-// of the paper). The two methods, hash64 and hash_warp, may miss duplicates. They never drop all copies of a
-// vertex.
+// Finds duplicates, in shared memory, among vertices that a block discovers at about the same time (Busato and
+// Bombieri 2014, section 6). The two methods, hash64 and hash_warp, may miss duplicates. They never drop all
+// copies of a vertex.
 //
 // Races: threads write and read the tables without atomics, on purpose. `compute-sanitizer --tool racecheck`
 // reports these races: for hash64 between warps of a block, and for hash_warp between lanes that write one
@@ -18,8 +18,8 @@ struct verdict {
     unsigned detected, conflicts;
 };
 
-// Finds duplicates with one table per block. A thread writes each vertex with its own tag as one 64-bit word,
-// and reads the word back.
+// Finds duplicates with one table per block. A thread writes each vertex, together with a tag that is unique in
+// the block, as one 64-bit word. Then it reads the word back.
 //
 // - If the thread reads the vertex with another tag, another thread has written the vertex later. The reading
 // thread's copy is dropped.
@@ -52,10 +52,10 @@ __device__ __forceinline__ verdict hash64(const warp_lanes &warp, volatile unsig
     return result;
 }
 
-// Finds duplicates with one table of 32-bit words per warp (Merrill, Garland and Grimshaw 2012, reference 16
-// of the paper). First each lane writes its vertices to the table and reads the entries back. Second, each
-// lane that read its own vertex writes its tag to the entry and reads the entry back. A lane that reads
-// another tag drops its copy of the vertex.
+// Finds duplicates with one table of 32-bit words per warp (Merrill, Garland and Grimshaw 2012). Each candidate of
+// the warp has a tag, a number that no other candidate has. First each lane writes its vertices to the table and
+// reads the entries back. Second, each lane that read its own vertex writes the vertex's tag to the entry and
+// reads the entry back. A lane that reads another tag drops its copy of the vertex.
 //
 // The barrier at the end of the function is necessary. Without it, the next call could overwrite a tag that a
 // lane has not read yet. Then all copies of a vertex could be dropped.

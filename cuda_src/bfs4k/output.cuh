@@ -1,5 +1,5 @@
-// Stores the discovered vertices in the next queue. Prefix sums give each vertex its place in the queue
-// (sections 5.1, 5.5 and 5.6 of the paper). All threads of a warp must call these functions together, and all
+// Stores the discovered vertices in the next queue. Prefix sums give each vertex its place in the queue (Busato
+// and Bombieri 2014, sections 5.1, 5.5 and 5.6). All threads of a warp must call these functions together, and all
 // threads of a block must call finish().
 #pragma once
 
@@ -62,8 +62,7 @@ struct local_queue {
         size = 0;
     }
 
-    // Writes the remaining vertices of all warps of the block to the next queue. The prefix sum here runs
-    // over the numbers of vertices that the block's warps have left.
+    // Writes the remaining vertices of all warps of the block to the next queue.
     __device__ __forceinline__ void finish(const search_context &search, const warp_lanes &warp) {
         __shared__ int block_total, block_base;
         if (threadIdx.x == 0) block_total = 0;
@@ -78,9 +77,10 @@ struct local_queue {
     }
 
   private:
-    // Writes the lane's entries to the queue from `position` on. `offset` is the distance of `position` from
-    // the warp's first place. The first `shortest` entries of each lane are interleaved with the entries of
-    // the other lanes, so that the warp's stores are coalesced.
+    // Writes the lane's entries to the queue. Without COALESCED_WRITES they begin at `position`, which is `offset`
+    // places after the warp's first place. With COALESCED_WRITES, let `shortest` be the smallest number of entries
+    // of any lane. The first `shortest` entries of all lanes are interleaved, so that the warp's stores are
+    // coalesced. The lanes' other entries follow.
     __device__ __forceinline__ void write(const search_context &search, const warp_lanes &warp, int position,
                                           int offset) {
         int shortest = COALESCED_WRITES ? minimum(warp, size) : 0;
