@@ -1,5 +1,5 @@
-// linear_work: the optimised linear-work search of CSE 6230, with a degree array, a prefix sum, gathering, a
-// mask and compaction.
+// linear_work: a search with a degree array, a prefix sum, gathering, a mask and compaction. It is the optimised
+// linear-work search of the project report for the course CSE 6230.
 //
 // A level has these launches:
 //
@@ -125,8 +125,9 @@ extern "C" __global__ void compact(const offset_t *__restrict__ row_offsets, int
     add_block(reached, vertices, edges);
 }
 
-// Filters few gathered neighbours in one block. Threads claim unreached neighbours and mark them in shared
-// memory. Then one thread fills the frontier with the marked vertices.
+// Puts the unreached vertices among the gathered neighbours into the frontier. One block does all the work, so the
+// host launches the kernel only if few neighbours were gathered. Threads claim unreached neighbours and mark them in
+// shared memory. Then one thread fills the frontier with the marked vertices.
 extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_offsets,
                                                const int *__restrict__ gathered,
                                                const offset_t *__restrict__ offsets, int *levels, int *frontier,
@@ -134,7 +135,7 @@ extern "C" __global__ void filter_sequentially(const offset_t *__restrict__ row_
     extern __shared__ bool is_new[];
     unsigned vertices = 0;
     unsigned long long edges = 0;
-    // Must not exceed the length of is_new[].
+    // The total must not exceed the length of is_new[].
     const unsigned total = static_cast<unsigned>(offsets[frontier_size]);
     for (unsigned i = threadIdx.x; i < total; i += blockDim.x) {
         const int v = gathered[i];

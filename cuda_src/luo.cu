@@ -88,7 +88,8 @@ struct w_frontiers {
     }
 };
 
-// Claims the unreached neighbours of a row, and appends all rows of each claimed vertex to `found`.
+// Claims the unreached neighbours in a row. Appends each claimed vertex to `found` by its row, or by all its rows if
+// the host has split its long adjacency list into several rows.
 template <bool look_first>
 __device__ __forceinline__ void expand(const search &search, int row, int level, w_frontiers &found) {
     claim_neighbours<look_first>(search.row_offsets, search.column_indices, search.levels, row, level, [&](int first) {
@@ -124,7 +125,8 @@ __device__ __forceinline__ void expand_share(const search &search, search_state 
     }
 }
 
-// Makes the rows of the source the frontier of level 0.
+// Stores the source vertex as the frontier of level 0. `row` is the first row of the source. A split source has
+// run_lengths[row] rows, and all of them enter the frontier.
 extern "C" __global__ void luo_begin(int *levels, const int *run_lengths, int *queue, search_state *state, int row) {
     const int rows = run_lengths == nullptr ? 1 : run_lengths[row];
     for (int i = global_thread(); i < rows; i += grid_threads()) queue[i] = row + i;

@@ -10,9 +10,9 @@
 //
 // All blocks are resident. A level has two phases, and a barrier of all blocks ends each phase:
 //
-// 1. Expand. If few arcs leave the frontier, the level is pushed: its vertices give their rows to their
-// out-neighbours. Otherwise it is pulled: each vertex that some search has not reached collects the rows of
-// its in-neighbours until its row is complete.
+// 1. Expand. If few arcs leave the frontier, the level is pushed: each frontier vertex adds its bits to the rows of
+// its out-neighbours. Otherwise the level is pulled: each vertex that some search has not reached reads the rows
+// of its in-neighbours until it lacks no bit.
 // 2. Settle. The threads count the vertices that each search has found. They clear the rows of the old
 // frontier, because the old `frontier` array becomes `next`.
 //
@@ -34,16 +34,16 @@
 
 typedef unsigned long long word_t;
 
-// The results of the search from one source: the number of reached vertices, the sum of their distances, the
-// sum of the inverse distances, and the largest distance.
+// The results of the search from one source. `harmonic` is the sum of the inverse distances, and `eccentricity` is
+// the largest distance.
 struct measures {
     long long reached, distance_sum;
     double harmonic;
     long long eccentricity;
 };
 
-// The state that all blocks share: the sizes of frontiers, and the arcs that leave them. Level l uses index l
-// % 3. Settling a level adds to its values. The values of the previous level are cleared afterwards.
+// The state that all blocks share: the sizes of frontiers, and the arcs that leave them. Phase 2 of level l adds to
+// the values at index l % 3. Afterwards the kernel clears the values of level l - 1.
 struct many_state {
     unsigned long long leaving[3];  // number of arcs that leave the frontier
     unsigned sizes[3];              // number of vertices in the frontier
@@ -56,7 +56,7 @@ struct many_graph {
     const int *column_indices;
     const offset_t *column_offsets;
     const int *row_indices;
-    // By piece of a long list: the vertex, and the number of the piece in its list.
+    // For each piece of a long adjacency list: the vertex, and the number of the piece within the list.
     const int2 *out_pieces, *in_pieces;
     long long num_edges;
     int num_vertices, num_out_pieces, num_in_pieces;
@@ -66,7 +66,7 @@ struct many_rows {
     // Three arrays of num_vertices * WORDS words. The arrays `even` and `odd` alternate as frontier and next.
     word_t *seen, *even, *odd;
     unsigned *even_bitmap, *odd_bitmap;  // a bit per vertex: true if its row in even or odd may hold bits
-    // By source: number of vertices that its search has reached in the level.
+    // For each source: the number of vertices that its search has reached in the level.
     unsigned *counts;
 
     __device__ __forceinline__ word_t *rows(int level) const { return level % 2 ? odd : even; }
@@ -110,7 +110,7 @@ __device__ __forceinline__ word_t whole_word(int number, int w) {
     return bits >= 64 ? ~0ull : bits <= 0 ? 0 : (1ull << bits) - 1;
 }
 
-// Gives a word of vertex v's row to the targets of some of its arcs.
+// Adds one word of vertex v's frontier row to the rows of v's out-neighbours, for some of v's arcs.
 __device__ __forceinline__ void give(const many_graph &graph, const many_rows &rows, int level, int v, arcs some) {
     const unsigned w = my_word();
     const word_t row = rows.rows(level)[(size_t)v * WORDS + w];
@@ -122,7 +122,8 @@ __device__ __forceinline__ void give(const many_graph &graph, const many_rows &r
 }
 
 __device__ __forceinline__ void push(const many_graph &graph, const many_rows &rows, int level) {
-    // Number of teams in the warp, and the number of the thread's team.
+    // A team is WORDS threads. `teams` is the number of teams in the warp, and `first` is the index of the
+    // thread's team.
     const unsigned teams = WARP / WORDS, first = threadIdx.x % WARP / WORDS;
     const unsigned words = (graph.num_vertices + WARP - 1u) / WARP;
     for (unsigned i = global_thread() / WARP; i < words; i += grid_threads() / WARP) {
@@ -139,8 +140,8 @@ __device__ __forceinline__ void push(const many_graph &graph, const many_rows &r
     }
 }
 
-// Collects a word of vertex v's row from the sources of some of its in-arcs, until the word is `whole`. The
-// loads of AT_ONCE arcs overlap.
+// Adds frontier bits of v's in-neighbours to one word of vertex v's row, for some of v's in-arcs. Stops as soon as
+// the word lacks no bit of `whole`. The loads of AT_ONCE arcs overlap.
 __device__ __forceinline__ void collect(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
                                         word_t whole) {
     const unsigned w = my_word();
@@ -179,7 +180,8 @@ struct bit_counters {
     word_t planes[PLANES] = {};
     unsigned added = 0;
 
-    // Adds a word. `counts` has the block's counters of the word's 64 bits, in shared memory.
+    // Adds 1 to the counter of each bit that is set in `word`. Before the counters can overflow, they are added to
+    // `counts`, the block's 64 counters in shared memory.
     __device__ __forceinline__ void add(word_t word, unsigned *counts) {
 #pragma unroll
         for (int i = 0; i < PLANES; ++i) {

@@ -1,5 +1,5 @@
-// The basic operation of kernels for all-pairs shortest paths: it lowers a distance by a path through another
-// vertex.
+// The basic operation of kernels for all-pairs shortest paths. A distance becomes the minimum of itself and the
+// length of a path through another vertex.
 #pragma once
 
 // Returns min(a + b, c). From compute capability 9.0 on, the intrinsic function compiles to one instruction.

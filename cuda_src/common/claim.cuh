@@ -1,16 +1,17 @@
-// Claims unreached neighbours by atomics on the level array, for searches whose queues hold every vertex
-// once.
+// Claims unreached neighbours: of all threads that find a neighbour, an atomic on its level lets exactly one
+// succeed. Searches whose queues hold every vertex once use this function.
 #pragma once
 
 #include "graph.cuh"
 
-// Number of neighbours that a thread claims at a time. A claim is a chain of dependent accesses, so a thread
-// keeps several chains in flight.
+// Number of neighbours that a thread claims at a time. The accesses of one claim depend on each other, so a thread
+// overlaps several claims.
 #define NEIGHBOURS_AT_A_TIME 4
 
 // Sets the unreached neighbours of v to level + 1, where `level` is the level of v. Calls visit(neighbour)
 // for each neighbour that this thread has claimed. With look_first, a thread reads a neighbour's level before
-// it claims. The read saves atomics, but adds an access to the chain.
+// it claims the neighbour. The read avoids atomics on reached neighbours, but makes each claim one dependent access
+// longer.
 template <bool look_first, class Visit>
 __device__ __forceinline__ void claim_neighbours(const offset_t *row_offsets, const int *column_indices, int *levels,
                                                  int v, int level, Visit visit) {

@@ -10,8 +10,8 @@ struct vertex_queue {
     int *size;
 };
 
-// Appends a vertex to a queue. Returns false if the queue is full. nvcc merges the increments of a warp's
-// threads that append together into one atomic, in shared and in global memory.
+// Appends a vertex to a queue. Returns false if the queue is full. If several threads of a warp append at the
+// same time, nvcc merges their increments of the size into one atomic.
 __device__ __forceinline__ bool append(const vertex_queue &queue, int vertex) {
     const unsigned position = atomicAdd(queue.size, 1);
     if (position >= queue.capacity) return false;
