@@ -1,8 +1,8 @@
 // edge_simple: unoptimised edge-centric search (Springer, section 4.1 and Fig. 16).
 //
-// In every iteration, each edge whose head's level exceeds the tail's level plus one sets the head's level to that
-// sum. The search ends when an iteration changes nothing. There is no frontier. Unlike in the kernel `simple`, all
-// threads do equal work.
+// In every iteration, each edge sets its head's level to the tail's level plus one, if that is smaller. The search
+// ends when an iteration changes nothing. There is no frontier. Unlike in the kernel `simple`, all threads do equal
+// work.
 //
 // Races: a store may replace a lower level by a higher level. The storing thread has also reported progress,
 // so another iteration follows. A later iteration lowers the level again.
