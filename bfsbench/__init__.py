@@ -1,4 +1,5 @@
-"""bfsbench: published CUDA breadth-first searches, re-implemented, swept, verified and timed in one place.
+"""bfsbench re-implements published CUDA breadth-first searches, verifies them, and times them over ranges of
+their parameters.
 
 Most commands are also Python functions::
 
@@ -63,7 +64,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """Import the public functions when they are first used, so that the command line starts quickly."""
+    """Import the public functions when one of them is first used, so that the command line starts quickly."""
     if name in __all__:
         from bfsbench import api
 

@@ -1,4 +1,4 @@
-"""Start the program ``bfsbench``, also as ``python -m bfsbench``."""
+"""Start the program ``bfsbench``. The command ``python -m bfsbench`` starts it, too."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _AGAIN_S = 0.02
-"""Seconds until a lost interrupt is sent again. By then, the code that could not raise it has ended."""
+"""Seconds until a lost interrupt is sent again. By then, the code in which it was lost has ended."""
 
 
 def _end(_number: int, _frame: FrameType | None) -> Never:
-    """Exit at an interrupt, without Python's traceback of the imports that were running."""
+    """Exit if an interrupt comes before the command line can handle it. Prints one line, not a traceback."""
     os.write(2, b"bfsbench: interrupted\n")
     os._exit(130)
 
 
 def keep_interrupts() -> None:
-    """Send an interrupt again if it comes while Python runs a destructor or a callback of its own.
+    """Send an interrupt again if Python could not raise it.
 
-    Python prints exceptions in these instead of raising them. Dask's futures have destructors of this kind.
+    In destructors and in some callbacks, Python prints an exception instead of raising it. Dask's futures
+    have destructors.
     """
 
     def hook(lost: UnraisableHookArgs) -> None:

@@ -1,6 +1,6 @@
-"""Define the public functions, which the package ``bfsbench`` imports when they are first used.
+"""Define the public functions. The package ``bfsbench`` imports this module when a function is first used.
 
-They read result files, check kernels, run variants in this process, and sweep.
+The functions read result files, check kernels, run variants in this process, and sweep.
 """
 
 from __future__ import annotations
@@ -74,18 +74,18 @@ def check(
 ) -> pd.DataFrame:
     """Run kernels on the CPU with every memory access watched, as ``bfsbench check`` does.
 
-    ``graphs`` are names as for :func:`load`; small graphs by default. On each graph, ``seeds`` schedules of
-    threads are tried.
+    ``graphs`` are names that :func:`load` accepts. By default, small graphs are used. ``seeds`` is the number
+    of thread schedules that are tried on each graph.
 
     Returns a table with one row per fault, which is empty if nothing was found. Its columns are:
 
     - ``variant``, ``fault`` and ``kernel``
-    - ``where``: the memory
+    - ``where``: the memory in which the fault occurred
     - ``line`` and ``other_line``: lines of the source, as FILE:NUMBER
     - ``benign``: whether a comment declares the fault benign
     - ``runs`` and ``of_runs``: in how many of how many runs it was seen
 
-    A run that fails or gives a wrong answer is a row whose ``fault`` is its message.
+    If a run fails or gives a wrong answer, the table has a row whose ``fault`` is the error's message.
 
     Raises UsageError for unknown names, knobs out of range, and variants without kernels.
     """
@@ -111,7 +111,9 @@ def generate(generator: str, *, symmetrise: bool = False, **parameters: int | fl
 
 
 def list_variants() -> dict[str, type[Variant]]:
-    """Return a dictionary of all variants by name. Class attributes of a variant describe it."""
+    """Return a dictionary from the names of all variants to their classes. The class attributes describe the
+    variant.
+    """
     return all_variants()
 
 
@@ -121,7 +123,7 @@ class Solution:
 
     ``answer`` is an array: levels, distances, or another result that the variant's family of problems
     defines. ``figures`` has the family's own columns of a result row. ``links`` has the parents or next hops
-    along shortest paths. It is None unless paths were asked for.
+    along shortest paths. ``links`` is None unless paths were asked for.
     """
 
     answer: npt.NDArray[np.int32]
@@ -137,9 +139,9 @@ class Solution:
 class SearchResult(Solution):
     """A verified breadth-first search.
 
-    ``levels``, the answer, is int32[V], and -1 at unreached vertices. ``parents``, the links, is int32[V]:
-    the predecessor of each vertex on a shortest path from the source. The source is its own parent, and
-    unreached vertices have -1. :func:`path` follows the parents.
+    ``levels``, the answer, is an int32 array with the level of each vertex. ``parents``, the links, is an
+    int32 array with the predecessor of each vertex on a shortest path from the source. The source is its own
+    parent. Unreached vertices have level -1 and parent -1. :func:`path` follows the parents.
     """
 
     @property
@@ -162,9 +164,10 @@ class SearchResult(Solution):
 class AllPairsResult(Solution):
     """Verified all-pairs shortest paths.
 
-    ``distances``, the answer, is int32[V, V], from row to column, and masked where there is no path.
-    ``next_hops``, the links, is int32[V, V]. It has the second vertex on a shortest path from row to column,
-    and -1 where there is no path. :func:`path_between` follows the next hops.
+    ``distances``, the answer, is a masked int32 array of shape (V, V). Element [u, v] is the distance from u
+    to v. It is masked if there is no path. ``next_hops``, the links, is an int32 array of shape (V, V).
+    Element [u, v] is the second vertex on a shortest path from u to v, or -1 if there is no path.
+    :func:`path_between` follows the next hops.
     """
 
     @property
@@ -192,12 +195,12 @@ def solve(
     paths: bool = False,
     **knobs: KnobValue,
 ) -> Solution:
-    """Run a variant in this process, check its answer against the reference of its family, and time it.
+    """Run a variant in this process, time it, and check its answer against the reference of its family.
 
-    ``graph`` is a Graph, or anything that :func:`bfsbench.graphs.interop.as_graph` converts. This is a name,
-    a path, a matrix of SciPy, a graph of NetworkX, a DataFrame of edges, or arrays. ``source`` is a vertex
-    counted from 0, or its name if vertices have names. Without ``block``, the variant's default block is
-    used. With ``paths``, parents or next hops are found and checked after the timed runs.
+    ``graph`` is a Graph, or anything that :func:`bfsbench.graphs.interop.as_graph` converts: a name, a path,
+    a SciPy matrix, a NetworkX graph, a DataFrame of edges, or arrays. ``source`` is a vertex counted from 0,
+    or its name if vertices have names. Without ``block``, the variant's default block is used. With
+    ``paths``, parents or next hops are found and checked after the timed runs.
 
     Raises UsageError for unknown names, values out of range and requests that the family does not support.
     Raises DeviceError or a subclass if the device fails, and WrongResultError if the answer is wrong.
@@ -272,7 +275,7 @@ def search(
     parents: bool = False,
     **knobs: KnobValue,
 ) -> SearchResult:
-    """Search a graph in this process, check the levels against the sequential search, and time it.
+    """Search a graph in this process, time the search, and check the levels against a sequential search.
 
     ``graph`` is anything that :func:`solve` accepts. ``source`` is a vertex counted from 0, or its name if
     vertices have names. Without ``block``, the variant's default block is used. With ``parents``, the
@@ -296,11 +299,11 @@ def all_pairs(
     next_hops: bool = False,
     **knobs: KnobValue,
 ) -> AllPairsResult:
-    """Find all-pairs shortest paths in this process, check the distances against SciPy, and time it.
+    """Find all-pairs shortest paths in this process, time the run, and check the distances against SciPy.
 
-    ``graph`` is anything that :func:`solve` accepts. Arcs of a graph without weights count 1. Variants that
-    choose their own launches ignore ``grid`` and ``block``. With ``next_hops``, one more run after the timed
-    runs records the paths.
+    ``graph`` is anything that :func:`solve` accepts. Arcs of a graph without weights have the weight 1.
+    Variants that choose their own grid and block ignore ``grid`` and ``block``. With ``next_hops``, one more
+    run after the timed runs records the paths.
 
     Raises UsageError for unknown names, values out of range, and graphs that are too large for a matrix.
     Raises DeviceError or a subclass if the device fails, and WrongDistancesError if distances or next hops
@@ -330,7 +333,7 @@ def sweep(
     """Measure every combination of graph, source, variant, grid, block and knob values, like ``bfsbench
     run``.
 
-    Points run in a separate process, which is replaced if a point crashes or hangs. ::
+    Each combination (a point) runs in a separate process, which is replaced if it crashes or hangs. ::
 
         rows = bfsbench.sweep("soc-Epinions1", ["push", "virtual_warp"], block="64:256:x2", W_SZ=[8, 32])
         rows[rows.status == "ok"].groupby("variant").search_ms.min()
@@ -340,16 +343,17 @@ def sweep(
     graphs
         Names, files or generators as for ``--dataset``, or any graph that :func:`search` takes. Several
         graphs are given in a list. A graph that no other process can load is written to the cache. There its
-        vertices are numbered from 0, and rows have the name that the graph was given.
+        vertices are numbered from 0. Rows have the graph's own name.
     variants
         Names or aliases. ``"all"`` stands for all variants of ``family``, which is ``"bfs"`` unless variants
         of another family are named.
     grid, block
-        Most blocks per launch, and threads per block. ``"auto"`` fits the work and the variant.
+        The maximum number of blocks per launch, and the number of threads per block. ``"auto"`` chooses
+        values that fit the work and the variant.
     words
         Measuring options by the names below. All other words are values of knobs by name, for the variants
-        that have the knob. Knobs without values take them from ``preset``: ``"default"``, ``"paper"``, or
-        ``"auto"`` for the paper's rules for the graph.
+        that have the knob. The ``preset`` gives values to all other knobs. It is ``"default"``, ``"paper"``,
+        or ``"auto"``, which applies the paper's rules for the graph.
     sources
         The number of sources that ``seed`` chooses, or a list of vertices, counted from 0. By default one
         source is chosen.
@@ -362,13 +366,14 @@ def sweep(
 
     Returns
     -------
-    The rows of all points in order, including points that failed. They have the columns of result files.
-    Counts are Int64 and other numbers float64, NA or NaN where a row has none. The samples in
-    ``search_ms_samples`` and ``wall_ms_samples`` are lists of floats in ms. All other columns are text.
+    The rows of all points in order, including points that failed. Rows have the columns of result files.
+    Counts are Int64, or NA if a row has no value. Other numbers are float64, or NaN if a row has no value.
+    The samples in ``search_ms_samples`` and ``wall_ms_samples`` are lists of floats in ms. All other columns
+    are text.
 
     Raises UsageError for unknown names, values out of range, and files that cannot be written or resumed.
-    Raises BfsbenchError if nothing can run at all. An interrupt ends the running point, and rows in ``out``
-    stay.
+    Raises BfsbenchError if nothing can run at all. An interrupt ends the running point. The rows that ``out``
+    already has are kept.
     """
     chosen = chosen_variants([variants] if isinstance(variants, str) else variants, family)
     choice = _source_choice(chosen, sources, source_ids, seed)
@@ -427,7 +432,8 @@ def _named(given: GraphLike) -> GraphName:
 def _kept(graph: Graph) -> GraphName:
     """Return the path of the file of a graph in the cache. The file is written if it does not exist.
 
-    The file has arcs, weights and direction. It does not have the original ids of vertices.
+    The file stores the arcs, the weights, and whether the graph is directed. It does not store the original
+    ids of vertices.
     """
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "_", graph.name) or "graph"
     path = cache_dir() / "given" / graph.checksum[:20] / f"{plain}.npz"

@@ -18,8 +18,8 @@ BACKENDS = ("auto", *GPU_BACKENDS, "cpu")
 
 
 def open_device(backend: str, schedule_seed: int = 0) -> Device:
-    """Open a device. Returns the device. ``backend`` is one of GPU_BACKENDS, or ``cpu``, or ``auto`` for the
-    first of them that works.
+    """Open a device and return it. ``backend`` is one of GPU_BACKENDS, ``cpu``, or ``auto``. ``auto`` stands
+    for the first GPU backend that works, or for ``cpu`` if none works.
 
     ``schedule_seed`` determines the order in which the backend ``cpu`` runs threads and blocks. Raises
     UsageError if the backend is unknown or not available.

@@ -67,8 +67,8 @@ class Buffer(Protocol):
     size: int
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
-        """Set ``count`` elements from index ``start`` on to a value, asynchronously. By default, set all
-        elements from ``start`` on.
+        """Asynchronously set ``count`` elements to a value, beginning at index ``start``. By default, set all
+        elements from ``start`` to the end.
 
         Elements must have 1 or 4 bytes. Elements of other sizes can only be set to 0.
         """
@@ -81,34 +81,34 @@ class Buffer(Protocol):
 
 
 class Signal(Protocol):
-    """Protocol of small device memory that the host reads often, through pinned memory. It holds int32 words
-    or one struct."""
+    """Protocol of a few int32 words, or one struct, in device memory. The host reads them often, through
+    pinned memory."""
 
     def read(self, index: int = 0) -> int:
-        """Wait for all work issued so far. Returns the int32 word number ``index``."""
+        """Wait for all work issued so far. Returns the int32 word at ``index``."""
 
     def read_struct(self) -> Any:
         """Wait for all work issued so far. Returns the struct, whose members are attributes of the result.
         The result is valid until the next read."""
 
     def fill(self, value: int, index: int | None = None) -> None:
-        """Set the word number ``index`` to a value, asynchronously. If ``index`` is None, set all words."""
+        """Asynchronously set the word at ``index`` to a value. If ``index`` is None, set all words."""
 
     def fill_member(self, value: int, member: str, index: int = 0) -> None:
-        """Set all words of a member of the struct to a value, asynchronously. If the member is an array, set
-        only its element ``index``."""
+        """Asynchronously set all words of a member of the struct to a value. If the member is an array, set
+        only its element at ``index``."""
 
     def member(self, name: str) -> Argument:
         """Returns the device address of a member of the struct, as a kernel argument."""
 
 
 class Launch(Protocol):
-    """Protocol of kernels with bound arguments. A call still takes the number of blocks, and the last int
-    parameters."""
+    """Protocol of kernels with bound arguments. A call launches the kernel. It takes the number of blocks,
+    and the values of the kernel's last parameters if these were not bound."""
 
     def __call__(self, blocks: int, *scalars: int) -> None:
-        """Launch the kernel with ``blocks`` blocks, asynchronously. ``scalars`` are the values of the
-        kernel's last parameters, which all have the type ``int``."""
+        """Asynchronously launch the kernel with ``blocks`` blocks. ``scalars`` are the values of the kernel's
+        last parameters, which all have the type ``int``."""
 
 
 class Kernel(Protocol):
@@ -121,10 +121,10 @@ class Kernel(Protocol):
         memory. Returns a Launch.
 
         Arguments are given by the names of the kernel's parameters. The first arguments may be given by
-        position. ``scalars`` describes the last ``int`` parameters, whose values each launch gives: either
-        their number, or their names in order. Raises LaunchError, which names the parameter, if an argument
-        does not fit the kernel's declaration. Also raises LaunchError if the device can never launch this
-        configuration.
+        position. Each launch may give new values to the last ``int`` parameters. ``scalars`` is the number of
+        these parameters, or their names in order. Raises LaunchError, which names the parameter, if an
+        argument does not fit the kernel's declaration. Also raises LaunchError if the device cannot launch
+        kernels with this ``block`` and ``shared``.
         """
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
@@ -181,10 +181,11 @@ class Device(Protocol):
         contract: Contract | None = None,
     ) -> Module:
         """Compile a ``.cu`` file with the macros ``defines``. Returns its module. A repeated call with equal
-        arguments returns the first module.
+        arguments returns the module of the first call.
 
-        Set ``child_kernels`` if kernels launch kernels. With a contract, compilation fails unless the types
-        and macros of the file agree with the host's. Raises ToolchainError with the compiler's first error.
+        Set ``child_kernels`` if kernels launch kernels. ``contract`` lists types and macros on which the file
+        and the host must agree. Compilation fails if they differ. Raises ToolchainError with the compiler's
+        first error.
         """
 
     def upload(self, array: npt.NDArray[Any]) -> Buffer:

@@ -47,8 +47,7 @@ THROTTLE_REASONS = {
     0x0000000000000040: "hardware thermal",
     0x0000000000000080: "power brake",
 }
-"""Names of NVML's reasons for lower clocks, by their bits. Idle clocks and limits that a user has set are
-left out."""
+"""Maps NVML's bits for throttle reasons to names. Idle clocks and limits that a user has set are left out."""
 
 
 class Telemetry:
@@ -101,13 +100,14 @@ class Telemetry:
         return None if millijoules is None else int(millijoules) / 1e3
 
     def other_processes(self) -> int:
-        """Returns how many other processes compute on the GPU. Returns 0 if the driver does not tell."""
+        """Returns how many other processes compute on the GPU. Returns 0 if the driver does not report the
+        number."""
         return max(0, len(self._ask("nvmlDeviceGetComputeRunningProcesses") or ()) - 1)
 
 
 PENDING_CHILDREN = 16384
-"""Maximum number of waiting child kernels for which the device reserves memory. The kernels of this project
-launch far fewer."""
+"""Number of waiting child kernels for which the device reserves memory. The kernels in ``cuda_src`` launch
+far fewer."""
 
 _LAUNCH_REFUSED = (
     "invalid argument",
@@ -121,8 +121,8 @@ _LAUNCH_REFUSED = (
 
 
 def device_error(message: str, *, out_of_memory: bool = False) -> DeviceError:
-    """Returns the error of this project for a failure of the driver. The class of the error depends on the
-    driver's message."""
+    """Returns a DeviceError for a failure of the driver. The driver's message determines the error's
+    subclass."""
     text = message.splitlines()[0]
     if out_of_memory:
         return DeviceOutOfMemoryError(text)
@@ -144,8 +144,8 @@ LIMITS = {
     "reserved_shared_memory": 111,
     "l2_cache": 38,
 }
-"""Numbers of device attributes in cuda.h (enum CUdevice_attribute), by the fields of
-:class:`bfsbench.backends.base.Limits` that they give."""
+"""Maps fields of :class:`bfsbench.backends.base.Limits` to numbers of device attributes in cuda.h (enum
+CUdevice_attribute)."""
 COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR, MAX_REGISTERS_PER_MULTIPROCESSOR = 75, 76, 82
 """Numbers of further device attributes in cuda.h (enum CUdevice_attribute)."""
 
@@ -158,7 +158,8 @@ class FunctionAttribute(IntEnum):
     NUM_REGS = 4
     MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
     REQUIRED_CLUSTER_WIDTH = 11
-    """The number of blocks per cluster with which a kernel was compiled. It is 0 if there is none."""
+    """The number of blocks per cluster with which a kernel was compiled. It is 0 for a kernel without
+    clusters."""
     NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
     """True if clusters may have more than 8 blocks."""
 
@@ -215,7 +216,7 @@ class Identity:
 
 
 class Driver(Protocol):
-    """Protocol of access to the first visible GPU through one Python package."""
+    """Protocol of drivers. A driver gives access to the first visible GPU through one Python package."""
 
     backend: str
     """The name of the backend on the command line (``--backend``) and in result rows."""
@@ -269,7 +270,7 @@ class LaunchConfig(ctypes.Structure):
 
 def resident_clusters(cubin: bytes, kernel: str, cluster: int, block: int, shared: int) -> int | None:
     """Returns how many clusters of a kernel can run on the device at once. Returns None if the driver cannot
-    tell.
+    compute this number.
 
     The kernel of ``cubin`` must be compiled with clusters of ``cluster`` blocks. The result is for the device
     of the current context.
@@ -357,7 +358,7 @@ class CudaBuffer:
 
 @dataclass(frozen=True)
 class Member:
-    """The device address of a member of a signal's struct, as a kernel argument."""
+    """The device address of a member of a CudaSignal's struct, as a kernel argument."""
 
     pointer: int
     dtype: np.dtype[Any]
@@ -564,8 +565,9 @@ def _occupancy(function: Function, block: int, shared: int, limits: Limits, regi
     """Returns how many blocks of a kernel can run on one multiprocessor at once. ``registers`` is the number
     of registers of the multiprocessor.
 
-    PyCUDA does not wrap the driver's function. This calculation follows NVIDIA's documentation for compute
-    capability 5.0 and later. Warps get registers in units of 256 from four equal parts of the register file.
+    PyCUDA does not wrap the driver's occupancy function. This calculation follows NVIDIA's documentation for
+    compute capability 5.0 and later. Each warp gets registers in units of 256 from one of four equal parts of
+    the register file.
     """
     warps = -(-block // 32)
     used_registers = function.attribute(FunctionAttribute.NUM_REGS) * 32

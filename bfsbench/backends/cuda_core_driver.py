@@ -137,7 +137,7 @@ Owner = TypeVar("Owner")
 
 
 def _error(status: Any) -> DeviceError:
-    """Returns the error of this project for a CUresult (a status code of the driver) other than success."""
+    """Returns a DeviceError for a CUresult (a status code of the driver) other than success."""
     _, text = cuda.cuGetErrorString(status)
     told = text.decode() if text else str(status)
     return device_error(told, out_of_memory=status == cuda.CUresult.CUDA_ERROR_OUT_OF_MEMORY)
@@ -229,7 +229,8 @@ class CoreEvent:
 
 
 class CoreDriver:
-    """Calls the first visible GPU through cuda-bindings. Implements :class:`bfsbench.backends.cuda.Driver`.
+    """Accesses the first visible GPU through cuda-bindings. Implements
+    :class:`bfsbench.backends.cuda.Driver`.
 
     The constructor raises DeviceError if there is no GPU. It raises ToolchainError if NVRTC is missing or too
     new for the driver.

@@ -2,8 +2,8 @@
 
 PyCUDA writes its cache of binaries in place, and does not check what it reads. If a process were killed while
 it writes, later processes would load a broken kernel. To avoid this, each process has its own folder, which
-begins with links to all finished binaries. When a process has completed a binary, it links the binary into
-the common folder.
+at first contains links to all finished binaries. When a process has completed a binary, it links the binary
+into the folder that all processes share.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def compile_source(
 
 @cache
 def _folders() -> tuple[Path, Path]:
-    """Returns the common folder of finished binaries, and the folder of this process. First removes the
+    """Returns the shared folder of finished binaries, and the folder of this process. First removes the
     folders that killed processes have left."""
     finished = cache_dir() / "pycuda"
     finished.mkdir(parents=True, exist_ok=True)
@@ -93,15 +93,16 @@ def _folders() -> tuple[Path, Path]:
 
 
 def _translated(error: Exception) -> DeviceError:
-    """Returns the error of this project that corresponds to an error of PyCUDA."""
+    """Returns the DeviceError that corresponds to an exception of PyCUDA."""
     return device_error(str(error), out_of_memory=isinstance(error, cuda.MemoryError))
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Convert PyCUDA's errors in the ``with`` block to errors of this project.
+    """Convert PyCUDA's exceptions in the ``with`` block to DeviceError.
 
-    Operations that every search repeats catch PyCUDA's errors themselves, because this block takes more time.
+    Operations that every search repeats have a ``try`` statement instead, which takes less time than this
+    block.
     """
     try:
         yield
@@ -165,7 +166,7 @@ class PycudaEvent:
 
 
 class PycudaDriver:
-    """Calls the first visible GPU through PyCUDA. Implements :class:`bfsbench.backends.cuda.Driver`. The
+    """Accesses the first visible GPU through PyCUDA. Implements :class:`bfsbench.backends.cuda.Driver`. The
     constructor raises DeviceError if there is no GPU."""
 
     backend = "cuda"
