@@ -1,7 +1,7 @@
 """Start child processes, and control interrupts while they start.
 
 ``in_child`` calls a function in a child process, so that a kernel that ends its process does not end the
-caller. If an interrupt came in the middle of a start, nobody could close the new process.
+caller. Interrupts are delayed while a process starts, because the caller cannot yet close the new process.
 """
 
 import os
@@ -122,11 +122,11 @@ def deaf() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Delay interrupts until the end of this ``with`` block. Every process that starts within the block can
-    be closed then.
+    """Delay interrupts until the end of this ``with`` block. By then the caller knows every process that the
+    block has started, and can close it.
 
     Raises KeyboardInterrupt at the end if an interrupt came. SIGTERM is delayed only if the program handles
-    it. In a thread other than the main thread nothing is delayed, because only the main thread gets
+    it. The block delays nothing in other threads than the main thread, because only the main thread gets
     interrupts.
     """
     if threading.current_thread() is not threading.main_thread():

@@ -38,7 +38,8 @@ time."""
 
 
 TIE = 0.01
-"""Two points are equally fast if the intervals of their medians together are at most this share wide."""
+"""Two points count as equally fast if their medians' intervals together span at most this share of a
+median."""
 RETAKEN = 4
 """For each sample wanted, at most this many samples are discarded because the device throttled."""
 REST_S = 0.1
@@ -81,10 +82,10 @@ def interval(samples: Sequence[float]) -> tuple[float, float]:
 def is_settled(times: Sequence[Sequence[float]]) -> bool:
     """Return whether the samples show which of several configurations is fastest.
 
-    ``times`` has the samples of each configuration. The configuration of lowest median is known to be fastest
-    if its confidence interval lies below the interval of every other configuration. A configuration whose
-    interval overlaps counts as equally fast if the two intervals together are at most TIE wide, relative to
-    the lowest median.
+    ``times`` has the samples of each configuration. The configuration of lowest median is fastest if its
+    confidence interval lies below the interval of every other configuration. An interval may overlap it if
+    the two configurations count as equally fast. For this, the two intervals together must span at most TIE
+    times the lowest median.
     """
     best = min(times, key=statistics.median)
     low, high = interval(best)
@@ -121,7 +122,7 @@ class Sample:
 class State:
     sm_clock_mhz: int | None = None
     throttle: str = ""
-    """Why the device lowered its clocks; empty if it did not."""
+    """The reason why the device lowered its clocks, or an empty text if it did not."""
 
 
 FLUSHED = 4
@@ -152,8 +153,8 @@ class Machine:
         return None if self._device is None else self._device.energy_joules()
 
     def other_processes(self) -> int:
-        """Return how many other processes use the device. Programs of entries that are only waiting to run do
-        not count.
+        """Return how many other processes use the device. Programs that bfsbench has started itself, and that
+        only wait, do not count.
         """
         return 0 if self._device is None else max(0, self._device.other_processes() - len(ON_GPU))
 
@@ -169,7 +170,7 @@ class Machine:
     def flush(self) -> None:
         """Evict the caches: write a new value to every byte of a buffer several times as large as the cache.
 
-        Lines that persist in the L2 cache are reset first.
+        Before that, the L2 cache is allowed to evict lines that kernels have marked as persisting.
         """
         if self._device is not None:
             self._device.reset_persisting_l2()
@@ -284,13 +285,13 @@ def time_runs(
     others: Sequence[Run] = (),
     begin: Begin = lambda place: None,
 ) -> list[Timing]:
-    """Prepare a variant, execute each of ``runs`` untimed, then time their initialisations, then time whole
-    runs.
+    """Prepare a variant and time it. Each of ``runs`` first runs untimed. Then the initialisations are timed,
+    and then whole runs.
 
-    Each run solves another problem, and the samples alternate: every run is timed once before any run is
-    timed again. If there is only one run, one of ``others`` runs untimed between two samples. Timing ends
-    when the samples suffice for ``method``. ``begin`` is called with the index of each run before work on it.
-    Returns one Timing per run. Raises WrongResultError if the answer of any run is wrong.
+    Each of ``runs`` solves a different problem. Every run is timed once before any run is timed again. If
+    there is only one run, a run from ``others`` is executed untimed between two samples. Timing ends when the
+    samples suffice for ``method``. ``begin`` is called with the index of each run before work on it. Returns
+    one Timing per run. Raises WrongResultError if the answer of any run is wrong.
     """
     prepare_ms, compile_ms = variant.prepared_ms()
     clock = variant.clock()
@@ -326,7 +327,7 @@ def time_runs(
 
 
 def _nothing() -> None:
-    """Do nothing. This replaces ``flush`` where the caches should stay warm."""
+    """Do nothing. This function replaces ``flush`` if the caches should stay warm."""
 
 
 def sample(run: Run, clock: Clock, flush: Callable[[], None] = _nothing) -> Sample:
@@ -361,7 +362,7 @@ def _reset_ms(run: Run, clock: Clock, flush: Callable[[], None]) -> float:
 class Energy:
     """The energy of one run in J, and the mean power in W during repeated runs.
 
-    Both are of the whole board.
+    The values include the whole board, not only the GPU.
     """
 
     joules: float
@@ -399,7 +400,7 @@ def measure_energy(
 
 
 def timing_columns(timing: Timing) -> dict[str, str]:
-    """Return the columns of a result row that a Timing fills, as texts by the columns' names."""
+    """Return the columns of a result row that a Timing fills: a dictionary from column names to texts."""
     energy = timing.energy
     return {
         **sample_columns(timing.search_ms, timing.wall_ms),
@@ -415,7 +416,9 @@ def timing_columns(timing: Timing) -> dict[str, str]:
 
 
 def sample_columns(search_ms: Sequence[float], wall_ms: Sequence[float]) -> dict[str, str]:
-    """Return the columns of a result row that follow from samples. Times are in ms, in the order taken."""
+    """Return the columns of a result row that samples fill: a dictionary from column names to texts. Times
+    are in ms, in the order taken.
+    """
     return {
         "search_ms": _ms(min(search_ms)),
         "search_ms_median": _ms(statistics.median(search_ms)),

@@ -61,8 +61,8 @@ class Pipe:
     def send(self, number: int, payload: bytes, limit_s: float = math.inf) -> None:
         """Send a message within ``limit_s`` seconds.
 
-        Raises TimeoutError if the other end does not read it in time, and ConnectionError if the other end is
-        closed.
+        Raises TimeoutError if the other end does not read the message in time, and ConnectionError if the
+        other end is closed.
         """
         data, deadline = memoryview(frame(number, payload)), time.monotonic() + limit_s
         while data:
@@ -174,7 +174,8 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
     def of(cls, error: BfsbenchError) -> Refused:
         """Return the message for an error.
 
-        ``kind`` is the error's nearest class in :mod:`bfsbench.support.errors`.
+        ``kind`` is the name of the error's class, or of its nearest base class in
+        :mod:`bfsbench.support.errors`.
         """
         kinds = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
         return cls(next(kinds), str(error))
@@ -196,8 +197,8 @@ class Step(msgspec.Struct, frozen=True, tag=True):
 
 
 class Rows(msgspec.Struct, frozen=True, tag=True):
-    """The answer to a ``Measure`` request: the rows of all its points. If a point failed, it has only the row
-    of that point.
+    """The answer to a ``Measure`` request: the rows of all its points. If a point failed, the answer has only
+    the row of that point.
     """
 
     rows: list[dict[str, str]]
@@ -217,7 +218,7 @@ class Rows(msgspec.Struct, frozen=True, tag=True):
 
 
 class Levels(msgspec.Struct, frozen=True, tag=True):
-    """The answer to ``Profile``: the rows of a level profile."""
+    """The answer to a ``Profile`` request: the rows of a level profile."""
 
     rows: list[dict[str, str]]
 

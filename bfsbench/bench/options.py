@@ -1,8 +1,8 @@
 """Declare the measuring options of a sweep, such as the number of repeats. Each option is one field of
 ``Method``.
 
-These declarations make the options of commands, their checks and their ``--help``. They also make the keyword
-arguments of :func:`bfsbench.sweep`, and a table in the documentation.
+The options of commands, their checks and their ``--help`` are generated from these declarations. The keyword
+arguments of :func:`bfsbench.sweep` and a table in the documentation are generated from them, too.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from bfsbench.backends import BACKENDS
 from bfsbench.support.errors import OptionError, UsageError, spelt, whole
 
 MOST = 1000
-"""Most samples of a point if noise or time decides how many are taken."""
+"""The maximum number of samples of a point if noise or time decides how many are taken."""
 MOST_TO_DECIDE = 100
-"""Most samples of a point with ``until_decided``."""
+"""The maximum number of samples of a point with ``until_decided``."""
 FEWEST_FOR_NOISE = 6
-"""Fewest samples that give a 95 % confidence interval of the median."""
+"""The minimum number of samples that give a 95 % confidence interval of the median."""
 LONGEST_TIMEOUT_S = 1e6
 """Longer time limits are cut to this many seconds, which the clocks of the operating system can still
 count."""
@@ -259,12 +259,12 @@ class Method:
 
 
 OPTIONS: dict[str, Option] = {field.name: field.metadata["option"] for field in dataclasses.fields(Method)}
-"""The measuring options by the names of their fields in ``Method``."""
+"""A dictionary from the names of fields in ``Method`` to the measuring options."""
 DEFAULTS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Method)}
 KINDS: dict[str, type] = {
     name: (get_args(hint) or (hint,))[0] for name, hint in get_type_hints(Method).items()
 }
-"""The type of each option's value by the option's name. For a value of ``int | None`` it is ``int``."""
+"""A dictionary from an option's name to the type of its value. For the type ``int | None`` it has ``int``."""
 
 
 def takes_options(function: _Function) -> _Function:

@@ -1,7 +1,7 @@
 """Plan a sweep: choose the sources in each graph, and list the points. A point is one configuration to
 measure.
 
-A seed chooses equal sources on every machine.
+The choice of sources depends on a seed and the graph, not on the machine.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ class SourceChoice:
     count: int
     seed: int
     number: int | None = None
-    """In families whose points start from many sources: the number of sources per point. None stands for
-    every vertex."""
+    """The number of sources per point, in families whose points have many sources. None stands for every
+    vertex."""
     published: bool = False
     """True if the given sources are ids or names in the graph's file. Otherwise they are vertices counted
     from 0."""
@@ -122,8 +122,8 @@ class SourceChoice:
         return cls(_listed(given, published), 0, whole("seed", seed), published=published)
 
     def choose(self, graph: Graph) -> list[int | None]:
-        """Return the sources in a graph. If the family's problems do not have one source each, the list has
-        one item: the field ``number``.
+        """Return the sources in a graph. If a problem of the family does not have exactly one source, the
+        list has one item: the value of ``self.number``.
 
         Raises UsageError for a source that the graph does not have.
         """
@@ -157,11 +157,11 @@ class Batch:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known when a sweep begins to measure: the graphs, the backend and the device's limits."""
+    """The graphs, the backend and the device's limits, which are known when a sweep begins to measure."""
 
     graphs: Mapping[str, Graph]
     backend: str
-    """The backend of kernels, as rows name it."""
+    """The name of the backend for kernels, as in result rows."""
     limits: Limits | None
     """The limits of the device. None if only host programs can run."""
 
@@ -254,7 +254,8 @@ def check_knobs(variants: Sequence[type[Variant]], knobs: Mapping[str, Sequence[
 def knob_settings(
     variant: type[Variant], given: Mapping[str, Sequence[KnobValue]], preset: Mapping[str, KnobValue]
 ) -> list[tuple[tuple[str, KnobValue], ...]]:
-    """Return all combinations of knob values for one variant, each as a dictionary.
+    """Return all combinations of knob values for one variant. Each combination has pairs of a knob's name and
+    value.
 
     The values of a knob are taken from ``given``. A knob that is not in ``given`` has its value from
     ``preset``, or else its default.
@@ -298,7 +299,7 @@ def plan(
 ) -> list[Point]:
     """Return the points (configurations) of a sweep, ordered so that the graph changes least often.
 
-    ``sources`` and ``statistics`` are dictionaries by graph, whose keys are the graphs' locators.
+    ``sources`` and ``statistics`` are dictionaries whose keys are the locators (full names) of graphs.
     ``statistics`` may be empty if the preset needs none. Raises UsageError for a knob value out of range.
     """
     points = []
@@ -396,7 +397,7 @@ class Several:
     def ask(self, setting: Setting) -> Questions:
         """Return the points (configurations) of all sweeps in ``works``, one sweep after the other.
 
-        Each sweep gets the result rows of its own points, and may choose its next points by them.
+        Each sweep gets the result rows of its own points. Its next points may depend on these rows.
         """
         questions = [work.ask(setting) for work in self.works]
         batches = itertools.chain.from_iterable(one.batches for one in questions)
@@ -407,13 +408,14 @@ class Several:
 
 
 _POINTS_BETWEEN_LOOKS = 8
-"""The most points in a batch of ``until``, which looks at the clock before each batch."""
+"""The maximum number of points in a batch of ``until``, which checks the clock before each batch."""
 
 
 def until(batches: Iterator[Batch], deadline: float) -> Iterator[Batch]:
     """Yield the points (configurations) of ``batches`` in small batches, and stop at ``deadline``.
 
-    The deadline is a time in seconds on the monotonic clock. It is looked at before each small batch.
+    The deadline is a time in seconds on the monotonic clock. The function checks the clock before each small
+    batch.
     """
     for batch in batches:
         for start in range(0, len(batch.points), _POINTS_BETWEEN_LOOKS):

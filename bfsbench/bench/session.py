@@ -44,8 +44,8 @@ class Session:
         self.device: Device | None = open_device(backend, schedule_seed) if backend else None
         self._graph: Graph | None = None
         self._copy: Graph | None = None
-        """A copy of the graph in memory that no other process reaches. It is made before an entry is
-        built."""
+        """A copy of the graph in memory that no other process can access. It is made before a program of
+        other authors is built."""
         self._on_device: DeviceGraph | None = None
         self._problems: OrderedDict[tuple[str, int | None], Problem] = OrderedDict()
         self._other_sources: dict[str, list[int]] = {}
@@ -65,7 +65,8 @@ class Session:
         """Return an unprepared variant for the graph in use.
 
         Raises UsageError if no graph is in use, or if the variant needs a device or a block size that is
-        missing. Raises LaunchError for an entry that needs a GPU if the device is the emulator.
+        missing. Raises LaunchError if the variant is a program that needs a GPU, but the device is the
+        emulator.
         """
         variant = find(name)
         if self._graph is None:
@@ -87,8 +88,8 @@ class Session:
         return variant(KernelSetup(self._on_device, grid, block, knobs))
 
     def problem(self, family: str, source: int | None) -> Problem:
-        """Return the problem of a family on the graph in use, with its reference answer. The problems used
-        last are cached.
+        """Return the problem of a family on the graph in use, with its reference answer. The last
+        PROBLEMS_KEPT problems are cached.
         """
         if self._graph is None:
             raise UsageError("no graph is in use")
@@ -148,8 +149,8 @@ class Session:
     def _require_unwritten(self, variant: Variant) -> None:
         """Raise WrongResultError if a variant has written into its graph.
 
-        A kernel may write into the arrays on the device. An entry may write into its copy of the graph, or
-        into the cached arrays that the graph was loaded from.
+        A kernel may write into the arrays on the device. A program of other authors (an entry) may write into
+        its copy of the graph, or into the cached arrays that the graph was loaded from.
         """
         if isinstance(variant, ForeignProgram):
             variant.require_unwritten()

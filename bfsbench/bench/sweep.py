@@ -92,8 +92,8 @@ class Output:
         return {row_name(row["graph"]) for row in self._rows.values()}
 
     def row(self, point: Point, graph: Graph) -> Mapping[str, str] | None:
-        """Return the row that the file has for a point (configuration) on this graph. Returns None if no row
-        has measured the current code.
+        """Return the row that the file has for a point (configuration) on this graph. Returns None if the
+        file has no row that was measured with the current code.
         """
         row = self._rows.get((*point.axes().values(), graph.checksum))
         return None if row is None or is_outdated(row, point) else row
@@ -193,8 +193,8 @@ class SweepRequest:
     path: Path | None = None
     """The path of the result file. None keeps the rows in memory only."""
     new_runner: Callable[[str | None], Runner] = Worker
-    """A function that returns a runner for a backend, not started yet. A backend of None stands for host
-    programs only."""
+    """A function that returns a runner for a backend. The runner is not started yet. A backend of None stands
+    for host programs only."""
     deadline: float | None = None
     """No batch of points begins after this time, in seconds on the monotonic clock."""
 
@@ -217,7 +217,9 @@ class SweepOutcome:
 
 
 class SweepProgress:
-    """The base class of objects that are notified of a sweep's progress. Its own methods show nothing."""
+    """The base class of objects that are notified of a sweep's progress. The methods of this base class do
+    nothing.
+    """
 
     def loading(self, graph: GraphName) -> AbstractContextManager[Progress | None]:
         """Return a context manager within which the sweep loads a graph.
@@ -238,14 +240,15 @@ class SweepProgress:
         """
 
     def done(self, measured: Measured) -> None:
-        """Called with the outcome of each configuration, after its row is on disk."""
+        """Called with the result of each configuration, after its row is on disk."""
 
 
 def sweep(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
-    """Measure the configurations of a request, and write each result row as it is made. Returns the outcome
-    of the sweep.
+    """Measure the configurations of a request, and write each result row as it is made. Returns all rows, and
+    how many configurations ended with each status.
 
-    An interrupt stops the runner and is raised again. Raises BfsbenchError.
+    If an interrupt comes, the processes that run the searches are stopped, and KeyboardInterrupt is raised.
+    Raises BfsbenchError if the sweep cannot run.
     """
     shown = progress or SweepProgress()
     with ExitStack() as stack:

@@ -53,7 +53,8 @@ METHODS = ("optuna", "axes", "restarts", "exhaustive")
 Configuration = tuple[int, ...]
 """A configuration: an index into the values of each axis of a Space."""
 Took = dict[Configuration, float | None]
-"""The search time of each configuration in ms, in the order asked; None for a configuration that failed."""
+"""The search time of each configuration in ms, in the order measured. None stands for a configuration that
+failed."""
 
 
 @dataclass(frozen=True)
@@ -120,12 +121,12 @@ class Space:
         return tuple(axis.first for axis in self.axes)
 
     def all(self) -> Iterator[Configuration]:
-        """Yield every configuration, where the last parameter changes fastest."""
+        """Yield every configuration. The last parameter changes fastest."""
         return itertools.product(*(range(len(axis.values)) for axis in self.axes))
 
     def values(self, configuration: Configuration) -> dict[str, KnobValue | None]:
-        """Return the values of a configuration by the names of its parameters: ``grid``, ``block`` and the
-        knobs.
+        """Return a dictionary from the names of a configuration's parameters (``grid``, ``block`` and the
+        knobs) to their values.
         """
         return {axis.name: axis.values[index] for axis, index in zip(self.axes, configuration, strict=True)}
 
@@ -204,12 +205,12 @@ def require_optuna() -> None:
 def one_axis_at_a_time(
     space: Space, took: Took, start: Configuration | None = None
 ) -> Iterator[Configuration]:
-    """Try every value of one parameter after another, while all other parameters have the best values found
-    so far. Yields configurations.
+    """Yield the configurations in which one parameter takes every value, then those of the next parameter.
+    Meanwhile, all other parameters keep the best values found so far.
 
     The strategy begins with the configuration ``start``, by default with the space's first configuration. It
-    ends when a round over all parameters changes nothing. Configurations that are in ``took`` at the
-    beginning are not yielded again.
+    ends when a round over all parameters changes nothing. ``took`` has the times of measured configurations.
+    Configurations that it has at the beginning are not yielded again.
     """
     chosen, before = start or space.first, None
     yield chosen
@@ -243,10 +244,9 @@ def by_optuna(space: Space, took: Took, seed: int) -> Iterator[Configuration]:
     """Yield the configurations that Optuna's tree-structured Parzen estimator proposes, until all
     configurations are measured.
 
-    The strategy starts with the configurations of ``one_axis_at_a_time``. If only few configurations can be
-    measured, they are better than random ones, because most knobs have a large effect alone and little
-    interaction. If the estimator proposes a measured configuration again, the nearest unmeasured
-    configuration is measured.
+    The strategy starts with the configurations of ``one_axis_at_a_time``. They are a better start than random
+    configurations if only few can be measured, because most knobs hardly interact. If the estimator proposes
+    a measured configuration again, the nearest unmeasured configuration is measured.
     """
     import optuna
     from optuna.trial import TrialState, create_trial
@@ -345,7 +345,7 @@ class Tuning:
     points: int | None = None
     minutes: float | None = None
     compared_from: int | None = None
-    """Configurations are compared from this many of the sources; None compares them from all.
+    """The number of sources from which configurations are compared. None compares them from all sources.
 
     The fastest configuration is then measured from all other sources.
     """
@@ -397,8 +397,8 @@ class Tuning:
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:
         """Return as many points (configurations and sources) as tuning might measure within its budget.
 
-        They begin with the first configuration of the space, because the search strategy chooses only while
-        it runs.
+        The strategy chooses points by measured times, which are not known yet. So the first points of the
+        space stand for the points that it will choose.
         """
         launches = replace(self.axes, grids=self.axes.grids or [None], blocks=self.axes.blocks or [None])
         space = Space.of(launches, self.graph.locator, {}, backend)

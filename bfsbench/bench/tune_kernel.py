@@ -1,5 +1,6 @@
-"""Find the fastest grid, block and macros of a kernel in a ``.cu`` file. No class declares the kernel: its
-arguments and a reference function suffice."""
+"""Find the fastest grid, block and macros of a kernel in a ``.cu`` file. The caller gives its arguments and a
+reference function. A class that declares the kernel is not needed.
+"""
 
 from __future__ import annotations
 
@@ -55,14 +56,16 @@ def tune(
         saxpy = {"n": n, "a": 2.0, "x": x, "y": y}
         rows = bfsbench.tune("saxpy.cu", saxpy, lambda n, a, x, y: {"y": a * x + y}, work=n, UNROLL=[1, 2])
 
-    The kernel is declared ``extern "C"``. ``arguments`` are its arguments by the names of its parameters:
-    NumPy arrays for pointers, and numbers. ``reference`` takes these arguments by name. It returns the
-    expected array of each output, by the output's name. ``work`` is the number of items that the threads
-    share: with grid ``"auto"`` each item gets a thread. ``macros`` are values of macros of the source file.
+    The kernel is declared ``extern "C"``. ``arguments`` is a dictionary from the kernel's parameter names to
+    their values. A pointer's value is a NumPy array, and other values are numbers. ``reference`` takes these
+    arguments by name. It returns a dictionary from the names of outputs to their expected arrays. ``work`` is
+    the number of items that the threads share. With grid ``"auto"``, each item gets a thread. ``macros`` are
+    values of macros of the source file.
 
-    Without ``points`` every configuration is measured. With ``points``, one axis at a time is varied first,
-    and then random configurations. Floating-point outputs may differ by the relative ``tolerance``. The
-    kernel runs in this process, so a kernel that never ends must be interrupted.
+    Without ``points`` every configuration is measured. With ``points``, at most this many configurations are
+    measured: first one parameter at a time is varied, and then random configurations follow. Floating-point
+    outputs may differ by the relative ``tolerance``. The kernel runs in this process, so a kernel that never
+    ends must be interrupted.
 
     Returns one row per configuration in the order measured. The columns are ``grid``, ``block``, the macros,
     ``status`` (ok, wrong or failed), ``reason``, ``fastest_ms`` and ``median_ms``. On the CPU the two times

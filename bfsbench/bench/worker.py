@@ -2,10 +2,10 @@
 fails.
 
 A failed kernel makes a CUDA context unusable, and a kernel that hangs cannot be interrupted. So searches are
-executed in a separate process that can be replaced. The worker process takes requests from a pipe, and
-answers each with a message of equal number. After a failure that may have damaged the device's state, the
-process ends. Its messages are not trusted: see :mod:`bfsbench.bench.messages`. A worker process and a cluster
-of machines are used alike, through the protocol Runner.
+executed in a separate process that can be replaced. The worker process takes requests from a pipe, and gives
+each answer the number of its request. After a failure that may have damaged the device's state, the process
+ends. Its messages are not trusted: see :mod:`bfsbench.bench.messages`. A sweep uses a worker process or a
+cluster of machines through one protocol, Runner.
 
 Samples of several configurations can be interleaved: one sample of each, then the next sample of each. A
 drift of the device's clocks then affects all configurations equally.
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 Graphs = Mapping[str, Graph]
-"""Graphs by their locators."""
+"""A dictionary from the locators (full names) of graphs to graphs."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Measured:
 
 
 class Runner(Protocol):
-    """A protocol for objects that run points (configurations) and make a result row of each. A point that
-    breaks its worker process costs no other point its row.
+    """A protocol for objects that run points (configurations) and make a result row of each. If a point
+    breaks its worker process, all other points still get their rows.
     """
 
     device: DeviceInfo | None
@@ -85,8 +85,8 @@ class Runner(Protocol):
         """
 
     def run(self, points: Sequence[Point], graphs: Graphs, method: Method) -> Iterator[Measured]:
-        """Yield the outcome of each point (configuration) as it is made, in any order. ``graphs`` has the
-        graphs by their locators.
+        """Yield the outcome of each point (configuration) as it is made, in any order. ``graphs`` is a
+        dictionary from the locators (full names) of graphs to graphs.
         """
 
     def close(self) -> None:
@@ -161,8 +161,8 @@ def _graph_in_turns(
 def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> Iterator[Point]:
     """Yield the points (configurations) that need further samples. Points that failed need none.
 
-    With ``until_decided``, all points with one source get samples until it is known which point is fastest.
-    So all of them have equally many samples.
+    With ``until_decided``, all points of one source get equally many samples, until it is known which point
+    is fastest.
     """
     times: dict[int | None, dict[Point, list[float]]] = {}
     for point, taken in turns.items():
@@ -215,7 +215,7 @@ __all__ = ["START_LIMIT_S", "DeviceInfo", "Failure", "Worker"]
 
 START_LIMIT_S = 120.0
 CLOSE_LIMIT_S = 10.0
-"""Seconds that a process has to end after it was asked to, or after it closed its pipe."""
+"""Seconds within which a process must end after it was asked to end, or after it closed its pipe."""
 
 
 def _die_with_parent() -> None:
@@ -280,8 +280,8 @@ def _tell(pipe: Pipe, number: int, process: int, answer: messages.Answer) -> Non
     """Send a message, unless this process is a copy that a kernel forked. Only the process with the id
     ``process`` sends.
 
-    If the parent process has closed the pipe, this process ends. It does not raise an error, which a variant
-    might mistake for its own.
+    If the parent process has closed the pipe, this process ends with SystemExit. A variant might catch an
+    ordinary error.
     """
     if os.getpid() != process:
         os._exit(0)
