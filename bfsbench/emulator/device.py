@@ -99,8 +99,8 @@ class Buffer(_Memory):
     """An array in device memory."""
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
-        """Set ``count`` elements from index ``start`` on to a value. By default, set all elements from
-        ``start`` on. Raises DeviceError if the range exceeds the buffer."""
+        """Set ``count`` elements to a value, beginning at index ``start``. By default, set all elements from
+        ``start`` to the end. Raises DeviceError if the range exceeds the buffer."""
         stop = self.size if count is None else start + count
         if not 0 <= start <= stop <= self.size:
             raise DeviceError(f"fill of elements {start} to {stop} in a buffer of {self.size}")
@@ -127,7 +127,7 @@ class Signal(_Memory):
     """Device memory that kernels write and the host reads. It holds int32 words or one struct."""
 
     def read(self, index: int = 0) -> int:
-        """Returns the int32 word number ``index``. Raises KernelError if a kernel has failed."""
+        """Returns the int32 word at ``index``. Raises KernelError if a kernel has failed."""
         self._device.synchronize()
         return int(self._array[index])
 
@@ -139,12 +139,12 @@ class Signal(_Memory):
         return self.struct.from_buffer(self._array.data)
 
     def fill(self, value: int, index: int | None = None) -> None:
-        """Set the word number ``index`` to a value. If ``index`` is None, set all words."""
+        """Set the word at ``index`` to a value. If ``index`` is None, set all words."""
         self._set(slice(None) if index is None else slice(index, index + 1), value)
 
     def fill_member(self, value: int, member: str, index: int = 0) -> None:
         """Set all words of a member of the struct to a value. If the member is an array, set only its element
-        ``index``."""
+        at ``index``."""
         assert self.struct is not None
         self._set(self.struct.words(member, index), value)
 
@@ -224,9 +224,9 @@ class Kernel:
         """Bind the kernel to a block size, to dynamic shared memory in bytes, and to its arguments. Returns a
         launch.
 
-        ``scalars`` is the number or the names of the last parameters, whose values each launch gives.
-        Arguments are given by position or by name. Raises LaunchError if they do not fit the kernel's
-        parameters.
+        Each launch gives new values to the last parameters. ``scalars`` is the number of these parameters, or
+        their names in order. Arguments are given by position or by name. Raises LaunchError if they do not
+        fit the kernel's parameters.
         """
         self._require_launchable(block, shared)
         arguments, num_scalars = self.signature.arrange(positional, named, scalars)
@@ -326,14 +326,15 @@ class Emulator:
     """A GPU that is emulated on the CPU of this machine. Each launch completes before it returns.
 
     - seed: With 0, blocks run on ``workers`` cores (default: all) in the fastest order. With another seed,
-      one core runs blocks, threads and interruptions in a random order. Runs with equal seeds are equal.
+      one core runs blocks and threads in a random order, and interrupts threads at random. Equal seeds give
+      equal runs.
     - include: Folders where kernels find headers, besides their own folder.
     - watched: Every access to memory is checked, on one core. ``findings`` returns data races, accesses
       outside buffers and reads of memory that was never written. ``traced`` records all accesses.
     - counted: The lanes of every warp run in lockstep, on one core. ``counts`` returns what their memory
       accesses would cost a GPU, by source line. An emulator cannot be both watched and counted.
-    - most_launches: Further launches after this number fail. This ends a loop of the host that waits for a
-      result that no kernel gives.
+    - most_launches: Further launches after this number fail. This limit ends a loop in which the host waits
+      for a result that no kernel gives.
     - portable_fibers: Use the context switch for processors other than x86-64.
 
     The method ``close``, or the end of a ``with`` block, closes the device. The constructor raises
@@ -503,9 +504,9 @@ class Emulator:
             self.runtime.emu_set_recording(self.machine, False)
 
     def counts(self) -> tuple[list[Count], list[PhaseCount]]:
-        """Returns the memory costs that were counted since the last call, in the order of launches. The first
-        list has a count per instruction, and the second a count per phase. The emulator must be created with
-        ``counted``."""
+        """Returns two lists of memory costs that were counted since the last call, in the order of launches.
+        The first list has one Count per instruction, and the second list has one PhaseCount per phase. The
+        emulator must be created with ``counted``."""
         report = self._report()
         return report.counts, report.launches
 

@@ -2,8 +2,8 @@
 
 In a counting build, the compiler inserts a call of the runtime at each basic block and at each memory access.
 Each call reports the position of a lane. The runtime must know every backward jump of a lane: where it begins
-and where it ends. Calls at basic blocks that do not help to know this are removed. The call of a block stays
-only in these cases:
+and where it ends. Calls at basic blocks that the runtime does not need for this are removed. The call of a
+block stays only in these cases:
 
 - The block is the first block of a function, or a backward jump leads to it.
 - Its call is the last call before a backward jump, or before a lane leaves a loop (``PART``).
@@ -81,8 +81,8 @@ def _calls(line: str) -> str:
 
 
 def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
-    """Returns the line numbers of the calls at basic blocks that a function does not need. If ``returns``,
-    the last call before a return is needed."""
+    """Returns the line numbers of the calls at basic blocks that the runtime does not need in this function.
+    If ``returns`` is true, the runtime needs the last call before each return."""
     labels = {found.group(1): i for i in body if (found := _LABEL.match(lines[i]))}
     jumps = {i: found.group(1) for i in body if (found := _JUMP.match(lines[i]))}
     # there is a jump to a computed address or to another function
@@ -107,8 +107,8 @@ def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
 def _nearest(lines: Sequence[str], order: range, is_end: Callable[[int], object]) -> int | None:
     """Find the first line in ``order`` with a call that reports the position of a lane. Returns its number.
 
-    Returns None if ``is_end`` holds for an earlier line, or if there is no such call. Which call is nearest
-    then depends on the path.
+    Returns None if there is no such call. Also returns None if ``is_end`` holds for an earlier line: other
+    paths begin or end there, so the nearest call depends on the path.
     """
     for i in order:
         if _calls(lines[i]) in (BLOCK, ACCESS):
@@ -252,8 +252,8 @@ def instrumentation(*, watched: bool, counted: bool, interruptible: bool) -> lis
 
     - ``watched`` or ``counted``: Kernels call the runtime before every memory access. The debug information
       has line numbers.
-    - ``watched``: Kernels also call it if an index exceeds an array, or if an address is misaligned.
-    - any of the three arguments: Kernels also call it at every basic block.
+    - ``watched``: Kernels also call the runtime if an index exceeds an array, or if an address is misaligned.
+    - ``watched``, ``counted`` or ``interruptible``: Kernels also call the runtime at every basic block.
 
     With ``counted``, instructions also stay in the order of the source. For g++, this takes options that keep
     the order of basic blocks, do not duplicate paths, and load vectors whole. clang keeps the order at -O1.

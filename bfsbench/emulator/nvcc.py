@@ -291,8 +291,8 @@ def _link(request: Invocation, files: Sequence[str], runtime: Path) -> None:
 
 
 def _folder_for_loader(runtime: Path) -> Path:
-    """Returns a folder in the cache where programs find the runtime, under the name by which the loader
-    searches it."""
+    """Returns a folder in the cache for the search path of programs. It links to the runtime, under the name
+    that the dynamic loader looks for."""
     from elftools.elf.elffile import ELFFile
 
     with runtime.open("rb") as file:

@@ -79,7 +79,8 @@ extern "C" EMU_API void emu_remove_buffer(emu::Machine* machine, char* begin) {
     machine->buffers.remove(begin);
 }
 
-// Loads a compiled kernel library with its own symbols. Returns its handle, or null if loading fails.
+// Loads a compiled kernel library. Other libraries do not see its symbols. Returns its handle, or null if
+// loading fails.
 extern "C" EMU_API void* emu_open(emu::Machine* machine, const char* path) {
     void* module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!module) message = dlerror();

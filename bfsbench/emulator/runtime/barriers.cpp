@@ -30,8 +30,8 @@ void acquire(const ResidentBlock& block) {
 }  // namespace
 
 // Waits until all threads of the block have arrived at a block barrier. When the emulator counts memory
-// accesses, meet() first waits for the other lanes of the warp. Meanwhile the worker may arrive at the
-// barrier on behalf of this thread. In that case `due` is false after meet(), and the thread has already
+// accesses, meet() first waits for the other lanes of the warp. Meanwhile Worker::next_lane() may arrive at
+// the barrier on behalf of this thread. `arrival.due` is then false after meet(), and the thread has already
 // passed the barrier.
 Votes block_barrier(bool predicate, CallSite from, const void* site) {
     Fiber& fiber = here();

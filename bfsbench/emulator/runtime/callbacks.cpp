@@ -57,7 +57,8 @@ APART void jump_counted(const void* place) {
 }
 
 APART void come_to_block() {
-    // When the emulator detects races, threads are interrupted only at memory accesses.
+    // A launch with race detection may run `kMostSteps` basic blocks. After that, it counts as
+    // endless.
     if (emu::watching) emu::watching->report_endless();
     if (emu::current) emu::yield_point();
 }

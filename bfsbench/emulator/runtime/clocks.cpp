@@ -11,7 +11,7 @@ namespace {
 
 const ThreadClock& mine() { return block_of(here()).clocks[here().rank]; }
 
-// Returns the current CUDA thread's clock for a change, and marks the clock as used.
+// Returns the current CUDA thread's clock, and marks the clock as used, because the caller changes it.
 ThreadClock& mine_used() {
     Fiber& fiber = here();
     fiber.alone = false;
@@ -193,10 +193,10 @@ bool Clocks::over(const Past& past) const {
     return warp != thread.known->warps.end() && warp->second.clock[then.thread % kWarpSize] >= then.clock;
 }
 
-// Handles a memory fence of the current CUDA thread. After the fence, the thread knows everything that it has
-// read from atomics of other threads, if both scopes cover both threads. A fence of block scope uses only
-// atomics of the thread's own block. Then the fence records what the thread's next atomic passes on to other
-// threads.
+// Handles a memory fence of the current CUDA thread. After the fence, the thread knows everything that other
+// threads have attached to the atomic words that it has read. The scopes of the fence and of the atomics must
+// include both threads. So a fence of block scope uses only knowledge from the thread's own block. Then the
+// fence records what the thread's next atomic passes on to other threads.
 void Clocks::fence(Scope scope) {
     ThreadClock& thread = mine_used();
     thread.known = joined(thread.known, thread.acquired[0]);
@@ -242,7 +242,7 @@ void Clocks::pass_on(const void* word, bool replaces, Scope scope, const Known& 
 void Clocks::atomic(const void* word, Act act, Scope scope, Order order) {
     if (scope == Scope::by_volatile) scope = Scope::device;
     const ThreadClock& thread = mine();
-    // The thread has no knowledge to take from or attach to the word.
+    // No word has any knowledge attached, and the thread has none to attach.
     if (words_.empty() && order == Order::relaxed && !thread.released[0]) return;
     bool acquires = order == Order::acquire || order == Order::acq_rel;
     bool releases = order == Order::release || order == Order::acq_rel;

@@ -38,8 +38,9 @@ struct Fiber;
 struct ResidentBlock;
 class Grid;
 
-// The position of a block among all grids to which one launch of the host has led. `grid` is the number of
-// its grid, and `block` and `first_warp` count over all these grids.
+// The position of a block in a tree of launches: a launch of the host, and all child launches that follow
+// from it. `grid` is the number of the block's grid in the tree. `block` and `first_warp` are the numbers of
+// the block and of its first warp, counted over all grids of the tree.
 struct FamilyPlace {
     uint32_t grid, block, first_warp;
 };
@@ -51,11 +52,13 @@ struct Knowledge {
         uint32_t phase;  // phase (number of barriers) of the block when the thread learnt the clocks
         std::array<uint32_t, kWarpSize> clock;
     };
-    // By block: all its accesses before this phase happen before the thread's next access.
+    // Maps a block to a phase. All accesses of the block before this phase happen before the thread's next
+    // access.
     std::map<uint32_t, uint32_t> phases;
-    // By warp: all accesses of each lane up to this clock happen before the thread's next access.
+    // Maps a warp to the clocks of its lanes. All accesses of a lane up to its clock happen before the
+    // thread's next access.
     std::map<uint32_t, Lanes> warps;
-    // Grids all of whose accesses happen before the thread's next access.
+    // Numbers of grids. All accesses of these grids happen before the thread's next access.
     std::set<uint32_t> grids;
 };
 using Known = std::shared_ptr<const Knowledge>;
@@ -63,8 +66,8 @@ using Known = std::shared_ptr<const Knowledge>;
 // A thread, and the values of its clock and of its block's phase. The race detector creates one Instant for
 // each moment: the accesses of one thread between two synchronisations.
 struct Instant {
-    uint32_t grid;          // number of the grid among the grids to which a launch of the host has led
-    uint32_t block;         // number of the block among the blocks of all grids of a host launch
+    uint32_t grid;          // number of the grid in its tree of launches (see FamilyPlace)
+    uint32_t block;         // number of the block, counted over all grids of its tree of launches
     uint32_t thread;        // index of the thread in its block
     uint32_t clock, phase;  // number of synchronisations of the thread, and number of barriers of its block
 };
@@ -85,13 +88,15 @@ class Gathering {
 struct ThreadClock {
     bool used = false;  // true if this object differs from a newly created ThreadClock
     Known known;              // accesses of other threads that happen before this thread's next access
-    // Knowledge that the thread's next atomic passes on; index 0 for block scope, 1 for device scope.
+    // Knowledge that the thread's next atomic passes on. Index 0 is for block scope, and index 1 is for
+    // device scope.
     Known released[2];
-    // Knowledge of other threads' accesses that the thread gets with its next fence; index 0 is for block
+    // Knowledge of other threads' accesses that the thread gets with its next fence. Index 0 is for block
     // scope, and index 1 is for device scope.
     Known acquired[2];
-    // The knowledge that the thread took from atomics last, after a fence or at once. A waiting loop need not
-    // take it again.
+    // The knowledge that the thread has taken from atomics last, so that a waiting loop need not take it
+    // again. The first index is 1 for acquiring atomics, which take it at once, and 0 for atomics that need a
+    // fence. The second index is 0 for block scope, and 1 for device scope.
     Known taken_up[2][2];
     // shared() returns pointers to the kShared members that threads exchange at a barrier.
     static constexpr unsigned kShared = 5;
@@ -137,8 +142,8 @@ class Clocks {
     // Gives the current thread a new moment: the number under which its next accesses are recorded. Returns
     // the number.
     Moment begin_moment(Fiber& fiber);
-    // Returns whether a recorded access happened before what the current thread does now. The access must be
-    // newer than the last grid barrier, host launch and tail launch.
+    // Returns whether a recorded access happens before the present access of the current thread. The access
+    // must be newer than the last grid barrier, host launch and tail launch.
     bool over(const Past& past) const;
     const Instant& instant(const Past& past) const { return instants_[past.moment() - era_]; }
     // Returns the index, in its grid, of the block that made a recorded access. The access must be newer than
@@ -169,8 +174,8 @@ class Clocks {
     struct Shape {
         uint32_t first_block, first_warp, blocks, threads, warps, parent;
     };
-    std::vector<Shape> shapes_;              // shapes of the grids to which this launch of the host has led
-    std::map<uint32_t, uint32_t> streams_;  // by stream: number of the last grid in the stream
+    std::vector<Shape> shapes_;              // shapes of the grids in the current tree of launches
+    std::map<uint32_t, uint32_t> streams_;  // maps a stream to the number of the last grid in the stream
     Known at_launch_;                        // accesses that happen before the running grid
     std::unordered_map<const void*, Word> words_;
     // Number of the first moment after the last grid barrier, host launch or tail launch.

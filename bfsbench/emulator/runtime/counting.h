@@ -1,5 +1,5 @@
 // Counts, for each instruction, what the memory accesses of warps would cost on a GPU: requests, sectors of
-// 32 bytes, bank conflicts.
+// 32 bytes, and bank conflicts.
 #pragma once
 
 #include <cstdint>
@@ -170,8 +170,8 @@ class Counting {
         bool has(const char* address) const { return static_cast<size_t>(address - begin) < bytes; }
     };
     // The accesses to one region of memory. For each sector, `sectors` has the number of the last execution
-    // that touched it. For each word, `words` has the last phase with an atomic on the word, and the number
-    // of its executions.
+    // that touched it. For each word, `words` has the last phase with an atomic on the word (`epoch`). It
+    // also has the number of executions that updated the word in this phase (`times`).
     struct Touched {
         struct Word {
             uint32_t epoch, times;
@@ -194,8 +194,9 @@ class Counting {
         uint32_t word_epoch = 0;
         bool scattered = false;
         // Members for a load instruction: how often it ran (`loads`), and how often it ran too early
-        // (`overtaken`). A load runs too early if lanes execute it before a store that their warp executes
-        // first. Lanes wait at an instruction whose loads often ran too early (`waits`).
+        // (`overtaken`). A load runs too early if its lane executes it before another thread's store, but its
+        // warp performs it after the store. Lanes wait at an instruction whose loads often ran too early
+        // (`waits`).
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
         // Members for a store instruction. `put_off` counts the stores that the emulator delayed.

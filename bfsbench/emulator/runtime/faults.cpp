@@ -19,8 +19,8 @@ std::mutex mutex;
 int users = 0;
 struct sigaction before[kCount];
 
-// Handles a machine fault on the stack for signals. The handler never returns to the faulting instruction of
-// a kernel, because fail() jumps to the worker's loop.
+// Handles a machine fault. The handler runs on a separate stack for signals. It never returns to the
+// faulting instruction of a kernel, because fail() jumps to the worker's loop.
 void on_fault(int signal, siginfo_t* info, void*) {
     // No kernel runs: the instruction runs again, and the program's former handler gets the fault.
     if (!current) {

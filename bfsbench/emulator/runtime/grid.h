@@ -44,8 +44,8 @@ class Grid {
 
     void join();
 
-    // Stores the index of the next cluster to start in `cluster`. Returns false if no cluster is left or the
-    // device has no room for another cluster.
+    // Takes the next cluster that is to start, and stores its index in `cluster`. Returns false if no
+    // cluster is left or the device has no room for another cluster.
     bool take(uint3& cluster);
     void end_blocks(unsigned count);
 

@@ -16,7 +16,7 @@ struct SourceLocation {
     uint32_t line, column;
 };
 struct Type {
-    // `info` of an integer type: twice the logarithm of its bits, plus one if it is signed.
+    // For an integer type of 2^n bits, `info` is 2 n, plus one if the type is signed.
     uint16_t kind, info;
     char name[1];
 

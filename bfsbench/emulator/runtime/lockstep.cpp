@@ -93,9 +93,9 @@ unsigned Lockstep::next_group(const WarpRun& warp) const {
     return most_behind(warp, warp.groups_waiting, warp.issued % patience == patience - 1);
 }
 
-// Takes the next entry from the traces of all lanes at once. Returns false and takes nothing unless all next
-// entries lie in one row and have equal operations. The row must also be the last row of every trace, or of
-// no trace.
+// Takes the next entry from the traces of all lanes at once. The traces are columns of the table Traces::rows.
+// Returns false and takes nothing unless all next entries lie in one row of the table and have equal
+// operations. The row must also be the last row of every trace, or of no trace.
 bool Lockstep::pop_row(unsigned index, unsigned& done) {
     WarpRun& warp = warps_[index];
     Traces& traces = traces_[index];

@@ -1,5 +1,5 @@
-// Emulates that the lanes of a warp run in lockstep, for counting their memory accesses. An operation of a
-// lane is a memory access or a barrier. A lane executes an operation on its own. Later its warp performs the
+// Emulates warps whose lanes run in lockstep, in order to count their memory accesses. An operation of a lane
+// is a memory access or a barrier. A lane executes an operation on its own. Later its warp performs the
 // operation: the emulator counts it for all participating lanes at once.
 //
 // A lane runs ahead of its warp and records its operations in a list, its trace. It runs through ordinary

@@ -73,8 +73,8 @@ class atomic_operations {
     EMU_UPDATE(fetch_max, atomic_max)
 #undef EMU_UPDATE
 
-    // Defines an operator of the atomic variable. The operator returns the old value, or the new value if
-    // `after` applies the operand again.
+    // Defines an operator of the atomic variable. `after` computes the returned value from the old value.
+    // If it is empty, the operator returns the old value.
 #define EMU_OPERATOR(declaration, function, value, after)            \
     EMU_OWN T operator declaration const {                           \
         note(emu::Act::update, memory_order_seq_cst, EMU_SITE);      \

@@ -21,7 +21,7 @@ class thread_block {
 inline thread_block this_thread_block() { return {}; }
 
 // Represents some lanes of one warp as a 32-bit mask. Tiles and coalesced groups derive from this class.
-// Ranks and bits of ballots count only the lanes in the mask.
+// Ranks, and the bits of a ballot, are numbered over the lanes in the mask only.
 class lane_group {
   public:
     EMU_OWN void sync(emu::CallSite from = EMU_HERE) const {

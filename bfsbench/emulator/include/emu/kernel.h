@@ -22,7 +22,8 @@ struct Extent {
 // so a Kernel is ready before any static initialiser reserves room for a shared variable.
 struct Kernel {
     const char* name;
-    // Description of the shared variables of the module's device functions; null in that description.
+    // Points to the description of the shared variables of the module's device functions. The pointer is null
+    // in the object device_functions itself.
     const Kernel* functions;
     size_t static_shared = 0;
     // Largest number of threads per block, from __launch_bounds__, or 0 without a limit.

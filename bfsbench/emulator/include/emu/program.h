@@ -41,7 +41,8 @@ struct KernelOf {
 template <class Tag>
 Kernel KernelOf<Tag>::value("", &device_functions);
 
-// Gives the type of a kernel's parameter without __restrict__, as the type appears in the type of the kernel.
+// Removes __restrict__ from a parameter's type, because the compiler leaves __restrict__ out of the kernel's
+// own type.
 template <class T>
 struct Plain {
     using type = T;

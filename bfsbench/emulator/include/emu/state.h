@@ -1,6 +1,6 @@
-// The state of the CUDA thread and of the block that a kernel can read, and the functions that may interrupt
-// a CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a running
-// block) from these structs.
+// The parts of a CUDA thread's state and of its block's state that kernels can read. Also the functions that
+// may interrupt a CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and
+// ResidentBlock (a running block) from these structs.
 #pragma once
 
 #include <cstddef>
@@ -88,7 +88,8 @@ enum class Act : unsigned char { read, write, update };
 // to a volatile variable, which the emulator treats like `device`.
 enum class Scope : unsigned char { none, block, device, by_volatile };
 
-// Which other accesses of its thread an atomic access orders: none, later accesses, earlier accesses, or all.
+// The memory order of an atomic access. `relaxed` orders no other accesses of the thread, `acquire` orders
+// its later accesses, `release` orders its earlier accesses, and `acq_rel` orders all of them.
 enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 
 // Reports an access of the current CUDA thread to memory. `site` is the address of the accessing instruction.
@@ -96,7 +97,8 @@ enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
                    Order order = Order::relaxed);
 
-// Fail because the current CUDA thread uses an index outside an array, or a misaligned address.
+// These functions end the kernel with an error, because the current CUDA thread uses an index outside an
+// array, or a misaligned address.
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
@@ -115,7 +117,7 @@ EMU_API void part();
 // threads in `scope`.
 EMU_API void fence(Scope scope);
 
-// Fails unless `address` is a multiple of `bytes`.
+// Ends the kernel with an error unless `address` is a multiple of `bytes`.
 EMU_INNER inline void require_aligned(const void* address, size_t bytes, Act act, const void* site) {
     if (reinterpret_cast<uintptr_t>(address) % bytes) refuse_misaligned(address, bytes, act, site);
 }

@@ -1,5 +1,5 @@
-// A watched program includes this header before headers of the Thrust library. Thrust's malloc then returns
-// managed memory, because kernels use this memory.
+// A program that is compiled with race detection or counting includes this header before headers of the
+// Thrust library. Thrust's malloc then returns managed memory, so that kernels can use it.
 #if defined(EMU_WATCH) && defined(EMU_PROGRAM)
 #pragma push_macro("malloc")
 #undef malloc
