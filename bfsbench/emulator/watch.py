@@ -102,7 +102,7 @@ _SPACES = ("buffer", "shared memory", "__device__ variables", "no buffer", "arra
 
 
 DECLARATIONS = {"race": "benign race", "uninitialised read": "benign unwritten"}
-"""For each kind of fault: the words in a comment that declare such a fault benign."""
+"""For each kind of fault: the words in a comment that declare a fault of this kind benign."""
 _BETWEEN_STORES = "benign race between stores"
 """The words in a comment that declare races between stores benign, but not races between a store and a
 load."""

@@ -153,8 +153,8 @@ def serve(entry: Entry, place: Path, answer: Path, say: Callable[[str], None]) -
 
 
 def main() -> None:
-    """Run the program. Lines of the protocol go to standard output. All other output, such as that of a
-    library, goes to standard error."""
+    """Run the program. Lines of the protocol go to standard output. All other output, such as a library's
+    output, goes to standard error."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
 

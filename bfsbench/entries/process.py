@@ -58,7 +58,7 @@ _ERRORS_KEPT = 1 << 16
 _LONGEST_ERROR = 1000
 _UNIT_MS = {"ms": 1.0, "us": 1e-3, "s": 1e3}
 _TIME = "^([+-]?[0-9][0-9.eE+-]*)$"
-"""Regular expression that finds the printed time, unless the entry declares another one."""
+"""Regular expression that finds the printed time, unless the entry declares another expression."""
 _RUNNING: set[int] = set()
 """Process ids of entries that this process has started and that still run."""
 

@@ -55,9 +55,9 @@ _UNTIMED_VERTEX_MS = 4e-5
 """Additional time in ms per vertex by which the host's time may exceed the printed time. It is allowed if the
 program's clock does not include converting the graph."""
 _UNTIMED_ARC_MS = 1e-5
-"""Additional time in ms per arc by which the host's time may exceed the printed time. It is allowed if the
-program's clock does not include both transfers and conversion. The additional times per vertex and per arc
-together are at most ``_PASSES`` times the result of ``untimed_ms``."""
+"""Additional time in ms per arc by which the host's time may exceed the printed time. It is allowed unless
+the program's clock includes transfers and conversion. The additional times per vertex and per arc together
+are at most ``_PASSES`` times the result of ``untimed_ms``."""
 _CONTRADICTION_MS = 100.0
 """A program is rejected if, in the median of its searches, the host's time exceeds the allowed time by this
 many ms. Waiting for a core cannot explain so much."""
@@ -254,8 +254,8 @@ class EntryVariant(ForeignProgram):
     def levels(self) -> npt.NDArray[np.int32]:
         """Check the answer and the time of the last search. Returns the levels, int32[V].
 
-        Raises WrongResultError in these cases: the answer has a wrong size, unwritten values or an invalid
-        tree; the printed time contradicts the host's clock; or child processes still run.
+        Raises WrongResultError if the answer has a wrong size, unwritten values or an invalid tree. Also
+        raises it if the time of the search is implausible, or if the program seems to return stored answers.
         """
         if self._levels is None:
             with self._killed_on_errors():
@@ -333,7 +333,7 @@ class EntryVariant(ForeignProgram):
         """Raise WrongResultError if the printed time of the last search contradicts the host's clock.
 
         The error is raised if the printed time is longer than the host's time. It is also raised if the
-        host's time is too long in most searches, so that untimed work cannot explain the difference.
+        host's time is so long in most searches that untimed work cannot explain the difference.
         """
         said, wall = self.reply
         if said is None:
@@ -423,8 +423,8 @@ def untimed_ms(variant: type[EntryVariant]) -> float:
 
 
 def _times(program: EntryVariant, search: Problem) -> tuple[float, float]:
-    """Run one search and check its answer. Returns the untimed part of the search, and its time by the host's
-    clock, both in ms. Raises DeviceError or WrongResultError if the search fails."""
+    """Run one search and check its answer. Returns two times in ms: the untimed part of the search, and the
+    time of the search by the host's clock. Raises DeviceError or WrongResultError if the search fails."""
     run = search.run(program)
     run.poison()
     run.solve()
@@ -436,9 +436,9 @@ def _times(program: EntryVariant, search: Problem) -> tuple[float, float]:
 
 
 def _contradict(shorts: _Times, longs: _Times) -> bool:
-    """Returns whether the program's clock contradicts the host's clock, from the times of searches that reach
-    nothing (``shorts``) and of searches that reach most of the graph (``longs``). It does if the untimed part
-    is much longer in ``longs``.
+    """Returns whether the program's clock contradicts the host's clock. ``shorts`` has the times of searches
+    that reach nothing, and ``longs`` the times of searches that reach most of the graph. The clocks
+    contradict each other if the untimed part is much longer in ``longs``.
 
     The shortest untimed parts are compared, because waiting for a core can only lengthen an untimed part.
     """

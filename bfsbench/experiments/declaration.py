@@ -22,8 +22,8 @@ class GraphUse(TomlTable, frozen=True, kw_only=True):
     label: str = ""
     """The paper's name for the graph, by default ``name``."""
     stand_ins: list[str] = msgspec.field(default_factory=list)
-    """Graphs of the same class that replace this graph if it is missing and ``--stand-ins`` is given. The
-    first available one is taken."""
+    """Similar graphs that may replace this graph if it is missing and ``--stand-ins`` is given. The first
+    available graph is taken."""
     x: float | None = None
     """The graph's value on the horizontal axis of a curve whose key ``x`` is ``given``."""
 
@@ -51,8 +51,8 @@ class Sweep(TomlTable, frozen=True, kw_only=True):
     ``tune_per_knob``, every combination is measured."""
     tune_per_knob: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Number of measured settings per knob for tuning a variant from one source of a graph. The fastest
-    setting is then measured from all sources. If this project has changed the authors' search, both forms are
-    tuned, one after the other."""
+    setting is then measured from all sources. If this project has changed the authors' search, the authors'
+    form and the changed form are tuned one after the other."""
     label: str = ""
     """The name of this sweep's rows in drawings, claims and printed tables. A sweep with a label has exactly
     one variant."""
@@ -113,11 +113,11 @@ class Experiment(TomlTable, frozen=True, kw_only=True):
     profile: bool = False
     """True if level profiles are taken as well."""
     all_rows: bool = False
-    """True if the experiment also uses rows of other result files, if their graph, source and device are
-    those of its own rows. A search's time is then its best time in any file, no matter which experiment tuned
+    """True if the experiment also uses rows of other result files. Their graph, source and device must occur
+    in its own rows. A search's time is then its best time in any file, no matter which experiment tuned
     it."""
     graph_by_graph: bool = False
-    """True if each graph is loaded, measured and released before the next one. Sweeps that do not tune run
+    """True if each graph is loaded, measured and released before the next graph. Sweeps that do not tune run
     first on every graph. Sweeps that tune follow."""
     sweeps: list[Sweep] = msgspec.field(default_factory=list)
     drawings: list[Drawing] = msgspec.field(default_factory=list)

@@ -331,8 +331,8 @@ class Growth(Chart, frozen=True, kw_only=True, tag="growth"):
         yield from made
 
     def _picture(self, outcome: Outcome, heading: str) -> Picture:
-        """Returns a picture of the curves n^2 / ``acceleration`` and n log n with their crossing, and of the
-        measured times over the number of vertices."""
+        """Returns a picture of the curves n^2 / ``acceleration`` and n log n with their crossing. A second
+        panel has the measured times over the number of vertices."""
         figure, (model, measured) = panels(heading, 2, across=2, size=(4.8, 3.6))
         n = np.logspace(1, 7, 200)
         meeting = crossing(self.acceleration)

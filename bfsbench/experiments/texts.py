@@ -185,13 +185,14 @@ class Rows:
     @property
     def best_each(self) -> dict[str, float]:
         """The time in ms of each variant at its fastest configuration, the fastest variant first. Only
-        variants with times from all sources are included; see :func:`bfsbench.reports.rows.comparable`."""
+        variants with times from all sources are included. :func:`bfsbench.reports.rows.comparable` chooses
+        them."""
         return self._each("search_ms")
 
     @property
     def typical_each(self) -> dict[str, float]:
-        """The time in ms of each variant as the median over sources of the median repeat. The configurations
-        and the order are those of ``best_each``."""
+        """The time in ms of each variant as the median over sources of the median repeat. ``best_each``
+        explains the choice of configurations and their order."""
         return self._each("median_ms")
 
     def _each(self, column: str) -> dict[str, float]:
@@ -269,7 +270,7 @@ class Rows:
         """Returns a sentence that says that these rows are outdated, and must be measured again on a GPU.
 
         The sentence names the commit of the rows in ``newer``, and the ratio of the new times to the old
-        times. Times are compared only if they are from a graph and a source that both sets of rows have.
+        times. Times are compared only for graphs and sources that occur in the old rows and in ``newer``.
         Returns "" unless ``newer`` measured other code, at a later time.
         """
         ours, theirs = self._frame, newer._frame
@@ -327,8 +328,8 @@ def _below(folder: Path, name: str) -> Path:
 
 
 def compared(folder: Path, a: str, b: str, threshold: float = 0.05) -> Comparison:
-    """Returns a comparison of two result files in ``folder``; see
-    :func:`bfsbench.reports.comparison.points.compare`."""
+    """Returns a comparison of two result files in ``folder``.
+    :func:`bfsbench.reports.comparison.points.compare` explains the comparison."""
     return compare(read_side(str(_below(folder, a))), read_side(str(_below(folder, b))), threshold)
 
 

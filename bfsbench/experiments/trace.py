@@ -2,11 +2,11 @@
 Massively Parallel Processors*), and along a route through a maze.
 
 The emulator runs threads one after the other. If several threads can give a vertex its level, the first
-thread that runs does so. On a GPU another thread may be first, but the vertex gets this level, too. The route
-through a maze is a path of a breadth-first tree, followed back from the last cell.
+thread that runs gives it. On a GPU another thread may be first, but the vertex gets this level, too. The
+route through a maze is a path of a breadth-first tree, followed back from the last cell.
 
-``trace_tables`` makes tables of the book's example graph: its matrix, three formats, the levels from each
-root, the work of threads and blocks, and the launched grids.
+``trace_tables`` makes tables of the book's example graph. They show its matrix, three formats, the levels
+from each root, the work of threads and blocks, and the launched grids.
 """
 
 from __future__ import annotations
@@ -126,8 +126,9 @@ ITEMS: dict[str, Callable[[Graph, int, list[int]], str]] = {
     ),
     "push_frontier": lambda graph, index, read: f"entry {index}: vertex {read[0]}",
 }
-"""The traced variants (PMPP, Figs. 15.6, 15.8, 15.10 and 15.12). Each variant has a function that returns as
-text what a thread works on, from the thread's index and the frontier entries that it has read."""
+"""The traced variants (PMPP, Figs. 15.6, 15.8, 15.10 and 15.12). Each variant has a function that says as
+text what a thread works on. Its arguments are the graph, the thread's index, and the frontier entries that
+the thread has read."""
 
 
 def trace(graph: Graph, source: int, variant: str) -> tuple[list[Step], Levels]:

@@ -198,8 +198,8 @@ def _choose(path: Path, members: list[str]) -> str:
     """Returns the name of the one member of an archive that is the graph.
 
     Four groups of members are examined in this order: graph files named like the archive or its folder, any
-    files with such a name, all graph files, and all files. The first group that has exactly one member
-    decides. Raises InputError if no group has exactly one member.
+    files named like it, all graph files, and all files. The first group that has exactly one member decides.
+    Raises InputError if no group has exactly one member.
     """
     graphs = [name for name in members if _is_graph(name)]
     fitting = [

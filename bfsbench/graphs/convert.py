@@ -37,9 +37,9 @@ def _native() -> ctypes.CDLL:
 def compact(sources: IdArray, targets: IdArray) -> tuple[Ids, Ids, OriginalIds]:
     """Renumber the endpoints of edges to 0, 1, ... in ascending order of their ids.
 
-    ``sources`` and ``targets`` are non-negative ids. Either both are int32 and are renumbered in place, or
-    both are int64 and are copied. Returns the renumbered ids, int32, and the original id of every vertex,
-    int64[V] ascending.
+    ``sources`` and ``targets`` are non-negative ids. If the two arrays are int32, they are renumbered in
+    place. If they are int64, they are copied. Returns the renumbered ids, int32, and the original id of every
+    vertex, int64[V] ascending.
     """
     if sources.dtype != np.int32:
         original = np.union1d(np.unique(sources), np.unique(targets)).astype(np.int64, copy=False)

@@ -162,7 +162,7 @@ class Transfer:
         with part.open(start, total, _validator(response)) as stream:
             have = start
             # Bytes are not decoded, because some servers label a .gz file as compressed in transit. The
-            # checksum is that of the file.
+            # published checksum is of the compressed file.
             started = time.monotonic()
             while block := response.raw.read1(_BLOCK, decode_content=False):
                 stream.write(block)

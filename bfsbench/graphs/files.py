@@ -30,8 +30,8 @@ from bfsbench.support import paths, storage
 from bfsbench.support.errors import FetchError, InputError, UsageError
 
 Progress = Callable[[int, int | None], None]
-"""A function called with the number of bytes held so far, and the total number of bytes or None if the server
-does not tell it."""
+"""A function called with the number of bytes held so far, and the total number of bytes. The total is None if
+the server does not tell it."""
 
 _RECORD = "verified.json"
 _ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")

@@ -12,8 +12,9 @@
 // complete. Let `leaving` be the number of arcs that leave the frontier, and `lacking` the number of arcs
 // into incomplete vertices. The search pulls a level if alpha * leaving > lacking.
 //
-// Searches share an access only if they reach a vertex in the same level. So each pass takes sources that lie
-// close together, in a ball of vertices. Liu, Huang and Hu ("iBFS", 2016) group sources by shared neighbours.
+// Searches share an access to a vertex only if they reach it in one level. So each pass takes sources that
+// lie close together, in a ball of vertices. Liu, Huang and Hu ("iBFS", 2016) group sources by shared
+// neighbours.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -210,7 +211,7 @@ class Counter {
 };
 
 // The arrays for the results. `measures` has one element for each source. `distances` is null or
-// int32[sources][num_vertices]; the caller has filled it with the value for unreached vertices.
+// int32[sources][num_vertices]. The caller has filled it with the value for unreached vertices.
 struct Answers {
     Measures* measures;
     int32_t* distances;
@@ -405,7 +406,8 @@ class Passes {
     std::vector<int32_t> queue_, found_;
     Row<words> whole_;                    // a bit for each source of the pass
     Counter<words> counter_;
-    // Number of arcs that leave the frontier; number of arcs into vertices that are not complete.
+    // `leaving_` is the number of arcs that leave the frontier. `lacking_` is the number of arcs into
+    // vertices that are not complete.
     int64_t leaving_ = 0, lacking_ = 0;
 };
 

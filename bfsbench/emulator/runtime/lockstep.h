@@ -82,7 +82,7 @@ struct WarpRun {
     struct Steps {
         uint64_t all = 0, far = 0, near = 0, shared = 0, atomics = 0, barriers = 0;
     } steps;
-    uint64_t length;  // estimated time of these operations; the unit is an access to a recently loaded sector
+    uint64_t length;  // estimated time of these operations, in accesses to a recently loaded sector
 
     // The warp's recently loaded sectors of global memory. Their number is the warp's share of a first-level
     // cache.
@@ -236,8 +236,8 @@ class Lockstep {
     // Records that the block has met other blocks at a barrier. For the next kClose rounds it lets other
     // blocks run after every round.
     void meet() { close_until_ = time + kClose; }
-    // Ends a round of this block. The block then lets other blocks run if all its warps wait in loops, or if
-    // it has run for as many rounds as a block may run at a time.
+    // Ends a round of this block. The block then lets other blocks run in two cases: all its warps wait in
+    // loops, or it has run for as many rounds as a block may run at a time.
     void end_round(bool all_poll);
     bool leaves() const { return leave_ != Leave::no; }
     // Returns why the block should let other blocks run, and resets the reason.

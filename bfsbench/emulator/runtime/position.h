@@ -45,7 +45,7 @@ class Position {
         parted_ = step, parted_at_ = place;
     }
     void join(const Position& other) { parted_ = other.parted_; }
-    // Returns whether two lanes are at the same place and in the same iterations, and have not left a loop by
+    // Returns whether two lanes are at one place and in equal iterations, and have not left a loop by
     // different exits.
     bool is_with(const Position& other) const {
         if (place_ != other.place_ || depth_ != other.depth_) return false;
@@ -70,7 +70,7 @@ class Position {
     }
 
   private:
-    // Largest number of nested loops; deeper loops are not distinguished.
+    // Largest number of nested loops. Deeper loops are not distinguished.
     static constexpr unsigned kDepth = 8;
     struct Iteration {
         Loop* loop;
@@ -85,7 +85,8 @@ class Position {
     void jump_elsewhere(Loops& loops, const void* place);
     const void* place_ = nullptr;
     const void* parted_at_ = nullptr;
-    // Number of the warp's operation after which the lane left a loop; 0 if it has not left a loop.
+    // Number of the warp's operation after which the lane left a loop. It is 0 if the lane has not left a
+    // loop.
     uint64_t parted_ = 0;
     unsigned depth_ = 0;
     // Number of the lane's iteration in each loop around its instruction, outermost loop first. A loop in

@@ -40,8 +40,8 @@ Counting::Site& Counting::find_site(unsigned op) {
         warp.steps = {};
         warp.length = 0;
     }
-    // Time of an access to a sector that was not loaded recently; the unit is an access to a recently loaded
-    // sector.
+    // Time of an access to a sector that was not loaded recently. The unit is the time of an access to a
+    // recently loaded sector.
     constexpr unsigned kFar = 7;
     WarpRun::Steps& steps = warp.steps;
     ++steps.all;

@@ -102,9 +102,9 @@ struct ResidentBlock : Block {
     unsigned turns = 0;     // number of threads that gave way since the worker last ran another block
 
     ThreadSet ready;          // suspended threads that may continue
-    // Waiting threads; indices 0, 1, 2 are the barriers of the block, the cluster and the grid.
+    // The threads that wait at the barrier of the block (index 0), of the cluster (1) and of the grid (2).
     ThreadSet at_barrier[3];
-    // Number of threads that passed true to the current and the previous block barrier; the index is the
+    // Number of threads that passed true to the current and to the previous block barrier. The index is the
     // parity of `barriers`.
     unsigned votes[2] = {};
     unsigned voters[2] = {};

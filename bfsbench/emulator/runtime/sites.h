@@ -21,7 +21,7 @@ struct Site {
     bool shared = false;
     const char* origin = nullptr;
     size_t first = 0, bytes = 0;
-    // Record of the accesses to this memory; null for the running block's shared memory.
+    // Record of the accesses to this memory. It is null for the running block's shared memory.
     Shadow* shadow = nullptr;
 
     void forget_place() { bytes = 0; }

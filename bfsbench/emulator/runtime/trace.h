@@ -149,7 +149,7 @@ class Ops {
 // that the entries of all lanes can be compared quickly. Most lanes have equal entries.
 struct alignas(64) Traces {
     static constexpr unsigned kRoom = 64;
-    // By lane: row of the first entry (`begin`) and row after the last entry (`end`); both are 0 for an empty
+    // By lane: row of the first entry (`begin`) and row after the last entry (`end`). They are 0 for an empty
     // trace.
     uint8_t begin[kWarpSize];
     uint8_t end[kWarpSize];
