@@ -75,9 +75,10 @@ class LazyGroup(click.Group):
             formatter.write_dl([*COMMANDS.items()])
 
     def main(self, *args: Any, **facts: Any) -> Any:
-        """Run a command. An error that a user can cause prints one line on stderr and sets the exit code.
+        """Run a command. After an error that a user can cause, print one line on stderr and set the exit
+        code.
 
-        Errors that click raises are printed in this way, too.
+        Errors that click raises are treated in this way, too.
         """
         if sys.stdout is None:  # otherwise the next opened file would get the descriptor of a closed stream
             _end("cannot write the output: it is closed", 1)
@@ -118,7 +119,7 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__)
 def main() -> None:
-    """Run published CUDA breadth-first searches on real graphs, verified and timed.
+    """Run published CUDA breadth-first searches on real graphs, verify their answers, and time them.
 
     A first sweep, with or without a GPU:
 

@@ -97,12 +97,12 @@ compiler_options = gathered(
 def _program(
     words: Sequence[str], options: Sequence[str], arguments: Sequence[str], **flags: bool
 ) -> Program | None:
-    """Return the program whose source files the words name, or None if the words name anything else.
+    """Return the program whose source files are ``words``, or None if the words do not name a program.
 
     The words name a program if the first word is a CUDA file and one of the files mentions ``main``. Raises
-    UsageError for a file that is missing or that is not a source file. If there is no program, raises
-    UsageError for options that only programs have, which are in ``options`` and ``flags``, and for
-    ``arguments``.
+    UsageError for a file that is missing or that is not a source file. ``options``, ``arguments`` and
+    ``flags`` are allowed for programs only. If any of them is given and the words do not name a program,
+    raises UsageError.
     """
     if words and Path(words[0]).suffix == ".cu":
         for word in words:
@@ -150,8 +150,8 @@ def check_command(
 ) -> None:
     """Run kernels on the CPU with every memory access watched, and report faults by source line.
 
-    The check finds data races: accesses that no barrier, fence with atomics, or launch puts in order. It
-    finds accesses outside of buffers and of variables in shared memory, use after free, and reads of memory
+    The check finds data races, which are pairs of accesses whose order no barrier, fence, atomic or launch
+    determines. It finds accesses outside of buffers or shared variables, use after free, and reads of memory
     that was never written. It finds divergent barriers, wrong masks, deadlocks, endless launches, and child
     kernels whose refused launch goes unnoticed. It also finds wrong answers.
 
@@ -279,7 +279,7 @@ def lab_command(name: str | None, folder: Path | None, hand_ins: Path | None, st
     """List the exercises, or copy the kernel of one exercise and print its question.
 
     Change the kernel and have it graded: 'bfsbench check FOLDER' says whether it has passed, or gives a hint.
-    No GPU is needed. Kernels of other people run with your rights, so grade a class only where that is safe.
+    No GPU is needed. A kernel runs as your user, so grade kernels of other people only where that is safe.
     """
     if (name and hand_ins) or (folder and not name):
         raise click.UsageError("--to goes with NAME, and --class without it")
@@ -368,10 +368,10 @@ def explain_command(
     """Count what the memory accesses of searches would cost a GPU, and list the source with these costs.
 
     The costs follow a model in which the lanes of each warp run in lockstep. Counters are kept for each
-    level, kernel and source line. Executions of a warp, and the lanes that take part, show divergence.
-    Requests and sectors of global memory show coalescing. Other counters are bank conflicts, atomics that
-    meet on one word, and barriers. Several variants, blocks or knob values stand side by side. 'bfsbench
-    compare' compares the files that --out writes.
+    level, kernel and source line. The numbers of warp executions and of active lanes show divergence. The
+    numbers of requests and sectors of global memory show coalescing. Other counters are bank conflicts,
+    atomics that meet on one word, and barriers. Several variants, blocks or knob values stand side by side.
+    'bfsbench compare' compares the files that --out writes.
 
     The counters and the ceilings of a GPU give a predicted time. It is not a measurement: half of the
     predictions for an H200 are wrong by more than a factor of 1.4. A FOLDER holds variants of your own.
@@ -460,7 +460,9 @@ def _tables(counted: Sequence[Counters], device: Ceilings) -> list[Table]:
 
 
 def _print_listing(listing: Callable[[int], Iterator[str]]) -> None:
-    """Print a listing of source lines with costs. ``listing`` yields the lines for a width in columns."""
+    """Print a listing of source lines with costs. ``listing`` is a function that takes a width in columns and
+    yields the lines.
+    """
     from bfsbench.tools.explain import LEGEND
 
     width = max(80, shutil.get_terminal_size((120, 24)).columns)

@@ -31,8 +31,8 @@ def doctor_command(
 ) -> None:
     """Check what is installed, and say how to install what is missing.
 
-    The exit code is 0 if at least one backend can run. With --cluster, it is 0 if all workers can run and are
-    alike. Otherwise it is 1.
+    The exit code is 0 if at least one backend can run, and otherwise 1. With --cluster, the exit code is 0 if
+    all workers can run and are alike, and otherwise 1.
     """
     if cluster is not None:
         context.exit(0 if _examine_cluster(cluster, style, tls, insecure) else 1)
@@ -102,8 +102,8 @@ def _text(section: Section) -> str:
 @measuring_option("backend", "'cpu' only shows that the kernels work; its figures are not ceilings.")
 @format_option()
 def probe_command(out: Path, backend: str, style: str) -> None:
-    """Measure the device's ceilings: what it achieves at most in memory accesses, atomics, additions with
-    minima, barriers and launches.
+    """Measure the highest rates (ceilings) that the device reaches for memory accesses, atomics, min-plus
+    operations, barriers and launches.
 
     Every probe is checked and then run 7 times, and the best run counts. 'bfsbench roofline' compares
     searches with the ceilings.
@@ -140,7 +140,7 @@ def probe_command(out: Path, backend: str, style: str) -> None:
 @click.option(
     "--insecure",
     is_flag=True,
-    help="Serve a scheduler on another machine without --tls. Whoever reaches a worker can run code as you.",
+    help="Serve a scheduler on another machine without --tls. Others who reach a worker can run code as you.",
 )
 def worker_command(address: str, workers: int | None, tls: str | None, insecure: bool) -> None:
     """Run worker processes for the Dask scheduler at this address, one per GPU, until the scheduler ends.
@@ -172,9 +172,9 @@ def worker_command(address: str, workers: int | None, tls: str | None, insecure:
 def certificates_command(folder: Path, days: int) -> None:
     """Make certificates in FOLDER, by which a scheduler, its workers and sweeps authenticate each other.
 
-    Without certificates, whoever reaches a Dask scheduler or worker over the network can run code there as
-    the user who started it. Copy FOLDER to every host, or keep it on a file system that the hosts share.
-    Whoever can read FOLDER can join the cluster, so only you have access to it.
+    Without certificates, anyone who can reach a Dask scheduler or worker over the network can run code there
+    as the user who started it. Copy FOLDER to every host, or keep it on a file system that the hosts share.
+    Anyone who can read FOLDER can join the cluster, so only you have access to it.
     """
     made = make(folder, days)
     click.echo(

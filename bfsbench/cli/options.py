@@ -111,12 +111,12 @@ def together(options: Iterable[Declaration]) -> Declaration:
 
 
 def gathered(variable: str, kind: Callable[..., object], options: Mapping[str, Declaration]) -> Declaration:
-    """Return a decorator that adds several options to a command. The command gets one argument instead of
-    their values.
+    """Return a decorator that adds several options to a command. The command gets one argument instead of the
+    options' values.
 
-    ``options`` is a dictionary of options by the names of their parameters. The name of the argument is
-    ``variable``. Its value is the result of ``kind``, called with the values of the options as keyword
-    arguments.
+    The argument is called ``variable``. Its value is the result of ``kind``, which is called with the
+    options' values as keyword arguments. ``options`` is a dictionary from the names of these keyword
+    arguments to the options.
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
@@ -265,7 +265,7 @@ def measuring_options(*without: str) -> Declaration:
 
 
 def names_option(option: str, variable: str, known: str, text: str) -> Declaration:
-    """Return an option that takes a list of names, which the completer of the kind ``known`` completes."""
+    """Return an option that takes a list of names. The shell completes names of the kind ``known``."""
 
     def split(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> list[str]:
         return [name for value in values for name in value.split(",") if name]
@@ -328,8 +328,8 @@ def opened(out: Path | None) -> Iterator[TextIO]:
 
 
 def require_known(what: str, chosen: Iterable[str], known: Iterable[str]) -> None:
-    """Check that all names in ``chosen`` are known names. Raises UsageError otherwise. ``what`` says in the
-    message what the names stand for.
+    """Check that all names in ``chosen`` are known names. Raises UsageError otherwise. ``what`` is the word
+    for these names in the error's message.
     """
     for name in chosen:
         if name not in known:
@@ -458,7 +458,7 @@ class KnobCommand(click.Command):
 def _knob_options(others: Sequence[click.Parameter], command: str) -> list[click.Parameter]:
     """Return ``--help-knobs`` and the options of all knobs, for a command with these other parameters.
 
-    Raises UsageError if one of the ``others`` has the option of a knob.
+    Raises UsageError if the option of a knob is also an option of one of the ``others``.
     """
     taken = {"--help-knobs", *(option for other in others for option in other.opts)}
     options: dict[str, str] = {}

@@ -167,7 +167,7 @@ class FetchDisplay(Display):
         self.bars.update(self._tasks[name], completed=done, total=total)
 
     def note(self, name: str, text: str) -> None:
-        """Called with a problem after which the stage continues."""
+        """Called with the description of a problem that does not end the stage."""
         self.print(f"{name}: {text}", style="yellow")
 
     def finish(self, name: str, outcome: str, failed: bool) -> None:

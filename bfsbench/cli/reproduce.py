@@ -102,14 +102,15 @@ def reproduce_command(
     rows: tuple[Path, ...],
     knobs: dict[str, list[KnobValue]],
 ) -> None:
-    """Run experiments: NAMEs of the papers' tables and figures, or FILEs of your own.
+    """Run experiments. A NAME is a table or figure of a paper, and a FILE declares an experiment of your own.
 
     Each experiment makes a result file, which 'bfsbench report' reads as well, and its tables and pictures.
     The tables show the measured times, the paper's times and the paper's machine, and whether the paper's
     claims hold here. Points that fail become rows that say why, and the exit code is then 1.
 
-    'graph500 --scale S' is the Graph500 benchmark, by its rules: 64 sources, one search from each, parents
-    inside the time, every tree checked. Its report is written as graph500-S-NAME.txt.
+    'graph500 --scale S' runs the Graph500 benchmark by its rules. It searches once from each of 64 sources,
+    finds parents within the measured time, and checks every tree. Its report is written as
+    graph500-S-NAME.txt.
     """
     if show:
         return _print_list()
@@ -210,8 +211,8 @@ def _chosen(
 ) -> list[Choice]:
     """Return the graphs of an experiment that have these labels, or all its graphs.
 
-    Raises UsageError for a graph that is not on disk. If the command ``can_do_without`` it, only a warning is
-    printed.
+    Raises UsageError for a graph that is not on disk. If ``can_do_without`` is true, a graph that is not on
+    disk causes only a warning.
     """
     known = {use.title: use for use in experiment.graphs}
     for label in labels:
@@ -258,9 +259,10 @@ def _print_plan(experiment: Experiment, choices: list[Choice], measuring: Method
 
 
 def _show(experiment: Experiment, files: list[Path], folder: Path, choices: list[Choice]) -> None:
-    """Print the tables and write them as NAME.md. Also write the pictures, if matplotlib is installed.
+    """Print the tables of an experiment, and write them as NAME.md. Also write the pictures, if matplotlib is
+    installed.
 
-    The drawings of the experiment get the graphs of these choices.
+    The graphs in ``choices`` are loaded, because the tables and drawings of the experiment may need them.
     """
     from bfsbench.cli.progress import load_with_progress
     from bfsbench.experiments.outcome import read_outcome

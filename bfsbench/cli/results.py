@@ -44,7 +44,7 @@ _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
 
 
 class Inches(click.ParamType[float]):
-    """A length with its unit in, cm or mm, converted to inches."""
+    """A click parameter type for lengths such as ``3.3in``, ``8cm`` or ``84mm``. The value is in inches."""
 
     name = "LENGTH"
 
@@ -104,7 +104,7 @@ def report_command(
     out: Path | None,
     width: float | None,
 ) -> None:
-    """Make tables, pictures or a page from result FILES; by default from the newest file in results/.
+    """Make tables, pictures or a page from result FILES. By default, the newest file in results/ is read.
 
     Options that take NAMES may be repeated or given a list with commas. Times of emulated kernels (backend
     cpu) get tables and pictures of their own.
@@ -272,10 +272,10 @@ def compare_command(
 
     A point is one combination of graph, source, variant, backend, grid, block and knob values. A and B are
     result files, folders of result files, or FILE@REVISION: the file as git has it at that revision. A point
-    is slower or faster if the 95 % confidence interval of the ratio of its times lies beyond --threshold. The
-    point is the same if the interval lies within --threshold, and else undecided. If A and B measured the
-    same code, no point counts as slower or faster, because only the machine differs. Two files of counters
-    ('bfsbench explain --out') are compared by kernel: more, less or the same.
+    is slower or faster if the 95 % confidence interval of the ratio of its times lies beyond --threshold. A
+    point counts as 'same' if the interval lies within --threshold, and otherwise as 'undecided'. If A and B
+    measured the same code, no point counts as slower or faster, because only the machine differs. Two files
+    of counters ('bfsbench explain --out') are compared by kernel: more, less or the same.
 
     \b
     Exit code: 0  no point is slower, no counter has grown
@@ -333,9 +333,10 @@ def roofline_command(
 
     The table has one row for the fastest search of each variant, graph and source. It shows edges read and
     bytes moved per second, and the least time that latency, random access and bandwidth allow. It also shows
-    which of these three limits the search, and the share of the least time in the measured time. Edges are
-    counted if there are level profiles beside the files ('bfsbench run --profile'), and otherwise modelled
-    from the rows. Each line says which. 'bfsbench report --plot roofline' draws the shares.
+    which of the three is the bottleneck, and the ratio of the least time to the measured time. If there are
+    level profiles beside the files ('bfsbench run --profile'), edges are counted, and otherwise they are
+    estimated from the rows. Each line says whether its edges were counted or estimated. 'bfsbench report
+    --plot roofline' draws the shares.
     """
     from bfsbench.rows.ceilings import ceilings_beside, read_ceilings
 

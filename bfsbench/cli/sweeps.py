@@ -1,4 +1,4 @@
-"""Define the commands ``run`` and ``tune``, and functions that all commands use which measure."""
+"""Define the commands ``run`` and ``tune``, and functions for all commands that measure."""
 
 import json
 import re
@@ -90,7 +90,8 @@ def result_file(method: Method, out: Path | None, command: str) -> Path | None:
 
 
 def carry_out(request: SweepRequest, progress: SweepProgress | None = None) -> SweepOutcome:
-    """Run a sweep, and show its progress. Returns the outcome of the sweep.
+    """Run a sweep, and show its progress. Returns its result rows, and how many points (configurations) ended
+    with each status.
 
     ``progress`` replaces the default display. After an interrupt, the last line on stderr says how to
     continue the sweep.
@@ -155,7 +156,7 @@ def print_memory(graphs: Sequence[GraphName], points: Sequence[Point]) -> None:
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _OF_ROWS = ("--out", "--repeats", "--resume", "--retry-failed")
-"""Options about rows, which compute-sanitizer's sweep does not keep."""
+"""Options that concern the result file, which a sweep under compute-sanitizer does not keep."""
 _MARK = "========= "
 _MOST_SHOWN = 20
 
@@ -163,9 +164,9 @@ _MOST_SHOWN = 20
 def sanitize(tool: str, words: Sequence[str]) -> bool:
     """Run ``bfsbench WORDS`` under a tool of compute-sanitizer, and print the findings.
 
-    Returns True if there are none. Each point runs with one repeat, and no result file is kept. Raises
-    ToolchainError if compute-sanitizer is not installed. Raises UsageError for options about rows, and if the
-    sweep itself cannot run.
+    Returns True if there are no findings. Each point runs with one repeat, and no result file is kept. Raises
+    ToolchainError if compute-sanitizer is not installed. Raises UsageError for options that concern the
+    result file, and if the sweep itself cannot run.
     """
     program = shutil.which("compute-sanitizer")
     if program is None:
@@ -338,12 +339,12 @@ def tune_command(
     method: str,
     knobs: dict[str, list[KnobValue]],
 ) -> None:
-    """Find the configuration of each variant that searches each graph fastest, in --points or --minutes.
+    """For each variant and graph, find the fastest configuration, within --points or --minutes.
 
     Configurations are compared by the median of search_ms over the sources. Every point becomes a row of the
     result file, as from 'bfsbench run'. Knobs without a list are chosen from their choices, or from values
-    around their default. A seed always chooses the same configurations, so --resume continues where a tuning
-    stopped. At the end the best configuration is printed as a 'bfsbench run' line. Host programs without
+    around their default. Equal seeds choose equal configurations, so --resume continues where a tuning
+    stopped. At the end the best configuration is printed as a 'bfsbench run' command. Host programs without
     knobs take one point.
     """
     every = chosen_variants(names(variants, "--variant"))

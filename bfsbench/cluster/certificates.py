@@ -1,9 +1,9 @@
 """Make and read the certificates that control who may join a cluster, for Dask's TLS.
 
-Whoever reaches a Dask scheduler or worker can run code there as the user who started it. With TLS, both ends
-of a connection show a certificate. Each end accepts only certificates that the cluster's own authority has
-signed. One folder has all files that a scheduler, its workers and its clients need. Whoever can read the
-folder can join the cluster.
+Without TLS, anyone who can reach a Dask scheduler or worker can run code there as the user who started it.
+With TLS, both ends of a connection show a certificate. Each end accepts only certificates that the cluster's
+own authority has signed. One folder has all files that a scheduler, its workers and its clients need. Anyone
+who can read the folder can join the cluster.
 """
 
 from __future__ import annotations

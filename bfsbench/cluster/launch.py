@@ -2,9 +2,9 @@
 
 Workers are processes on this machine, or jobs that dask-jobqueue submits to a batch system.
 
-Whoever reaches a scheduler or worker without TLS can run code there as the user who started it. So processes
-that serve one machine listen only on 127.0.0.1, and require certificates. Dask's web pages listen on
-127.0.0.1 only. While this module waits for a process, it prints what it waits for, and for how long.
+Anyone who can reach a scheduler or worker without TLS can run code there as the user who started it. So
+processes that serve one machine listen only on 127.0.0.1, and require certificates. Dask's web pages listen
+on 127.0.0.1 only. While this module waits for a process, it prints what it waits for, and for how long.
 """
 
 from __future__ import annotations
@@ -156,13 +156,15 @@ def nannies(count: int | None, backend: str | None) -> list[dict[str, Any]]:
 def start_workers(
     place: Place, backend: str | None, security: Security | None, insecure: bool
 ) -> tuple[Any, int, Security | None]:
-    """Start workers as ``place`` says, and return a triple.
+    """Start workers as ``place`` says. Returns a triple:
 
-    The triple has Dask's object for the workers, the number of workers that must have joined before a sweep
-    begins, and the certificates in use. Dask's object is None if the workers run already. Call this function
-    within ``undisturbed``. ``security`` has the certificates to use, if any. A scheduler for jobs can be
-    reached from other machines, so ``insecure`` must be true to start it without certificates. Raises
-    UsageError, InputError and ToolchainError.
+    - Dask's cluster object that controls the workers, or None if the workers run already
+    - the number of workers that must have joined before a sweep begins
+    - the certificates in use, or None
+
+    Call this function within ``undisturbed``. ``security`` has the certificates to use, if any. A scheduler
+    for jobs can be reached from other machines, so ``insecure`` must be true to start it without
+    certificates. Raises UsageError, InputError and ToolchainError.
     """
     if isinstance(place, Local):
         security = security or _for_one_machine()

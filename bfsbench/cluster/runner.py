@@ -123,9 +123,9 @@ class Members:
     def poll(self) -> list[Member]:
         """Admit workers that have joined, and return the workers that were lost.
 
-        The list is empty if the last poll was less than POLL_S seconds ago. A worker counts as lost if two
-        polls in a row do not find it, because all its messages have arrived by then. Raises ClusterError if
-        no worker is left.
+        The list is empty if the last poll was less than POLL_S seconds ago. A worker counts as lost after two
+        polls in a row do not find it. By the second poll, all messages that it has sent have arrived. Raises
+        ClusterError if no worker is left.
         """
         now = time.monotonic()
         if now - self._polled < POLL_S:
@@ -217,12 +217,12 @@ Group = tuple[Point, ...]
 
 
 class Shares:
-    """The groups of points (configurations) that no worker has yet, by graph.
+    """The groups of points (configurations) of each graph that no worker has taken yet.
 
     A worker keeps its graph while groups of this graph are left. Then it takes the graph with the most work
-    left per worker, where this worker is counted. So workers spread over the graphs, and share the last
-    graphs. The work of a point is estimated by the graph's number of edges in ``sizes``. The estimate is
-    crude, but workers that finish early take another graph.
+    left per worker, and counts itself among the workers of each graph. As a result, workers spread over the
+    graphs, and share the last graphs. The work of a point is estimated by the graph's number of edges in
+    ``sizes``. The estimate is crude, but workers that finish early take another graph.
     """
 
     def __init__(self, groups: Iterable[Group], sizes: Mapping[str, int]) -> None:
