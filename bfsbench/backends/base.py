@@ -19,6 +19,7 @@ A kernel argument may be one of these:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -148,6 +149,16 @@ class Event(Protocol):
         """Wait for this event. Returns the time in ms from the event ``earlier`` to this event."""
 
 
+@dataclass(frozen=True)
+class KernelTimes:
+    """The kernels that ran on a device during a trace."""
+
+    milliseconds: float
+    """The time in which at least one kernel ran. It includes neither launches nor copies nor fills."""
+    launches: int
+    """The number of kernels. Each kernel of a CUDA graph counts."""
+
+
 class Device(Protocol):
     """Protocol of a GPU, or of an emulation of a GPU."""
 
@@ -206,6 +217,14 @@ class Device(Protocol):
 
         Returns a function that repeats these launches asynchronously, with equal arguments. A GPU runs them
         as one CUDA graph. Raises DeviceError if the driver has no CUDA graphs.
+        """
+
+    def tracing(self) -> AbstractContextManager[Callable[[], KernelTimes]]:
+        """Returns a context manager that records all kernels. Its value is a function that waits for the
+        device, and returns the times of the kernels that have run since its last call.
+
+        Afterwards launches may be slower. Raises DeviceError if the device has no tracer or if the tracer
+        fails, and ToolchainError if a package is missing.
         """
 
     def reset_persisting_l2(self) -> None:

@@ -2,10 +2,12 @@
 developing and testing kernels without a GPU. Its times do not predict the times of a GPU."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
-from bfsbench.backends.base import Limits
+from bfsbench.backends.base import KernelTimes, Limits
 from bfsbench.emulator import WARP_SIZE, Emulator, Hardware
+from bfsbench.support.errors import DeviceError
 from bfsbench.support.machine import cpu_model
 from bfsbench.support.paths import KERNEL_HEADERS
 
@@ -39,6 +41,9 @@ class CpuDevice(Emulator):
     def capture(self, launch_all: Callable[[], None]) -> Callable[[], None]:
         """Returns ``launch_all``, because the emulator has no CUDA graphs."""
         return launch_all
+
+    def tracing(self) -> AbstractContextManager[Callable[[], KernelTimes]]:
+        raise DeviceError("CUPTI traces kernels on a GPU only, not on the emulator")
 
     def reset_persisting_l2(self) -> None:
         """Do nothing, because the emulator has no caches."""

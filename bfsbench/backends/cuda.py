@@ -18,6 +18,7 @@ import struct
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -26,8 +27,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bfsbench.backends.base import Argument, Define, Event, Launch, Limits
+from bfsbench.backends.base import Argument, Define, Event, KernelTimes, Launch, Limits
 from bfsbench.backends.cuda_graph import CudaGraph
+from bfsbench.backends.cupti_trace import tracing
 from bfsbench.kernels import Contract, Scalars, Signature, Struct, struct_of
 from bfsbench.support.errors import (
     DeviceError,
@@ -540,6 +542,9 @@ class CudaDevice:
         graph = CudaGraph(launch_all, self.driver.stream)
         self._graphs.add(graph)
         return graph
+
+    def tracing(self) -> AbstractContextManager[Callable[[], KernelTimes]]:
+        return tracing(self.synchronize)
 
     def reset_persisting_l2(self) -> None:
         library = ctypes.CDLL(DRIVER_LIBRARY)  # PyCUDA does not wrap the function cuCtxResetPersistingL2Cache

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from bfsbench.backends.base import Limits
+from bfsbench.backends.base import KernelTimes, Limits
 from bfsbench.bench.options import Method
 from bfsbench.rows.columns import AXES
 from bfsbench.rows.point import Point
@@ -156,6 +156,14 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
     row: dict[str, str]
 
 
+class Trace(msgspec.Struct, frozen=True, tag=True):
+    """A request for the times of the kernels of a configuration that has been measured. The worker passes it
+    to ``Session.trace``.
+    """
+
+    point: Point
+
+
 class Ready(msgspec.Struct, frozen=True, tag=True):
     """The first message of a worker. ``device`` is None if the worker runs host programs only."""
 
@@ -223,8 +231,14 @@ class Levels(msgspec.Struct, frozen=True, tag=True):
     rows: list[dict[str, str]]
 
 
-WorkerRequest = Measure | Profile
-Answer = Ready | Refused | Step | Rows | Levels | Failure
+class Traced(msgspec.Struct, frozen=True, tag=True):
+    """The answer to ``Trace``."""
+
+    times: KernelTimes
+
+
+WorkerRequest = Measure | Profile | Trace
+Answer = Ready | Refused | Step | Rows | Levels | Traced | Failure
 
 encode = msgspec.msgpack.Encoder().encode
 decode_request: Callable[[bytes], WorkerRequest] = msgspec.msgpack.Decoder(WorkerRequest).decode

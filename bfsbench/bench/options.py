@@ -160,6 +160,9 @@ class Method:
         False,
         "Search once more, and write the cost and the variant's counters of each level to FILE.levels.csv.",
     )
+    cupti: bool = _declared(
+        False, "Trace one more run with CUPTI, and write its kernels' time and number to the rows."
+    )
     parents: bool = _declared(False, "Also find the breadth-first tree, or next hops, and check it.")
     cluster: str | None = _of_device(
         None,

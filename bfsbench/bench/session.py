@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bfsbench.backends import GPU_BACKENDS, open_device
-from bfsbench.backends.base import Device
+from bfsbench.backends.base import Device, KernelTimes
 from bfsbench.bench.measure import Begin, Machine, Timing, sample, time_runs, timing_columns
 from bfsbench.bench.options import ALTERNATING, INTERPOSED, REPEATED, Method
 from bfsbench.graphs.graph import Graph
@@ -218,6 +218,28 @@ class Session:
         steps = self._problem_of(point).profile(variant)
         self._require_unwritten(variant)
         return profile_rows(steps, row)
+
+    def trace(self, point: Point) -> KernelTimes:
+        """Return the times of the kernels of one run of a measured point.
+
+        Launches may be slower afterwards. Raises WrongResultError, DeviceError and ToolchainError.
+        """
+        self._graph_of(point)
+        variant = self._build(point)
+        if self.device is None:
+            raise UsageError("kernels are traced on a GPU")
+        run = self._problem_of(point).run(variant)
+        with self.device.tracing() as take:
+            variant.prepare()
+            for _ in range(2):  # the first run also loads the kernels
+                run.poison()
+                take()
+                run.reset()
+                run.solve()
+                times = take()
+                run.check()
+        self._require_unwritten(variant)
+        return times
 
     def _build(self, point: Point) -> Variant:
         return self.build(point.variant, point.grid, point.block, dict(point.knobs))

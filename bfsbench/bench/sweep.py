@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from bfsbench.backends import GPU_BACKENDS
+from bfsbench.backends.cupti_trace import load_cupti
 from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Questions, Setting, Work, plan, until
 from bfsbench.bench.worker import DeviceInfo, Graphs, Measured, Runner, Worker, run_in_turns, source_rule
@@ -59,6 +61,9 @@ class Output:
             timed = [row for row in self._results.rows if row["status"] == "ok"]
             if method.parents and not all(row["parents_ms"] for row in timed):
                 raise UsageError(f"{path} has rows without parents: choose another --out")
+            kernels = [row for row in timed if row["backend"] in GPU_BACKENDS and not row["reason"]]
+            if method.cupti and not all(row["kernel_ms"] for row in kernels):
+                raise UsageError(f"{path} has rows without times of kernels: choose another --out")
             ways = {(row["method"], row["source"] != "", row["backend"]) for row in timed}
             others = {said.removesuffix(source_rule(said)).strip() for said, *_ in ways} - {method.words}
             if others:
@@ -308,6 +313,10 @@ def _started(request: SweepRequest) -> Iterator[Runner]:
         try:
             runner.start()
             request.work.check(runner.device.limits if runner.device else None)
+            if request.method.cupti:
+                load_cupti()
+                if _backend(runner) not in GPU_BACKENDS:
+                    raise OptionError("{cupti} traces kernels on a GPU, and this sweep has none")
             yield runner
         except KeyboardInterrupt:
             runner.stop()

@@ -38,6 +38,7 @@ from bfsbench.bench.measure import advise_times, enough, is_settled, sample_colu
 from bfsbench.bench.messages import DamagedError, DeviceInfo, Failure, Pipe
 from bfsbench.bench.options import SOURCE_RULES, Method
 from bfsbench.graphs.graph import Graph
+from bfsbench.programs import KernelProgram
 from bfsbench.rows import provenance
 from bfsbench.rows.point import Point
 from bfsbench.rows.provenance import failed_row
@@ -46,6 +47,7 @@ from bfsbench.support.descendants import adopt_orphans, kill_programs
 from bfsbench.support.errors import BfsbenchError, KernelError, WrongResultError
 from bfsbench.support.machine import available_memory
 from bfsbench.support.toolchain import prepare_compiler
+from bfsbench.variants import find
 
 if TYPE_CHECKING:
     from bfsbench.bench.session import Session
@@ -119,7 +121,10 @@ def evenly(points: Sequence[Point], parts: int) -> Iterator[list[Point]]:
     return (list(points[start:end]) for start, end in itertools.pairwise(ends))
 
 
-FIRST_TURN = ("prepare_ms", "compile_ms", "preprocess_ms", "parents_ms", "energy_j", "power_w")
+FIRST_TURN = (
+    *("prepare_ms", "compile_ms", "preprocess_ms", "parents_ms", "energy_j", "power_w"),
+    *("kernel_ms", "kernel_launches"),
+)
 """Columns of a row whose values come from the point's first turn, if points take turns."""
 
 
@@ -153,7 +158,7 @@ def _graph_in_turns(
         for measured in taken:
             turns[named[axes_of(measured.row)]].append(measured)
         pending = [*_unfinished({point: turns[point] for point in pending}, method)]
-        turn = replace(turn, energy=False, profile=False, parents=False)
+        turn = replace(turn, energy=False, cupti=False, profile=False, parents=False)
     for point in points:
         yield _together(turns[point], method)
 
@@ -198,7 +203,7 @@ def _together(turns: Sequence[Measured], method: Method) -> Measured:
     search, wall = ([float(row[name]) for row in rows] for name in ("search_ms", "wall_ms"))
     told = [text for row in rows for text in row["warnings"].split("; ") if text]
     columns = {
-        **{name: first[name] for name in FIRST_TURN},
+        **{name: first.get(name, "") for name in FIRST_TURN},
         **sample_columns(search, wall),
         "reset_ms": min((row["reset_ms"] for row in rows), key=float),
         "samples_discarded": str(sum(int(row["samples_discarded"]) for row in rows)),
@@ -210,7 +215,7 @@ def _together(turns: Sequence[Measured], method: Method) -> Measured:
     return Measured(fastest | columns, turns[0].levels, turns[0].worker)
 
 
-_Answer = TypeVar("_Answer", messages.Rows, messages.Levels)
+_Answer = TypeVar("_Answer", messages.Rows, messages.Levels, messages.Traced)
 __all__ = ["START_LIMIT_S", "DeviceInfo", "Failure", "Worker"]
 
 START_LIMIT_S = 120.0
@@ -299,6 +304,8 @@ def _answer(
             alone = len(request.points) == 1
             begin = (lambda place: None) if alone else (lambda place: tell(messages.Step(place)))
             return messages.Rows(session.measure(request.points, request.method, begin))
+        if isinstance(request, messages.Trace):
+            return messages.Traced(session.trace(request.point))
         return messages.Levels(session.profile(request.point, request.row))
     except KernelError as error:
         return Failure(error.status, str(error), fatal=True)
@@ -322,6 +329,8 @@ class Worker:
         self._number = 0
         """The number of the last request. No number is used twice, so that each answer matches one
         request."""
+        self._has_traced = False
+        """True if the process has traced kernels, so that its launches may be slower."""
         self.device: DeviceInfo | None = None
 
     def start(self) -> Pipe:
@@ -395,18 +404,35 @@ class Worker:
         if isinstance(row, Failure):
             device = self.device.description if self.device else {}
             return Measured(failed_row(point, graph, device, row.status, row.reason))
-        if not method.profile or row["status"] != "ok":
-            return Measured(row)
-        _place, levels = self._ask(method.limit_s, messages.Profile(point, row), messages.Levels)
-        if isinstance(levels, Failure):
-            return Measured(row | {"reason": f"no level profile: {levels.reason}"})
-        return Measured(row, levels.rows)
+        levels: list[dict[str, str]] = []
+        if method.profile and row["status"] == "ok":
+            _place, profiled = self._ask(method.limit_s, messages.Profile(point, row), messages.Levels)
+            if isinstance(profiled, Failure):
+                row = row | {"reason": f"no level profile: {profiled.reason}"}
+            else:
+                levels = profiled.rows
+        if method.cupti and row["status"] == "ok" and issubclass(find(point.variant), KernelProgram):
+            row = row | self._traced(point, method)
+        return Measured(row, levels)
+
+    def _traced(self, point: Point, method: Method) -> dict[str, str]:
+        """Trace the kernels of a measured point. Returns the columns of its row that change."""
+        self._has_traced = True
+        _place, traced = self._ask(method.limit_s, messages.Trace(point), messages.Traced)
+        if isinstance(traced, Failure):
+            return {"reason": f"no times of kernels: {traced.reason}"}
+        times = traced.times
+        return {"kernel_ms": f"{times.milliseconds:.6f}", "kernel_launches": str(times.launches)}
 
     def measure(self, points: Sequence[Point], method: Method) -> dict[Point, dict[str, str] | Failure]:
         """Ask the worker process for the result rows of points (configurations).
 
-        Returns the row of each point. If a point fails, the result has only that point, with its Failure.
+        Returns the row of each point. If a point fails, the result has only that point, with its Failure. A
+        process that has traced kernels is replaced first.
         """
+        if self._has_traced:
+            self.close()
+            self._has_traced = False
         request = messages.Measure([*points], method)
         place, answer = self._ask(method.limit_s, request, messages.Rows, len(points))
         if isinstance(answer, Failure):

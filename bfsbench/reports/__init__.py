@@ -47,7 +47,7 @@ TABLES: dict[str, Callable[[pd.DataFrame], list[Table]]] = {
 
 NOT_IN_TABLES = (
     *("wall_ms", "wall_ms_samples", "reset_ms", "parents_ms"),
-    *("source_checksum", "gpu_bus_id"),
+    *("kernel_ms", "kernel_launches", "source_checksum", "gpu_bus_id"),
 )
 """Columns of result files that no table needs. ``report`` skips them to read large files faster."""
 

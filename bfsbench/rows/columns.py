@@ -31,6 +31,8 @@ OUTCOME = (
     "samples_discarded",  # number of samples that were taken again because the device throttled
     "energy_j",  # energy of one run in joules, of the whole board; empty unless requested
     "power_w",  # mean power in watts while the energy was measured
+    "kernel_ms",  # time in which a kernel ran, in one traced run; empty unless requested
+    "kernel_launches",  # number of kernels in the traced run; each kernel of a CUDA graph counts
     "method",  # measuring options that are not defaults, such as warmup=3; then sources=RULE
     "warnings",  # warnings about the samples, separated by '; '
     "program",  # of another project's program: its authors, its version or commit, and its licence
@@ -92,7 +94,7 @@ PROFILE_COLUMNS = (
 ADDED = {"family": "bfs"} | dict.fromkeys(
     (
         *("compile_ms", "parents_ms", "gops", "counts", "gpu_bus_id", "code", "samples_discarded"),
-        *("energy_j", "power_w", "method", "warnings"),
+        *("energy_j", "power_w", "kernel_ms", "kernel_launches", "method", "warnings"),
         *("program", "clock", "covers", "host_mib", "device_mib", "source_id"),
     ),
     "",
@@ -101,13 +103,13 @@ ADDED = {"family": "bfs"} | dict.fromkeys(
 
 AMOUNTS = (
     *("search_ms", "search_ms_median", "search_ms_max", "wall_ms", "reset_ms", "prepare_ms", "compile_ms"),
-    *("preprocess_ms", "parents_ms", "energy_j", "power_w", "host_mib", "device_mib"),
+    *("preprocess_ms", "parents_ms", "energy_j", "power_w", "kernel_ms", "host_mib", "device_mib"),
 )
 """Columns that hold times, energy, power or memory, which are never negative."""
 
 COUNTS = (
     *("source", "samples_discarded", "num_vertices", "num_edges", "block"),
-    *("sm_clock_mhz", "memory_clock_mhz"),
+    *("sm_clock_mhz", "memory_clock_mhz", "kernel_launches"),
 )
 """Columns that hold whole numbers, besides the columns of families."""
 

@@ -60,6 +60,8 @@ def told(name: str, rows: Path) -> Result:
             "rows.csv: row 2: column search_ms has -1, which is not a finite number, 0 or more",
         ),
         ({"energy_j": "-0.5"}, "column energy_j has -0.5, which is not"),
+        ({"kernel_ms": "-2"}, "column kernel_ms has -2, which is not"),
+        ({"kernel_launches": "1.5"}, "column kernel_launches has 1.5, which is not a count"),
         ({"block": "32.5"}, "column block has 32.5, which is not a count"),
         ({"source": "-1"}, "column source has -1, which is not a count"),
         ({"num_edges": "inf"}, "column num_edges has inf, which is not a count"),

@@ -31,6 +31,17 @@ def test_the_fastest_points_of_each_search_stay(tmp_path: Path, monkeypatch: pyt
     assert points["notes"][0].startswith("5 of 9 rows of the result files")
 
 
+def test_a_page_has_times_of_kernels_only_if_they_were_taken(tmp_path: Path) -> None:
+    for taken in ({}, {"kernel_ms": 0.25, "kernel_launches": 9}):
+        rows = [row(1.0, source=0), row(1.0, source=1, **taken)]
+        frame = read_results([write(tmp_path / "rows.csv", rows)])
+        points = next(table for table in content(frame, None)["tables"] if table["name"] == "points")
+        keys = [column["key"] for column in points["columns"]]
+        assert {"kernel_ms", "kernel_launches"}.intersection(keys) == {*taken}
+        last = dict(zip(keys, points["rows"][1], strict=True))
+        assert {name: last[name] for name in taken} == taken
+
+
 def test_profiles_that_are_left_out_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(1.0, source=source) for source in range(3)]
     levels = [level(number, source=source) for source in range(3) for number in range(4)]

@@ -79,6 +79,8 @@ _WORDS = {
     "graph_checksum": "checksum of the graph",
     "energy_j": "energy (J)",
     "power_w": "power (W)",
+    "kernel_ms": "time of kernels (ms)",
+    "kernel_launches": "kernels launched",
 }
 
 
@@ -91,12 +93,15 @@ _POINT = (
     *("graph", "variant", "source", "source_id", "status"),
     *("search_ms", "search_ms_median", "search_ms_max", "search_ms_samples"),
 )
-_SHAPE = ("grid", "block", "knobs", "backend", "reason", "wall_ms", "reset_ms")
+_SHAPE = (
+    *("grid", "block", "knobs", "backend", "reason", "wall_ms", "reset_ms"),
+    *("kernel_ms", "kernel_launches"),
+)
 _ORIGIN = ("origin", "taken_at", "file")
 _TIMES = ("search_ms", "search_ms_median", "search_ms_max", "search_ms_samples", "wall_ms", "reset_ms")
 """Columns of times. For emulated kernels the page leaves these columns and all rates empty, because an
 emulator's times do not show how fast a kernel is."""
-_COUNTS = ("source", "block", "origin")
+_COUNTS = ("source", "block", "kernel_launches", "origin")
 """Columns of whole numbers that are no columns of a family of problems. A column with missing cells has been
 read as floating-point numbers, so it is converted."""
 _MOST_POINTS = 20_000
