@@ -358,7 +358,7 @@ def sweep(
         The number of sources that ``seed`` chooses, or a list of vertices, counted from 0. By default one
         source is chosen.
     source_ids
-        Instead of ``sources``: a list of vertices by their ids or names in the graph's file.
+        A list of vertices, by their ids or names in the graph's file. It replaces ``sources``.
     out
         The result file to write, or None.
     progress

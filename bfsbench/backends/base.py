@@ -8,11 +8,12 @@ or compiles.
 
 A kernel argument may be one of these:
 
-- a Buffer or a Signal, which becomes a device pointer, or None, which becomes a null pointer;
-- a Struct;
-- a NumPy scalar of the parameter's type;
-- a Python int, which becomes the parameter's integer type;
-- a tuple of such arguments, which becomes a struct. No member may be wider than the first, and the struct
+- a Buffer or a Signal, which becomes a device pointer
+- None, which becomes a null pointer
+- a Struct
+- a NumPy scalar of the parameter's type
+- a Python int, which becomes the parameter's integer type
+- a tuple of these arguments, which becomes a struct. No member may be wider than the first, and the struct
   must have no padding at its end.
 """
 

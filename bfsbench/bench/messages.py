@@ -3,7 +3,7 @@
 A kernel may write anywhere, fork, or stop its process in the middle of a message. So nothing that a worker
 sends is trusted. Each message travels in a frame. The frame's header has the length of the message, its
 checksum, and the number of the request that it answers. A message is MessagePack of declared types. Decoding
-returns these types or raises an error; unlike unpickling, it executes nothing.
+returns these types or raises an error. Unlike unpickling, decoding executes nothing.
 """
 
 from __future__ import annotations

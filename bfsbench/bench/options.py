@@ -39,7 +39,7 @@ INTERPOSED = "sources=interposed"
 REPEATED = "sources=repeated"
 """Word of the column ``method``: searches from one source followed each other.
 
-Rows without a word about their sources were measured in this way, too.
+Searches also followed each other in rows that have no word about their sources.
 """
 SOURCE_RULES = (ALTERNATING, INTERPOSED, REPEATED)
 

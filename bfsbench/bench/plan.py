@@ -37,7 +37,7 @@ def _mix(value: int) -> int:
 def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
     """Choose and return ``count`` distinct vertices of non-zero out-degree.
 
-    The choice depends only on the graph and the seed. If the graph has fewer than ``count`` such vertices,
+    The choice depends only on the graph and the seed. If the graph has fewer vertices of non-zero out-degree,
     all of them are returned, in an order that depends on the seed. Raises UsageError if every vertex has
     out-degree zero.
     """

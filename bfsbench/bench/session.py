@@ -150,7 +150,7 @@ class Session:
         """Raise WrongResultError if a variant has written into its graph.
 
         A kernel may write into the arrays on the device. A program of other authors (an entry) may write into
-        its copy of the graph, or into the cached arrays that the graph was loaded from.
+        its copy of the graph. It may also write into the cached arrays that the graph was loaded from.
         """
         if isinstance(variant, ForeignProgram):
             variant.require_unwritten()
@@ -178,8 +178,8 @@ class Session:
     def measure(
         self, points: Sequence[Point], method: Method, begin: Begin = lambda place: None
     ) -> list[dict[str, str]]:
-        """Measure points (configurations) that differ only in their sources, and return their result rows.
-        Samples are taken in rotation: one per point and round.
+        """Measure points (configurations) that differ only in their sources, and return their result rows. In
+        each round, one sample of each point is taken.
 
         If a point fails, only its row is returned, which says why. ``begin`` is called with the index of each
         point before work on it. Raises KernelError if the device cannot be trusted afterwards.

@@ -185,7 +185,7 @@ def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> It
 
 def source_rule(method: str) -> str:
     """Return the word that names the order of sources, from a text of the column ``method``. Returns an empty
-    text if it has no such word.
+    text if the text does not name an order.
     """
     return next((word for word in method.split() if word in SOURCE_RULES), "")
 
@@ -313,7 +313,7 @@ def _answer(
         return Failure("wrong", str(error), fatal=True)
     except BfsbenchError as error:
         return Failure(getattr(error, "status", "error"), str(error))
-    except Exception as error:  # a bug costs one row, not the sweep; the traceback goes to stderr
+    except Exception as error:  # after a bug, one row fails but the sweep goes on
         traceback.print_exc()
         return Failure("error", f"{type(error).__name__}: {error}", fatal=True)
 

@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
         """Run a command. After an error that a user can cause, print one line on stderr and set the exit
         code.
 
-        Errors that click raises are treated in this way, too.
+        An error that click raises is printed as one line, too.
         """
         if sys.stdout is None:  # otherwise the next opened file would get the descriptor of a closed stream
             _end("cannot write the output: it is closed", 1)

@@ -71,7 +71,7 @@ class ProgramCommand(KnobCommand):
 
 
 class Program(NamedTuple):
-    """A CUDA program with a main function of its own, and how to compile and run it."""
+    """A CUDA program with its own main function, and how to compile and run it."""
 
     sources: Sequence[Path]
     options: Sequence[str]

@@ -292,7 +292,7 @@ class Launch:
 
     def __call__(self, blocks: int, *scalars: int) -> None:
         """Run ``blocks`` blocks with the given values of the last parameters. Raises LaunchError if the
-        device cannot launch such a grid.
+        device cannot launch a grid of this size.
 
         If the kernel fails, the next operation that waits for the device reports the failure.
         """

@@ -105,10 +105,11 @@ def _idle(lines: Sequence[str], body: range, returns: bool) -> set[int]:
 
 
 def _nearest(lines: Sequence[str], order: range, is_end: Callable[[int], object]) -> int | None:
-    """Find the first line in ``order`` with a call that reports the position of a lane. Returns its number.
+    """Find the first line in ``order`` with a call that reports the position of a lane. Returns the line's
+    number.
 
-    Returns None if there is no such call. Also returns None if ``is_end`` holds for an earlier line: other
-    paths begin or end there, so the nearest call depends on the path.
+    Returns None if no line has this kind of call. Also returns None if ``is_end`` holds for an earlier line:
+    other paths begin or end there, so the nearest call depends on the path.
     """
     for i in order:
         if _calls(lines[i]) in (BLOCK, ACCESS):
@@ -300,8 +301,8 @@ def open_kernels(
 
 
 def _refuse_undefined(name: str, source: Path, include: Sequence[Path]) -> None:
-    """Raise ToolchainError at the first place in the source that names an undefined function. If there is no
-    such place, do nothing."""
+    """Raise ToolchainError at the first place in the source that names the undefined function ``name``. If
+    the source does not name the function, do nothing."""
     for text in texts(source, include):
         if place := re.search(rf"\b{re.escape(name)}\b", text.statements):
             raise text.error(place.start(), f"'{name}' is declared, but defined nowhere")

@@ -27,7 +27,7 @@ struct Guard {
 
 const Guard guard;
 
-// Returns the index of the element that contains a byte of a buffer. `byte` counts from the buffer's start; a
+// Returns the index of the element that contains a byte of a buffer. `byte` counts from the buffer's start. A
 // byte before the start gives a negative index.
 long long element_at(long long byte, size_t element) {
     auto size = static_cast<long long>(element);

@@ -16,7 +16,7 @@ namespace emu {
 
 struct Region {
     size_t bytes, element;
-    // Race detection's record of the accesses to this memory; created at the first access.
+    // Race detection's record of the accesses to this memory. It is created at the first access.
     std::unique_ptr<Shadow> shadow;
     size_t place = 0;  // address in the emulated GPU's memory, which is equal in every run
 };

@@ -1,5 +1,5 @@
-// The race detector's logical clocks. They tell whether an access happens before another access, by barriers,
-// by fences with atomics, or by the order of launches.
+// The race detector's logical clocks. The clocks show whether an access happens before another access.
+// Barriers, fences with atomics, and the order of launches put accesses in this order.
 //
 // Each thread has a counter of its synchronisations (`clock`), and each block has a counter of its barriers
 // (`phase`). The accesses that a thread makes at one clock and phase share a number, their moment. Launches

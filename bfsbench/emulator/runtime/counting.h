@@ -34,7 +34,7 @@ void await_stores(Fiber& fiber);
 struct Count {
     const void* site;
     unsigned launch;
-    int phase;  // number of the phase that the kernel has marked; -1 before the first mark
+    int phase;  // number of the phase that the kernel has marked, or -1 before the first mark
     int kind, memory;
     uint64_t executions, lanes, bytes;
     uint64_t polls;  // executions not counted in `executions`, because a waiting warp only repeats its reads

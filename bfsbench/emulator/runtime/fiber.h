@@ -21,9 +21,9 @@ Context prepare(char* stack, void (*entry)());
 #define EMU_ASSEMBLY_SWITCH 1
 #endif
 
-// The used part of a stack, copied to a buffer while its CUDA thread is suspended. In this way, many CUDA
-// threads can take turns on one stack. The copies are small and lie side by side. So copying is faster than
-// switching stacks if the stacks of all threads do not fit the processor's cache.
+// The used part of a stack, copied to a buffer while its CUDA thread is suspended. Many CUDA threads can thus
+// take turns on one stack. The copies are small and lie side by side. So copying is faster than switching
+// stacks if the stacks of all threads do not fit the processor's cache.
 struct Kept {
     char* place;  // start of the buffer, which has kAligned bytes more than `room`
     size_t bytes, room;

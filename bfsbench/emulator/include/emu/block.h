@@ -1,6 +1,6 @@
 // Barriers of blocks. A barrier function gets the source line of its call as `from`. CUDA does not allow
-// threads of a block to meet at different __syncthreads calls. The emulator's error message names the lines
-// of two such calls.
+// threads of a block to meet at different __syncthreads calls. If they do, the emulator's error message
+// names the lines of two of these calls.
 #pragma once
 
 #include <cstdint>
