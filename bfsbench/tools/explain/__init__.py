@@ -411,7 +411,7 @@ def side_by_side(counted: Sequence[Counters]) -> Table:
     frame = pd.DataFrame(rows).T
     texts = frame.map(lambda value: f"{value:,.0f}" if value == int(value) else f"{value:,.2f}")
     texts.columns = pd.Index([str(place) for place in range(1, len(counted) + 1)])
-    notes = [f"{place}: {of.title}" for place, of in enumerate(counted, 1)]
+    notes = [f"Column {place}: {of.title}" for place, of in enumerate(counted, 1)]
     return Table.of("totals", "Side by side", texts.rename_axis("counter").reset_index(), notes)
 
 
