@@ -11,9 +11,9 @@ verdicts on an experiment's claims. ``predicted`` says how well predicted times 
 short help of each command.
 
 Missing rows are an error, so that a text cannot quote numbers that were not measured. A line below each table
-of the text says at which commits and on which days the table's rows were taken. The line also names the
+of the text says at which commits and on which days the table's rows were measured. The line also names the
 searches whose code has changed since then. If a table above shows one of its searches with numbers from other
-result files, the line names these files.
+result files, the line names these files. The command that wrote a file follows the first table with its rows.
 
 If rows of one search in a table measured different code, this is an error unless ``mixed`` gives the reason
 above the table. Comparing times with unequal numbers of sources or repeats is an error, too.
@@ -38,7 +38,15 @@ from bfsbench.experiments.outcome import read_outcome
 from bfsbench.graphs.load import kind_of_graph
 from bfsbench.reports.comparison.points import Compared, Comparison, compare, read_side
 from bfsbench.reports.predictions import baseline, trust
-from bfsbench.reports.provenance import facts_of, files_of, footnotes_of, line_of, other_rows, outdated
+from bfsbench.reports.provenance import (
+    facts_of,
+    files_of,
+    footnotes_of,
+    line_of,
+    other_rows,
+    outdated,
+    versions_of,
+)
 from bfsbench.reports.ranking import ALL, rankings
 from bfsbench.reports.rows import (
     SETTING,
@@ -281,12 +289,15 @@ class Rows:
         times = [frame.groupby(place)["search_ms"].min() for frame in (ours, theirs)]
         ratios = (times[1] / times[0]).dropna().groupby("graph").median()
         commits = " and ".join(commit[:_COMMIT] for commit in newer.commits)
-        changed = f"the code of `{self.variants[0]}` has changed (commit {commits})."
-        begun = f"Waiting for rows from a GPU: {changed}"
+        since = f"since the rows of this table were measured (commit {commits})"
+        begun = (
+            f"The code of `{self.variants[0]}` has changed {since}. The table waits for new rows from a GPU."
+        )
         if ratios.empty:
             return begun
-        on = f"on {len(ratios)} of these graphs" if len(ratios) > 1 else "on one of these graphs"
-        return f"{begun} The newer code takes {span(ratios)} times as long {on} (`{newer.what}`)."
+        on = f"{len(ratios)} graphs" if len(ratios) > 1 else "one graph"
+        takes = f"the newer code takes {span(ratios)} of the time of the older code (`{newer.what}`)"
+        return f"{begun} On {on} of this table, {takes}."
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -458,19 +469,23 @@ def fill_in(template: Path, folder: Path, commands: Mapping[str, str]) -> str:
 
 
 def command_of(file: Path) -> str:
-    """Returns the command that wrote a result file, in Markdown, or "" if the command is unknown.
+    """Returns Markdown with the command that wrote a result file, or "" if the command is unknown.
 
     If there is a record beside the file (``*.runs.jsonl``), its last command is returned. Otherwise the
-    command is looked up in ``commands.csv`` in the file's folder.
+    command is looked up in ``commands.csv`` in the file's folder. The column ``points`` of that file is
+    ``all``, or says in sentences which rows the command wrote.
     """
     if runs := read_runs(file):
-        return f"`{runs[-1]['command']}`"
-    listed = file.with_name("commands.csv")
-    lines = table(listed) if listed.is_file() else []
-    line = next((line for line in lines if line["file"] == file.name), None)
-    if line is None:
-        return ""
-    return f"`{line['command']}`" + ("" if line["points"] == "all" else f", which measures {line['points']}")
+        command, points = runs[-1]["command"], "all"
+    else:
+        listed = file.with_name("commands.csv")
+        lines = table(listed) if listed.is_file() else []
+        line = next((line for line in lines if line["file"] == file.name), None)
+        if line is None:
+            return ""
+        command, points = line["command"], line["points"]
+    said = "" if points == "all" else f"\n{points}\n"
+    return f"\nThis command wrote rows of `{file.name}`:\n\n```\n{command}\n```\n{said}"
 
 
 def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
@@ -500,19 +515,19 @@ def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:
 def _with_origins(
     parts: Iterable[str], read: Read, reasons: list[str], present_code: Callable[[str, str, str], set[str]]
 ) -> str:
-    """Returns the text of a filled template, with a line on the origin of its rows below each table.
+    """Returns the text of a filled template, with the origin of its rows below each table.
 
-    The line names the files, commits, days and commands of the table's rows. It also names searches whose
-    code has changed since then. If a table above shows a search of this table with numbers from other result
-    files, the line names these files. Each command appears only once in a text.
+    A line names the files, commits and days of the table's rows. It also names searches whose code has
+    changed since then. If a table above shows a search of this table with numbers from other result files,
+    the line names these files. The commands that wrote the files follow, each only once in a text.
 
     ``parts`` are the pieces of the text, in order. The pieces are made one by one. All rows that the template
-    reads while a table is made belong to this table. ``reasons`` say why rows in a table measured different
-    code. Raises InputError if rows of one search measured different code and there is no reason.
+    reads while a table is made belong to this table. If the rows of a search come from different versions of
+    its code, the first of ``reasons`` explains why. Raises InputError if there is no reason.
     """
     made: list[str] = []
     above: list[pd.DataFrame] = []
-    commands: dict[str, str] = {}
+    shown: set[str] = set()
     line, in_table, begun, times_begun = "", False, 0, 0
     for part in parts:
         for piece in part.splitlines(keepends=True):
@@ -522,14 +537,13 @@ def _with_origins(
                 frames = read[begun : len(read)]
                 read.check(times_begun, in_table=True)
                 times_begun = len(read.times)
-                for file in files_of(frames):
-                    command = command_of(Path(file))
-                    commands[file] = "the command above" if file in commands else command
-                    if not command:
-                        del commands[file]
                 here = facts_of(frames)
-                if origin := line_of(frames, reason, commands):
+                if origin := line_of(here, reason):
                     made.append(f"\n{origin}{outdated(here, present_code)}{other_rows(here, above)}\n")
+                    made.append(versions_of(here))
+                files = [file for file in files_of(frames) if file not in shown]
+                made += [command_of(Path(file)) for file in files]
+                shown.update(files)
                 above.append(here)
                 in_table = False
             if line.startswith("|") and not in_table:

@@ -7,7 +7,8 @@ used, what a time includes, and how long the preparation took.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,11 @@ from bfsbench.support.errors import InputError, printable
 if TYPE_CHECKING:
     import pandas as pd
 
+_LICENCE = re.compile(r" \(([^()]+)\)$")
+"""The licence at the end of the column ``program``."""
 _CLOCKS = {
     "events": "device events",
-    "theirs": "its own clock",
+    "theirs": "the program's own clock",
     "ours": "the host's clock",
 }
 
@@ -58,7 +61,7 @@ def _footnotes(rows: pd.DataFrame) -> dict[str, str]:
 def _footnote(variant: str, rows: pd.DataFrame) -> str:
     import pandas as pd
 
-    programs = ", ".join(sorted(set(rows["program"])))
+    programs = "; ".join(sorted({_LICENCE.sub(r", licence \1", text) for text in rows["program"]}))
     clocks = " or ".join(sorted({_CLOCKS.get(clock, clock) for clock in rows["clock"]}))
     covered = " or ".join(sorted(map(_covered, set(rows["covers"]))))
     columns = ["prepare_ms", "compile_ms", "host_mib", "device_mib"]
@@ -67,11 +70,12 @@ def _footnote(variant: str, rows: pd.DataFrame) -> str:
     span = " to ".join(dict.fromkeys(map(_rounded, (prepared_ms.min(), prepared_ms.max()))))
     places = {"on the host": numbers["host_mib"].max(), "on the GPU": numbers["device_mib"].max()}
     memory = [f"up to {_rounded(mib)} MiB {where}" for where, mib in places.items() if mib >= 0]  # no NaN
+    preparation = f"took {span} ms" if prepared_ms.notna().any() else "was not measured"
     facts = [
-        f"{variant} is a program by other authors: {programs}",
-        f"Its times are measured by {clocks}, and include {covered}",
-        f"Preparation took {span} ms" if prepared_ms.notna().any() else "Its preparation was not measured",
-        *([f"It took {' and '.join(memory)}"] if memory else []),
+        f"{variant} is a program by other authors ({programs})",
+        f"The times of {variant} come from {clocks}, and include {covered}",
+        f"The preparation of {variant} {preparation}",
+        *([f"{variant} used {' and '.join(memory)}"] if memory else []),
     ]
     return f"{'. '.join(facts)}."
 
@@ -87,7 +91,13 @@ def _covered(covers: str) -> str:
     """
     parts = dict(part.split("=", 1) for part in covers.split() if "=" in part)
     yes, no = ([name for name, said in parts.items() if said == wanted] for wanted in ("yes", "no"))
-    return " and ".join(yes or ["the search alone"]) + (f", but not {' or '.join(no)}" if no else "")
+    if not yes:
+        return f"only the search{f', without {_enumerated(no)}' if no else ''}"
+    return " and ".join(yes) + (f", but not {' or '.join(no)}" if no else "")
+
+
+def _enumerated(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 _ORIGIN = (
@@ -244,15 +254,20 @@ def files_of(frames: Sequence[pd.DataFrame]) -> list[str]:
 
 def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Returns the columns ``_FACTS`` of all result rows that one table is made of. Equal rows are returned
-    once."""
+    once.
+
+    ``commit`` has the first 7 characters of the commit, and ``taken_at`` has the day.
+    """
     import pandas as pd
 
     known = [frame[[*_FACTS]] for frame in frames if set(_FACTS) <= set(frame)]
-    return pd.concat(known).drop_duplicates() if known else pd.DataFrame(columns=[*_FACTS])
+    rows = pd.concat(known) if known else pd.DataFrame(columns=[*_FACTS], dtype=str)
+    rows = rows.assign(commit=rows["commit"].str[:_COMMIT], taken_at=rows["taken_at"].str[:_DAY])
+    return rows.drop_duplicates()
 
 
-def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
-    """Compares the rows of this table, ``here``, with the rows of each earlier table, ``above``.
+def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
+    """Compares the rows of this table, ``here``, with the rows of each table above it, ``earlier``.
 
     Returns a sentence if an earlier table shows a search of this table on the same graph, but uses other
     result rows. The sentence names the files of those rows and their numbers of sources. Otherwise returns
@@ -261,7 +276,7 @@ def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
     found: dict[str, set[int]] = {}
     counts: set[int] = set()
     rows_here = _rows_of_places(here)
-    for table in above:
+    for table in earlier:
         rows_there = _rows_of_places(table)
         for place in rows_here.keys() & rows_there.keys():
             if rows_here[place] != rows_there[place]:
@@ -271,8 +286,9 @@ def other_rows(here: pd.DataFrame, above: Iterable[pd.DataFrame]) -> str:
                     found.setdefault(file, set()).add(len(sources))
     if not found:
         return ""
-    files = ", ".join(f"`{file.split('/')[-1]}` ({_sources(found[file])})" for file in sorted(found))
-    return f" Tables above use different rows of these searches: {files}. This table has {_sources(counts)}."
+    files = [f"`{file.split('/')[-1]}` ({_sources(found[file])})" for file in sorted(found)]
+    above = f"Tables above show searches of this table with numbers from other rows of {_enumerated(files)}"
+    return f" {above}. The rows of this table have {_sources(counts)}."
 
 
 def _sources(counts: Iterable[int]) -> str:
@@ -303,46 +319,50 @@ def outdated(rows: pd.DataFrame, current: Callable[[str, str, str], set[str]]) -
     if not older:
         return ""
     which = "all searches" if older == known else _named([f"`{name}`" for name in sorted(older)])
-    return f" Other code since: {which}."
+    return f" The code of {which} has changed since the rows of this table were measured."
 
 
 def _named(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= _MOST_NAMED else f"{len(names)} searches"
 
 
-def line_of(
-    frames: Sequence[pd.DataFrame], reason: str | None, commands: Mapping[str, str] | None = None
-) -> str:
+def line_of(rows: pd.DataFrame, reason: str | None) -> str:
     """Returns a line with the files, commits and days of the rows in one table, or "" without rows.
 
-    ``commands`` maps files to the commands that wrote them. If the rows of a search come from different
-    versions of its code, the line names the search and gives ``reason``, which explains why. Raises
-    InputError if ``reason`` is None and a search has rows of different versions.
+    ``rows`` comes from ``facts_of``. If the rows of a search come from different versions of its code, the
+    line ends with ``reason``, which explains why. Raises InputError if ``reason`` is None and a search has
+    rows of different versions.
     """
-    rows = facts_of(frames)
     if rows.empty:
         return ""
-    rows = rows.assign(commit=rows["commit"].str[:_COMMIT], day=rows["taken_at"].str[:_DAY])
     mixed = _mixed(rows)
     if mixed and reason is None:
+        named = "; ".join(f"{names} ({parts})" for names, parts in mixed)
         raise InputError(
-            f"a table compares rows of different code: {'; '.join(mixed)}; "
+            f"a table compares rows of different code: {named}; "
             'if this is meant, say {{ mixed("why") }} above the table'
         )
-    by = {file: f", by {command}" for file, command in (commands or {}).items()}
     files = []
     for file in dict.fromkeys(map(str, rows["file"])):
         some = rows[rows["file"] == file]
-        origin = f"commit {_joined(some['commit'])}, {_joined(some['day'])}{by.get(file, '')}"
+        origin = f"commit {_joined(some['commit'])}, {_joined(some['taken_at'])}"
         files.append(f"`{file.split('/')[-1]}` ({origin})")
-    taken = "; ".join(files)
-    why = f" {reason} Of different code: {', '.join(mixed)}." if mixed else ""
-    return f"Rows: {taken}.{why}"
+    return f"The rows of this table are from {_enumerated(files)}.{f' {reason}' if mixed else ''}"
 
 
-def _mixed(rows: pd.DataFrame) -> list[str]:
-    """Returns texts that name searches whose rows have equal knob values but come from different versions of
-    the code.
+def versions_of(rows: pd.DataFrame) -> str:
+    """Returns a Markdown table of the searches whose rows come from different versions of their code.
+
+    Returns "" if there are no such searches. ``rows`` comes from ``facts_of``.
+    """
+    mixed = _mixed(rows)
+    lines = "".join(f"| {names} | {parts} |\n" for names, parts in mixed)
+    return f"\n| search whose code changed between its rows | commits |\n|---|---|\n{lines}" if mixed else ""
+
+
+def _mixed(rows: pd.DataFrame) -> list[tuple[str, str]]:
+    """Returns the names of searches whose rows have equal knob values but come from different versions of the
+    code, each with a text that names the commits.
 
     Versions are compared by the hash of the code, or by the commit for rows without a hash.
     """
@@ -352,7 +372,7 @@ def _mixed(rows: pd.DataFrame) -> list[str]:
         if some["code"].nunique() > 1:
             parts = [f"{commit} on {_graphs(of)}" for commit, of in some.groupby("commit", sort=False)]
             found.setdefault(", ".join(parts), {})[f"`{variant}`"] = None
-    return [f"{_named([*names])} ({parts})" for parts, names in found.items()]
+    return [(_named([*names]), parts) for parts, names in found.items()]
 
 
 def _graphs(rows: pd.DataFrame) -> str:

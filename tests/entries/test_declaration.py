@@ -122,9 +122,10 @@ def test_notes_on_entries_stand_below_tables_that_name_them(tmp_path: Path) -> N
     made = frame(tmp_path, [*mine, row(variant="push", source=0)])
     (note,) = footnotes_of(made[made["variant"] == "mine"])
     assert note == (
-        "mine is a program by other authors: mine commit 0123456789ab (MIT). Its times are measured by its "
-        "own clock, and include the search alone, but not initialisation or transfers or conversion. Its "
-        "preparation was not measured. It took up to 80.5 MiB on the host and up to 1,200 MiB on the GPU."
+        "mine is a program by other authors (mine commit 0123456789ab, licence MIT). The times of mine "
+        "come from the program's own clock, and include only the search, without initialisation, transfers "
+        "and conversion. The preparation of mine was not measured. mine used up to 80.5 MiB on the host and "
+        "up to 1,200 MiB on the GPU."
     )
     notes = {table.name: table.notes for table in tables(made)}
     assert note in notes["best"] and note not in notes["provenance"]

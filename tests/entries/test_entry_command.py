@@ -102,10 +102,10 @@ def test_columns_say_what_was_timed_and_by_whom(swept: Path) -> None:
 def test_every_table_with_an_entry_has_a_footnote(own: Path, swept: Path) -> None:
     said = " ".join(bfsbench("report", "--table", "best", str(swept), own=own).split())
     assert (
-        "my_command is a program by other authors: my_command (MIT). Its times are measured by its own"
-        in said
-    )
-    assert "clock, and include initialisation and transfers, but not conversion. Preparation took" in said
+        "my_command is a program by other authors (my_command, licence MIT). The times of my_command come "
+        "from the program's own clock, and include initialisation and transfers, but not conversion. The "
+        "preparation of my_command took"
+    ) in said
     assert "cpu_queue is a program" not in said
     compared = bfsbench("compare", str(swept), str(swept), "--format", "json", own=own)
     notes = " ".join(json.loads(compared)["summary"]["notes"]) if "notes" in compared else compared

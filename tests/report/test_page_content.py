@@ -154,5 +154,5 @@ def test_the_matrix_says_what_the_clock_of_another_program_covers(tmp_path: Path
     (kind,) = content(read_results([path]), None)["kinds"]
     (note,) = kind["notes"]
     assert note.startswith(
-        "scipy is a program by other authors: SciPy 1.11. Its times are measured by the host's"
+        "scipy is a program by other authors (SciPy 1.11). The times of scipy come from the host's clock"
     )

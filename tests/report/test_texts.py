@@ -173,13 +173,14 @@ def test_a_span_has_two_ends_unless_they_round_to_one() -> None:
     assert span([2.001, 2.0]) == "2"
 
 
+ORIGIN = "The rows of this table are from "
 TABLE = "\n| search | ms |\n|---|---|\n| pull | {{ rows('%s').of(variant='pull').ms | number }} |\n\nEnd.\n"
 
 
 def test_a_table_says_which_rows_it_is_made_of(folder: Path) -> None:
     result = filled(folder, TABLE % "a.csv")
     assert result.exit_code == 0, result.stderr
-    assert "| pull | 2 |\n\nRows: `a.csv` (commit abc, 2026-11-21).\n\nEnd." in result.stdout
+    assert f"| pull | 2 |\n\n{ORIGIN}`a.csv` (commit abc, 2026-11-21).\n\nEnd." in result.stdout
 
 
 def test_a_table_of_different_code_is_an_error_unless_it_is_declared(folder: Path) -> None:
@@ -189,7 +190,8 @@ def test_a_table_of_different_code_is_an_error_unless_it_is_declared(folder: Pat
     assert refused.exit_code == 2
     assert "a table compares rows of different code: `pull` (abc on a, def on b)" in refused.stderr
     declared = filled(folder, "{{ mixed('In two runs.') }}" + TABLE % "mixed.csv")
-    assert "In two runs. Of different code: `pull` (abc on a, def on b)." in declared.stdout
+    assert "In two runs.\n\n| search whose code changed between its rows |" in declared.stdout
+    assert "\n| `pull` | abc on a, def on b |\n" in declared.stdout
 
 
 ONE_TABLE = "| ms |\n|---|\n| {{ rows('a.csv').of(variant='bfs4k').ms | number }} |\n\n"
@@ -197,15 +199,16 @@ ONE_TABLE = "| ms |\n|---|\n| {{ rows('a.csv').of(variant='bfs4k').ms | number }
 
 def test_below_a_table_stands_the_command_that_wrote_its_file(folder: Path) -> None:
     rows = folder / "rows"
-    assert "by `" not in filled(folder, ONE_TABLE).stdout
+    assert "This command" not in filled(folder, ONE_TABLE).stdout
+    written = "2026-11-21).\n\nThis command wrote rows of `a.csv`:\n\n```\n%s\n```\n"
     (rows / "commands.csv").write_text("file,command,points\na.csv,bfsbench run --cold,all\n")
-    assert "2026-11-21, by `bfsbench run --cold`)." in filled(folder, ONE_TABLE).stdout
-    (rows / "commands.csv").write_text("file,command,points\na.csv,bfsbench run,the defaults\n")
+    assert written % "bfsbench run --cold" in filled(folder, ONE_TABLE).stdout
+    (rows / "commands.csv").write_text("file,command,points\na.csv,bfsbench run,It measures the defaults.\n")
     twice = filled(folder, ONE_TABLE + ONE_TABLE).stdout
-    assert twice.count(", by `bfsbench run`, which measures the defaults).") == 1
-    assert twice.count(", by the command above).") == 1
+    assert twice.count("```\nbfsbench run\n```\n\nIt measures the defaults.\n") == 1
+    assert (twice.count(ORIGIN), twice.count("bfsbench run")) == (2, 1)
     runs_file(rows / "a.csv").write_text('{"command": "bfsbench run --sources 8"}\n')
-    assert ", by `bfsbench run --sources 8`)." in filled(folder, ONE_TABLE).stdout
+    assert written % "bfsbench run --sources 8" in filled(folder, ONE_TABLE).stdout
 
 
 def test_rows_of_older_code_are_marked_as_waiting_for_a_gpu(folder: Path) -> None:
@@ -215,8 +218,9 @@ def test_rows_of_older_code_are_marked_as_waiting_for_a_gpu(folder: Path) -> Non
     write(folder / "rows" / "new.csv", [row(3.0, source=0, **newer), row(9.0, source=5, **newer)])
     text = filled(folder, "{{ rows('old.csv').superseded_by(rows('new.csv')) }}").stdout
     assert text == (
-        "Waiting for rows from a GPU: the code of `pull` has changed (commit 84caa1a). "
-        "The newer code takes 0.75 times as long on one of these graphs (`new.csv`)."
+        "The code of `pull` has changed since the rows of this table were measured (commit 84caa1a). The "
+        "table waits for new rows from a GPU. On one graph of this table, the newer code takes 0.75 of the "
+        "time of the older code (`new.csv`)."
     )
     assert filled(folder, "{{ rows('new.csv').superseded_by(rows('old.csv')) }}").stdout == ""
     write(folder / "rows" / "new.csv", [row(3.0, **newer | {"code": "aa"})])
@@ -228,11 +232,15 @@ def test_the_tables_of_the_results_say_what_waits_for_a_gpu_and_name_their_comma
     parts = {part.partition("\n")[0]: part for part in page.split("\n## ")}
     waiting = ("Every search at its best", "Cold caches", "Graph500", "A GPU without clusters", "Energy")
     for heading in (*waiting, "The papers' claims"):
-        assert "Waiting for rows from a GPU" in parts[heading], heading
-    origins = [line for line in page.splitlines() if line.startswith("Rows: ")]
-    known = (" by `bfsbench ", " by `python tests/benchmarks/", " by the command above")
-    assert all(any(words in line for words in known) for line in origins)
-    assert "Rows: `energy.csv` (commit " in page
+        assert re.search("waits? for(?: new)? rows from a GPU", parts[heading]), heading
+    named = {
+        name
+        for line in page.splitlines()
+        if line.startswith(ORIGIN)
+        for name in re.findall(r"`(\S+)` \(commit", line)
+    }
+    written = re.findall(r"^This command wrote rows of `(.*)`:\n\n```\n(?:bfsbench|python) ", page, re.M)
+    assert "energy.csv" in named and sorted(written) == sorted(named)
     goals = (RESULTS / "h200" / "goals.csv").read_text().splitlines()[0]
     assert goals == "graph,goal_ms,aim_ms", "targets; times come from rows"
 
@@ -241,14 +249,10 @@ def test_a_table_says_by_which_other_rows_its_searches_stand_above(folder: Path)
     once = [row(5.0, source=0), row(9.0, source=0, variant="luo")]
     write(folder / "rows" / "once.csv", once)
     text = filled(folder, TABLE % "a.csv" + TABLE % "once.csv" + TABLE % "a.csv").stdout
-    first, second, third = (line for line in text.splitlines() if line.startswith("Rows: "))
-    assert "different rows" not in first
-    assert second.endswith(
-        " Tables above use different rows of these searches: `a.csv` (3 sources). This table has 1 source."
-    )
-    assert third.endswith(
-        " Tables above use different rows of these searches: `once.csv` (1 source). This table has 3 sources."
-    )
+    first, second, third = (line for line in text.splitlines() if line.startswith(ORIGIN))
+    assert "other rows" not in first
+    assert second.endswith(" other rows of `a.csv` (3 sources). The rows of this table have 1 source.")
+    assert third.endswith(" other rows of `once.csv` (1 source). The rows of this table have 3 sources.")
 
 
 BESIDE = """
@@ -299,10 +303,10 @@ def test_a_table_of_rows_of_older_code_says_so(folder: Path) -> None:
     for code in (now, "0" * DIGITS, ""):
         write(rows, [row(2.0, code=code)])
         runs_file(rows).write_text(f'{{"command": "bfsbench run", "nvcc": "{nvcc}"}}\n')
-        marks.append("Other code since: all searches." in filled(folder, TABLE % "b.csv").stdout)
+        marks.append("The code of all searches has changed since" in filled(folder, TABLE % "b.csv").stdout)
     assert marks == [False, True, True], "rows without a hash are older than hashes"
     runs_file(rows).unlink()
-    assert "Other code since" not in filled(folder, TABLE % "b.csv").stdout, "no compiler is known"
+    assert "has changed since" not in filled(folder, TABLE % "b.csv").stdout, "no compiler is known"
 
 
 def test_results_name_the_commits_of_rows_that_are_not_in_the_history() -> None:
@@ -380,13 +384,13 @@ def test_every_program_of_others_in_the_results_has_options_unused_features_and_
     assert {name.lower() for name in told} == shown
     assert all(all(facts) for facts in told.values()), told
     for program in shown:
-        (clock,) = re.findall(rf"^- {program} is a program by other authors: .*", part, re.M)
-        assert re.search(r"measured by .*, and include .*", clock)
+        (clock,) = re.findall(rf"^- {program} is a program by other authors .*", part, re.M)
+        assert re.search(r"come from .*, and include .*", clock)
 
 
 def test_sizes_stand_beside_times_of_others_and_the_sentence_on_the_cache_is_made_of_them() -> None:
     part = PAGE.read_text().split("\n## Programs of others\n")[1]
-    head, *lines = re.findall(r"^\| (?:graph|\S.*) \| .* \|$", part.split("\n\nRows: ")[0], re.M)
+    head, *lines = re.findall(r"^\| (?:graph|\S.*) \| .* \|$", part.split(f"\n\n{ORIGIN}")[0], re.M)
     assert _cells(head)[2:5] == ["vertices", "arcs", "MiB"]
     found = [(line[0], *(float(cell.replace(",", "")) for cell in line[2:5])) for line in map(_cells, lines)]
     for graph, vertices, arcs, mib in found:
