@@ -44,6 +44,10 @@ class Kept:
     launches: list[Launched] = field(default_factory=list)
     blocks_of_memory: dict[int, Any] = field(default_factory=dict)
     freed: list[int] = field(default_factory=list)
+    copies: list[tuple[int, int]] = field(default_factory=list)
+    """The device address and the size in bytes of each copy between host and device, except of signals."""
+    retained: int = 0
+    """How often the primary context is retained. At 0 its memory no longer exists."""
     attributes: dict[int, int] = field(default_factory=dict)
     """Attributes that were set on kernels, by their numbers in cuda.h."""
     calls: list[str] = field(default_factory=list)
@@ -99,7 +103,8 @@ _WITHOUT_EFFECT = (
         "cuCtxSetCurrent",
         "cuCtxSetLimit",
     ),
-    *("cuStreamSynchronize", "cuEventDestroy", "cuEventRecord", "cuEventSynchronize", "cuMemFreeHost"),
+    *("cuStreamSynchronize", "cuStreamDestroy", "cuModuleUnload"),
+    *("cuEventDestroy", "cuEventRecord", "cuEventSynchronize"),
 )
 
 
@@ -117,8 +122,14 @@ def bindings(kept: Kept) -> SimpleNamespace:
         _set_words(int(at), value, count)
         return done
 
-    def copied(to: int, source: int, size: int, *_stream: Any) -> tuple[Any, ...]:
-        ctypes.memmove(int(to), int(source), size)
+    def to_device(at: int, source: int, size: int) -> tuple[Any, ...]:
+        kept.copies.append((at, size))
+        ctypes.memmove(at, source, size)
+        return done
+
+    def to_host(to: int, at: int, size: int) -> tuple[Any, ...]:
+        kept.copies.append((at, size))
+        ctypes.memmove(to, at, size)
         return done
 
     return SimpleNamespace(
@@ -140,13 +151,12 @@ def bindings(kept: Kept) -> SimpleNamespace:
         cuStreamCreate=lambda _flags: (*done, 32),
         cuEventCreate=lambda _flags: (*done, "event"),
         cuEventElapsedTime=lambda _start, _end: (*done, 1.5),
-        cuMemAlloc=allocated,
         cuMemAllocHost=allocated,
-        cuMemFree=lambda at: kept.freed.append(at) or done,  # type: ignore[func-returns-value]
+        cuMemFreeHost=lambda at: kept.freed.append(at) or done,  # type: ignore[func-returns-value]
         cuMemsetD32Async=filled,
         cuMemsetD8Async=lambda at, value, count, _stream: (ctypes.memset(int(at), value, count), done)[1],
-        cuMemcpyDtoH=copied,
-        cuMemcpyHtoD=copied,
+        cuMemcpyDtoH=to_host,
+        cuMemcpyHtoD=to_device,
         cuModuleLoadData=lambda _cubin: (*done, "module"),
         cuModuleGetFunction=lambda _module, _name: (*done, 64),
         cuFuncGetAttribute=lambda which, _function: (*done, FUNCTION[which]),
@@ -168,8 +178,29 @@ def library(kept: Kept) -> SimpleNamespace:
         )
         return CUresult.CUDA_ERROR_OTHER if kept.says else 0
 
-    def copied(to: Any, source: Any, size: Any, _stream: Any) -> int:
-        ctypes.memmove(to, source, size.value)
+    def copied(to: Any, source: Any, size: Any, *stream: Any) -> int:
+        if not stream:
+            kept.copies.append((source.value, size.value))
+        ctypes.memmove(to, source.value, size.value)
+        return 0
+
+    def allocated(address: Any, size: Any) -> int:
+        if size.value > MEMORY:
+            return CUresult.CUDA_ERROR_OUT_OF_MEMORY
+        address._obj.value = kept.allocate(size.value)
+        return 0
+
+    def retained(*_given: Any) -> int:
+        kept.retained += 1
+        return 0
+
+    def released(_device: int) -> int:
+        kept.retained -= 1
+        return 0
+
+    def freed(address: Any) -> int:
+        assert kept.retained, "the context of this memory has ended"
+        kept.freed.append(address.value)
         return 0
 
     def begin_capture(_stream: Any, _mode: Any) -> int:
@@ -194,24 +225,20 @@ def library(kept: Kept) -> SimpleNamespace:
         cuGraphDestroy=lambda _graph: 0,
         cuGraphLaunch=lambda executable, _stream: kept.launch_graph(executable.value),
         cuGraphExecDestroy=lambda _executable: kept.done("destroy graph"),
+        **dict.fromkeys(
+            ("cuInit", "cuDevicePrimaryCtxSetFlags_v2", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"),
+            lambda *_given: 0,
+        ),
+        cuDevicePrimaryCtxRetain=retained,
+        cuDevicePrimaryCtxRelease_v2=released,
+        cuMemAlloc_v2=allocated,
+        cuMemFree_v2=freed,
+        cuMemcpyDtoH_v2=copied,
         cuLaunchKernelEx=launch,
         cuMemcpyDtoHAsync_v2=copied,
         cuStreamSynchronize=lambda _stream: 0,
         cuCtxResetPersistingL2Cache=lambda: kept.done("reset persisting L2"),
     )
-
-
-class _Allocation:
-    """Device memory of PyCUDA, which is freed with its object."""
-
-    def __init__(self, kept: Kept, size: int) -> None:
-        self._kept, self._at = kept, kept.allocate(size)
-
-    def __int__(self) -> int:
-        return self._at
-
-    def __del__(self) -> None:
-        self._kept.freed.append(self._at)
 
 
 def pycuda(kept: Kept) -> MagicMock:
@@ -221,18 +248,18 @@ def pycuda(kept: Kept) -> MagicMock:
     driver.MemoryError = type("MemoryError", (driver.Error,), {})
     driver.CompileError = type("CompileError", (driver.Error,), {})
 
-    def allocated(size: int) -> _Allocation:
-        if size > MEMORY:
-            raise driver.MemoryError("cuMemAlloc failed: out of memory")
-        return _Allocation(kept, size)
-
     def launch(grid: Any, block: Any, parameters: bytes, shared: int, _stream: Any) -> None:
         kept.launch(grid[0], block[0], shared, parameters)
         if kept.says:
             raise driver.Error(f"cuLaunchKernel failed: {kept.says}")
 
     def to_host(array: Any, at: int, _stream: Any = None) -> None:
+        kept.copies.append((at, array.nbytes))
         ctypes.memmove(array.ctypes.data, at, array.nbytes)
+
+    def to_device(at: int, array: Any) -> None:
+        kept.copies.append((at, array.nbytes))
+        ctypes.memmove(at, array.ctypes.data, array.nbytes)
 
     function = MagicMock()
     function._launch_kernel.side_effect = launch
@@ -248,12 +275,11 @@ def pycuda(kept: Kept) -> MagicMock:
     driver.get_driver_version.return_value, driver.get_version.return_value = 13000, (13, 0, 0)
     driver.Event.return_value.time_since.return_value = 1.5
     driver.Stream.return_value.handle = 32
-    driver.mem_alloc.side_effect = allocated
     driver.pagelocked_empty.side_effect = np.zeros
     driver.memset_d32_async.side_effect = lambda at, value, count, _stream: _set_words(at, value, count)
     driver.memset_d8_async.side_effect = lambda at, value, count, _stream: ctypes.memset(at, value, count)
     driver.memcpy_dtoh_async.side_effect = driver.memcpy_dtoh.side_effect = to_host
-    driver.memcpy_htod.side_effect = lambda at, array: ctypes.memmove(at, array.ctypes.data, array.nbytes)
+    driver.memcpy_htod.side_effect = to_device
     return driver
 
 

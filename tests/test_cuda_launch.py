@@ -144,16 +144,33 @@ def test_too_large_an_array_is_one_line(device: Any) -> None:
 def test_memory_is_freed_with_its_buffer_and_not_after_the_device_is_closed(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the device is closed, the address may belong to another context."""
+    """After the device is closed, the address may belong to another buffer."""
     made_up_drivers.install("cuda-core", kept, monkeypatch)
     device = open_device("cuda-core")
     first, second = device.empty(4, np.int32), device.empty(4, np.int32)
-    at = first.pointer  # type: ignore[attr-defined]
+    places = [each.pointer for each in (first, second)]  # type: ignore[attr-defined]
     del first
-    assert kept.freed == [at]
+    assert kept.freed == places[:1]
     device.close()
+    assert kept.freed == places
     del second
-    assert kept.freed == [at]
+    assert kept.freed == places
+
+
+def test_a_broken_context_of_pycuda_is_not_used_again(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_up_drivers.install("cuda", kept, monkeypatch)
+    monkeypatch.setattr("bfsbench.support.toolchain.find_nvcc", lambda: Path("nvcc"))
+    driver = sys.modules["pycuda.driver"]
+    retain = driver.Device.return_value.retain_primary_context
+    for _ in range(2):
+        open_device("cuda").close()
+    assert retain.call_count == 1
+    driver.Stream.return_value.synchronize.side_effect = driver.Error("an illegal memory access")
+    open_device("cuda").close()
+    assert retain.return_value.detach.call_count == 1
+    driver.Stream.return_value.synchronize.side_effect = None
+    open_device("cuda").close()
+    assert retain.call_count == 2
 
 
 def test_times_lie_between_events(device: Any) -> None:

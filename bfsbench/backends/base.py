@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.kernels import Argument, Contract, CType, Scalars, Struct
+from bfsbench.support.gpu_memory import DeviceArray
 
 __all__ = ["Argument", "CType", "Contract", "Scalars", "Struct"]
 
@@ -80,6 +81,10 @@ class Buffer(Protocol):
 
     def download(self) -> npt.NDArray[Any]:
         """Wait for the device. Returns a copy of the buffer's contents on the host."""
+
+    def shared(self) -> DeviceArray | npt.NDArray[Any]:
+        """Wait for the device. Returns an array for other libraries that shares the buffer's memory, also
+        after the device is closed. An emulated GPU returns a copy instead, as a NumPy array."""
 
 
 class Signal(Protocol):
@@ -207,6 +212,10 @@ class Device(Protocol):
     def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> Buffer:
         """Returns a new buffer of at least one element, with undefined contents. Raises
         DeviceOutOfMemoryError if the buffer does not fit the device."""
+
+    def borrow(self, array: DeviceArray) -> Buffer | None:
+        """Returns a buffer that shares the memory of another library's array. Returns None if the device
+        cannot read this memory."""
 
     def signal(self, words: int | type[Struct] = 1) -> Signal: ...
 

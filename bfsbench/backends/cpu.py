@@ -8,6 +8,7 @@ from typing import Any
 from bfsbench.backends.base import KernelTimes, Limits
 from bfsbench.emulator import WARP_SIZE, Emulator, Hardware
 from bfsbench.support.errors import DeviceError
+from bfsbench.support.gpu_memory import DeviceArray
 from bfsbench.support.machine import cpu_model
 from bfsbench.support.paths import KERNEL_HEADERS
 
@@ -30,6 +31,9 @@ class CpuDevice(Emulator):
         schedule = f", schedule {self.seed}" if self.seed else ""
         gpu = f"emulated on {cpu_model()}{schedule}"
         return {"gpu": gpu, "gpu_bus_id": "", "compute_capability": "", "driver": "", "cuda": ""}
+
+    def borrow(self, array: DeviceArray) -> None:
+        """Returns None, because an emulated GPU cannot read the memory of a GPU."""
 
     def telemetry(self) -> dict[str, str]:
         """Returns empty values, because an emulated GPU has no clocks."""

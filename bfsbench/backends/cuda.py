@@ -39,6 +39,7 @@ from bfsbench.support.errors import (
     ToolchainError,
     UsageError,
 )
+from bfsbench.support.gpu_memory import DeviceArray, Memory, call
 from bfsbench.support.paths import KERNEL_HEADERS
 from bfsbench.support.toolchain import DRIVER_LIBRARY, unsupported
 
@@ -164,10 +165,6 @@ class Driver(Protocol):
     def attribute(self, which: int) -> int:
         """Returns a device attribute, selected by its number in cuda.h."""
 
-    def allocate(self, size: int) -> Any:
-        """Allocate ``size`` bytes of device memory. Returns an object that owns the memory. ``int()`` of the
-        object is the address. The memory is freed when the object is deleted."""
-
     def mirror(self, address: int, count: int) -> Mirror:
         """Returns pinned host memory into which ``count`` words at a device address can be copied."""
 
@@ -258,15 +255,21 @@ def _field(argument: Argument) -> tuple[str, Any]:
 class CudaBuffer:
     """Device memory allocated for one array. Implements :class:`bfsbench.backends.base.Buffer`."""
 
-    def __init__(self, size: int, dtype: npt.DTypeLike | type[Struct], driver: Driver) -> None:
+    def __init__(
+        self,
+        size: int,
+        dtype: npt.DTypeLike | type[Struct],
+        device: CudaDevice,
+        memory: Memory | DeviceArray | None = None,
+    ) -> None:
         self.dtype = np.dtype(dtype)
         self.struct = struct_of(dtype)
         self.size = size
         self._item = self.dtype.itemsize
-        self._driver = driver
-        self._fill_words, self._fill_bytes = driver.fill_words, driver.fill_bytes
-        self._memory = driver.allocate(max(1, size) * self._item)
-        self.pointer = int(self._memory)
+        self._device, self._driver = device, device.driver
+        self._fill_words, self._fill_bytes = self._driver.fill_words, self._driver.fill_bytes
+        self._memory = memory or device.allocate(max(1, size) * self._item)
+        self.pointer = self._memory.pointer
 
     def fill(self, value: int, start: int = 0, count: int | None = None) -> None:
         count = self.size - start if count is None else count
@@ -292,6 +295,11 @@ class CudaBuffer:
             self._driver.download(array, self.pointer)
         return array
 
+    def shared(self) -> DeviceArray:
+        self._driver.synchronize()
+        self._device.keep(self._memory)
+        return DeviceArray(self.pointer, self.size, self.dtype, self._memory)
+
 
 @dataclass(frozen=True)
 class Member:
@@ -308,13 +316,13 @@ class CudaSignal:
     """Words in device memory, with a copy in pinned host memory. Implements
     :class:`bfsbench.backends.base.Signal`."""
 
-    def __init__(self, words: int | type[Struct], driver: Driver) -> None:
+    def __init__(self, words: int | type[Struct], device: CudaDevice) -> None:
         self.struct = None if isinstance(words, int) else words
         count = words if isinstance(words, int) else ctypes.sizeof(words) // 4
-        self._words = CudaBuffer(count, "int32", driver)
+        self._words = CudaBuffer(count, "int32", device)
         self.dtype = self._words.dtype
         self.pointer = self._words.pointer
-        mirror = driver.mirror(self.pointer, count)
+        mirror = device.driver.mirror(self.pointer, count)
         self._mirror = mirror.words
         self._update = mirror.update
         self._state = None if self.struct is None else self.struct.from_buffer(self._mirror.data)
@@ -425,6 +433,8 @@ class CudaDevice:
         self.compile_ms = 0.0
         self._modules: dict[tuple[object, ...], CudaModule] = {}
         self._graphs: weakref.WeakSet[CudaGraph] = weakref.WeakSet()
+        self._memory: weakref.WeakSet[Memory] = weakref.WeakSet()
+        """The memory that is freed when the device is closed."""
         telemetry = Telemetry(driver.identity.pci_bus_id)
         self._driver_version = telemetry.driver
         # The driver or Telemetry implements these methods of the device interface.
@@ -462,16 +472,31 @@ class CudaDevice:
         return self._modules[key]
 
     def upload(self, array: npt.NDArray[Any]) -> CudaBuffer:
-        buffer = CudaBuffer(array.size, array.dtype, self.driver)
+        buffer = CudaBuffer(array.size, array.dtype, self)
         if array.size:
             buffer.upload(array)
         return buffer
 
     def empty(self, size: int, dtype: npt.DTypeLike | type[Struct]) -> CudaBuffer:
-        return CudaBuffer(size, dtype, self.driver)
+        return CudaBuffer(size, dtype, self)
+
+    def borrow(self, array: DeviceArray) -> CudaBuffer:
+        return CudaBuffer(array.size, array.dtype, self, array)
+
+    def allocate(self, size: int) -> Memory:
+        """Allocate ``size`` bytes of device memory. They are freed at the latest when the device is closed.
+        Raises DeviceOutOfMemoryError if they do not fit the device."""
+        memory = Memory(size)
+        self._memory.add(memory)
+        return memory
+
+    def keep(self, memory: Memory | DeviceArray) -> None:
+        """Leave memory allocated when the device is closed. It is freed with its object."""
+        if isinstance(memory, Memory):
+            self._memory.discard(memory)
 
     def signal(self, words: int | type[Struct] = 1) -> CudaSignal:
-        return CudaSignal(words, self.driver)
+        return CudaSignal(words, self)
 
     def capture(self, launch_all: Callable[[], None]) -> CudaGraph:
         graph = CudaGraph(launch_all, self.driver.stream)
@@ -482,14 +507,14 @@ class CudaDevice:
         return tracing(self.synchronize)
 
     def reset_persisting_l2(self) -> None:
-        library = ctypes.CDLL(DRIVER_LIBRARY)  # PyCUDA does not wrap the function cuCtxResetPersistingL2Cache
-        if status := library.cuCtxResetPersistingL2Cache():
-            raise KernelError(f"cuCtxResetPersistingL2Cache failed with CUDA error {status}")
+        call("cuCtxResetPersistingL2Cache")  # PyCUDA does not wrap this function
 
     def close(self) -> None:
         for graph in self._graphs:
             graph.destroy()
         self._modules.clear()
+        for memory in [*self._memory]:
+            memory.free()
         self.driver.close()
 
 

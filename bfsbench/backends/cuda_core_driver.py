@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import itertools
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -199,16 +200,6 @@ class CoreFunction:
         return launch
 
 
-class _Memory:
-    """A block of device memory. ``int()`` of the object gives the address."""
-
-    def __init__(self, address: int) -> None:
-        self._address = address
-
-    def __int__(self) -> int:
-        return self._address
-
-
 class CoreEvent:
     """A CUDA event. Implements :class:`bfsbench.backends.base.Event`."""
 
@@ -251,13 +242,19 @@ class CoreDriver:
         if _checked(cuda.cuDeviceGetCount()) == 0:
             raise DeviceError("no CUDA device is visible")
         self._device = _checked(cuda.cuDeviceGet(0))
-        _checked(cuda.cuDevicePrimaryCtxSetFlags(self._device, cuda.CUctx_flags.CU_CTX_SCHED_SPIN))
+        # this may fail if another library uses the context, which does no harm
+        cuda.cuDevicePrimaryCtxSetFlags(self._device, cuda.CUctx_flags.CU_CTX_SCHED_SPIN)
         _checked(cuda.cuCtxSetCurrent(_checked(cuda.cuDevicePrimaryCtxRetain(self._device))))
         pending = cuda.CUlimit.CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
         _checked(cuda.cuCtxSetLimit(pending, PENDING_CHILDREN))
         self._stream = _checked(cuda.cuStreamCreate(0))
         self.stream = int(self._stream)
         self._closed = False
+        self._handles: dict[int, tuple[Any, Any]] = {}
+        """Pairs of a function of the driver and a handle that it frees, by consecutive numbers. ``close``
+        frees all handles, because other libraries may keep the context."""
+        self._numbers = itertools.count()
+        self._free_at_the_end(cuda.cuStreamDestroy, self._stream)
         major, minor = map(self.attribute, (COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR))
         self.identity = Identity(
             name=_text(_checked(cuda.cuDeviceGetName(_NAME_LENGTH, self._device))),
@@ -272,10 +269,6 @@ class CoreDriver:
     def attribute(self, which: int) -> int:
         asked = cuda.CUdevice_attribute(which)
         return int(_checked(cuda.cuDeviceGetAttribute(asked, self._device)))
-
-    def allocate(self, size: int) -> _Memory:
-        address = int(_checked(cuda.cuMemAlloc(size)))
-        return self._owned(_Memory(address), cuda.cuMemFree, address)
 
     def mirror(self, address: int, count: int) -> Mirror:
         pinned = int(_checked(cuda.cuMemAllocHost(4 * count)))
@@ -321,7 +314,8 @@ class CoreDriver:
         self, source: Path, defines: Mapping[str, Define], appended: str, *, child_kernels: bool
     ) -> Binary:
         cubin = compile_source(source, defines, appended, self._arch, child_kernels=child_kernels)
-        module = _checked(cuda.cuModuleLoadData(cubin))  # the driver unloads the module when the context ends
+        module = _checked(cuda.cuModuleLoadData(cubin))
+        self._free_at_the_end(cuda.cuModuleUnload, module)
 
         def function(name: str) -> CoreFunction:
             found = _checked(cuda.cuModuleGetFunction(module, name.encode()))
@@ -332,14 +326,23 @@ class CoreDriver:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
+            for number in [*self._handles]:
+                self._free(number)
             cuda.cuDevicePrimaryCtxRelease(self._device)  # this call may fail if a kernel has failed
 
     def _owned(self, owner: Owner, free: Any, handle: Any) -> Owner:
-        """Arrange that ``handle`` is freed when the object ``owner`` is deleted, or when the context ends,
-        whichever is first. Returns ``owner``."""
-        weakref.finalize(owner, self._free, free, handle).atexit = False
+        """Arrange that ``handle`` is freed when the object ``owner`` is deleted, or when the driver is
+        closed, whichever is first. Returns ``owner``."""
+        weakref.finalize(owner, self._free, self._free_at_the_end(free, handle)).atexit = False
         return owner
 
-    def _free(self, free: Any, handle: Any) -> None:
-        if not self._closed:
+    def _free_at_the_end(self, free: Any, handle: Any) -> int:
+        """Arrange that ``handle`` is freed when the driver is closed. Returns a number for ``_free``."""
+        number = next(self._numbers)
+        self._handles[number] = free, handle
+        return number
+
+    def _free(self, number: int) -> None:
+        free, handle = self._handles.pop(number, (None, None))
+        if free is not None:
             free(handle)

@@ -35,6 +35,7 @@ from bfsbench.backends.cuda import (
 )
 from bfsbench.support import storage
 from bfsbench.support.errors import DeviceError, ToolchainError
+from bfsbench.support.gpu_memory import call
 from bfsbench.support.paths import KERNEL_HEADERS, cache_dir
 from bfsbench.support.toolchain import NVCC_OPTIONS, find_nvcc, first_error
 
@@ -165,6 +166,15 @@ class PycudaEvent:
             return float(self._event.time_since(earlier._event))
 
 
+@cache
+def _primary_context() -> Any:
+    """Returns the primary context of the first GPU. PyCUDA frees streams, events and modules only if the
+    object of their context still exists, so this object is kept until the process ends."""
+    with suppress(DeviceError):  # this may fail if another library uses the context, which does no harm
+        call("cuDevicePrimaryCtxSetFlags_v2", 0, int(cuda.ctx_flags.SCHED_SPIN))
+    return cuda.Device(0).retain_primary_context()
+
+
 class PycudaDriver:
     """Accesses the first visible GPU through PyCUDA. Implements :class:`bfsbench.backends.cuda.Driver`. The
     constructor raises DeviceError if there is no GPU."""
@@ -178,7 +188,8 @@ class PycudaDriver:
             if cuda.Device.count() == 0:
                 raise DeviceError("no CUDA device is visible")
             self._device = cuda.Device(0)
-            self._context = self._device.make_context(cuda.ctx_flags.SCHED_SPIN)
+            self._context = _primary_context()
+            self._context.push()
             # PyCUDA aborts a process that ends while a context is on PyCUDA's stack
             atexit.register(self.close)
             cuda.Context.set_limit(cuda.limit.DEV_RUNTIME_PENDING_LAUNCH_COUNT, PENDING_CHILDREN)
@@ -196,10 +207,6 @@ class PycudaDriver:
     def attribute(self, which: int) -> int:
         with translated():
             return int(self._device.get_attribute(cuda.device_attribute(which)))
-
-    def allocate(self, size: int) -> Any:
-        with translated():
-            return cuda.mem_alloc(size)
 
     def mirror(self, address: int, count: int) -> Mirror:
         stream = self._stream
@@ -255,7 +262,11 @@ class PycudaDriver:
 
     def close(self) -> None:
         atexit.unregister(self.close)
-        # if a kernel has failed, its context cannot be closed and ends with the process
         with suppress(cuda.Error):
+            self._stream.synchronize()
             self._context.pop()
+            return
+        # a kernel has failed and broken the context
+        _primary_context.cache_clear()
+        with suppress(cuda.Error):
             self._context.detach()

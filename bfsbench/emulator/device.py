@@ -122,6 +122,9 @@ class Buffer(_Memory):
         self._device.synchronize()
         return self._array.copy()
 
+    shared = download
+    """Returns a copy for other libraries, as a NumPy array."""
+
 
 class Signal(_Memory):
     """Device memory that kernels write and the host reads. It holds int32 words or one struct."""

@@ -32,18 +32,6 @@ RANKS = (1, 50, 9)
 HEADERS = ("graph", "search", "source", "cuda ms", "cuda-core ms", "minima", "medians", "cuda's halves")
 
 
-def share_a_context() -> None:
-    """Have PyCUDA use the device's primary context, as cuda-core does, so that both contexts are current."""
-    import pycuda.driver
-
-    def primary(device: Any, flags: int = 0) -> Any:
-        context = device.retain_primary_context()
-        context.push()
-        return context
-
-    pycuda.driver.Device.make_context = primary
-
-
 def sources_of(graph: Graph) -> list[int]:
     order = np.argsort(np.diff(graph.row_offsets))[::-1]
     return [int(order[0 if part == 1 else len(order) // part]) for part in RANKS]
@@ -67,7 +55,6 @@ def in_turns(runs: list[tuple[Run, Clock]]) -> tuple[float, ...]:
 @click.argument("graphs", nargs=-1, required=True)
 @click.option("--variant", default="push,frontier_queue,frontier_scan,merrill,adaptive", show_default=True)
 def main(graphs: tuple[str, ...], variant: str) -> None:
-    share_a_context()
     opened: dict[str, Device] = {name: open_device(name) for name in reversed(GPU_BACKENDS)}
     rows: list[tuple[Any, ...]] = []
     for name in graphs:
