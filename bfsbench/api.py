@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -42,10 +43,12 @@ from bfsbench.programs import KnobValue, Variant
 from bfsbench.programs.families.apsp.matrix import INFINITY
 from bfsbench.programs.families.apsp.problem import path_between as path_between
 from bfsbench.programs.families.bfs.parents import path as path
+from bfsbench.programs.families.bfs.search import shared_levels
 from bfsbench.reports.asked import compare as compare, report as report
 from bfsbench.rows import results
 from bfsbench.support import storage
 from bfsbench.support.errors import UsageError, positive, positive_or_none, whole
+from bfsbench.support.gpu_memory import DeviceArray
 from bfsbench.support.paths import cache_dir
 from bfsbench.tools import check as checks
 from bfsbench.variants import all_variants, family_of, find
@@ -121,12 +124,13 @@ def list_variants() -> dict[str, type[Variant]]:
 class Solution:
     """A verified answer of a variant on a graph. Times are in ms, as in result files.
 
-    ``answer`` is an array: levels, distances, or another result that the variant's family of problems
-    defines. ``figures`` has the family's own columns of a result row. ``links`` has the parents or next hops
-    along shortest paths. ``links`` is None unless paths were asked for.
+    ``answer`` is a NumPy array: levels, distances, or another result that the variant's family of problems
+    defines. ``shared_answer`` is the answer as an array for other libraries, which may be on a GPU.
+    ``figures`` has the family's own columns of a result row. ``links`` has the parents or next hops along
+    shortest paths. ``links`` is None unless paths were asked for.
     """
 
-    answer: npt.NDArray[np.int32]
+    shared_answer: npt.NDArray[np.int32] | DeviceArray
     backend: str
     search_ms: list[float]
     wall_ms: list[float]
@@ -135,6 +139,11 @@ class Solution:
     links: npt.NDArray[np.int32] | None = None
     links_ms: float | None = None
 
+    @cached_property
+    def answer(self) -> npt.NDArray[np.int32]:
+        """Returns the answer in host memory. The first use copies it from the GPU if it is there."""
+        return np.asarray(self.shared_answer)
+
 
 class SearchResult(Solution):
     """A verified breadth-first search.
@@ -142,11 +151,19 @@ class SearchResult(Solution):
     ``levels``, the answer, is an int32 array with the level of each vertex. ``parents``, the links, is an
     int32 array with the predecessor of each vertex on a shortest path from the source. The source is its own
     parent. Unreached vertices have level -1 and parent -1. :func:`path` follows the parents.
+
+    ``shared_levels`` has the levels for other libraries, which call ``torch.from_dlpack`` or a similar
+    function. After a search with ``on_device`` on a GPU, ``shared_levels`` is in the GPU's memory. The first
+    use of ``levels`` then copies it to the host.
     """
 
     @property
     def levels(self) -> npt.NDArray[np.int32]:
         return self.answer
+
+    @property
+    def shared_levels(self) -> npt.NDArray[np.int32] | DeviceArray:
+        return self.shared_answer
 
     @property
     def parents(self) -> npt.NDArray[np.int32] | None:
@@ -224,9 +241,10 @@ def _solve(
     repeats: int,
     paths: bool,
     knobs: Mapping[str, KnobValue],
+    on_device: bool = False,
 ) -> Result:
     """Run a variant on a problem of a family, and return an object of the class ``result``. Raises UsageError
-    for a variant of another family.
+    for a variant of another family. With ``on_device``, the levels of a search stay on the device.
     """
     variant, graph = find(name), as_graph(given)
     axes = Axes([variant], [positive_or_none("grid", grid)], [positive_or_none("block", block)])
@@ -244,7 +262,7 @@ def _solve(
         timing = session.time(prepared, problem, method)
         found = session.paths(prepared, problem) if paths else None
         return result(
-            run.answer(),
+            shared_levels(prepared) if on_device else run.answer(),
             "host" if session.device is None else session.device.backend,
             timing.search_ms,
             timing.wall_ms,
@@ -273,19 +291,22 @@ def search(
     backend: str = "auto",
     repeats: int = 1,
     parents: bool = False,
+    on_device: bool = False,
     **knobs: KnobValue,
 ) -> SearchResult:
     """Search a graph in this process, time the search, and check the levels against a sequential search.
 
     ``graph`` is anything that :func:`solve` accepts. ``source`` is a vertex counted from 0, or its name if
     vertices have names. Without ``block``, the variant's default block is used. With ``parents``, the
-    breadth-first tree is derived and checked after the timed searches.
+    breadth-first tree is derived and checked after the timed searches. With ``on_device``, the levels of a
+    search on a GPU stay in its memory, and ``shared_levels`` of the result gives them to other libraries.
 
     Raises UsageError for unknown names and values out of range. Raises DeviceError or a subclass if the
     device fails. Raises WrongLevelsError if the levels are wrong, and WrongParentsError if the tree breaks a
     rule.
     """
-    return _solve(SearchResult, "bfs", graph, variant, source, grid, block, backend, repeats, parents, knobs)
+    asked = (graph, variant, source, grid, block, backend, repeats, parents, knobs)
+    return _solve(SearchResult, "bfs", *asked, on_device)
 
 
 def all_pairs(

@@ -8,13 +8,14 @@ import ctypes
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bfsbench.graphs.catalogue import DEFAULT, Recipe
-from bfsbench.graphs.graph import EdgeList, Graph, Ids, Offsets, Size, require
-from bfsbench.support.errors import InputError
+from bfsbench.graphs.graph import MAX_VERTICES, EdgeList, Graph, Ids, Offsets, Size, require
+from bfsbench.support.errors import InputError, UsageError
 from bfsbench.support.toolchain import library
 
 OriginalIds = npt.NDArray[np.int64]
@@ -165,6 +166,54 @@ def build_graph(
         reader=edges.reader,
         statistics={"edges_listed": listed},
     )
+
+
+def graph_of_csr(row_offsets: Offsets, column_indices: Ids, name: str, *, directed: bool = True) -> Graph:
+    """Returns a graph that uses the given CSR arrays, row_offsets [V+1] and column_indices [E], without a
+    copy. The other arrays are made in memory.
+
+    If the graph is not directed, each edge must be listed both ways. Raises UsageError if the row offsets do
+    not ascend from 0 to E, or if column indices do not ascend in each row. Raises InputError for ids out of
+    range, and for an arc without its reverse in a graph that is not directed.
+    """
+    require_offsets(row_offsets, len(column_indices))
+    num_vertices = len(row_offsets) - 1
+    if not 1 <= num_vertices <= MAX_VERTICES:
+        raise UsageError(f"{name}: {num_vertices:,} vertices are not within 1 .. {MAX_VERTICES:,}")
+    require(Size(num_vertices, len(column_indices)), name)
+    row_offsets, column_indices = row_offsets.view(), column_indices.view()
+    rows = _Rows(row_offsets.astype(np.int64, copy=False), column_indices)
+    edge_sources = _row_of_each(rows)
+    falling = (column_indices[1:] < column_indices[:-1]) & (edge_sources[1:] == edge_sources[:-1])
+    if falling.any():
+        row = edge_sources[falling.argmax()]
+        raise UsageError(f"column_indices of row {row} do not ascend: sort each row, or call Graph.from_csr")
+    transposed = _group(column_indices, edge_sources, num_vertices, name)
+    column_offsets: Offsets = transposed.offsets.astype(row_offsets.dtype, copy=False)  # type: ignore[assignment]
+    if not directed:
+        _require_symmetry(rows, transposed, name, None)
+        transposed, column_offsets = rows, row_offsets
+    for array in (row_offsets, column_indices, column_offsets, transposed.columns, edge_sources):
+        array.flags.writeable = False
+    return Graph(
+        name=name,
+        direction="directed" if directed else "symmetrised",
+        row_offsets=row_offsets,
+        column_indices=column_indices,
+        column_offsets=column_offsets,
+        row_indices=transposed.columns,
+        edge_sources=edge_sources,
+        checksum=graph_checksum(_narrowed(rows.offsets, INT32_MAX), column_indices),
+        statistics={"edges_listed": len(column_indices)},
+    )
+
+
+def require_offsets(row_offsets: npt.NDArray[np.integer[Any]], arcs: int) -> None:
+    """Check the row offsets of a graph with this number of arcs. Raises UsageError if they do not ascend from
+    0 to ``arcs``."""
+    ascend = len(row_offsets) > 0 and (row_offsets[1:] >= row_offsets[:-1]).all()
+    if not ascend or row_offsets[0] != 0 or row_offsets[-1] != arcs:
+        raise UsageError(f"row_offsets do not ascend from 0 to the {arcs:,} column_indices")
 
 
 def edges_listed(edges: EdgeList) -> int:

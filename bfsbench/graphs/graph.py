@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bfsbench.graphs.catalogue import WeightPolicy
     from bfsbench.graphs.interop import Links, SparseMatrix
+    from bfsbench.support.gpu_memory import DeviceArray, SupportsDLPack
 
 
 _PER_VERTEX = 40
@@ -200,6 +201,8 @@ class Graph:
     locator: str = ""
     """The text that loads the graph again: its full name and, for a file, the path. Empty if it was not
     loaded."""
+    on_gpu: Mapping[str, DeviceArray] = field(default_factory=dict)
+    """Arrays of this graph that another library has on the first GPU, by the names of the fields."""
 
     def __repr__(self) -> str:
         return f"<Graph {self.full_name}: {self.num_vertices:,} vertices, {self.num_edges:,} arcs>"
@@ -249,7 +252,7 @@ class Graph:
 
         Raises UsageError if the arrays do not fit each other, and InputError for ids out of range.
         """
-        from bfsbench.graphs import interop
+        from bfsbench.graphs import convert, interop
 
         offsets, targets = np.asarray(row_offsets), np.asarray(column_indices)
         if offsets.ndim != 1 or len(offsets) == 0 or offsets.dtype.kind not in "iu":
@@ -258,12 +261,43 @@ class Graph:
             )
         if len(targets) and targets.dtype.kind not in "iu":
             raise UsageError(f"column_indices are {interop.described(targets)}: whole numbers are wanted")
+        convert.require_offsets(offsets, len(targets))
         wide = offsets.astype(np.int64)
         degrees = wide[1:] - wide[:-1]
-        if offsets[0] != 0 or offsets[-1] != len(targets) or (degrees < 0).any():
-            raise UsageError(f"row_offsets do not ascend from 0 to the {len(targets):,} column_indices")
         sources = np.repeat(np.arange(len(degrees), dtype=np.int32), degrees)
         return Graph.from_edges(sources, targets, weights, num_vertices=len(degrees), name=name)
+
+    @staticmethod
+    def from_dlpack(
+        row_offsets: SupportsDLPack,
+        column_indices: SupportsDLPack,
+        *,
+        directed: bool = True,
+        name: str = "graph",
+    ) -> Graph:
+        """Returns a graph that uses the CSR arrays of another library, such as CuPy or PyTorch, without a
+        copy.
+
+        ``row_offsets`` is int32 or int64[V+1]. ``column_indices`` is int32[E], ascending in each row. Each
+        array is in host memory or on the first GPU, and must not change as long as the graph is used. If the
+        graph is not directed, each edge must be listed both ways. Searches on the GPU read arrays there. A
+        copy of these arrays on the host serves the checks of searches, and the CSC and COO forms.
+
+        Raises UsageError for arrays of other types or strides, or on another device. Raises UsageError also
+        if the arrays do not fit each other, or if a row does not ascend. Raises InputError for ids out of
+        range, and for an arc without its reverse in a graph that is not directed.
+        """
+        from bfsbench.graphs import convert
+        from bfsbench.support import gpu_memory
+
+        given = {"row_offsets": row_offsets, "column_indices": column_indices}
+        shared = {what: gpu_memory.shared(array, what) for what, array in given.items()}
+        for what, types in (("row_offsets", ("int32", "int64")), ("column_indices", ("int32",))):
+            if shared[what].dtype not in types:
+                raise UsageError(f"{what} are {shared[what].dtype}, but {' or '.join(types)} is wanted")
+        offsets, targets = (np.asarray(array) for array in shared.values())
+        on_gpu = {what: array for what, array in shared.items() if not isinstance(array, np.ndarray)}
+        return replace(convert.graph_of_csr(offsets, targets, name, directed=directed), on_gpu=on_gpu)
 
     @staticmethod
     def from_scipy(

@@ -27,8 +27,9 @@ ARRAYS = {
 
 
 class DeviceGraph:
-    """The arrays of one graph on a device. An array is uploaded at its first use, and then kept. All searches
-    share the arrays, so no search may write to them. The method ``written`` detects writes."""
+    """The arrays of one graph on a device. An array is uploaded at its first use, and then kept. An array
+    that another library has on the device is not uploaded. All searches share the arrays, so no search may
+    write to them. The method ``written`` detects writes."""
 
     def __init__(self, device: Device, host_graph: Graph) -> None:
         self.device = device
@@ -136,7 +137,12 @@ class DeviceGraph:
         return {"column_offsets": self.column_offsets, "row_indices": self.row_indices}
 
     def _uploaded(self, name: str) -> Buffer:
-        array = getattr(self.host_graph, name)
-        buffer = self._clocked(name, lambda: self.device.upload(array))
+        array, on_gpu = getattr(self.host_graph, name), self.host_graph.on_gpu.get(name)
+
+        def make() -> Buffer:
+            borrowed = None if on_gpu is None else self.device.borrow(on_gpu)
+            return self.device.upload(array) if borrowed is None else borrowed
+
+        buffer = self._clocked(name, make)
         self._guarded.add(name, buffer)
         return buffer

@@ -19,6 +19,7 @@ from bfsbench.support.toolchain import library
 if TYPE_CHECKING:
     from bfsbench.backends.base import Buffer
     from bfsbench.programs import Variant
+    from bfsbench.support.gpu_memory import DeviceArray
 
 Levels = npt.NDArray[np.int32]
 
@@ -170,6 +171,22 @@ def _check_tree(search: KernelVariant, source: int) -> Buffer:
     check = search.graph.once(TreeCheck.of)
     check.check(search.level_array, source)
     return check.levels
+
+
+def shared_levels(variant: Variant) -> npt.NDArray[np.int32] | DeviceArray:
+    """Wait for the search of a variant. Returns its levels, int32[V], as an array for other libraries. It is
+    in the memory of the GPU if the search ran there, and otherwise a NumPy array.
+
+    The levels are not copied, unless the search leaves them in another form, such as a tree.
+    """
+    search = _search(variant)
+    if not isinstance(search, KernelVariant):
+        return search.levels()
+    own_form = type(search).levels is not KernelVariant.levels or search.leaves_tree
+    if own_form or search.level_places is not None:
+        return search.device.upload(search.levels()).shared()
+    search.finish()
+    return search.level_array.shared()
 
 
 def _search(variant: Variant) -> SearchVariant:
