@@ -24,8 +24,8 @@ def _table(name: str, title: str, records: list[dict[str, Cell]], notes: tuple[s
 
 
 def variants() -> Table:
-    """Returns a table with one row per variant and what the variant declares, such as its family, paper and
-    knobs."""
+    """Returns a table with one row per variant. The columns hold what the variant declares, such as its
+    family, paper and knobs."""
     records: list[dict[str, Cell]] = [
         {
             "name": variant.name,

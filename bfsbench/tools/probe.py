@@ -3,8 +3,9 @@
 A probe times one operation in several settings, with kernels of ``cuda_src/probe.cu``. Its results are
 checked before and after the timed runs, and the best run counts. New probes are declared in ``PROBES``.
 
-The setting of a memory probe is log2 of the number of elements of 4 bytes, or of bits. Arrays that are summed
-hold their own indices, and a pass reads every element once. So the expected sum follows from the size.
+The setting of a memory probe is the binary logarithm of an array's length. The length counts bits if the
+probe tests bits, and otherwise elements of 4 bytes. Each element of an array that a probe sums holds its own
+index, and a pass reads every element once. So the expected sum follows from the length.
 """
 
 from collections.abc import Callable, Iterator
@@ -68,8 +69,8 @@ class Probe:
         return self.unit not in _PER_MS
 
     def in_unit(self, work: float, milliseconds: float) -> float:
-        """Returns the rate, or the time per operation, in the probe's unit, for an amount of work done in
-        this number of milliseconds."""
+        """Converts the amount of work of a trial and its time in milliseconds to the probe's unit. Returns a
+        rate or the time per operation."""
         if self.is_rate:
             return work / milliseconds / 1e6  # 10^9 per second
         return milliseconds * _PER_MS[self.unit] / work
@@ -136,7 +137,7 @@ def expect(what: str, found: int, expected: int) -> None:
 
 
 def bytes_in_words(size: int) -> str:
-    """Returns a power of two as a size in words, such as ``16 MiB``."""
+    """Returns a size in bytes as text, such as ``16 MiB``. The size must be a power of two."""
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= factor:
             return f"{size // factor} {unit}"

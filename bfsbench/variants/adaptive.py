@@ -100,13 +100,13 @@ _SEARCHES, _VERTICES, _ARCS = 9, 4096, 1 << 16
 
 
 def levels_to_thousands(graph: Graph, most: int) -> int:
-    """Returns how many levels a breadth-first search needs to reach 4,096 vertices. The result is at most
-    ``most`` + 1.
+    """Estimates how many levels a breadth-first search needs to reach 4,096 vertices. Returns the median over
+    nine searches, which start at evenly spaced vertex ids.
 
-    The result is the median of nine searches, which start at evenly spaced vertex ids. Searches that end
-    before they reach 4,096 vertices do not count. If all nine end early, the result is ``most`` + 1. From a
-    frontier of n vertices, a search follows only the first 65,536 / n arcs of each row, so that hubs cost
-    little. The graph must have at least one vertex.
+    The result is at most ``most`` + 1. Searches that end before they reach 4,096 vertices are left out. If
+    all nine searches end early, the result is ``most`` + 1. From a frontier of n vertices, a search follows
+    only the first 65,536 / n arcs of each row, so that hubs cost little. The graph must have at least one
+    vertex.
     """
     starts = (np.arange(_SEARCHES) * 2 + 1) * graph.num_vertices // (2 * _SEARCHES)
     found = sorted(levels for start in starts if (levels := _levels_from(graph, int(start), most)))
@@ -160,8 +160,8 @@ _LEAST_VERTICES = 1 << 14
 _STATIC_SHARED = 42 << 10
 """Upper limit, in bytes, of the shared memory that the kernel uses besides the bitmap."""
 _LEAST_FRESH, _MOST_FRESH, _MOST_STATIC = 64, 1 << 13, 48 << 10
-"""``_LEAST_FRESH`` and ``_MOST_FRESH`` limit how many words of a bitmap a block processes between two
-barriers of a pulled level. These words lie in shared memory, which leaves less room for the L1 cache.
+"""``_LEAST_FRESH`` and ``_MOST_FRESH`` limit the number of bitmap words that a block processes between two
+barriers when it pulls a level. These words lie in shared memory, which leaves less room for the L1 cache.
 ``_MOST_STATIC`` is the maximum static shared memory of a kernel, in bytes."""
 _MOST_BLOCKS = (1 << 11) - 1
 """Maximum number of blocks. The words of the barrier cannot count the arrivals of more blocks."""
@@ -346,10 +346,11 @@ class Adaptive(OneLaunchVariant):
         return self.num_vertices >= int(self.knob["MANY_VERTICES"])
 
     def _fresh_words(self) -> int:
-        """Returns how many words of a bitmap a block processes between two barriers of a pulled level.
+        """Returns the number of words in a portion of a bitmap. When a kernel pulls a level, each block
+        processes its words of the bitmap in portions, with a barrier after each portion.
 
-        The result sets the size of an array in dynamic shared memory. It covers all words of the block if
-        there is room for them. Returns 0 if the kernel uses an array in static shared memory instead.
+        The number is also the size of an array in dynamic shared memory. If that memory has room, one portion
+        has all words of a block. Returns 0 if the kernel uses an array in static shared memory instead.
         """
         if not self._has_many_vertices() or self._makes_records():
             return 0

@@ -24,8 +24,8 @@ _PIECE = 1024
 
 
 def require_unweighted(name: str, graph: Graph) -> None:
-    """Raise LaunchError if any arc of the graph has a weight other than 1. The variant ``name`` stands in the
-    message."""
+    """Raise LaunchError if any arc of the graph has a weight other than 1. The message names the variant
+    ``name``."""
     if graph.weights is not None and bool((graph.weights != 1).any()):
         raise LaunchError(f"{name} takes graphs whose arcs all weigh 1, not {graph.full_name}")
 

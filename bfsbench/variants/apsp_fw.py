@@ -1,4 +1,5 @@
-"""Declares all-pairs shortest paths by Floyd and Warshall's algorithm, without blocking."""
+"""Declares the variant that finds all-pairs shortest paths by Floyd and Warshall's algorithm, without
+blocking."""
 
 from bfsbench.variants.base import KernelAllPairs
 

@@ -1,4 +1,4 @@
-"""Declares all-pairs shortest paths by Floyd and Warshall's algorithm in tiles."""
+"""Declares the variant that finds all-pairs shortest paths by Floyd and Warshall's algorithm in tiles."""
 
 from collections.abc import Mapping
 

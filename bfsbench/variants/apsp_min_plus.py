@@ -1,5 +1,5 @@
-"""Declares all-pairs shortest paths by repeated squaring of the matrix of distances in the min-plus
-algebra."""
+"""Declares the variant that finds all-pairs shortest paths by repeated squaring of the matrix of distances in
+the min-plus algebra."""
 
 from collections.abc import Mapping
 

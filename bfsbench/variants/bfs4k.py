@@ -1,5 +1,9 @@
-"""Declares the breadth-first search BFS-4K. It uses one block or many, virtual warps or edge-discover, child
-kernels, and hashing against duplicates."""
+"""Declares the breadth-first search BFS-4K.
+
+For each level the search chooses between one block and many blocks. It also chooses whether to distribute the
+frontier's vertices over virtual warps, or its edges over the lanes of a warp ("edge-discover"). Child kernels
+expand long rows, and hashing removes duplicates.
+"""
 
 from collections.abc import Mapping
 from ctypes import c_int

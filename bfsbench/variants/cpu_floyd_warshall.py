@@ -1,5 +1,5 @@
-"""Declares all-pairs shortest paths by Floyd and Warshall's algorithm on the CPU, as a baseline for GPU
-variants."""
+"""Declares the CPU program that finds all-pairs shortest paths by Floyd and Warshall's algorithm. It is a
+baseline for GPU variants."""
 
 import ctypes
 

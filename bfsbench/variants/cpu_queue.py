@@ -6,8 +6,12 @@ from bfsbench.variants.base import UNREACHED, HostVariant
 
 
 class CpuQueue(HostVariant):
-    """A sequential breadth-first search with a queue. Springer calls it Algorithm 1, and Luo calls it
-    "CPU-BFS". CSE 6230 and BFS-4K use such a search as their CPU baseline."""
+    """A sequential breadth-first search with a queue.
+
+    It is Algorithm 1 of M. Springer's paper "Breadth-first Search in CUDA", and "CPU-BFS" in the paper of Luo
+    et al. (2010). The course report CSE 6230 and the paper on BFS-4K use a sequential search as their CPU
+    baseline.
+    """
 
     name = "cpu_queue"
     aliases = ("sequential",)

@@ -8,11 +8,11 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class EdgeFrontierNumbers(LevelKernelVariant):
-    """Springer's edge-centric kernel with an iteration counter. The book PMPP has an equivalent edge-centric
-    kernel.
+    """The edge-centric kernel with an iteration counter from M. Springer's paper "Breadth-first Search in
+    CUDA". The book PMPP (*Programming Massively Parallel Processors*) has an equivalent kernel.
 
-    The edges are in CSR order. Neighbouring threads therefore often read the level of one common tail. The
-    heads of their edges are in ascending order.
+    The edges are in CSR order. So the edges of neighbouring threads often have a common tail, whose level the
+    threads read together. The heads of these edges are in ascending order.
     """
 
     name = "edge_frontier_numbers"

@@ -6,7 +6,7 @@ from bfsbench.variants.edge_frontier_numbers import EdgeFrontierNumbers
 
 
 class EdgeSimple(EdgeFrontierNumbers):
-    """Springer's unoptimised edge-centric kernel.
+    """The unoptimised edge-centric kernel from M. Springer's paper "Breadth-first Search in CUDA".
 
     The kernel printed in the paper has an error: it adds one to the level of an unreached tail. The sum
     overflows if the paper's ``MAX_DIST`` is the largest integer. The kernel of this project skips edges with

@@ -6,11 +6,14 @@ from bfsbench.variants.base import LevelKernelVariant, Traffic
 
 
 class Frontier(LevelKernelVariant):
-    """Springer's vertex frontier. Luo measures this search as IIIT-BFS, and BFS-4K measures it as Harish.
+    """The vertex frontier from M. Springer's paper "Breadth-first Search in CUDA".
 
-    The kernels are as printed in the paper, with flags of one byte. Only one detail differs: how the host
-    learns that a level has found a vertex. In this version, the second kernel writes the number of the level.
-    So the host need not clear a flag between levels.
+    Two other papers also measure this search. Luo et al. (2010) call it "IIIT-BFS", and the paper on BFS-4K
+    calls it "Harish".
+
+    The kernels are as printed in Springer's paper, with flags of one byte. Only one detail differs: how the
+    host learns that a level has found a vertex. In this version, the second kernel writes the number of the
+    level. So the host need not clear a flag between levels.
     """
 
     name = "frontier"

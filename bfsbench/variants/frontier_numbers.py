@@ -5,8 +5,11 @@ from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class FrontierNumbers(LevelKernelVariant):
-    """Springer's frontier with an iteration counter. The book PMPP has an equivalent vertex-centric push
-    kernel."""
+    """The frontier with an iteration counter from M. Springer's paper "Breadth-first Search in CUDA".
+
+    A vertex is in the frontier if its level equals the counter. The book PMPP (*Programming Massively
+    Parallel Processors*) has an equivalent vertex-centric push kernel.
+    """
 
     name = "frontier_numbers"
     aliases = ("push",)

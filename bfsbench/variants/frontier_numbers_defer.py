@@ -7,13 +7,14 @@ from bfsbench.variants.base import LEVEL_SCAN, Knob, LevelKernelVariant
 
 
 class FrontierNumbersDefer(LevelKernelVariant):
-    """Springer's deferring of outliers, after Hong et al. 2011.
+    """The kernel that defers outliers (vertices of high degree) from M. Springer's paper "Breadth-first
+    Search in CUDA", after Hong et al. 2011.
 
     The kernel printed in the paper has errors. It treats its queue as full when fewer places are left than
     the block has threads. That needs a barrier in every round and wastes places. If the block has more
     threads than the queue has places, an unsigned difference becomes huge. The kernel then writes past the
-    end of the queue. In this version, a thread expands a vertex at once if the queue has no place for it. So
-    every block size and queue size works.
+    end of the queue. In this version, a thread immediately expands a vertex for which the queue has no place.
+    So this version accepts every block size and queue size.
     """
 
     name = "frontier_numbers_defer"

@@ -248,7 +248,7 @@ def split_rows(graph: Graph, degree: int) -> SplitRows:
     """Split each vertex whose out-degree exceeds ``degree`` into several rows. Returns the split CSR arrays.
 
     Each vertex gets as few rows as possible. All rows of a vertex except the last are full. Raises UsageError
-    when there would be more rows than an id can number.
+    if there would be more rows than a 32-bit id can number.
     """
     degrees = np.diff(graph.row_offsets)
     runs = np.maximum(1, -(-degrees // degree))
@@ -452,12 +452,12 @@ class _Packing:
     def _chosen(
         self, hops: int, reach: npt.NDArray[np.int64]
     ) -> tuple[int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Choose the distance in arcs up to which parts have ghosts. It is at most ``hops``, unless ``hops``
-        is 0.
+        """Choose the largest distance, in arcs, between a part and its ghosts. It is at most ``hops``, unless
+        ``hops`` is 0.
 
-        Returns the distance. Also returns the number of ghosts and the number of local ids of each part. Own
-        vertices, ghosts, and additional groups of four ids for long rows have local ids. Raises LaunchError
-        if not even the distance 1 fits.
+        Returns the distance, the number of ghosts of each part, and the number of local ids of each part. Own
+        vertices and ghosts have local ids, and so have additional groups of four ids for long rows. Raises
+        LaunchError if not even the distance 1 fits.
         """
         many = self.number > _FEW_PARTS * self.device.limits.num_multiprocessors
         for groups in (self.room // 2, self.room) if many and not hops else (self.room,):
@@ -475,9 +475,12 @@ class _Packing:
         )
 
     def _best(self, hops: int, reach: npt.NDArray[np.int64], most: int) -> int:
-        """Returns the best distance in arcs up to which parts have ghosts. A part may have at most ``most``
-        vertices, ghosts included. If ``hops`` is not 0, the result is the largest distance up to ``hops``
-        that fits. Returns 0 if not even the distance 1 fits."""
+        """Returns the largest distance, in arcs, that ghosts of a part should have. A part may have at most
+        ``most`` vertices, ghosts included.
+
+        If ``hops`` is not 0, the result is the largest distance up to ``hops`` that fits. If ``hops`` is 0,
+        the result is the distance with the lowest estimated cost. Returns 0 if not even the distance 1 fits.
+        """
         fit = ((self.own[:, None] + reach).max(axis=0) + PLACES <= most).nonzero()[0]
         fit = fit[(fit > 0) & (fit <= (hops or MOST_HOPS))]
         if hops or not len(fit):

@@ -1,5 +1,8 @@
-"""Declares the breadth-first search of Merrill et al. Threads expand rows and remove duplicates together, by
-prefix sums."""
+"""Declares the breadth-first search of Merrill et al.
+
+The threads of a block expand rows together. Prefix sums distribute the edges over the threads, and give new
+vertices their places in the queue.
+"""
 
 from collections.abc import Mapping
 from ctypes import c_int, c_ulonglong
@@ -118,9 +121,12 @@ class Merrill(KernelVariant):
 
     @classmethod
     def auto_knobs(cls, statistics: Statistics) -> Mapping[str, KnobValue]:
-        """Returns knob values for a graph. If the graph has many small levels, the organisation is
-        contract-expand, which keeps levels in resident blocks. Otherwise vertices are claimed atomically and
-        no candidates are queued. Only duplicates within a warp are then removed."""
+        """Returns knob values for a graph.
+
+        If the graph has many small levels, ORGANISATION is contract-expand, with which resident blocks run
+        several levels per launch. Otherwise ATOMIC_CLAIM lets an atomic operation claim each vertex before it
+        is queued. No queue then has duplicates, so the bitmap and the history are switched off.
+        """
         if is_deep(statistics):
             return {"ORGANISATION": "contract-expand"}
         return {"ORGANISATION": "expand-contract", "BITMAP": 0, "ATOMIC_CLAIM": 1, "HISTORY_SIZE": 0}
@@ -220,11 +226,11 @@ class Merrill(KernelVariant):
                 level, size = self.queue_at(level + 1)
 
     def queue_at(self, level: int | None = None) -> tuple[int, int]:
-        """Wait until the queue of a level is complete. By default, this is the level at which the resident
-        blocks stopped.
+        """Wait until the queue of ``level`` is complete. Returns the level and the number of entries in its
+        queue.
 
-        Returns the level, and the number of entries in its queue. A queue that has lost entries is rebuilt
-        first. Raises KernelError when a resident block waited too long for other blocks.
+        If ``level`` is None, the level is the one at which the resident blocks stopped. A queue that has lost
+        entries is rebuilt first. Raises KernelError if a resident block waited too long for other blocks.
         """
         state = self.state.read_struct()
         if state.failed:

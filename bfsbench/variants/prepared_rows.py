@@ -78,9 +78,11 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class ShortRows:
-    """The rows of a graph, stored as records. A record has up to four arcs of a vertex. The vertex id gives
-    its position, so no offsets are needed. Two bits of the column indices tell how many records a vertex
-    has."""
+    """The rows of a graph, stored as records. A record has up to four arcs of a vertex.
+
+    The position of a vertex's records follows from the vertex id, so no offsets are needed. Two bits of the
+    column indices tell how many records a vertex has.
+    """
 
     column_indices: Buffer
     """int32: first the E ids of CSR. Bit 31 of an id is set if the vertex has two records. Bit 30 is set if

@@ -18,8 +18,11 @@ def jobs_by_out_degree(graph: DeviceGraph) -> tuple[Buffer, float]:
 
 
 class Redirect(LevelKernelVariant):
-    """Springer's job reordering array. Threads process vertices in the order of this array. The array is
-    sorted once, with the highest out-degree first. The search ``reorder`` uses the same order."""
+    """The search with a "job reordering array" from M. Springer's paper "Breadth-first Search in CUDA".
+
+    Threads process vertices in the order of this array. The array is sorted once, with the highest out-degree
+    first. The search ``reorder`` also sorts vertices by falling out-degree.
+    """
 
     name = "redirect"
     summary = "an array of jobs gives warps vertices of like out-degree"

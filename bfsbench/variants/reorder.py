@@ -55,12 +55,13 @@ def by_falling_degree(graph: DeviceGraph) -> tuple[Buffer, Buffer, Ids, float]:
 
 
 class Reorder(LevelKernelVariant):
-    """Springer's physical reordering of vertices by out-degree.
+    """The physical reordering of vertices by out-degree from M. Springer's paper "Breadth-first Search in
+    CUDA".
 
     The paper does not give the direction of the order. This version puts the highest degree first. Blocks
-    start roughly in order, and the longest jobs should not start last. Levels are returned by the original
-    vertex ids. The graph is renumbered once. ``preprocess_ms`` of every search is the time of this
-    renumbering.
+    start roughly in the order of their indices, so the longest rows start first. The levels are returned in
+    the order of the original vertex ids. The graph is renumbered once. ``preprocess_ms`` of every search is
+    the time of this renumbering.
     """
 
     name = "reorder"

@@ -6,8 +6,8 @@ from bfsbench.variants.base import LEVEL_SCAN, LevelKernelVariant
 
 
 class Simple(LevelKernelVariant):
-    """Springer's Algorithm 2. In each level, every vertex relaxes its neighbours. The paper's
-    ``v_adj_length`` is here the difference of two row offsets.
+    """Algorithm 2 of M. Springer's paper "Breadth-first Search in CUDA". In each level, every vertex relaxes
+    its neighbours. This kernel computes the paper's ``v_adj_length`` as the difference of two row offsets.
 
     The kernel printed in the paper has an error: it adds one to the infinite level of an unreached vertex,
     which overflows. The kernel of this project skips unreached vertices.

@@ -7,7 +7,8 @@ from bfsbench.variants.rules import Statistics, has_long_rows
 
 
 class VirtualWarp(LevelKernelVariant):
-    """Springer's virtual warp-centric kernel, after Hong et al. 2011.
+    """The virtual warp-centric kernel from M. Springer's paper "Breadth-first Search in CUDA", after Hong et
+    al. 2011.
 
     The kernel printed in the paper has an error. It distributes vertices by the number of threads, so the
     last virtual warp may have fewer than W_SZ threads. The kernel then misses every W_SZ-th neighbour of that

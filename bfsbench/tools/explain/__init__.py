@@ -1,11 +1,12 @@
-"""Counts the cost of kernels in a GPU's memory system without a GPU, and predicts their time on one.
+"""Counts the memory accesses of kernels in the emulator, and predicts from the counts how long the kernels
+would take on a GPU. No GPU is needed.
 
 :mod:`bfsbench.emulator` counts while it runs a search. This module sums the counts by level, kernel and
 source line. It makes tables of the cost of each level and of each source line, source listings, and a
 predicted time. docs/emulator.md defines the counters and their limits.
 
-Listings are shown in a terminal, below each other or side by side if it is wide enough. They are also written
-as one HTML page for a browser, which shows searches side by side, for all levels or for one.
+The listings of several searches are shown in a terminal, side by side if the terminal is wide enough, else
+below each other. An HTML page shows the listings side by side in a browser, for all levels or for one level.
 
 The time is a prediction, not a measurement. It is the time that the host needs to launch kernels and to read
 their results, plus the time that the kernels need. For each level, the kernels' time is the largest of
@@ -190,15 +191,16 @@ class Prediction:
 
     @property
     def bound(self) -> str:
-        """The name of the part that takes the most time."""
+        """The name of the largest part of the predicted time: launches, latency, throughput or contention."""
         names = ("launches", "latency", "throughput", "contention")
         return max(names, key=lambda name: float(getattr(self, f"{name}_ms")))
 
 
 def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
-    """Predicts the time that a search takes on the device of the ceilings, from the search's counters.
+    """Predicts the time of a search from its counters.
 
-    Raises InputError if a needed ceiling was not measured.
+    ``ceilings`` are the measured limits of the device for which the time is predicted. Raises InputError if a
+    needed ceiling was not measured.
     """
     num_launches = counted.launches["launch"].nunique()
     launch_us = ceilings.at("launch")
@@ -215,7 +217,8 @@ def predict(counted: Counted, ceilings: Ceilings) -> Prediction:
 
 
 def _latency_us(launches: pd.DataFrame, ceilings: Ceilings) -> pd.Series[float]:
-    """Returns the time that the longest warps wait, in microseconds, by level and kernel."""
+    """Returns how many microseconds the kernels of each level wait for memory, by level and kernel. In each
+    launch, the warp with the most steps counts."""
     far, near = (ceilings.at("dependent_loads", size) / 1e3 for size in (_IN_L2, _IN_L1))
     steps = launches["near"] + launches["shared_steps"] + launches["barriers"]
     us = far * (launches["far"] + launches["atomics"]) + near * steps
@@ -322,8 +325,8 @@ def by_level(counted: Counted) -> pd.DataFrame:
     """Returns a row for each level and kernel, with the columns ``level``, ``kernel`` and LEVEL_COLUMNS.
 
     ``lanes`` is the mean number of lanes that take part in an execution. ``requests`` and ``sectors`` count
-    accesses to global memory, including atomic operations. ``longest_warp`` is the number of steps of the
-    warp that made the most.
+    accesses to global memory, including atomic operations. ``longest_warp`` is the largest number of steps
+    that a warp makes in a launch, summed over the launches of the level.
     """
     frame = _sums(counted)
     frame["lanes"] = frame["lanes"] / frame["executions"]

@@ -1,7 +1,8 @@
-"""Provides exercises: small broken or slow kernels of the papers' figures, which students fix on any machine.
+"""Provides exercises: small broken or slow kernels, which students repair on any machine. Each kernel is
+taken from a figure of a paper.
 
-Each exercise is an entry of ``exercises.toml`` and a kernel in ``kernels``. A student copies the kernel,
-changes it, and has ``bfsbench check`` grade it.
+An exercise is an entry of ``exercises.toml`` and a kernel in ``kernels``. A student copies the kernel and
+changes it. Then ``bfsbench check`` grades it.
 """
 
 import shutil
@@ -18,7 +19,7 @@ GRAPHS = ("uniform(n=600,m=2400,directed=1)", "kronecker(scale=7,edge_factor=8)"
 
 
 class Exercise(TomlTable, frozen=True):
-    """One kernel with its question."""
+    """One exercise: a kernel, and the text that asks the student what to repair."""
 
     name: str
     """The name of the kernel, and of its file without ``.cu``."""

@@ -1,5 +1,7 @@
-"""Grades students' solutions: passed, or the kind of fault. Finding the place of the fault is left to the
-student.
+"""Grades students' solutions of exercises.
+
+A grade is "passed", or the kinds of faults in the kernel. It does not name their lines, which the student has
+to find.
 
 The emulator counts the cost of a kernel exactly, whatever the machine. A cost is a sum over the memory
 accesses of one search from one source. The emulator runs threads and blocks in the order of their indices.
@@ -42,7 +44,7 @@ def reads(accesses: Iterable[Access], graph: Collection[int], levels: int) -> in
 
 
 def longest(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
-    """Returns the number of reads of the graph's arrays by the thread that makes the most in a launch."""
+    """Returns the largest number of reads of the graph's arrays that one thread makes in one launch."""
     by_thread = Counter((one.launch, one.block, one.thread) for one in _of_graph(accesses, graph))
     return max(by_thread.values(), default=0)
 
@@ -55,8 +57,8 @@ def atomics(accesses: Iterable[Access], graph: Collection[int], levels: int) -> 
 def sectors(accesses: Iterable[Access], graph: Collection[int], levels: int) -> int:
     """Returns the number of memory sectors of the graph's arrays that warps read.
 
-    The lanes of a warp read a source line several times. The k-th reads of all lanes together are one load. A
-    load fetches each sector once.
+    A warp may execute a source line several times. Its k-th load at a line consists of the k-th reads of all
+    lanes at this line. A load fetches each sector once.
     """
     turns: Counter[tuple[object, ...]] = Counter()
     fetched = set()
@@ -122,8 +124,10 @@ def grade(exercise: Exercise, kernel: Path, begin: Callable[[], None] = lambda: 
 
 
 def improvement(exercise: Exercise, kernel: Path) -> str:
-    """Returns a line that compares a kernel that has passed with the one handed out, by their costs or
-    faults."""
+    """Returns a line that compares a passed kernel with the original kernel of the exercise.
+
+    The line compares costs if the exercise limits a cost, and otherwise faults.
+    """
     handed_out = HERE / "kernels" / exercise.file
     if exercise.cost:
         before, after = (_cost(exercise, path) for path in (handed_out, kernel))
