@@ -1,5 +1,5 @@
-// probe: kernels that measure the highest rates of a device, one operation each. The code in
-// bfsbench/tools/probe/ times them.
+// probe: kernels that measure the highest rates of a device, one operation each. The code in bfsbench/tools/probe.py
+// times them.
 //
 // Every kernel writes a result by which the host checks the kernel's work: a sum of values, a count of
 // failures, or the last address. Each thread writes its own sum or count, because adding up the values of all
@@ -12,8 +12,8 @@
 #include "graph.cuh"
 
 // Returns a scattered index below 2^bits for the index i. Different indices give different results, and
-// neighbouring indices give distant results. Multiplying by an odd number and xoring the upper half into the
-// lower half are both invertible.
+// neighbouring indices give distant results. The function multiplies by odd numbers and xors the upper half of the
+// bits into the lower half. Each of these steps is invertible.
 __device__ __forceinline__ unsigned scatter(unsigned i, int bits) {
     const unsigned mask = (1u << bits) - 1, half = (bits + 1) / 2;
     i = i * 0x9E3779B1u & mask;
@@ -73,9 +73,9 @@ extern "C" __global__ void random_atomics(unsigned *words, int bits, int passes,
     failures[global_thread()] = failed;
 }
 
-// Runs CHAINS independent chains of add-and-minimum operations per thread, in registers, to hide their
-// latency. Each operation adds 1 to the chain's number, `rounds` times. The minimum with `bound` never takes
-// effect. The host defines CHAINS.
+// Measures add-and-minimum operations in registers. Each thread runs CHAINS independent chains, to hide the latency
+// of an operation. Each chain has a number, to which `rounds` operations add 1 each. The minimum with `bound` never
+// takes effect. The host defines CHAINS.
 template <class Operation>
 __device__ __forceinline__ void run_chains(int rounds, int bound, unsigned *sums, Operation operation) {
     int numbers[CHAINS];

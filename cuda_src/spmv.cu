@@ -1,5 +1,5 @@
-// spmv: a level is a sparse matrix-vector product over the boolean semiring (Deng et al. 2009, as described
-// by Luo, section 2, and BFS-4K, section 3). Initialising takes O(V), and each of the D levels takes O(E).
+// spmv: a level is a sparse matrix-vector product over the boolean semiring. The search is from Deng et al. 2009, as
+// described by Luo (section 2) and BFS-4K (section 3). Initialising takes O(V), and each of the D levels takes O(E).
 //
 // The boolean vector x is the frontier. y = A^T x is true for the out-neighbours of the frontier. Removing
 // the reached vertices from y gives the next frontier. A thread computes the dot product of a row of A^T,

@@ -25,8 +25,8 @@ struct tree_findings {
     __device__ void broken(int rule, int v) { atomicMin(&first[rule - 1], v); }
 };
 
-// Starts the computation of levels at the parents. above[v] is the vertex `steps[v]` steps above v. The
-// source, and vertices outside the tree, are their own ancestors.
+// Prepares the first round. The ancestor above[v] of a vertex v is its parent, which is steps[v] = 1 step above v. The
+// source, and vertices outside the tree, are their own ancestors, with 0 steps. Reports invalid parents (rule 1).
 extern "C" __global__ void begin_climb(const int *__restrict__ parents, int num_vertices, int source, int *above,
                                        int *steps, tree_findings *found) {
     for (unsigned v = global_thread(); v < num_vertices; v += grid_threads()) {

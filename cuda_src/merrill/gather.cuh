@@ -1,5 +1,5 @@
-// Reads many adjacency lists cooperatively (Merrill, Garland and Grimshaw 2012). Each thread of a block
-// brings one list, and the block reads all lists with an even load.
+// Reads many adjacency lists cooperatively (Merrill, Garland and Grimshaw 2012). Each thread of a block has one
+// list to read, and all threads of the block share the work evenly.
 //
 // - The whole block reads lists with at least as many neighbours as the block has threads, one list after
 // another.
@@ -65,7 +65,8 @@ __device__ __forceinline__ void gather_by_warp(const int *column_indices, edge_t
     const bool mine = end - begin >= WARP;
     unsigned waiting = __ballot_sync(warp.mask, mine);
     if (waiting == 0) return;
-    // The list is shorter than the number of threads of a block.
+    // gather_by_block has read all lists with at least as many entries as the block has threads. So the length of
+    // this list fits an int.
     const int length = mine ? static_cast<int>(end - begin) : 0;
     const int sum = inclusive_sum(warp, length);
     unsigned long long place = warp.lane == warp.lanes - 1 ? sink.reserve(sum) : 0;

@@ -1,8 +1,8 @@
-// merrill: gathers neighbours cooperatively and places them in queues by prefix sums (Merrill, Garland and
-// Grimshaw, Scalable GPU Graph Traversal, PPoPP 2012; the paper on BFS-4K calls it "Garland").
+// merrill: gathers neighbours cooperatively, and places them in queues by prefix sums. The search is from Merrill,
+// Garland and Grimshaw, Scalable GPU Graph Traversal, PPoPP 2012. The paper on BFS-4K calls it "Garland".
 //
-// A level has two halves. Expansion turns vertices into their neighbours: the candidates for the next level.
-// Contraction drops visited candidates and gives the remaining candidates their level. Four organisations
+// A level has two halves. Expansion turns vertices into their neighbours, which are the candidates for the next
+// level. Contraction drops visited candidates and gives the remaining candidates their level. Four organisations
 // combine the halves:
 //
 // - expand_contract reads a queue of vertices, contracts candidates as it gathers them, and writes vertices.

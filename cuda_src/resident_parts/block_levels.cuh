@@ -39,8 +39,8 @@ struct block_levels {
         return others.at_level + (size_t)(step % 2) * (parts.num_places / PLACES);
     }
 
-    // Reads the state of the ghosts, which are vertices of other parts, of all parts that the block holds.
-    // Returns true if a ghost that this thread reads is at the current level.
+    // Reads the state of the ghosts of all parts that the block holds. A ghost is a vertex of another part. Returns
+    // true if a ghost that this thread reads is at the current level.
     __device__ __forceinline__ bool read_all_ghosts() const {
         bool any = false;
         unsigned i = threadIdx.x;
@@ -81,7 +81,7 @@ struct block_levels {
         return frontier != 0;
     }
 
-    // Reads the stored state of the vertices that a part of the graph owns from global memory.
+    // Reads from global memory the stored state of the vertices that the part in a slot owns.
     __device__ __forceinline__ void read_own(unsigned slot) const {
         const unsigned first = slot * layout.slot_groups;
         const unsigned long long *at_level = at_level_of(step) + own.slots[slot].shape.first_place / PLACES;
@@ -138,8 +138,9 @@ struct block_levels {
         __syncthreads();
     }
 
-    // Sets the bits of the neighbours of new vertices. `fresh` has the new vertices among 32 local ids. If
-    // `home` is a place, the function also stores the level of these vertices.
+    // Sets the bits of the neighbours of new vertices. `fresh` has the new vertices among the 32 local ids that begin
+    // with `first`. `home` is the index of the first of them in the level array, or NO_PLACE for ghosts. The function
+    // stores the level of new vertices that are not ghosts.
     __device__ __forceinline__ void expand(unsigned first, unsigned fresh, unsigned *next, int home, int level) const {
         while (fresh != 0) {
             const unsigned bit = 31 - __clz(fresh);
@@ -168,9 +169,8 @@ struct block_levels {
         return {both.x, both.y};
     }
 
-    // Sets the bits of the four ids of a quad. The fourth id may be a link to the next quad. Its bit is then
-    // set, too. No vertex has the id of a further quad, so a level that expands this bit finds only vertices
-    // that have been found before.
+    // Sets the bits of the four ids of a quad. If the fourth id is a link to the next quad, the bit of the link is set
+    // as well, which does no harm. The next level then expands the next quad once more, and finds no new vertices.
     __device__ __forceinline__ static void set_bits(row r, unsigned *next) {
         atomicOr(&next[(r.low & 0xffff) / 32], 1u << (r.low & 31));
         atomicOr(&next[r.low >> 21], 1u << (r.low >> 16 & 31));
@@ -178,9 +178,9 @@ struct block_levels {
         atomicOr(&next[r.high >> 21 & 0x3ff], 1u << (r.high >> 16 & 31));
     }
 
-    // Stores the state of the vertices that the block's parts of the graph own, for other blocks. Vertices
-    // that the last level found get their level here, and parts that read these vertices become active. The
-    // next call of run_levels() expands the vertices.
+    // Stores the state of the vertices that the block's parts own, for other blocks. Vertices that the last level
+    // found get their level here, and the parts that read these vertices become active. The next call of run_levels()
+    // expands the vertices.
     __device__ __forceinline__ void end_levels() const {
         bool any = false;
         for (unsigned s = 0; s < layout.slots; ++s) {
@@ -202,8 +202,8 @@ struct block_levels {
         if (any) atomicOr(&own.seen[(step + 1) % 2], block_state::BUSY);
     }
 
-    // Makes the parts of the graph active that read a vertex of the part in this slot. `readers` has a bit
-    // for each of these parts.
+    // Activates the readers of the part in a slot whose bits are set in `readers`. A reader is a part that has a vertex
+    // of this part as own vertex or ghost.
     __device__ __forceinline__ void tell_readers(unsigned readers, unsigned slot) const {
         for (unsigned left = readers & ~atomicOr(&own.slots[slot].woken, readers); left; left &= left - 1)
             wake(own.slots[slot].readers[__ffs(left) - 1], bitmap_of(step + 1), parts.number);

@@ -17,8 +17,9 @@ struct search_state {
     int failed;  // true if a block waited too long at the barrier
 };
 
-// The parts into which a graph is divided (parts.cuh). `part_at` is indexed by group of places, `vertices` by
-// place, and `readers` by part. The host creates the object.
+// The parts into which a graph is divided (parts.cuh). A place is the new number of a vertex, and PLACES consecutive
+// places form a group. `places` has the place of each vertex, `vertices` has the vertex at each place, and `part_at`
+// has the part of each group. `readers` has READERS entries for each part. The host creates the object.
 struct partition {
     const part *parts;
     const quad *quads;

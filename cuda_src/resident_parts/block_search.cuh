@@ -10,9 +10,9 @@ struct block_search : block_slots {
     bool some_soon = false;   // true if parts that may become active soon must be given to blocks
     bool some_ahead = false;  // true if parts that may become active soon wait for a slot in the list `ahead`
 
-    // Begins the work between two barriers. Reads the state of the block's ghosts, which are vertices of
-    // other parts, and which parts of the graph are active. Gives running parts that no block holds to
-    // blocks. Returns false if no part is active.
+    // Begins the work between two barriers. Reads the state of the ghosts of the block's parts. Reads which parts of
+    // the graph are active. Distributes the running parts that no block holds over the blocks. Returns false if no
+    // part is active.
     __device__ __forceinline__ bool begin_step() {
         const unsigned thread = threadIdx.x, words = layout.bitmap_words;
         const unsigned *bitmap = bitmap_of(step);
@@ -50,9 +50,9 @@ struct block_search : block_slots {
         return seen & block_state::ANY;
     }
 
-    // Updates the bits of 32 parts. `active` and `soon` have the bits of parts that are active and that may
-    // be active soon. A part runs for one step longer than it is active, so that both copies of `at_level`
-    // get all that it has found. Returns bits of block_state::seen.
+    // Updates the bits of 32 parts. `active` has the bits of the active parts, and `soon` has the bits of parts that
+    // may become active soon. A part that is no longer active runs for one more step, which stores everything that the
+    // part has found in the other copy of `at_level`. Returns bits of block_state::seen.
     __device__ __forceinline__ int classify(unsigned w, unsigned active, unsigned soon) const {
         const unsigned running = active | in.active[w], ended = in.running[w] & ~running;
         const unsigned held = in.held[w] & ~ended, known = in.known[w], fresh = running & ~held;
@@ -81,7 +81,7 @@ struct block_search : block_slots {
         }
     }
 
-    // Takes parts that may become active soon, and loads them if shared memory has room. The block does this
+    // Takes parts that may become active soon, and loads them if shared memory has room. The block calls the function
     // after its step, while other blocks still run.
     __device__ __forceinline__ void look_ahead() {
         if (!some_soon && !some_ahead) return;

@@ -62,8 +62,8 @@ struct block_slots : block_levels {
         return slot;
     }
 
-    // Gives slots to waiting parts. First, parts of the list `ahead` that run by now join the waiting parts.
-    // One thread calls the function.
+    // Gives slots to waiting parts. First moves the parts of the list `ahead` that run in this step to the list
+    // `waiting`. One thread calls the function.
     __device__ __forceinline__ void fill_slots() {
         part_list &ahead = own.ahead;
         int kept = 0;
@@ -101,8 +101,8 @@ struct block_slots : block_levels {
         if (threadIdx.x < layout.slots) own.slots[threadIdx.x].to_load = false;
     }
 
-    // Loads a part of the graph into a slot of shared memory. Adding the slot's first id turns the part's
-    // local ids into ids in the block.
+    // Loads a part of the graph into a slot of shared memory. The function adds the slot's first id to each local id
+    // of the part, which gives the id in the block.
     __device__ __forceinline__ void load(unsigned slot) {
         const int number = own.slots[slot].number;
         const part shape = parts.parts[number];

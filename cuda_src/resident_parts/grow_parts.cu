@@ -103,8 +103,10 @@ extern "C" __global__ void grow(graph_rows graph, labelling to, growth *state, u
     }
 }
 
-// Chooses the seeds of the next growth. `outwards` and `inwards` give the vertices that these two growths
-// reached last.
+// Chooses the seeds of the next round. `outwards` is the growth from the seeds of this round, and `inwards` is the
+// growth from the boundaries of the parts. The next seed of a part is the vertex that `inwards` reached last. A part of
+// more than `most` vertices gets a second seed, the vertex that `outwards` reached last. A part of fewer than `least`
+// vertices gets no seed.
 extern "C" __global__ void choose_seeds(labelling outwards, labelling inwards, int *seeds, growth *state, int least,
                                         int most, int number) {
     for (unsigned i = global_thread(); i < number; i += grid_threads()) {

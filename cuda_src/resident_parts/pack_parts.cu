@@ -80,9 +80,9 @@ struct ghost_table {
         }
     }
 
-    // Numbers all ghosts in order of their places, so that a block reads the ghosts of one owner together.
-    // Marks ghosts numbered from `near` on as FAR, because the part needs no arc to them. All threads of a
-    // block must call the function.
+    // Numbers all ghosts in order of their places, so that a block reads the ghosts of one owner together. Marks every
+    // ghost whose old number is `near` or larger as FAR, because the part needs no arc to it. All threads of a block
+    // must call the function.
     __device__ void sort(unsigned near) {
         unsigned all = 2;
         while (all < found) all *= 2;
@@ -143,8 +143,8 @@ struct local_rows {
         return ghost_place(id % PLACES * groups + id / PLACES);
     }
 
-    // Calls visit(id) for every out-neighbour of a local vertex that the part knows. Does nothing if no
-    // vertex has this local id.
+    // Calls visit(id) for every out-neighbour of the vertex with the local id `local`. Leaves out the vertex itself,
+    // and out-neighbours to which the part needs no arc. Does nothing if no vertex has this local id.
     template <class Visit>
     __device__ __forceinline__ void row(unsigned local, Visit visit) const {
         const int from = place(local), v = from == NO_PLACE ? NO_VERTEX : at.vertices[from];
@@ -249,7 +249,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
 }
 
-// Copies the readers of the vertices that each part owns to the array from which blocks load them.
+// Copies the readers of each own vertex of a part into the array from which blocks load the part.
 extern "C" __global__ void copy_readers(const part *parts, int num_parts, const unsigned *read_by, unsigned *words) {
     for (unsigned p = blockIdx.x; p < num_parts; p += gridDim.x)
         for (unsigned i = threadIdx.x; i < padded(parts[p].own); i += blockDim.x)

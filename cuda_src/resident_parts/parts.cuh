@@ -45,8 +45,8 @@ struct part {
     int first_place;
     int own;     // number of vertices that the part owns
     int ghosts;
-    // Number of local ids: own vertices and ghosts, each rounded up to whole groups, plus further quads,
-    // rounded up.
+    // Number of local ids, a multiple of PLACES. Own vertices, ghosts and further quads have local ids. There is room
+    // to round each of these three kinds up to whole groups of PLACES ids.
     int ids;
 };
 

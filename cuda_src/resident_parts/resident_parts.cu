@@ -28,8 +28,8 @@
 // block loads them after it has arrived at the barrier, while other blocks still run. Only parts that were
 // not announced in time are loaded while other blocks wait.
 //
-// The search ends when no part is active. Then the kernel copies levels from places, in the order of parts,
-// to vertices.
+// The search ends when no part is active. Then the kernel copies the levels from the order of the parts to the order
+// of the vertex ids.
 //
 // Capacities: the shared memory of a block has room for `slots` parts and for FEW entries of each list of
 // parts. Further entries go to global memory, with room for all parts. The host makes parts that fit the
@@ -57,8 +57,8 @@ __device__ __forceinline__ void begin_at(const partition &parts, const exchange 
     if (readers >> lane & 1) wake(parts.readers[p * READERS + lane], others.bitmaps, parts.number);
 }
 
-// Copies the levels to the answer, which is in the order of the vertices. The kernel holds levels in the
-// order of the parts. Resets the places and the exchanged state for the next search.
+// Copies the levels to the answer `levels`, which is in the order of the vertex ids. `place_levels` has the levels in
+// the order of the places (new numbers of vertices). Resets `place_levels` and the exchanged state for the next search.
 __device__ __forceinline__ void finish(const partition &parts, const exchange &others, int *place_levels, int *levels) {
     for (unsigned i = global_thread(); i < parts.num_places; i += grid_threads()) {
         const int v = parts.vertices[i];
