@@ -1,7 +1,7 @@
-"""Defines the two forms of a graph on the host: an edge list as read or drawn, and the arrays for searching.
-If the graph's file has words instead of numbers, a graph also has the names of its vertices.
+"""Defines the two forms of a graph on the host: an edge list as read or generated, and the arrays for
+searching. If the graph's file has words instead of numbers, a graph also has the names of its vertices.
 
-The module also estimates the memory for building a graph beforehand. An estimate sums the arrays that are
+The module also estimates how much memory it takes to build a graph. An estimate sums the arrays that are
 alive at the peak of a conversion. It is compared with the memory that the machine and its limits leave
 (:func:`bfsbench.support.machine.available_memory`).
 """
@@ -38,7 +38,8 @@ _PER_VERTEX = 40
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a graph, as far as it is known: vertices, listed edges, and how edges are stored."""
+    """The size of a graph: the number of vertices, the number of edges in its file, and how edges are stored.
+    """
 
     vertices: int
     edges: int
@@ -50,9 +51,10 @@ class Size:
     def peak_bytes(self) -> int:
         """Returns the peak memory in bytes of reading or generating the edges and converting them.
 
-        An undirected graph takes 8 bytes per listed edge, and 12 bytes for each of its two arcs. A directed
-        graph takes 20 bytes per arc: 8 for the packed arc, and 4 each for its column, row and transposed
-        column. Weights take more memory, because they are sorted first.
+        An undirected graph takes 8 bytes per edge of the file, and 12 bytes for each of the two arcs of an
+        edge. A directed graph takes 20 bytes per arc: 8 for the arc as one 64-bit key, and 4 each for its
+        column, row and transposed column. Weights take more memory, because arcs with weights are sorted in
+        additional arrays.
         """
         arc_bytes = 32 if self.mirrored else 20
         if self.weighted:
@@ -64,14 +66,14 @@ def require(size: Size, name: str, held: int = 0) -> None:
     """Check that there is enough memory to make a graph of this size. Raises NotEnoughMemoryError if there is
     not.
 
-    ``held`` is the number of bytes of the estimate that are allocated already.
+    ``held`` is the number of these bytes that are already allocated.
     """
     require_bytes(size.peak_bytes - held, f"{name}: {size.vertices:,} vertices and {size.edges:,} edges")
 
 
 def require_bytes(needed: int, what: str) -> None:
     """Check that ``needed`` bytes of memory are available. Raises NotEnoughMemoryError if they are not.
-    ``what`` says in the message what the memory is for.
+    ``what`` names the use of the memory in the message.
     """
     available = available_memory()
     if available is not None and needed > available:
@@ -141,11 +143,11 @@ MAX_VERTICES = 2**31 - 1
 
 @dataclass(frozen=True)
 class EdgeList:
-    """Edges in the order of the file, or in the order in which they were drawn.
+    """Edges in the order of the file or of the generator.
 
     sources, targets: int32[E], ids 0 .. num_vertices-1.
-    original_ids: int64[V], the publisher's id of every vertex, if ids were compacted or shifted.
-    format: the format of the file. It decides how edges are counted and which are removed.
+    original_ids: int64[V], the id of every vertex in the file, if vertices were renumbered.
+    format: the file's format. METIS files list each edge twice. Matrix Market files lose their self loops.
     weights: int32[E], for all-pairs shortest paths. None if edges have no weights.
     """
 
@@ -219,10 +221,10 @@ class Graph:
     ) -> Graph:
         """Returns a graph with an edge from sources[i] to targets[i] for every i.
 
-        If the ends are integers, the vertices are 0 .. ``num_vertices`` - 1, by default up to the largest
-        end. If the ends are text, they are names of vertices. ``weights`` are 32-bit integers, one per edge.
-        Undirected edges are given once each. Raises UsageError for arrays that are not one-dimensional.
-        Raises InputError for columns that do not match or ids out of range.
+        If the ends are integers, the vertices are 0 .. ``num_vertices`` - 1. By default, ``num_vertices`` is
+        the largest end plus 1. If the ends are text, they are names of vertices. ``weights`` are 32-bit
+        integers, one per edge. Undirected edges are given once each. Raises UsageError for arrays that are
+        not one-dimensional. Raises InputError for columns that do not match or ids out of range.
         """
         from bfsbench.graphs import interop
 
@@ -310,8 +312,10 @@ class Graph:
         """Returns a graph with an arc from row to column for each stored entry of a square sparse matrix.
 
         ``weights="read"`` takes the entries' values as weights, which must be 32-bit integers. ``"ignore"``
-        gives every arc weight 1. With None, all-pairs shortest paths refuse a graph with values other than 1.
-        With ``directed=False`` the matrix must be symmetric. Raises UsageError, InputError.
+        gives every arc weight 1. ``weights=None`` leaves the values unread. All-pairs shortest paths then
+        refuse the graph if any value differs from 1. With ``directed=False`` the matrix must be symmetric.
+        Raises UsageError if there are no vertices. Raises InputError for a matrix that is not square or not
+        symmetric, and for wrong weights.
         """
         from bfsbench.graphs import interop
 
@@ -323,7 +327,8 @@ class Graph:
         """Returns a Graph made of a NetworkX graph of any class. :meth:`vertex` finds the vertex of a node.
 
         Weights are the edges' attribute ``weight``, or 1 if it is missing. ``weights`` says whether they are
-        read, as in :meth:`from_scipy`. Raises UsageError, InputError.
+        read, as in :meth:`from_scipy`. Raises UsageError if there are no nodes, or if two nodes have the same
+        ``str``. Raises InputError for wrong weights.
         """
         from bfsbench.graphs import interop
 
@@ -342,9 +347,11 @@ class Graph:
     ) -> Graph:
         """Returns a Graph made of a table with one edge per row.
 
-        ``source``, ``target`` and ``weight`` name the columns. By default, columns with usual headings are
-        taken, or the first three. The ends of edges are ids or names, as in :meth:`from_edges`. ``weights``
-        says whether weights are read, as in :meth:`from_scipy`. Raises UsageError, InputError.
+        ``source``, ``target`` and ``weight`` name the columns. By default, columns with well-known headings
+        (``source``, ``from``, ``src``, ``weight``, ...) are used, or else the first three columns. The ends
+        of edges are ids or names, as in :meth:`from_edges`. ``weights`` says whether weights are read, as in
+        :meth:`from_scipy`. Raises UsageError for missing columns or vertices, and InputError for wrong ids or
+        weights.
         """
         from bfsbench.graphs import interop
         from bfsbench.graphs.tables import columns_of
@@ -397,8 +404,8 @@ class Graph:
         return made
 
     def in_memory(self) -> Graph:
-        """Returns the graph with its arrays copied into memory, so that no file backs them. Shared arrays
-        stay shared."""
+        """Returns the graph with its arrays copied into memory, so that no file backs them. Two attributes
+        that refer to one array still refer to one array."""
         copies = {id(array): np.array(array) for array in self.searched.values()}
         copied: dict[str, Any] = {name: copies[id(array)] for name, array in self.searched.items()}
         return replace(self, **copied)
@@ -423,8 +430,8 @@ class Graph:
         return len(self.column_indices)
 
     def published_ids(self, vertices: Ids) -> npt.NDArray[np.int64] | npt.NDArray[np.str_]:
-        """Returns the ids that vertices have in the graph's source, in the shape of ``vertices``. The ids are
-        int64, or text if vertices have names."""
+        """Returns the ids or names that the given vertices have in the graph's file. The result has the shape
+        of ``vertices``. Ids are int64, and names are strings."""
         if self.names is not None:
             found = [self.names[int(vertex)] for vertex in vertices.ravel()]
             return np.array(found, np.str_).reshape(vertices.shape)

@@ -42,12 +42,12 @@ class Columns:
 
 
 def edge_list(columns: Columns, ids: IdPolicy, recipe: Recipe) -> EdgeList:
-    """Convert columns to an edge list. From ``recipe``, the function uses ``format``, ``weights`` and
-    ``orientation``.
+    """Convert columns to an edge list. The function uses the fields ``format``, ``weights`` and
+    ``orientation`` of ``recipe``.
 
-    Integers are ids. Text is names, which are numbered in ascending order. Raises InputError for columns of
-    different lengths or other types, and for ids that are negative or too large. Raises InputError also for
-    weights that should be read but are not 32-bit integers.
+    Integers are taken as ids, and strings as names. Vertices with names are numbered in the order of the
+    names. Raises InputError for columns of different lengths or other types, and for ids that are negative or
+    too large. Raises InputError also for weights that should be read but are not 32-bit integers.
     """
     label = columns.label
     if len(columns.sources) != len(columns.targets):
@@ -194,10 +194,11 @@ GraphLike: TypeAlias = (
 
 
 def as_graph(anything: GraphLike | object) -> Graph:
-    """Convert any object that ``TAKEN`` lists to a Graph. Raises UsageError for any other object.
+    """Convert an object to a Graph. ``TAKEN`` lists the accepted types. Raises UsageError for any other type.
 
     The function reads no weights from a matrix, a NetworkX graph, a table or a third column. All-pairs
-    shortest paths refuse a graph whose weights were not read. Make a Graph with ``weights="read"`` for them.
+    shortest paths refuse a graph with unread weights other than 1. For all-pairs shortest paths, make the
+    Graph with ``weights="read"``, for example by :meth:`Graph.from_scipy`.
     """
     if isinstance(anything, Graph):
         return anything
@@ -263,10 +264,10 @@ def build(columns: Columns, ids: IdPolicy, weights: WeightPolicy | None) -> Grap
 
 
 def _numbers_or_names(nodes: Sequence[Hashable]) -> Column:
-    """Returns an array of nodes. It is int64 if every node is an integer or a text that spells an integer,
-    and otherwise text.
+    """Returns the nodes as int64 if every node is an integer or a string of digits. Otherwise returns the
+    nodes as strings.
 
-    Raises UsageError if two nodes have equal text.
+    Raises UsageError if two nodes have the same ``str``.
     """
     if all(isinstance(node, int | np.integer) and not isinstance(node, bool) for node in nodes):
         return np.array(nodes, np.int64)

@@ -1,7 +1,8 @@
-"""Opens a graph by its name: from the catalogue, a file, or a generator's specification, through the cache.
+"""Opens a graph by its name, which stands for a catalogue entry, a file or a generated graph. Converted
+graphs are cached.
 
-The module also says what kind of graph a name stands for, which of its files are on disk, and how much memory
-opening it takes.
+For a name, the module also returns the kind of the graph, the state of its files on disk, and the memory that
+is needed to open the graph.
 """
 
 import errno
@@ -79,15 +80,15 @@ class GraphName:
 
     @property
     def name(self) -> str:
-        """Returns the plain name with the marks. For a graph given in memory, this is the user's name with
-        the marks."""
+        """Returns the name without the direction, but with the marks ``shrink`` and ``stands_for``. For a
+        graph given in memory, the name is the one that the user gave the graph."""
         given = given_name(self._located)
         return (self.plain if given == self._located else given) + self.marks.suffix
 
     @property
     def full_name(self) -> str:
-        """Returns the graph's name as result rows have it. Two files may have equal names, and their
-        checksums then tell them apart.
+        """Returns the graph's name in result rows. Two files may have the same name. Result rows also have
+        the checksum, which differs.
         """
         return f"{self.name}:{self.direction}"
 
@@ -104,8 +105,8 @@ class GraphName:
 
     @property
     def drawn(self) -> tuple[str, dict[str, Any]] | None:
-        """Returns the generator and the parameters that draw the graph, or None if it is not generated. For a
-        shrunk graph, the parameters draw the small graph."""
+        """Returns the generator and its parameters, or None if the graph is not generated. For a shrunk
+        graph, the parameters are those of the small graph."""
         if self.generator is None:
             return None
         name, parameters = self.generator
@@ -137,8 +138,9 @@ def load(text: str, progress: Progress | None = None, *, check: bool = True) -> 
 
     ``text`` is a name or alias of the catalogue, the path of a graph file, or the specification of a
     generated graph, such as ``kronecker(scale=12,edge_factor=16,seed=1)``. Options may follow in any order,
-    such as ``:duplicates=drop``, ``:directed`` or ``:symmetrised``. ``:shrink=SHARE`` asks for a small graph
-    of this kind. ``:stands_for=NAME`` only marks the graph.
+    such as ``:duplicates=drop``, ``:directed`` or ``:symmetrised``. ``:shrink=0.1`` asks for a connected
+    part, or a generated graph, with a tenth of the vertices. ``:stands_for=NAME`` marks the graph as a
+    replacement of the graph NAME.
 
     ``progress`` is called with the bytes read so far and in all while a file is converted. A graph in the
     cache is checked for damage, unless ``check`` is false because the parent process has done so. Raises
@@ -159,8 +161,9 @@ def load_parsed(request: GraphName, progress: Progress | None = None, *, check: 
 
 
 def resolve(text: str) -> GraphName:
-    """Parse a graph name. Returns the parsed name, without opening the graph. At most a file's header is
-    read. Raises UsageError, InputError.
+    """Parse a graph name. Returns the parsed name, without opening the graph. At most the beginning of a file
+    is read. Raises UsageError for an unknown or malformed name, and InputError for a file that cannot be
+    read.
     """
     name, options, marks, direction = _split(text)
     catalogue = Catalogue.load()
@@ -185,8 +188,8 @@ def resolve(text: str) -> GraphName:
 
 
 def is_file(name: str) -> bool:
-    """Returns whether a file of this name exists. A text too long for a file's name may be a list, so it
-    gives False."""
+    """Returns whether a file of this name exists. The result is False for a name that is too long for a file,
+    because the text may be a list of graph names."""
     try:
         return Path(name).is_file()
     except OSError as error:
@@ -196,8 +199,8 @@ def is_file(name: str) -> bool:
 
 
 def _ends_like_a_file(name: str) -> bool:
-    """Returns whether a name has the suffix of a graph format, packed or not. A missing file of this name is
-    then reported as a missing file, not as an unknown dataset."""
+    """Returns whether a name has the suffix of a graph format, with or without a suffix of a compression. If
+    so, the caller reports a missing file instead of an unknown dataset."""
     return not {suffix.lower() for suffix in Path(name).suffixes}.isdisjoint(FORMATS_BY_SUFFIX)
 
 
@@ -218,8 +221,8 @@ def _readable(name: str) -> Path:
 
 
 def _row_name(path: Path) -> str:
-    """Returns the name that result rows give to a graph file. Raises UsageError for a name that rows cannot
-    hold, and for a folder whose name is not UTF-8."""
+    """Returns the name of a graph file in result rows. Raises UsageError for a name with unprintable
+    characters, and for a folder whose name is not UTF-8."""
     name = path.name
     if not name.isprintable():
         raise UsageError(f"graph file '{printable(name)}': rename it, its name has unprintable characters")
@@ -230,8 +233,8 @@ def _row_name(path: Path) -> str:
 
 
 def request_for(dataset: Dataset) -> GraphName:
-    """Returns the parsed name of a dataset of the catalogue. Raises UsageError for bad parameters of a
-    generator."""
+    """Returns the parsed name of a dataset of the catalogue. If the dataset is a generated graph with wrong
+    parameters, raises UsageError."""
     direction: Direction = "directed" if dataset.directed else "symmetrised"
     generator = (dataset.generator, dataset.parameters) if dataset.generator else None
     if generator is not None:
@@ -271,8 +274,8 @@ def _edges(request: GraphName, found: Held | None, recipe: Recipe, progress: Pro
 def _published_counts(
     request: GraphName, found: Held | None, recipe: Recipe
 ) -> tuple[int | None, int | None]:
-    """Returns the numbers of vertices and edges that a dataset must have. A number is None if none is
-    published, or if it does not hold for ``recipe`` or for a shrunk graph."""
+    """Returns the numbers of vertices and edges that a dataset must have. A number is None if it is not
+    published, or if ``recipe`` or shrinking may change it."""
     if request.dataset is None or request.marks.shrink < 1:
         return None, None
     vertices, edges = request.dataset.counts(found.source if found else None)
@@ -305,7 +308,8 @@ def _identity(request: GraphName, found: Held | None) -> tuple[Recipe, str]:
 
 
 def _split(text: str) -> tuple[str, Overrides, Marks, Direction | None]:
-    """Split the text that names a graph. Returns the name, the options, the marks, and the direction or None.
+    """Split the text that names a graph. Returns the name, the options, the marks (``shrink`` and
+    ``stands_for``), and the direction or None.
 
     Options, marks and direction may be in any order. Raises UsageError for an option that is unknown or given
     twice.
@@ -382,8 +386,8 @@ State = Literal["missing", "partial", "fetched", "bundled", "converted", "genera
 class Presence:
     """Says which files of a dataset are on disk.
 
-    ``converted`` is true if the graph is ready. ``generated`` is true if the graph is generated when it is
-    used.
+    ``state`` is ``converted`` if the cache has the graph's arrays. It is ``generated`` if the graph has no
+    file and is generated when it is first used.
     """
 
     state: State
@@ -423,12 +427,12 @@ _EDGES_A_VERTEX = 4
 
 
 def peak_memory(request: GraphName) -> int | None:
-    """Returns an estimate of the peak memory in bytes of opening a graph.
+    """Returns an estimate of the peak memory that is needed to open a graph, in bytes.
 
-    A graph in the cache takes the size of its arrays, which are mapped. Any other graph is generated or read,
-    and then converted. At most the beginning of its file is read for the estimate. Returns None for a graph
-    that is not fetched and whose size is not in the catalogue. Memory of searches and devices is not
-    included. Raises InputError for a file that cannot be read.
+    For a graph in the cache, the estimate is the size of its memory-mapped arrays. Any other graph is
+    generated or read, and then converted. At most the beginning of its file is read for the estimate. Returns
+    None for a graph that is not fetched and whose size is not in the catalogue. Memory of searches and
+    devices is not included. Raises InputError for a file that cannot be read.
     """
     found = files.held(request.dataset) if request.dataset else None
     folder = stored(request, found)
@@ -456,8 +460,8 @@ def known_vertices(request: GraphName) -> int | None:
 
 
 def _known_counts(request: GraphName, path: Path | None) -> tuple[int | None, int | None]:
-    """Returns the numbers of vertices and of listed edges of a graph that is not open yet, or None for an
-    unknown number. At most the beginning of the file at ``path`` is read."""
+    """Returns the number of vertices of a graph and the number of edges in its file, without opening the
+    graph. An unknown number is None. At most the beginning of the file at ``path`` is read."""
     if request.drawn is not None:
         name, parameters = request.drawn
         return GENERATORS[name].counts(parameters)

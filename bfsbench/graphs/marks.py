@@ -1,4 +1,5 @@
-"""Parses the marks in a graph's name: the share of a shrunk graph, and the graph that a stand-in replaces.
+"""Parses the marks in a graph's name. The mark ``shrink`` is the share of vertices that a shrunk graph keeps.
+The mark ``stands_for`` is the name of a missing graph that this graph replaces.
 
 Marks are part of the name, so that every result row, table and picture shows them:
 ``soc-Slashdot0902:shrink=0.1:stands_for=soc-Slashdot0811:directed``.
@@ -18,16 +19,16 @@ _KEPT = re.compile(r".*/given/[0-9a-f]{20}/(.+)\.npz(?::\w+=\w+)*")
 
 
 def given_name(locator: str) -> str:
-    """Returns a graph's locator unchanged, except for a graph that was given in memory. For such a graph,
-    returns the user's name instead of the path in the cache.
+    """Returns ``locator``, the text that loads a graph again. For a graph given in memory, returns the name
+    that the user gave the graph, instead of its path in the cache.
     """
     return _KEPT.sub(r"\1", locator)
 
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks in a graph's name: the share of a shrunk graph, and the name of the graph that a stand-in
-    replaces.
+    """The marks in a graph's name: the share of vertices that a shrunk graph keeps, and the name of a missing
+    graph that this graph replaces.
     """
 
     shrink: float = 1.0
@@ -46,10 +47,10 @@ UNMARKED = Marks()
 
 
 def split_marks(name: str) -> tuple[str, Marks]:
-    """Split a graph's name. Returns the name without its marks, and the marks. ``name`` must not end in a
-    direction.
+    """Split a graph's name. Returns the name without the marks ``shrink`` and ``stands_for``, and the marks.
+    ``name`` must not end in a direction.
 
-    Raises UsageError for an invalid share, or if the name of the replaced graph is empty.
+    Raises UsageError if ``shrink`` is not above 0 and at most 1, or if ``stands_for`` is empty.
     """
     found: dict[str, str] = {}
     while match := _MARK.search(name):
@@ -59,9 +60,10 @@ def split_marks(name: str) -> tuple[str, Marks]:
 
 
 def marks_of(found: Mapping[str, str]) -> Marks:
-    """Returns the Marks of a name. ``found`` is a dictionary with the text of each mark.
+    """Returns the Marks for the texts in ``found``, a dictionary from ``shrink`` and ``stands_for`` to their
+    values.
 
-    Raises UsageError for a share that is not above 0 and at most 1, and for an empty name.
+    Raises UsageError if ``shrink`` is not a number above 0 and at most 1, or if ``stands_for`` is empty.
     """
     stands_for = found.get("stands_for", "")
     if "stands_for" in found and not stands_for:

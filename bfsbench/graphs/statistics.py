@@ -13,7 +13,8 @@ from bfsbench.support.toolchain import library
 
 
 class _Arcs(ctypes.Structure):
-    """The arcs of a graph for native searches, which treat the arcs as undirected.
+    """The arcs of a graph, as the C++ functions of ``native/statistics.cpp`` read them. These functions treat
+    arcs as undirected.
 
     The structure has the addresses of the arrays, and its attribute ``arrays`` keeps the arrays alive.
     """
@@ -72,18 +73,20 @@ def _native() -> ctypes.CDLL:
 
 
 def describe(graph: Graph) -> dict[str, float]:
-    """Returns statistics of a graph with at least one vertex, by name.
+    """Returns a dictionary of statistics of a graph that has at least one vertex.
 
-    ``edges_listed``: edges as the source counts them, if the graph carries this number.
+    ``edges_listed``: number of edges in the graph's file, if it is known.
     ``vertices``, ``arcs``: numbers of vertices and of stored arcs.
     ``degree_mean``, ``degree_std`` (of the population), ``degree_median``, ``degree_max``: of out-degrees.
     ``self_loops``, ``duplicates``: numbers of arcs. The first of several parallel arcs is not a duplicate.
     ``isolated``: number of vertices without any arc.
-    ``components``, ``largest_component``: number of weakly connected components, vertices of the largest.
-    ``diameter_at_least``: the largest distance met by double sweeps from two seeds.
+    ``components``: number of weakly connected components.
+    ``largest_component``: number of vertices in the largest of these components.
+    ``diameter_at_least``: the largest distance that double sweeps from two vertices find.
 
-    Double sweeps take arcs as undirected (Magnien, Latapy and Habib, "Fast computation of empirically tight
-    bounds for the diameter of massive graphs", 2009).
+    A double sweep is a search, followed by a search from a vertex that is farthest away. It treats arcs as
+    undirected (Magnien, Latapy and Habib, "Fast computation of empirically tight bounds for the diameter of
+    massive graphs", 2009).
     """
     degrees = np.diff(graph.row_offsets)
     without_out = degrees == 0
@@ -112,8 +115,8 @@ def describe(graph: Graph) -> dict[str, float]:
 
 
 def _double_sweep(arcs: _Arcs, seed: int) -> int:
-    """Returns the largest distance met by a search from ``seed`` and a search from a vertex farthest from
-    ``seed``."""
+    """Search from ``seed``, and then from a vertex farthest from ``seed``. Returns the largest distance
+    found."""
     first, second = _Reach(), _Reach()
     _native().reach(arcs, _Scratch(arcs.num_vertices), seed, first)
     _native().reach(arcs, _Scratch(arcs.num_vertices), first.farthest, second)

@@ -69,7 +69,7 @@ _Wanted = tuple[int, str, dict[str, Any], str]
 
 
 class _UnusableError(Exception):
-    """Raised when a folder does not hold the wanted graph. The error's text says why."""
+    """Raised if a folder does not hold the requested graph. The error's text says why."""
 
 
 class _OutdatedError(_UnusableError):
@@ -77,15 +77,16 @@ class _OutdatedError(_UnusableError):
 
 
 class _Sealed(msgspec.Struct, frozen=True):
-    """The outer structure of meta.json: the description of a graph, and the SHA-256 of its text."""
+    """The outer structure of meta.json: the description of a graph as JSON text, and the SHA-256 of this
+    text."""
 
     seal: str
     meta: msgspec.Raw
 
 
 class GraphStore:
-    """Stores converted graphs in one folder, by name and options for reading. Several processes may use it at
-    a time."""
+    """Stores converted graphs in one folder, by name and options for reading. Several processes may use the
+    folder at the same time."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = cache_dir() / "graphs" if root is None else root
@@ -101,8 +102,8 @@ class GraphStore:
         """Returns the stored graph, with memory-mapped and read-only arrays, or None if there is none.
 
         A graph that is damaged, has another format version, or has another source is removed. The result is
-        then None, and damage is logged. With ``check=False`` the arrays are not read, for listings and for
-        processes whose parent has checked them.
+        then None, and damage is logged. ``check=False`` skips reading the arrays. Use it to list graphs, or
+        if a parent process has checked the arrays.
         """
         folder = self.folder(name, recipe)
         wanted = (FORMAT_VERSION, name, asdict(recipe), source_checksum)
@@ -129,11 +130,13 @@ class GraphStore:
         source_checksum: str,
         expect: tuple[int | None, int | None] = (None, None),
     ) -> Graph:
-        """Convert, store and open a graph. It replaces a graph stored earlier under this name and recipe.
+        """Convert and store a graph. Returns the graph with memory-mapped arrays. It replaces a graph stored
+        earlier under this name and recipe.
 
-        ``expect`` has the published numbers of vertices and edges, or None. Edges count as in the source,
-        before any are dropped or added. Raises InputError if the numbers differ or the conversion fails.
-        Raises BfsbenchError if the cache cannot be written. No files are left after an error.
+        ``expect`` has the published numbers of vertices and edges, or None. The number of edges is the number
+        in the source, before any edges are dropped or added. Raises InputError if the numbers differ or the
+        conversion fails. Raises BfsbenchError if the cache cannot be written. No files are left after an
+        error.
         """
         # No variable holds the edge list, so that the conversion can free it half-way.
         graph = build_graph(_as_published(edges(), name, expect), name, recipe)
@@ -216,7 +219,8 @@ def _write(path: Path, array: npt.NDArray[Any]) -> str:
 
 
 def _load(folder: Path, wanted: _Wanted, check: bool) -> Graph:
-    """Open the graph in a folder. Raises _UnusableError if it is not the wanted graph or is damaged.
+    """Returns the graph in a folder, memory-mapped. Raises _UnusableError if the folder holds another graph
+    or is damaged.
 
     With ``check``, every file is read once. If the operating system has cached the files, this takes 2 ms for
     0.8 M arcs and 27 ms for 34 M arcs.

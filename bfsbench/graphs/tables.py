@@ -1,5 +1,5 @@
 """Reads tables of edges through libraries: text through pandas, and other files through SciPy, NumPy, Arrow
-and NetworkX. The separator and the columns of a text are found from its first lines."""
+and NetworkX. The separator and the columns of a text file are found from its first lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ENDS = (
     *(("u", "v"), ("tail", "head"), ("node1", "node2"), ("id1", "id2"), ("numericid1", "numericid2")),
     *(("start", "end"), ("i", "j"), ("fromid", "toid"), ("fromnode", "tonode"), ("sourceid", "targetid")),
 )
-"""Pairs of headings of the source and target columns, without case and punctuation."""
+"""Pairs of headings of the source and target columns, in lower case and without punctuation."""
 _WEIGHTS = ("weight", "weights", "w", "length", "distance", "dist", "cost")
 _TIMES_THE_TEXT = 21
 """Ratio of the memory that reading a table takes to the size of the table's text, measured on a million edges
@@ -108,7 +108,7 @@ def columns_of(headings: Sequence[str], width: int) -> tuple[int, int, int | Non
 
 
 def _simplified(headings: Sequence[str]) -> list[str]:
-    """Returns headings without case and punctuation."""
+    """Returns headings in lower case and without punctuation."""
     return [re.sub(r"[\W_]", "", heading.lower()) for heading in headings]
 
 
@@ -221,9 +221,8 @@ BYTES_AN_EDGE = 8
 
 @contextmanager
 def _reading(path: Path, library: str) -> Iterator[None]:
-    """Turn a library's exceptions in the body of a ``with`` statement into InputErrors of one line.
-    ``library`` names the library in the message. Libraries raise exceptions of many classes for malformed
-    files."""
+    """Turn any exception of a library in the body of a ``with`` statement into an InputError with a one-line
+    message. ``library`` names the library in the message."""
     try:
         yield
     except UsageError:
@@ -238,8 +237,8 @@ def _reading(path: Path, library: str) -> Iterator[None]:
 
 
 def read_npz(path: Path) -> Columns:
-    """Returns the edges of a SciPy sparse matrix in an ``.npz`` file, as columns. Raises UsageError,
-    InputError.
+    """Returns the edges of a SciPy sparse matrix in an ``.npz`` file, as columns. Raises InputError for a
+    malformed file, and NotEnoughMemoryError for a file that is too large.
     """
     import scipy
     import scipy.sparse
@@ -256,7 +255,8 @@ def read_npz(path: Path) -> Columns:
 
 
 def read_npy(path: Path) -> Columns:
-    """Returns the edges in a NumPy array file (``.npy``), as columns. Raises UsageError, InputError."""
+    """Returns the edges in a NumPy array file (``.npy``), as columns. Raises InputError for a malformed file,
+    and for an array whose shape is not (edges, 2 or 3)."""
     with _reading(path, "NumPy"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(array, np.ndarray):
@@ -270,7 +270,8 @@ def read_npy(path: Path) -> Columns:
 
 
 def read_parquet(path: Path) -> Columns:
-    """Returns the edges in a Parquet file, as columns. Raises UsageError, InputError."""
+    """Returns the edges in a Parquet file, as columns. Raises UsageError if PyArrow is not installed,
+    InputError for a malformed file, and NotEnoughMemoryError for a file that is too large."""
     pyarrow = _imported(path, "pyarrow.parquet", "tables")
     with _reading(path, "PyArrow"):
         packed = pyarrow.parquet.read_metadata(path)
@@ -279,7 +280,8 @@ def read_parquet(path: Path) -> Columns:
 
 
 def read_arrow(path: Path) -> Columns:
-    """Returns the edges in an Arrow or Feather file, as columns. Raises UsageError, InputError."""
+    """Returns the edges in an Arrow or Feather file, as columns. Raises UsageError if PyArrow is not
+    installed, and InputError for a malformed file."""
     pyarrow = _imported(path, "pyarrow.feather", "tables")
     with _reading(path, "PyArrow"):
         return _arrow_columns(path, pyarrow.feather.read_table(path))
@@ -308,7 +310,8 @@ def _arrow_columns(path: Path, table: pyarrow.Table) -> Columns:
 
 
 def read_graphml(path: Path) -> Columns:
-    """Returns the edges of a GraphML file, as columns. Raises UsageError, InputError."""
+    """Returns the edges of a GraphML file, as columns. Raises UsageError if NetworkX is not installed, and
+    InputError for a malformed file."""
     graphml_orientation(path)  # NetworkX takes any value but "directed" as undirected
     # By default NetworkX drops parallel edges without ids, because their numbers collide with edge ids.
     return _from_networkx(path, lambda nx: nx.read_graphml(path, _node_id, str, force_multigraph=True))
@@ -321,7 +324,8 @@ def _node_id(text: str | None) -> str:
 
 
 def read_gml(path: Path) -> Columns:
-    """Returns the edges of a GML file, as columns. Raises UsageError, InputError."""
+    """Returns the edges of a GML file, as columns. Raises UsageError if NetworkX is not installed, and
+    InputError for a malformed file."""
     return _from_networkx(path, lambda networkx: networkx.read_gml(path))
 
 
@@ -332,8 +336,8 @@ def _from_networkx(path: Path, read: Callable[..., Links]) -> Columns:
 
 
 def graphml_orientation(path: Path) -> Orientation:
-    """Returns whether the edges of a GraphML file are directed, as its beginning says. The result is an
-    Orientation. Raises InputError.
+    """Returns the Orientation of a GraphML file. Only the beginning of the file is read. Raises InputError
+    for a malformed file.
     """
     with _reading(path, "Python"):
         for _, element in ElementTree.iterparse(path, events=("start",)):
@@ -344,16 +348,16 @@ def graphml_orientation(path: Path) -> Orientation:
 
 
 def gml_orientation(path: Path) -> Orientation:
-    """Returns whether the edges of a GML file are directed, as its beginning says. The result is an
-    Orientation. Raises InputError.
+    """Returns the Orientation of a GML file. Only the beginning of the file is read. Raises InputError if it
+    cannot be read.
     """
     with _reading(path, "Python"), path.open("rb") as file:
         return "directed" if re.search(rb"\bdirected\s+1\b", file.read(1 << 16)) else "each_once"
 
 
 def _imported(path: Path, module: str, extra: str) -> Any:
-    """Import a module of a library. Returns the library. Raises UsageError if it is not installed; ``extra``
-    names the extra of this package that installs it."""
+    """Import ``module``. Returns its top-level package. If it is not installed, raises UsageError with the
+    ``extra`` of bfsbench that installs it."""
     library = module.partition(".")[0]
     try:
         importlib.import_module(module)

@@ -388,9 +388,9 @@ def roads(rows: int, columns: int, segments: int, keep: float, seed: int) -> Edg
     """Returns the edges of a grid of junctions, in which each road between neighbouring junctions is a path
     of ``segments`` edges.
 
-    A road is whole with probability ``keep``. The middle edge of any other road is missing, which leaves two
-    dead ends. Junction (row, column) is vertex row * columns + column. The inner vertices of roads have the
-    higher numbers.
+    A road has all its edges with probability ``keep``. Any other road lacks its middle edge, which leaves two
+    dead ends. Junction (row, column) is vertex row * columns + column. The inner vertices of roads are
+    numbered after the junctions.
     """
     _count("roads", _roads_size(rows, columns, segments, keep)[0])
     junctions = rows * columns
@@ -416,7 +416,7 @@ def roads(rows: int, columns: int, segments: int, keep: float, seed: int) -> Edg
     start=lambda **_: 0,
 )
 def maze(rows: int, columns: int, blocked: float, seed: int) -> EdgeList:
-    """Returns the edges of a grid in which neighbouring open cells are joined. Blocked cells are isolated
+    """Returns the edges of a grid of cells. Edges join neighbouring open cells. Blocked cells are isolated
     vertices.
 
     The vertex of a cell is row * columns + column. A search goes from the first cell to the last. These two
@@ -439,14 +439,15 @@ def open_cells(rows: int, columns: int, blocked: float, seed: int) -> npt.NDArra
 
 
 def _luo_box(n: int, form: str) -> tuple[int, int]:
-    """Returns the side length of a grid of n vertices, and 1 if cells have diagonal neighbours, else 0."""
+    """Returns two numbers for a grid of n vertices: its side length, and the number of diagonals per cell (0
+    or 1)."""
     if form == "triangular2d":
         return math.isqrt(n - 1) + 1, 1
     return next(side for side in itertools.count(1) if side**3 >= n), 0
 
 
 def _luo_centre(n: int, form: str) -> int:
-    """Returns the vertex in the middle of ``luo_grid``, from which the paper searches."""
+    """Returns the vertex in the middle of ``luo_grid``. The searches of Luo, Wong and Hwu start there."""
     side, _ = _luo_box(n, form)
     layers, rest = divmod(n, side * side)
     lines = side if layers else rest // side
@@ -471,7 +472,8 @@ def luo_grid(n: int, form: str) -> EdgeList:
     vertices have degree 6. The graph is from Luo, Wong and Hwu, "An effective GPU implementation of
     breadth-first search" (DAC 2010).
 
-    ``grid3d`` joins neighbours along three axes. ``triangular2d`` joins them along two axes and one diagonal.
+    If ``form`` is ``grid3d``, edges join neighbours along three axes. If it is ``triangular2d``, edges join
+    neighbours along two axes and one diagonal.
     """
     side, diagonal = _luo_box(n, form)
     return EdgeList(*draw_edges("box", side, side, n, diagonal, chance(1.0), seed=0), n, "each_once")
@@ -539,8 +541,8 @@ def complete(n: int) -> EdgeList:
     _SMALL, description="complete binary tree, root 0", parameters=(vertices(), DIRECTED), size=_tree_size
 )
 def binary_tree(n: int, directed: int) -> EdgeList:
-    """Returns the edges among the first n vertices of a complete binary tree, numbered level by level from
-    the root 0. If the tree is directed, arcs lead from parents to children."""
+    """Returns the edges of a complete binary tree that is cut to its first n vertices. Vertices are numbered
+    level by level from the root 0. If ``directed`` is 1, arcs lead from parents to children."""
     children = np.arange(1, n, dtype=np.int32)
     return EdgeList((children - 1) // 2, children, n, orientation_of(directed))
 
@@ -560,6 +562,7 @@ _PMPP_TARGETS = (1, 2, 3, 4, 5, 6, 7, 4, 8, 5, 8, 6, 8, 0, 6)
     start=lambda: 0,
 )
 def pmpp() -> EdgeList:
-    """Returns the arcs of the example graph in the book PMPP, with 9 vertices and 15 arcs."""
+    """Returns the arcs of the example graph in the book "Programming Massively Parallel Processors" (PMPP).
+    The graph has 9 vertices and 15 arcs."""
     sources: Ids = np.repeat(np.arange(9, dtype=np.int32), np.diff(_PMPP_OFFSETS))
     return EdgeList(sources, np.array(_PMPP_TARGETS, dtype=np.int32), 9, "directed")
