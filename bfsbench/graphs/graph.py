@@ -38,8 +38,7 @@ _PER_VERTEX = 40
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a graph: the number of vertices, the number of edges in its file, and how edges are stored.
-    """
+    """The size of a graph: its vertices, the edges in its file, and how edges are stored."""
 
     vertices: int
     edges: int

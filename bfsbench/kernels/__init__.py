@@ -1,5 +1,5 @@
-"""Reads from a kernel file what it must agree on with host code: parameters, structs and constants of its
-kernels.
+"""Reads the parameters, structs and constants of the kernels in a kernel file. The host code must declare
+equal ones.
 
 A kernel file is read as text. The emulator, the GPU backends and the host code of variants share this
 package. So if the arguments of a launch do not fit the kernel, the error message is the same on every

@@ -1,8 +1,8 @@
 """Reads the parameters of a kernel from its declaration, and checks that arguments fit them.
 
 A contract lists the structs, integer types and constants that a kernel file and the host code both declare.
-C++ assertions that are made from the contract are compiled after the file. Compilation fails if a declaration
-in the file differs.
+C++ assertions made from the contract are appended to the file when it is compiled. Compilation fails if a
+declaration in the file differs from the contract.
 """
 
 import ctypes
@@ -163,7 +163,8 @@ their names."""
 
 @dataclass(frozen=True)
 class Signature:
-    """The name and the parameters of a kernel, with the types that the host code also declares."""
+    """The name and the parameters of a kernel, and the structs and integer types that kernel and host code
+    share."""
 
     file: str
     kernel: str

@@ -283,7 +283,7 @@ class Passes {
     void begin(const int32_t* sources, const int64_t* place, int number, const Answers& answers) {
         std::memset(static_cast<void*>(&seen_[0]), 0, graph_.num_vertices * sizeof(Row<words>));
         std::fill(state_.begin(), state_.end(), uint8_t{0});
-        // Elements behind the last vertex count as complete.
+        // Marks the elements after the last vertex as complete, so that no loop visits them.
         std::fill(state_.end() - 8, state_.end(), kComplete);
         whole_ = {};
         lacking_ = graph_.column_offsets[graph_.num_vertices];
@@ -401,8 +401,8 @@ class Passes {
     const double alpha_;
     Rows<words> seen_, frontier_, next_;
     std::vector<uint8_t> state_;
-    // `queue_` has the vertices with a row in `frontier_`, and `found_` has the vertices with a row in
-    // `next_`.
+    // `queue_` lists the vertices whose row in `frontier_` has a bit set. `found_` lists the vertices whose
+    // row in `next_` has a bit set.
     std::vector<int32_t> queue_, found_;
     Row<words> whole_;                    // a bit for each source of the pass
     Counter<words> counter_;

@@ -124,7 +124,7 @@ class ParallelSearch final : public Search {
                 next = pull_levels(next, frontier, unexplored);
             } else {
                 frontier = small || team_.size() == 1 ? push_alone(next) : push_together(next, frontier.vertices);
-                // A vertex that two threads claim counts twice.
+                // A vertex that two threads claim counts twice, so the difference may be negative.
                 unexplored = std::max<int64_t>(unexplored - frontier.arcs, 0);
             }
         }
@@ -206,8 +206,8 @@ class ParallelSearch final : public Search {
         member.found.add({fill - old, arcs});
     }
 
-    // Makes the vertices that all threads have found the current level. Returns the numbers of its vertices
-    // and arcs.
+    // Starts the next level. The vertices that the threads have found become the frontier. Returns the
+    // numbers of its vertices and arcs.
     Frontier advance() {
         Frontier all;
         for (Member& member : members_) {
@@ -252,8 +252,8 @@ class ParallelSearch final : public Search {
         });
     }
 
-    // Pulls levels from number `next` on, until pushing pays again. Returns the number of the last level
-    // found.
+    // Pulls levels from number `next` on, until pushing is expected to be faster. Returns the number of the
+    // last level found.
     int32_t pull_levels(int32_t next, Frontier& frontier, int64_t& unexplored) {
         queue_to_bitmap();
         for (;; ++next) {

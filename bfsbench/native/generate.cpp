@@ -1,10 +1,10 @@
 // Graph generators. Each function generates one family of graphs. bfsbench/graphs/generators declares and
 // checks the parameters, and names the paper or program that defines the family.
 //
-// Independent edges are drawn by number. Edges that depend on a row (a vertex or a row of a matrix) are
-// generated twice: once to count them and once to store them. The last parameters of each function are the
-// seed, the number of threads, and the function that provides the arrays. A function that uses one thread
-// leaves the number of threads unnamed. Each function returns a Status.
+// If edges are independent, edge number i depends only on i and the seed. Edges that depend on a row (a
+// vertex or a row of a matrix) are generated twice: once to count them and once to store them. The last
+// parameters of each function are the seed, the number of threads, and the function that provides the arrays.
+// A function that uses one thread leaves the number of threads unnamed. Each function returns a Status.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -19,7 +19,7 @@ using namespace bfsbench;
 
 namespace {
 
-// What random numbers are drawn for. Two purposes of a generator never share random numbers.
+// The purpose of a random number. Numbers for different purposes come from different streams.
 enum Purpose : uint64_t { kEdges = 1, kLabels = 2, kDegrees = 3, kPairing = 4, kRepair = 5, kCells = 6, kWeights = 7 };
 
 // Returns a uniformly random permutation of 0 .. size - 1 (Fisher and Yates).
@@ -111,7 +111,8 @@ struct Quadrants {
 };
 
 // Draws the targets of the vertex `source`, which are its next neighbours on a ring. With chance `rewire`, a
-// target is replaced by a random vertex that is not yet a target. A repeated target becomes -1.
+// target is replaced by a random vertex that is not yet a target. A neighbour on the ring that is already a
+// target becomes -1.
 void small_world_row(int64_t source, int64_t vertices, int64_t degree, Chance rewire, Random random, int32_t* row) {
     for (int64_t slot = 0; slot < degree; ++slot) {
         const auto drawn = [&](int64_t v) { return std::find(row, row + slot, v) != row + slot; };
@@ -177,9 +178,9 @@ void part_self_loops(int64_t count, Stream stream, Edges edges) {
 
 extern "C" {
 
-// Generates `count` edges of a recursive matrix (R-MAT) with `vertices` rows and columns. Each edge
-// repeatedly chooses a quadrant, which halves rows and columns, rounded down. `weights` has the weights of
-// the quadrants.
+// Generates `count` edges of a recursive matrix (R-MAT) with `vertices` rows and columns. The place of each
+// edge is found by choosing quadrants repeatedly. Each choice halves the numbers of rows and columns, rounded
+// down. `weights` has the weights of the quadrants.
 int generate_rmat(int64_t vertices, int64_t count, const Quadrants* weights, int64_t noise, int64_t shuffle,
                   uint64_t seed, int threads, Allocate allocate) {
     return guarded([&] {
@@ -279,9 +280,9 @@ int generate_box(int64_t columns, int64_t rows, int64_t vertices, int64_t diagon
     });
 }
 
-// Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. A shuffle of all
-// ends, over the arrays of sources and targets, pairs the ends. An edge with two equal ends then swaps its
-// target with another edge.
+// Generates a scale-free graph. DegreesWithHubs gives each vertex a number of edge ends. All ends are
+// shuffled as one list, whose two halves are the arrays of sources and targets. An edge with two equal ends
+// then swaps its target with another edge.
 int generate_scale_free(int64_t vertices, int64_t spacing, int64_t hub_degree, uint64_t seed, int,
                         Allocate allocate) {
     return guarded([&] {

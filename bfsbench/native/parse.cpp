@@ -79,7 +79,7 @@ inline void skip_line(const char*& p) {
     while (*p != '\n') ++p;
 }
 
-// Returns the value of up to 7 digits, which it reads at once, and moves `q` behind the digits. Leaves `q`
+// Reads up to 7 digits with one load. Returns their value, and moves `q` past the digits. Leaves `q`
 // unchanged if there are no digits or more than 7.
 //
 // The first character is the lowest byte of `chunk`. XOR with '0' turns digits into their values. Adding 0x76
@@ -100,7 +100,7 @@ inline uint64_t read_short(const char*& q) {
     return ((chunk & pairs) * 0x000f424000000064 + (chunk >> 16 & pairs) * 0x0000271000000001) >> 32;
 }
 
-// Reads a vertex id into `id` and moves `p` behind the id. If the id is wrong, the function returns an error
+// Reads a vertex id into `id` and moves `p` past the id. If the id is wrong, the function returns an error
 // and `p` stays at the start of the word.
 inline Error read_id(const char*& p, const char* end, const Layout& layout, int64_t& id) {
     const char* q = p;

@@ -54,7 +54,7 @@ int64_t rank_words(int64_t count, Word* words) {
     return rank;
 }
 
-// Stores the vertex ids that occur in the array `ids`, in ascending order.
+// Writes the vertex ids whose bit is set in `words` to the array `ids`, in ascending order.
 void list_ids(int64_t count, const Word* words, int64_t* ids) {
     for (int64_t w = 0; w < count; ++w)
         for (uint32_t rest = words[w].bits; rest; rest &= rest - 1) *ids++ = w * 32 + __builtin_ctz(rest);

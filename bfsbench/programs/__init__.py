@@ -1,5 +1,5 @@
-"""Defines what a variant of any family consists of: a declaration, a host loop, and a clock that times its
-runs."""
+"""Defines the parts of a variant, which is one implementation of a graph problem. The parts are a
+declaration, a host loop, and a clock that times runs."""
 
 from bfsbench.programs.check import POISON as POISON, ExpectedAnswer as ExpectedAnswer
 from bfsbench.programs.device_graph import DeviceGraph as DeviceGraph

@@ -67,7 +67,8 @@ class ExpectedAnswer:
 
 
 class GuardedArrays:
-    """Detects writes to device arrays that must not change, by sums of their words."""
+    """Detects writes to device arrays that must not change. It compares a checksum of each array with an
+    earlier checksum."""
 
     def __init__(self, device: Device) -> None:
         self._device = device

@@ -1,5 +1,5 @@
-"""Checks the attributes that a variant declares. The class may come from a user, so an attribute may have any
-value."""
+"""Checks the attributes that a variant declares. A variant is a class that a user may have written, so an
+attribute may have any value."""
 
 import re
 from collections.abc import Iterator
@@ -85,8 +85,8 @@ def _faults_of_knobs(knobs: tuple[Knob, ...]) -> Iterator[str]:
 
 
 def _fault_of_range(knob: Knob) -> str:
-    """Returns a description of the first fault in the choices, minimum and maximum of a knob. Returns an
-    empty string if there is no fault."""
+    """Returns a description of the first fault in the choices, minimum and maximum of a knob, which is a
+    parameter of a variant. Returns an empty string if there is no fault."""
     kind = type(knob.default)
     if kind not in (int, float, str):
         return f"has a default {_kind(knob.default)}, not an int, float or str"

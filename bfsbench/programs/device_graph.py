@@ -44,8 +44,8 @@ class DeviceGraph:
         self._expected: tuple[object, object, ExpectedAnswer] | None = None
 
     def once(self, make: Callable[[DeviceGraph], Made]) -> Made:
-        """Returns the result of ``make`` for this graph. The result is kept. Later calls with this function
-        return the kept result, so that searches can share it.
+        """Call ``make`` with this graph, and keep the result. Returns the result. Later calls with the
+        function ``make`` return the kept result, so that searches can share it.
 
         The result may be an array, a tuple or a dataclass. Device arrays in it are protected: ``written``
         detects writes to them.
@@ -72,8 +72,9 @@ class DeviceGraph:
         """Call ``prepare``, which prepares a search. Returns two times in ms: the preparation without
         compilation, and the compilation. ``layout`` names the graph layouts that the search reads.
 
-        The preparation time is computed as if this search were the first search of the graph. So it includes
-        the time to upload or make arrays that earlier searches have left.
+        The preparation time is computed as if this search were the first search of the graph. So if an
+        earlier search has uploaded or made an array that this search uses, the time for that array counts
+        too.
         """
         compiled = self.device.compile_ms
         self._clocked("preparation", prepare)
@@ -86,8 +87,9 @@ class DeviceGraph:
     def _clocked(self, key: object, make: Callable[[], Made]) -> Made:
         """Call ``make``, and record its time in ms under ``key``. Returns the result of ``make``.
 
-        The recorded time excludes compilation. It also excludes other arrays that ``make`` requests, because
-        their times are recorded under their own keys. The keys of these arrays are recorded beside the time.
+        The recorded time excludes compilation. It also excludes the time for other arrays that ``make``
+        requests, because those times are recorded under keys of their own. These keys are recorded with the
+        time.
         """
         outer, nested = self._used, self._nested_ms
         self._used, self._nested_ms = set(), 0.0

@@ -63,8 +63,8 @@ takes the values of the paper, and ``auto`` follows rules for the graph."""
 
 @dataclass(frozen=True)
 class Knob:
-    """A parameter of a variant, besides the grid size and the block size. Its name is the name in the
-    paper."""
+    """A parameter of a variant, besides the grid size and the block size. It has the name that the variant's
+    paper gives it."""
 
     name: str
     default: KnobValue
@@ -204,8 +204,8 @@ class Variant(ABC):
         compilation.
 
         Preparation begins with the graph's CSR on disk, in a process that has loaded its libraries. It ends
-        when the first search can start. It includes allocation, upload, conversion to other formats, probes
-        of the graph and searches that tune.
+        when the first search can start. It includes allocation, upload, conversion to other formats, and
+        trial searches that choose parameters.
         """
         started = time.perf_counter()
         self.prepare()
@@ -266,7 +266,7 @@ class Variant(ABC):
 
     @classmethod
     def paper_knobs(cls) -> Mapping[str, KnobValue]:
-        """Returns the knob values that the paper states, for the preset ``paper``."""
+        """Returns the knob values that the variant's paper states, for the preset ``paper``."""
         return {}
 
     @classmethod

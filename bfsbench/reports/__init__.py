@@ -60,9 +60,9 @@ def tables(
 ) -> list[Table]:
     """Returns the tables with these ``names``, made from result rows and from level profiles.
 
-    Without ``names``, all tables are made except the levels, the matrix and the history. The ranking is then
-    made only if there are several graphs. Heat maps then show only the fastest search on each graph, and no
-    emulated kernels, because emulated times say nothing about grid and block.
+    If ``names`` is None, all tables are made except the levels, the matrix and the history. In this case, the
+    ranking is made only if there are several graphs. Heat maps show only the fastest search on each graph,
+    and no emulated kernels, because emulated times say nothing about grid and block.
     """
     rows = as_read(rows)
     makers = TABLES | {

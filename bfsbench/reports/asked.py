@@ -137,12 +137,12 @@ def compare(
     variants: Sequence[str] = (),
     backends: Sequence[str] = (),
 ) -> Comparison:
-    """Compares the times in ``b`` with the times in ``a``. Returns a verdict for each configuration that both
-    measured; see :mod:`bfsbench.reports.comparison`.
+    """Compares the times in ``b`` with the times in ``a``. Returns a verdict for each configuration that
+    ``a`` and ``b`` have in common; see :mod:`bfsbench.reports.comparison`.
 
     If ``commits`` is given instead of ``b``, the rows of ``a`` that were taken at two commits are compared.
-    Differences up to ``threshold`` per cent count as the same. ``graphs``, ``variants`` and ``backends``
-    select rows.
+    The verdict is "same" for differences of at most ``threshold`` per cent. ``graphs``, ``variants`` and
+    ``backends`` select rows.
 
     Raises UsageError if ``a`` and ``b`` have no configuration in common, or if both ``b`` and ``commits`` are
     given or missing. Raises UsageError if devices, graphs or methods differ, unless ``allow_different`` is
@@ -179,8 +179,8 @@ def _side(operand: Operand | None, name: str) -> Side:
 def _selected(
     a: Side, b: Side, graphs: Sequence[str], variants: Sequence[str], backends: Sequence[str]
 ) -> tuple[Side, Side]:
-    """Returns the two sides with the selected rows only. Raises UsageError for a name that neither side
-    has."""
+    """Returns the selected rows of the two compared sets of rows. Raises UsageError for a name that occurs in
+    neither set."""
     import pandas as pd
 
     rows = [*a.rows, *b.rows]

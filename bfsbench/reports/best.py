@@ -1,7 +1,8 @@
 """Makes tables of the best times.
 
 One table has the best time of every variant on every graph, with the configuration that gave it. Another
-table has the times over grid and block for every variant and graph, as Fig. 8 in Springer's paper does.
+table has the times over grid and block for every variant and graph, like Fig. 8 in Springer's paper on
+breadth-first search with CUDA.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ _FEW = 5
 
 
 def best_times(rows: pd.DataFrame, levels: pd.DataFrame | None = None, *, brief: bool = False) -> list[Table]:
-    """Returns tables of the best times: one of times with warm caches, one with cold caches and one of
-    emulated kernels for each family of problems, as far as there are rows.
+    """Returns up to three tables of the best times for each family of problems: times with warm caches, times
+    with cold caches, and emulated kernels. Tables without rows are left out.
 
     ``levels`` are level profiles. With them, the tables have columns of sums over the steps of a run. If
     ``brief`` is true, the text layout shows only times, rates and ratios to the best time, as at the end of a
@@ -108,7 +109,8 @@ def _best(kind: Kind, levels: pd.DataFrame | None, known: Mapping[Hashable, floa
 
 
 def _times_best(kind: Kind) -> pd.DataFrame:
-    """Returns one row per search, with its time divided by the best time of the graph as ``times_best``.
+    """Returns one row per search. Its column ``times_best`` is the search's time divided by the best time on
+    the graph.
 
     Searches that lack a time from a source of the graph are left out (see ``comparable``). The values are NaN
     for emulated kernels.
@@ -124,8 +126,8 @@ _POINT = ("graph", "variant", "backend", *SHAPE)
 
 
 def _totals(steps: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """Returns the sum over the steps of a run for each column in ``names``. There is one row per
-    configuration, with the median over its sources.
+    """Add the values of a run's steps, for each column in ``names``. Returns one row per configuration, with
+    the median of these sums over the sources.
 
     The sum of a run is NaN if a step of the run has no number.
     """
@@ -150,7 +152,7 @@ def _notes(frame: pd.DataFrame, kind: Kind) -> Iterator[str]:
 
 
 def _meanings(drawings: Iterable[Table], kind: Kind, note_on_recorded: str) -> Iterator[str]:
-    """Yields explanations of the columns in ``drawings``, the layouts of a table for people."""
+    """Yields explanations of the columns in ``drawings``, the text layouts of a table."""
     drawn = {column for table in drawings for column in table.columns}
     yield from (f"{text}." for column, text in _MEANINGS.items() if column in drawn)
     if "knobs" in drawn:
@@ -241,8 +243,9 @@ def recorded(kind: Kind) -> tuple[dict[Hashable, float], str]:
     """Returns the best times in ms that searches took on the project's own GPU, by graph checksum and
     variant, and a note on the origin of these times.
 
-    Only graphs of ``kind`` that were searched on that GPU from equal sources have times. If a row of ``kind``
-    comes from a GPU of that model, the result is empty.
+    ``kind`` has the rows to which these times are added. A graph of these rows gets a time only if the
+    project's GPU searched it from the same sources. If any of these rows comes from a GPU of the project's
+    model, the result is empty.
     """
     rows = _rows()
     if (kind.rows["gpu"] == rows["gpu"].iloc[0]).any():
@@ -276,8 +279,8 @@ _IN_BRIEF = "Of each graph the fastest search is drawn; --table heatmap draws al
 
 
 def heat_maps(rows: pd.DataFrame, *, brief: bool = False) -> list[Table]:
-    """Returns tables of times with one row per variant, graph, grid and block: one of times with warm caches,
-    one with cold caches and one of emulated kernels, as far as there are rows.
+    """Returns up to three tables of times: with warm caches, with cold caches, and of emulated kernels. Each
+    table has one row per variant, graph, grid and block. Tables without rows are left out.
 
     The text layout shows the times as matrices of grid by block. If ``brief`` is true, it shows only the
     fastest variant of each graph.
@@ -311,8 +314,8 @@ def _notes_on_map(cells: pd.DataFrame, num_drawn: int, brief: bool) -> Iterator[
 
 
 def _leading(cells: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of the fastest variant on each graph. Only variants with times at several grids or
-    blocks compete."""
+    """Returns the rows of the fastest variant on each graph. Variants with times at only one grid and block
+    are ignored."""
     several = cells[cells.groupby(list(SETTING), dropna=False)["search_ms"].transform("size") > 1]
     best = several.sort_values("search_ms", kind="stable").drop_duplicates(["graph", "graph_checksum"])
     return cells.merge(best[list(SETTING)], on=list(SETTING))

@@ -62,8 +62,8 @@ class TimedRows:
 
     @classmethod
     def of(cls, kind: Kind, levels: pd.DataFrame | None) -> TimedRows:
-        """Returns the rows of ``kind`` with the columns ``label`` and ``title``, and the level profiles that
-        belong to these rows."""
+        """Returns the rows of one kind of measurement, such as times with warm caches, and the level profiles
+        that belong to these rows. The rows get the columns ``label`` and ``title``."""
         rows = kind.rows.assign(title=_titles(kind.rows), label=_labels(kind.rows))
         if levels is not None:
             keys = [*AXES, "gpu"]
@@ -110,9 +110,9 @@ class TimedRows:
         """Returns the fastest configuration of every series on every graph, among the configurations that may
         be compared.
 
-        Such configurations have times from one set of sources, with equally many repeats; see
-        ``rows.comparable``. ``baseline`` is the CPU program over which speed-ups are computed, by default the
-        family's.
+        Configurations may be compared if they have times from the same sources and equally many repeats (see
+        ``rows.comparable``). ``baseline`` is the CPU program whose time is divided by other times to compute
+        speed-ups. By default it is the baseline of the family.
         """
         whole = comparable(self.rows, self.family, also=("title", "label"), baseline=baseline)
         return fastest(whole, ("title", "label"))
@@ -164,8 +164,8 @@ def ratios(best: pd.DataFrame) -> pd.Series[float]:
 
 
 def _titles(rows: pd.DataFrame) -> pd.Series[str]:
-    """Returns the title of each row's graph: the graph's name. If two graphs have one name, a part of the
-    checksum follows."""
+    """Returns the title of each row's graph: the graph's name. If two graphs have the same name, a part of
+    the checksum is appended."""
     graphs = rows[["graph", "graph_checksum"]].drop_duplicates()
     ambiguous = rows["graph"].isin(graphs["graph"][graphs["graph"].duplicated()])
     if not ambiguous.any():
@@ -192,8 +192,8 @@ def told_apart(measured: TimedRows) -> Iterator[tuple[str, list[str], TimedRows]
     """Finds the variants that were timed with several knob settings on a graph.
 
     For each of them it yields the variant's label, the labels of its settings, and rows in which each setting
-    is a separate series. The label of a setting names only the knobs that differ. The rows include all other
-    variants on the variant's graphs.
+    is a separate series. The label of a setting names only the knobs that differ. For comparison, the rows
+    also contain all other variants that ran on these graphs.
     """
     for label in measured.labels:
         rows = measured.rows[measured.rows["label"] == label]

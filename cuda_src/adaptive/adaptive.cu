@@ -76,8 +76,8 @@
 constexpr int STATIC_SHARED = 42 << 10;
 
 // The shared memory of a block. The regimes share this memory, because a block is in one regime at a time.
-// The list of claimed vertices must survive from a push to the next step, which may be QUEUE. The union must
-// fit 48 KB together with the block's other variables.
+// The list of claimed vertices stays valid after a push, because the next step may be QUEUE, which reads the
+// list. The union must fit 48 KB together with the block's other variables.
 union workspace {
     cluster_queues cluster;
     push_buffers push;
@@ -87,16 +87,16 @@ static_assert(!SHORT_ROWS || sizeof(workspace) + sizeof(asked_here) + sizeof(cou
                                  STATIC_SHARED, "so that the bitmap has room");
 
 // Prepares the bitmaps for the next search: clears `visited` and, without MANY_VERTICES, sets all bits of
-// `open`. Also stores "unreached" for vertices without a level, unless `have_it` says that a pulled level has
-// stored it. All threads of all blocks must call this function, in the step END. The end of the launch orders
-// these stores before the next search. Before the first search, a launch with source -1 prepares the bitmaps.
-// `visited_then` needs no clearing, because a pulled level writes all its words.
+// `open`. Also stores "unreached" for vertices without a level, unless a pulled level has done so
+// (`have_it`). All threads of all blocks must call this function, in the step END. The end of the launch
+// orders these stores before the next search. Before the first search, a launch with source -1 prepares the
+// bitmaps. `visited_then` needs no clearing, because a pulled level writes all its words.
 __device__ __noinline__ void end_search(const bfs &search, const unsigned *reached, unsigned *visited, bool have_it) {
     const auto clear = [&](const unsigned &w, bool there) {
         if (!there) return 0u;
         const unsigned beyond = w == search.words() - 1 ? tail_bits(search.num_vertices) : 0;
         const unsigned missing = have_it ? 0 : (MANY_VERTICES ? ALL_LANES : search.open[w]) & ~(reached[w] | beyond);
-        // `visited` and `reached` may be one bitmap, so this store comes after the read.
+        // `visited` and `reached` may be one bitmap, so this store comes after the read of `reached`.
         visited[w] = beyond;
         if (!MANY_VERTICES) search.open[w] = ALL_LANES;
         return missing;
@@ -105,9 +105,9 @@ __device__ __noinline__ void end_search(const bfs &search, const unsigned *reach
 }
 
 // Stores "unreached" for vertices without in-neighbours, and clears their bits in `open`. All blocks outside
-// the first cluster must call this function, while the first cluster runs the first levels. Reading the
-// offsets also brings the offsets into the L2 cache for pulled levels. With MANY_VERTICES, the first pulled
-// level does this work instead.
+// the first cluster must call this function, while the first cluster runs the first levels. The function
+// reads the offsets of in-neighbours, which puts them into the L2 cache for pulled levels. If the graph has
+// many vertices (MANY_VERTICES), the first pulled level does this work instead.
 __device__ __noinline__ void close_unreachable(const bfs &search, unsigned source) {
     const unsigned busy = CLUSTER_SIZE * blockDim.x / 32, warp = global_thread() / 32, warps = grid_threads() / 32;
     mark_rows(search.column_offsets, search.num_vertices, search.open, warp - busy, warps - busy,
@@ -167,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         case END: end_search(search, complete, visited, MANY_VERTICES && at.pulled); return;
         case FAIL: return;
         }
-        // The vertices on the list have the level `level` in a QUEUE step, and else `level + 1`.
+        // In a QUEUE step the vertices on the list have the level `level`, and in other steps `level + 1`.
         if (at.uses_lists())
             queue_claimed(search, shared.push, step + 1, at.next == QUEUE ? level : level + 1, at.next == LIST, result);
         __syncthreads();

@@ -11,9 +11,10 @@ struct expected_find {
     float per_vertex, per_arc;
 };
 
-// Returns whether a level of size `size` is likely to find more than 4 * `small`. The estimate assumes that
-// levels keep growing as they grew from `before` to `size`. All three sizes are in edges, or all three are in
-// parts of rows. The result is false if `size` is below `small` / 8, or if levels grow slowly, as on roads.
+// Returns whether the level after a level of size `size` is likely to be larger than 4 * `small`. The
+// estimate assumes that levels keep growing as they grew from `before` to `size`. All three sizes count
+// edges, or all three count queue entries. The result is false if `size` is below `small` / 8, or if levels
+// grow slowly, as on roads.
 __device__ __forceinline__ bool outgrows(float size, float before, float small) {
     return 8 * size > small && size * size > 4 * small * before;
 }
@@ -49,7 +50,8 @@ struct arc_spread {
         const float its_cover = fminf(fmaxf((float)found.edges * expected.per_arc, spread), 1.0f);
         cover = cover > 0 ? (cover + its_cover) / 2 : its_cover;
     }
-    // Returns the number of edges E that solves cost * E = fixed + min(rows * arcs / (spread * E), arcs).
+    // Returns the number of edges E at which pushing a level costs as much as pulling it. With costs in
+    // lookups, E solves cost * E = fixed + min(rows * arcs / (spread * E), arcs).
     __device__ __forceinline__ float edges_meeting(float cost, float fixed) const {
         const float square = fixed * fixed + 4 * cost * __fdividef(rows() * arcs(), spread);
         const float meeting = fixed + square * rsqrtf(square);

@@ -15,8 +15,8 @@ struct asked_lately {
     __device__ __forceinline__ void reset() {
         for (unsigned i = threadIdx.x; i < size; i += blockDim.x) vertices[i] = -1;
     }
-    // Enters the vertices v[k] with mine[k] set into the table, and clears mine[k] if the table held v[k]
-    // already. The caller must claim the remaining vertices in this level, because other threads skip
+    // For each k whose mine[k] is set, puts v[k] into the table. Clears mine[k] if v[k] was already in the
+    // table. The caller must claim the remaining vertices in this level, because other threads skip
     // vertices that they find in the table.
     template <int count>
     __device__ __forceinline__ void keep_others(bool (&mine)[count], const int (&v)[count]) {

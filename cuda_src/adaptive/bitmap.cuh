@@ -79,15 +79,17 @@ struct joint_claim {
         if (lane == first) before = 0;
         found = set_bits(lane == last && bits, &visited[word], bits);
     }
-    // Returns whether this lane has won its vertex `v`. All lanes of a warp must call this function.
+    // Returns whether this lane is the first to claim its vertex `v`. All lanes of a warp must call this
+    // function.
     __device__ __forceinline__ bool won(bool mine, int v) const {
         const unsigned set = before | __shfl_sync(ALL_LANES, found, last);
         return mine && !(set >> v % 32 & 1);
     }
 };
 
-// Returns whether this lane and the previous lane need one word of the bitmap. All lanes of a warp must call
-// this function. A lane whose `mine` is false uses ~threadIdx.x, which is not the index of any word.
+// Returns whether the vertices of this lane and of the previous lane lie in one word of the bitmap. All lanes
+// of a warp must call this function. A lane whose `mine` is false uses ~threadIdx.x, which is not the index
+// of any word.
 __device__ __forceinline__ bool same_word_as_before(bool mine, int v) {
     const unsigned word = mine ? v / 32u : ~threadIdx.x, previous = __shfl_up_sync(ALL_LANES, word, 1);
     return threadIdx.x % 32 > 0 && word == previous;
@@ -111,9 +113,9 @@ __device__ __forceinline__ void claim(unsigned *visited, bool (&mine)[count], co
     }
 }
 
-// The words of a bitmap that a block processes between two barriers. The blocks own runs of `run` words in
-// turn; `run` is a power of two. The block processes `words` of the words that it owns, beginning with number
-// `first`. A slot is the index of a bit among these words.
+// The words of a bitmap that a block processes between two barriers. Runs of `run` words are dealt to the
+// blocks in turn. `run` is a power of two. The block processes `words` of its own words, beginning with its
+// word number `first`. A slot is the index of a bit among these words.
 template <unsigned run>
 struct word_share_by {
     unsigned first, words;

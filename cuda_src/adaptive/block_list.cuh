@@ -8,7 +8,8 @@ template <unsigned capacity>
 struct block_list {
     int entries[capacity];
     unsigned size;  // the number of places requested so far, including places of refused appends
-    // The least place at which a refused append would have begun; entries before `end` are valid.
+    // Entries before `end` are valid. `end` is the capacity, or the least place requested by an append that
+    // did not fit.
     unsigned end;
 
     // Empties the list. One thread of the block calls this function, before a barrier of the block.

@@ -56,14 +56,16 @@ struct crowded_level { enum { ARCS = 2, LOOKS = true, KEEPS = false, ALONE = fal
 struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }; };
 struct taken_level { enum { KEEPS = true, ALONE = false }; };
 
-// What the cluster does before a level. GO_ON: run the level. DECIDE: leave the loop over levels. COUNT: leave
-// the loop and count the level exactly, because the level may find more vertices than the cluster can hold.
+// The action of the cluster before a level. GO_ON: run the level. DECIDE: leave the loop over levels. COUNT:
+// leave the loop and count the level exactly, because the level may find more vertices than the cluster can
+// hold.
 enum pause_kind { GO_ON, DECIDE, COUNT };
 
 struct cluster_queues {
     in_turn<part[CLUSTER_PARTS], 2> parts;
     rows_aside<SPILLED_ROWS> spilled;
-    // Places requested in this block's queue for a level; above CLUSTER_PARTS if rows were spilled.
+    // The number of places requested in this block's queue for a level. It exceeds CLUSTER_PARTS, the queue's
+    // capacity, if some rows had no room.
     in_turn<unsigned, 3> sizes;
     in_turn<int, 2> overflow;  // true if a queue had no room for a row of a level
     in_turn<pause_kind, 2> pause;
@@ -86,9 +88,9 @@ struct cluster_queues {
 
 // Sends rows without a place in the cluster's queues to global memory, at most one row per lane. All lanes of
 // a warp must call this function. The function puts the rows on a list of this block, and sets `overflow` in
-// the first `blocks` blocks of the cluster. In BLOCK, `blocks` is 1. The other blocks wait meanwhile, and
-// learn of the overflow because `left` becomes ~0u. If the list is full, the warp itself writes the rows to
-// the queue in global memory.
+// the first `blocks` blocks of the cluster. If the first block runs the level alone, `blocks` is 1. The
+// waiting blocks then see the overflow later, because `left` becomes ~0u. If the list is full, the warp
+// itself writes the rows to the queue in global memory.
 __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, cluster_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);
@@ -144,9 +146,9 @@ __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mi
 }
 
 // Queues the rows that this lane brings for the next level; a row may be empty. Lanes write rows of at most 8
-// entries to the queue of block target[k]. For longer rows the function calls queue_long_rows with `warps`
-// and `most`. For rows without room in a queue the function calls spill_rows. All lanes of a warp must call
-// this function.
+// entries to the queue of block target[k]. For longer rows the function calls queue_long_rows, to which it
+// passes `warps` and `most`. For rows without room in a queue the function calls spill_rows. All lanes of a
+// warp must call this function.
 template <class Level, class Row, int at_a_time>
 __device__ __forceinline__ void queue_rows(const bfs &search, cluster_queues &own, const Row (&rows)[at_a_time],
                                            const unsigned (&target)[at_a_time], unsigned warps, unsigned most, int step,
@@ -224,7 +226,7 @@ __device__ __noinline__ void give_frontier(const bfs &search, cluster_queues &ow
 template <class Level, int at_a_time = Level::ARCS>
 __device__ __forceinline__ void expand_share(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                              unsigned arcs, int step, unsigned level) {
-    // Warps stay whole.
+    // All lanes of a warp leave the loop together.
     for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < arcs; i += at_a_time * blockDim.x) {
         edge_t at[at_a_time];
         // `entry` is a column index, perhaps with flags (neighbour.cuh).

@@ -1,5 +1,5 @@
 // A barrier of all blocks whose words carry sums. A block that sees all arrivals has also read the sums. So
-// every block computes an equal decision on the next step, and no block sends a decision to other blocks.
+// all blocks make the same decision on the next step, and no block sends a decision to other blocks.
 //
 // Each block adds to three words. The addition to the edges word is a release, and comes last:
 //
@@ -46,10 +46,10 @@ struct counted_barrier {
         add_relaxed(&vertices_word, ONE << ARRIVALS | (ONE * mine.unqueued) << FLAGS | mine.found.sum.vertices);
         add_release(&edges_word, ONE << ARRIVALS | (ONE * mine.notice) << FLAGS | mine.found.sum.edges);
     }
-    // Waits until all blocks have arrived. One thread of each block calls this function. Returns false after
-    // `max_polls` polls. Otherwise sets the first members of `sums`: a tally, the number of queued parts, and
-    // whether any block left vertices unqueued. The remaining members of `sums` become 0. `notice` becomes
-    // true if any block has set a notice.
+    // Waits until all blocks have arrived. One thread of each block calls this function. Returns true if all
+    // have arrived, and false after `max_polls` polls. In the first case, sets the first members of `sums`: a
+    // tally, the number of queued parts, and whether any block left vertices unqueued. The remaining members
+    // of `sums` become 0. `notice` becomes true if any block has set a notice.
     template <class Sums>
     __device__ __forceinline__ bool wait(Sums &sums, bool &notice, unsigned max_polls) const {
         for (unsigned polls = 0;; ++polls) {

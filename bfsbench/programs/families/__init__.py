@@ -1,8 +1,8 @@
-"""Finds the families that come with bfsbench. A family is a problem on a graph, with its reference and its
-check.
+"""Finds the families that come with bfsbench. A family is a problem on a graph, with a reference algorithm
+and a check of results.
 
-All other code, from planning a sweep to writing its rows, is common to all families. A module or package of
-this folder declares a family by a subclass of Family. Families need not be listed anywhere else.
+All other code, from planning the measurements to writing result rows, is common to all families. A module or
+package of this folder declares a family by a subclass of Family. Families need not be listed anywhere else.
 """
 
 import importlib

@@ -109,8 +109,8 @@ class Problem(ABC):
         UsageError if the variant belongs to another family."""
 
     def other_sources(self, count: int) -> list[int]:
-        """Returns at most ``count`` random sources of problems that take about as much work. A program cannot
-        foresee these sources."""
+        """Returns at most ``count`` random sources. A run from such a source takes about as much work as a
+        run from the source of this problem. A program cannot be prepared for random sources."""
         return []
 
     @abstractmethod

@@ -209,10 +209,11 @@ def runs_that_tell(point: Evidence, noise: float, threshold: float, p_needed: fl
 
 
 def detected(points: Sequence[Evidence], noise: float, threshold: float) -> dict[int, float]:
-    """Returns the smallest relative change of one configuration's time that the test detects with a
-    probability of 0.9, such as 0.08 for 8 %.
+    """Returns a dictionary from a number of runs (one of RUNS) to a relative change of one configuration's
+    time, such as 0.08 for 8 %.
 
-    The keys are numbers of runs per side, from RUNS. Each value holds for that number of runs on both sides.
+    It is the smallest change that the test detects with a probability of 0.9 if each of the two compared sets
+    has this number of runs.
     """
     known = [point.standard_error * math.sqrt(min(point.runs)) for point in points]
     spread = float(np.median([error for error in known if math.isfinite(error)] or [math.inf]))

@@ -104,7 +104,7 @@ def _checked(name: str, rows: list[Row]) -> list[Row]:
 
 
 def _text(value: object) -> str:
-    """Returns a cell as text like in result files: whole numbers have no decimal point, and semicolons
+    """Returns a cell as the text that result files have: whole numbers have no decimal point, and semicolons
     separate samples."""
     if isinstance(value, list):
         return ";".join(map(str, value))
@@ -117,7 +117,8 @@ def _text(value: object) -> str:
 
 
 def of_commits(side: Side, first: str, second: str) -> tuple[Side, Side]:
-    """Splits a side into the rows taken at the commit ``first`` and the rows taken at ``second``.
+    """Returns two sides: the rows of ``side`` taken at the commit ``first``, and the rows taken at the commit
+    ``second``.
 
     Raises UsageError if a commit is unknown or ambiguous.
     """
@@ -243,8 +244,9 @@ class Comparison:
     def frame(self) -> pd.DataFrame:
         """Returns a data frame with one row for each configuration that both sides measured.
 
-        The columns are AXES, ``verdict``, ``a_ms`` and ``b_ms`` (the fastest repeat of each side), and
-        ``repeats_needed`` (the repeats that are likely to decide an undecided configuration).
+        The columns are AXES, ``verdict``, ``a_ms``, ``b_ms`` and ``repeats_needed``. The columns ``a_ms`` and
+        ``b_ms`` are the fastest repeats of the two sides. For an undecided configuration, ``repeats_needed``
+        is the number of repeats that are likely to decide it.
         """
         import pandas as pd
 
@@ -294,9 +296,11 @@ def compare(a: Side, b: Side, threshold: float) -> Comparison:
 
 
 def _by_point(side: Side) -> dict[tuple[str, ...], list[Row]]:
-    """Returns the rows of each configuration, by its values of AXES. Rows of emulated kernels are left out.
+    """Returns a dictionary from a configuration (its values in the columns AXES) to its rows. Rows of
+    emulated kernels are left out.
 
-    If the rows of a configuration measured different code, only the rows of the latest code are returned.
+    If the rows of a configuration come from several versions of the code, only the rows of the latest version
+    are returned.
     """
     points: dict[tuple[str, ...], list[Row]] = {}
     for row in side.rows:

@@ -175,15 +175,15 @@ OTHER_SOURCES = "other sources"
 def searches(measured: TimedRows) -> dict[str, Any]:
     """Returns the graphs and searches of the page's matrix, as a dictionary for JSON.
 
-    Searches are sorted by the number of graphs on which they have times, largest first, and then by ``mean``.
-    A graph is ``compared`` if several searches have times from all its sources. The values of a search refer
-    to the compared graphs only. ``mean`` is the geometric mean of the search's time / the best time of the
-    graph. ``typical`` is a geometric mean, too, but of medians of repeats instead of minima. ``best`` is the
-    number of graphs on which the search is the fastest. ``worst`` is the search's largest ratio to a graph's
-    best time. ``prepared`` is the median preparation time in ms.
+    Searches with times on more graphs come first. Among equal numbers of graphs, searches with a smaller
+    ``mean`` come first. A graph is ``compared`` if several searches have times from all its sources. The
+    values of a search refer to the compared graphs only. ``mean`` is the geometric mean of the ratios of the
+    search's time to the best time on each graph. ``typical`` is this mean for medians of repeats instead of
+    minima. ``best`` is the number of graphs on which the search is the fastest. ``worst`` is the search's
+    largest ratio to a graph's best time. ``prepared`` is the median preparation time in ms.
 
-    ``against_first`` is the geometric mean of the search's time / the time of the first search in the list.
-    ``notes`` say what the clocks of other authors' programs cover.
+    ``against_first`` is the geometric mean of the ratios of the search's time to the time of the first search
+    in the list. ``notes`` say what the clocks of other authors' programs cover.
     """
     timed = measured.compared()
     best = of_one_setting(timed)
@@ -222,8 +222,8 @@ def searches(measured: TimedRows) -> dict[str, Any]:
 
 
 def _against(first: Sequence[SearchCell], cells: Sequence[SearchCell]) -> float | None:
-    """Returns the geometric mean of one search's times / the times of the matrix's first search, given their
-    rows of cells.
+    """Returns the geometric mean of the ratios of one search's times to the times of the matrix's first
+    search. ``cells`` is the row of the search in the matrix, and ``first`` is the first row.
 
     Graphs on which either search has no comparable time are left out. Returns None if no graph remains.
     """
@@ -322,7 +322,7 @@ def _tables(rows: pd.DataFrame, levels: pd.DataFrame | None) -> Iterator[Table]:
 
 
 def _meanings(table: Table, columns: Sequence[str]) -> Iterator[str]:
-    """Yields the lines of the table's legend that explain one of these columns."""
+    """Yields the lines of the table's legend that explain a column in ``columns``."""
     headings = tuple(f"{header(column)}: " for column in columns)
     yield from (line for line in table.legend if line.startswith(headings))
 
@@ -390,8 +390,8 @@ _MOST_LEVELS = 50_000
 
 
 def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:
-    """Yields a heat map, as a dictionary for JSON, for each search and graph with times at two or more grids
-    and two or more blocks.
+    """Yields heat maps, as dictionaries for JSON. A search on a graph has a heat map if it has times at two
+    or more grids and at two or more blocks.
 
     A cell of a map holds a time with its knob values, or ``failed`` if no run succeeded. A cell is None if
     its grid and block were not tried.
@@ -425,10 +425,10 @@ def heat_maps(measured: TimedRows) -> Iterator[dict[str, Any]]:
 
 
 def profiles(measured: TimedRows) -> Iterator[dict[str, Any]]:
-    """Yields the columns of each search's level profile, as a dictionary for JSON, with the device, commit,
-    time and file it comes from.
+    """Yields a dictionary for JSON per level profile. It has the columns of the profile, and the device,
+    commit, time and file of the profile.
 
-    ``fastest`` is true if no profile with equal knob values, but another grid or block, took less time.
+    ``fastest`` is true if the profile took the least time among all grids and blocks with its knob values.
     """
     levels = measured.levels
     if levels is None or levels.empty:
@@ -456,8 +456,7 @@ def profiles(measured: TimedRows) -> Iterator[dict[str, Any]]:
 
 
 def first_of(searches: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Returns as many of the level profiles as have at most ``_MOST_LEVELS`` levels together, from the first
-    one on.
+    """Returns the first of the level profiles, with at most ``_MOST_LEVELS`` levels in total.
 
     The second result is a list of at most one line. The line says how many profiles are shown, if some are
     left out.

@@ -1,8 +1,8 @@
 """Draws pictures with one line per search and one panel per graph.
 
 The pictures show best times, speed-ups, the contribution of each part of a search, and the spread of the
-samples. The pictures of best times follow Fig. 7 in Springer's paper, but show times relative to the best
-time. The pictures of contributions follow Fig. 14 in the BFS-4K paper.
+samples. The pictures of best times follow Fig. 7 in Springer's paper on breadth-first search with CUDA, but
+show times relative to the best time. The pictures of contributions follow Fig. 14 in the BFS-4K paper.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ def speed_ups(measured: TimedRows, *, title: str = "", baselines: Sequence[str] 
     """Yields pictures of the speed-ups of all series over CPU programs, on a logarithmic axis.
 
     A speed-up is the time of a baseline divided by the best time of the series. Both times were taken on one
-    machine and from equal sources. ``baselines`` names the CPU programs, by default the family's baseline and
-    ``cpu_parallel``. All panels of a picture share one axis. A series right of the line at 1 is faster than
-    the baseline.
+    machine and from the same sources. ``baselines`` names the CPU programs, by default the family's baseline
+    and ``cpu_parallel``. All panels of a picture share one axis. A series right of the line at 1 is faster
+    than the baseline.
     """
     import pandas as pd
 

@@ -151,8 +151,8 @@ def panels(
     """Returns a figure with a title, and the list of its ``count`` panels.
 
     Each panel measures ``size``, its width and height in inches. At most ``across`` panels stand side by
-    side. The lines of ``about`` stand under the title. ``labels`` are the texts left of the first panels, for
-    which the figure is widened.
+    side. The lines of ``about`` stand under the title. ``labels`` are written to the left of the first
+    panels. The figure is widened to make room for them.
     """
     from matplotlib.figure import Figure
 
@@ -192,8 +192,8 @@ def lined_pictures(
     with one line per label from top to bottom.
 
     ``rows`` have the columns ``title`` (of the graph) and ``label`` (of the line). ``labels`` are in the
-    order of the lines. Labels without rows are left out. ``graphs`` are the titles of the graphs to show, by
-    default all in ``rows``, in the order of ``measured``.
+    order of the lines. Labels without rows are left out. ``graphs`` are the titles of the graphs to show. By
+    default, all graphs in ``rows`` are shown, in the order of ``measured.graphs``.
 
     ``draw`` draws one panel. Its arguments are the panel, the rows of the panel's graph, the labels of the
     lines, and the rows of all panels of the picture, because all panels share one axis. ``below`` is extra

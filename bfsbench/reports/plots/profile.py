@@ -1,7 +1,7 @@
-"""Draws level profiles, the numbers of each level of a search, as two kinds of pictures.
+"""Draws the costs of each level of a search, as two kinds of pictures.
 
-One kind shows the vertices, arcs and time of each level, and the kernel that ran it, as Fig. 7 in the BFS-4K
-paper does. The other kind shows the duplicates in frontiers, as Figs. 12 and 13 in that paper do.
+One kind shows, for each level, its vertices, arcs, time and kernel, like Fig. 7 in the BFS-4K paper. The
+other kind shows the duplicates in frontiers, like Figs. 12 and 13 in the BFS-4K paper.
 """
 
 from __future__ import annotations
@@ -67,8 +67,9 @@ def profiles(measured: TimedRows, *, title: str = "") -> Iterator[Picture]:
     """Yields pictures with three panels: the vertices of the frontier, the arcs inspected, and the time of
     each level.
 
-    Each line is a search at its fastest grid and block. If a search has several kernels or layers, the marker
-    shows which of them ran a level. A picture holds the searches of one graph from one source.
+    Each line is a search at its fastest grid and block. If a search has several kernels, or a kernel has
+    several ways to run a level, the marker of a level shows how it ran. A picture holds the searches of one
+    graph from one source.
     """
     levels = of_fastest_launch(profiled(measured))
     heading = (title or "Level profile") + measured.heading

@@ -1,8 +1,9 @@
 """Draws search times over the settings of a search: heat maps over grid and block, and lines over the values
 of knobs (a variant's own parameters).
 
-Heat maps have one picture per graph and one panel per variant, as in Fig. 8 of Springer's paper. Lines over
-knobs have one picture per variant, one panel per knob, and one line per graph.
+Heat maps have one picture per graph and one panel per variant, as in Fig. 8 of Springer's paper on
+breadth-first search with CUDA. Lines over knobs have one picture per variant, one panel per knob, and one
+line per graph.
 """
 
 from __future__ import annotations
@@ -175,8 +176,7 @@ def knob_sweeps(measured: TimedRows, *, title: str = "", knobs: Sequence[str] = 
 
 
 def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yields each knob that has several values on some graph, with the configurations on the graphs where it
-    has.
+    """Yields each knob that has several values on some graph, with the configurations on these graphs.
 
     The column ``value`` of the configurations holds the knob's values. If only the grid or only the block
     varied, it is yielded like a knob.
@@ -193,8 +193,9 @@ def _varied(times: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _launches(times: pd.DataFrame) -> Iterator[tuple[str, pd.Series[str]]]:
-    """Yields the grids on graphs where the block did not vary, and the blocks on graphs where the grid did
-    not."""
+    """Yields two pairs: a label, and the values of a launch parameter per row. The first pair has the grids
+    of graphs on which only the grid varied. The second pair has the blocks of graphs on which only the block
+    varied."""
     kernels = times[times["backend"] != "host"]
     several = kernels.groupby("title")[["grid", "block"]].transform("nunique") > 1
     shown = {"grid": kernels["grid"], "block": kernels["block"].map("{:g}".format)}

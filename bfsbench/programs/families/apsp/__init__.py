@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class AllPairsShortestPaths(Family):
-    """All-pairs shortest paths, which the first half of the paper CSE 6230 compares. Distances are checked
-    against SciPy."""
+    """All-pairs shortest paths. The first half of a course paper (CSE 6230) compares algorithms for this
+    problem. Distances are checked against SciPy."""
 
     name = "apsp"
     title = "all-pairs shortest paths"

@@ -46,7 +46,7 @@ def reference_distances(graph: Graph, rows: npt.NDArray[np.int64]) -> Matrix:
     int32[len(rows), V].
 
     A distance is INFINITY if there is no path. SciPy uses Dijkstra's algorithm. If ``rows`` has all vertices,
-    SciPy may choose Floyd and Warshall's algorithm instead, by the density of the graph.
+    SciPy may choose the Floyd-Warshall algorithm instead, depending on the density of the graph.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra, shortest_path
@@ -153,8 +153,8 @@ class AllPairs(Problem):
         check_distances(distances[self.rows], self.distances, self.rows)
 
     def paths(self, variant: Variant) -> Paths:
-        """Run a new instance of the variant that records next hops. Returns the checked next hops and the
-        time in ms. Raises WrongDistancesError if a hop is wrong."""
+        """Run a new instance of the variant, with ``tracks`` set so that it records next hops. Returns the
+        checked next hops and the time in ms. Raises WrongDistancesError if a hop is wrong."""
         from bfsbench.programs.families.apsp.matrix import weight_matrix
 
         tracking = _all_pairs(variant.another())
@@ -178,7 +178,8 @@ class AllPairs(Problem):
 
 
 class _Check:
-    """Checks the distances that a variant has computed. Distances of kernels are checked on the device."""
+    """Checks the distances that a variant has computed. If kernels have computed the distances, they are
+    checked on the device."""
 
     def __init__(self, variant: AllPairsVariant, problem: AllPairs) -> None:
         self._variant = variant

@@ -28,7 +28,7 @@ class AllPairsVariant(Variant):
 
     @abstractmethod
     def poison(self) -> None:
-        """Fill the result arrays behind ``distances`` and ``next_hops`` with POISON, a value that no run
+        """Fill the arrays that ``distances`` and ``next_hops`` return with POISON, a value that no run
         writes."""
 
     @abstractmethod
@@ -55,8 +55,8 @@ class AllPairsVariant(Variant):
 
 
 class HostAllPairs(HostProgram, AllPairsVariant):
-    """The base class of all-pairs shortest paths on the CPU. ``prepare`` allocates ``matrix``, and also
-    ``hops`` if ``tracks`` is set."""
+    """The base class of variants that compute all-pairs shortest paths on the CPU. ``prepare`` allocates
+    ``matrix``, and also ``hops`` if ``tracks`` is set."""
 
     matrix: Matrix
     """The distances after a run, int32[V, V]."""
@@ -78,8 +78,8 @@ class HostAllPairs(HostProgram, AllPairsVariant):
 
 
 class KernelAllPairs(KernelProgram, AllPairsVariant):
-    """The base class of all-pairs shortest paths by CUDA kernels. The matrix is padded to a multiple of the
-    tile size. Results have no padding."""
+    """The base class of variants that compute all-pairs shortest paths by CUDA kernels. The distance matrix
+    is padded to a multiple of the tile size. Results have no padding."""
 
     def tile(self) -> int:
         """Returns the tile size. The padded number of rows is a multiple of it."""
@@ -112,8 +112,8 @@ class KernelAllPairs(KernelProgram, AllPairsVariant):
         return {**super().shared_constants(), "INFINITY_DISTANCE": INFINITY}
 
     def padded(self) -> dict[str, Any]:
-        """Returns the padded matrix, the intermediate vertices and the row length, by the names of kernel
-        parameters."""
+        """Returns a dictionary of kernel arguments by parameter name. They are the padded distance matrix,
+        the matrix of intermediate vertices on shortest paths, and the row length."""
         return {"matrix": self.matrix, "via": self.via, "pitch": self.pitch}
 
     def result(self) -> Buffer:

@@ -1,5 +1,5 @@
-"""Declares the family of breadth-first search, which finds the level of every vertex below a source. To let
-commands start quickly, this module does not import NumPy."""
+"""Declares the family of breadth-first search, which finds the level of every vertex that a source reaches.
+To let commands start quickly, this module does not import NumPy."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _BARELY = 0.01
 
 
 class BreadthFirstSearch(Family):
-    """Breadth-first search, with the searches of five papers and others. Results are checked against a
-    sequential search."""
+    """Breadth-first search. The variants are searches of five papers, searches of this project, and programs
+    of other authors. Results are checked against a sequential search."""
 
     name = "bfs"
     title = "breadth-first search"
@@ -65,7 +65,7 @@ class BreadthFirstSearch(Family):
     pictures = (*PICTURES, "profile", "roofline", "duplicates")
 
     def require(self, graph: Graph) -> None:
-        """Do nothing, because every graph has breadth-first searches."""
+        """Do nothing, because every graph can be searched."""
 
     def problem(self, graph: Graph, source: int | None) -> Search:
         if source is None:

@@ -1,8 +1,8 @@
 """Derives the parents of a breadth-first tree from levels. Also checks trees, and follows parents along a
 path.
 
-Most variants compute levels. After the timed searches, ``cuda_src/parents.cu`` derives the tree, or
-``native/parents.cpp`` for programs on the CPU. Other variants compute a tree, and this module counts the
+Most variants compute levels. After the timed searches, ``cuda_src/parents.cu`` derives the tree on a device,
+and ``native/parents.cpp`` derives it on the CPU. Other variants compute a tree, and this module counts the
 levels in it. Graph500's five rules are checked where the tree is: on the device (``cuda_src/tree_check.cu``),
 or on the host. In this module, ``parents`` is always int32[V]. The source is its own parent, and an unreached
 vertex has NO_PARENT.
@@ -323,8 +323,8 @@ def path(parents: Parents | None, target: int) -> Ids:
 
 
 def _check_tree(source: int, parents: Parents) -> None:
-    """Check rule 1 of Graph500: the parents form a tree. Raises WrongParentsError if they do not. Pointer
-    jumping has followed 2^k parents after k rounds."""
+    """Check rule 1 of Graph500: the parents form a tree. Raises WrongParentsError if they do not. The check
+    uses pointer jumping: after k rounds it has followed 2^k parents of each vertex."""
     num_vertices = len(parents)
     if (v := _first((parents < NO_PARENT) | (parents >= num_vertices))) is not None:
         raise _broken(1, f"vertex {v} has parent {parents[v]}, which is no vertex")

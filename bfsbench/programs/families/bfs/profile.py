@@ -138,8 +138,8 @@ def _costs(
     """Returns the cost of each level. ``launches`` has the first level, the kernel and the end of each
     launch.
 
-    If a launch ran several levels, ``records`` says when each level began. The last level of the launch also
-    gets the time before its first level.
+    If a launch ran several levels, ``records`` says when each level began. The last level of the launch gets
+    the rest of the launch's time, which includes the time before the first level.
     """
     costs: list[LevelCost] = []
     earlier = start

@@ -92,8 +92,8 @@ class Search(Problem):
 
     def other_sources(self, count: int) -> list[int]:
         """Returns at most ``count`` random vertices that have arcs and that this search reaches. Searches
-        from them do about as much work. If the search reaches too few such vertices, the choice is among all
-        vertices with arcs."""
+        from them do about as much work as this search. If the search reaches too few such vertices, the
+        choice is among all vertices with arcs."""
         with_arcs = np.diff(self.graph.row_offsets) > 0
         reached = with_arcs & (self.levels > 0)
         found = np.flatnonzero(reached if np.count_nonzero(reached) >= count else with_arcs)

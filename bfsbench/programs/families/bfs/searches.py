@@ -228,7 +228,7 @@ class LevelKernelVariant(KernelVariant):
         return self.num_vertices
 
     def shared_memory(self) -> int:
-        """Returns the bytes of dynamic shared memory per block."""
+        """Returns the size of the dynamic shared memory per block, in bytes."""
         return 0
 
     def prepare(self) -> None:

@@ -1,7 +1,7 @@
 """Defines the problem of searching from many sources, and checks its results.
 
 Results for a sample of the sources are compared with single-source searches. On small graphs, all sources are
-compared. The remaining results must obey laws that hold for all distances.
+compared. The remaining results must satisfy conditions that hold for all distances.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ class ManySources(Problem):
         self._answered = found if whole else self.expected
 
     def _laws(self, found: Measures) -> list[tuple[str, npt.NDArray[np.bool_]]]:
-        """Check laws that the distances from every source obey. Returns a list of pairs: an error message,
-        and bool[sources] that is True where the law holds."""
+        """Check conditions that hold for the distances from every source. Returns a list of pairs: an error
+        message, and bool[sources], True for each source that satisfies the condition."""
         others, total = found["reached"] - 1, found["distance_sum"]
         harmonic, farthest = found["harmonic"], found["eccentricity"]
         slack = 1 + _TOLERANCE

@@ -23,12 +23,12 @@ distances. ``eccentricity`` is the largest distance."""
 
 
 def bits_for(widths: tuple[int, ...], sources: int, workers: int, bytes_of: Any, room: int | None) -> int:
-    """Returns how many sources one pass over the graph serves. The result is one of ``widths``, which must be
-    in ascending order.
+    """Returns the number of sources that one pass over the graph serves. The result is one of ``widths``,
+    which must be in ascending order.
 
-    The result is the largest width that leaves at least one pass for each of ``workers`` workers, and whose
-    memory is small enough. With a width of ``bits``, the search takes ``bytes_of(bits)`` bytes, which must
-    fit into half of ``room`` bytes. If no width qualifies, the smallest width is returned.
+    The result is the largest width that meets two conditions. Each of ``workers`` workers has at least one
+    pass. The search takes ``bytes_of(width)`` bytes, which must be at most half of ``room`` bytes;
+    ``room=None`` sets no limit. If no width meets the conditions, the smallest width is returned.
     """
     busy = [bits for bits in widths if bits * (workers - 1) < sources]
     fitting = [bits for bits in busy if room is None or 2 * bytes_of(bits) <= room]
