@@ -1,6 +1,6 @@
 // The steps of a search, the facts that each block keeps between two steps, and the decision on the next
-// step. The first thread of each block decides. All blocks make equal decisions, because the barrier of all
-// blocks gives them equal numbers.
+// step. The first thread of each block decides. All blocks make the same decision, because the barrier gives
+// all blocks the same numbers.
 #pragma once
 
 #include "arc_spread.cuh"
@@ -9,10 +9,11 @@
 // Prices of a QUEUE step and of each vertex in this step. The unit of a price is the time to read one bit of
 // the bitmap of reached vertices. Measurements on an H200 gave the prices.
 constexpr float QUEUE_LOOKS = 8e5f, QUEUE_LOOKS_OF_VERTEX = 5.0f;
-// Prices of the wait for a pulled level's longest rows, if no row has a parent. MISS_LOOKS bounds the total
-// price, and MISS_LOOKS_OF_ARC bounds the price per arc not yet explored.
+// Prices of reading the longest rows of a pulled level to their ends, if these rows find no parent.
+// MISS_LOOKS bounds the total price, and MISS_LOOKS_OF_ARC bounds the price per arc not yet explored.
 constexpr float MISS_LOOKS = 8e6f, MISS_LOOKS_OF_ARC = 10.0f;
-// decide() does not compute `worth` anew for a frontier with fewer than worth / FAR_BELOW edges.
+// `worth` is the number of edges above which pulling costs less than pushing. If the frontier has fewer than
+// worth / FAR_BELOW edges, decide() uses the previous `worth`.
 constexpr int FAR_BELOW = 2;
 constexpr float UNSURE = 1.6f;  // a factor on `worth`, until a level has shown how arcs are spread
 constexpr int MIXED = 64;       // a queue is mixed if there is more than one further entry per MIXED vertices
@@ -50,11 +51,11 @@ struct course {
     __device__ __forceinline__ bool queues_list() const { return next == QUEUE && pushed(); }
 };
 
-// Returns E: pulling costs less than pushing if the frontier has more than E edges. Pushing an edge that
-// leads to a new vertex costs `pushed_edge` reads of the bitmap, and pushing another edge costs a quarter of
-// `pushed_edge` reads. Pulling costs one read per unreached vertex, further reads until rows meet the
-// frontier, and a walk over the bitmaps. Pulling also costs a wait for rows that never meet the frontier. If
-// the frontier is not queued, pushing also costs a QUEUE step.
+// Returns the number of edges of a frontier above which pulling costs less than pushing. Costs count reads of
+// the bitmap. Pushing costs `pushed_edge` reads per edge that leads to a new vertex, and a quarter of this
+// number per other edge. If the frontier is not queued, pushing also costs a QUEUE step. Pulling costs one
+// read per unreached vertex, a walk over the bitmaps, and further reads in rows whose first entries have no
+// parent. Pulling also costs the time to read long rows without a parent to their ends.
 __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float leading_on = left.spread * __fdividef(left.arcs(), (float)search.num_edges);
@@ -69,7 +70,8 @@ __device__ __forceinline__ float edges_worth_pulling(const bfs &search, const co
 }
 
 // Returns whether the level to be pushed is expected to find so many edges that the next level is pulled. In
-// that case the level is a LIST step, which reads no offsets. The estimate is lower while `cover` is unknown.
+// that case the level is a LIST step, which reads no offsets. Before the first pushed or pulled level ends,
+// `cover` is unknown, and the estimate is lower by a factor of UNSURE.
 __device__ __forceinline__ bool next_is_pulled(const bfs &search, const course &at) {
     const arc_spread &left = at.left;
     const float met = left.met_by(at.now.found.edges, search.num_edges);
@@ -83,9 +85,10 @@ __device__ __forceinline__ edge_share share_of(const bfs &search, float worth_pu
     return search.when.may_pull ? edge_share::of(worth_pulling, blocks) : edge_share::unlimited();
 }
 
-// Returns whether the queue holds short rows and hubs. A row fills one or more queue entries. The result is
-// true if the rows together need more than one further entry per MIXED vertices. Entries from a cluster have
-// up to QUAD arcs, so entries with more arcs come from rows that did not fit the cluster's queues.
+// Returns whether the queue holds short rows and hubs. A row fills one or more queue entries. Its entries
+// after the first are further entries. The result is true if there are more than vertices / MIXED further
+// entries. Entries from a cluster have up to QUAD arcs, so entries with more arcs come from rows that did not
+// fit the cluster's queues.
 __device__ __forceinline__ bool parts_are_mixed(const course &at) {
     if (at.last == RUN_LEVELS) return at.now.found.edges > QUAD * (at.now.queued + at.now.queued / 16);
     return at.now.queued > at.now.found.vertices + at.now.found.vertices / MIXED;
@@ -101,9 +104,9 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
     at.left.unexplored -= at.now.found.edges;
 }
 
-// Decides on the next step. All threads of the block wait for the decision. So the function pushes a frontier
-// far below `worth` at once. Then after_step() computes `worth` anew later, during the wait for other blocks.
-// Until then the previous `share` applies.
+// Decides on the next step. All threads of the block wait for the decision. To save time, the function pushes
+// a frontier with far fewer than `worth` edges without new estimates. In this case after_step() computes
+// `worth` and `share` while it waits for other blocks, and the push uses the previous `share`.
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
@@ -142,7 +145,7 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     }
     // PULL_RESTS continues the level of the previous step, and QUEUE expands nothing.
     if (at.next != PULL_RESTS && at.next != QUEUE) at.expanded = before.found.edges;
-    // Computed before the wait, because the computation takes long.
+    // `expected` is computed before the wait for other blocks, because the computation takes long.
     expected_find expected = at.left.expected(at.expanded, search.num_edges);
     bool notice = false, failed = false, recounted = at.recounts();
     const bool all_came = now.barrier.wait(at.now, notice, max_polls);
@@ -158,7 +161,7 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     }
     if (at.last == RUN_LEVELS) at.level = at.now.found.vertices, at.now.found.vertices = 0;
     if (at.last == LIST) at.now.found.edges = at.left.edges_of(at.now.found.vertices);
-    // The LIST step before subtracted an estimate of the edges. A QUEUE step reports the exact number, so
+    // The previous LIST step subtracted an estimate of the edges. A QUEUE step reports the exact number, so
     // this line corrects the estimate.
     if (at.last == QUEUE) at.left.unexplored += (long long)before.found.edges - at.now.found.edges;
     if (at.pushed() || at.last == PULL) ++at.level;
@@ -181,9 +184,9 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     return at;
 }
 
-// Records the first level of the next step, and empties the frontier to which the step after the next adds.
-// One thread of the grid calls this function. All blocks have read the emptied frontier before the last
-// barrier.
+// Records the first level of the next step, and empties the frontier that the step after the next step fills.
+// One thread of the grid calls this function. All blocks have read the old content of this frontier before
+// the last barrier.
 __device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {
     if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, layers::pull);
     if (at.next == PUSH || at.next == LIST || (at.next == END && at.now.found.vertices > 0))

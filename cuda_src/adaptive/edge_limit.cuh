@@ -5,9 +5,9 @@
 #include "atomics.cuh"
 #include "warp.cuh"
 
-// The limit, divided among the blocks. A unit has `unit` edges, and UNITS units of every block add up to the
-// limit. A block reports each unit of edges that it has found. The limit is passed if all blocks together
-// have reported more than `most_units` units.
+// The limit, divided among the blocks. A unit is `unit` edges. If each block finds UNITS units, all blocks
+// together reach the limit. A block reports each unit that it has found. The limit is passed if all blocks
+// together have reported more than `most_units` units.
 struct edge_share {
     static constexpr unsigned UNITS = 4;
 
@@ -24,13 +24,13 @@ struct edge_share {
 // global memory, counts the units that all blocks have reported.
 template <class Frontier>
 struct edge_limit {
-    // The most edges that count for one row, so that the sum of a warp fits 32 bits.
+    // A longer row is counted as MOST_EDGES edges, so that the sum of a warp fits 32 bits.
     static constexpr unsigned MOST_EDGES = 1u << 20;
 
     unsigned edges;
-    // The units that all blocks had reported when this block last reported units. Several warps may store
-    // this hint at about one time. This race is harmless, because the hint only decides whether look_again()
-    // reads `queued_units`.
+    // The number of units that all blocks had reported when this block last reported units. Several warps may
+    // store this hint at about the same time. This race is harmless, because the hint only decides whether
+    // look_again() reads `queued_units`.
     volatile unsigned told;
     edge_share share;
     volatile int passed;
@@ -55,9 +55,9 @@ struct edge_limit {
         edges = now;
         return now > before && tell(before, now - before, next);
     }
-    // Checks again whether all blocks together have passed the limit, because other blocks report at about
-    // this time. A block that has found UNITS units checks twice. Another block checks once, if more than
-    // half of the limit has been reported. One thread of the block calls this function.
+    // Checks again whether all blocks together have passed the limit, because other blocks may have reported
+    // units meanwhile. A block that has found UNITS units checks twice. Any other block checks once if more
+    // than half of the limit has been reported. One thread of the block calls this function.
     __device__ __forceinline__ void look_again(const Frontier &next) {
         const unsigned looks = edges / edge_share::UNITS >= share.unit ? 2 : told > share.most_units / 2;
 #pragma unroll 1

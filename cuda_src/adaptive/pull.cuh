@@ -139,9 +139,8 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
 }
 
 // Looks for parents in pieces of very long rows, one piece per warp. All blocks must call this function.
-// Warps read every piece, because they do not look whether another piece has a parent. So several warps may
-// find a parent of one vertex. Lane 0 of the warp that first sets the vertex's bit stores the level, which is
-// `level`.
+// Warps do not check whether another piece of the row has a parent. So several warps may find a parent of one
+// vertex. Lane 0 of the warp that first sets the vertex's bit stores `level` for the vertex.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
                                         int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;

@@ -13,8 +13,8 @@ constexpr int WAITING = 64;  // the capacity of a warp's list: a power of two, a
 // True if the array of fresh() is in dynamic shared memory. The host then gives each block dynamic memory for
 // FRESH_WORDS words.
 constexpr bool FRESH_APART = MANY_VERTICES && !SHORT_ROWS;
-// FRESH is the number of words of the bitmap for whose vertices a block finds parents between two barriers.
-// Between these barriers a block can set LONG_ROWS rows aside for whole warps.
+// Between two barriers, a block processes FRESH words of the bitmap: it looks for parents of their vertices.
+// In this time a block can set LONG_ROWS rows aside for whole warps.
 constexpr int FRESH = FRESH_APART ? FRESH_WORDS : 2048 >> WIDE_OFFSETS;
 constexpr int LONG_ROWS = FRESH_APART ? 1024 >> WIDE_OFFSETS : 256;
 // A warp may take several words of the bitmap at a time if 32 words have at most FEW_BITS set bits.

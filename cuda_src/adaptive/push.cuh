@@ -1,12 +1,11 @@
-// The regime of middling frontiers: all blocks expand the arcs in a queue in global memory, one thread per
-// arc.
+// The regime of medium frontiers: all blocks expand the arcs in a queue in global memory, one thread per arc.
 //
 // A level is a chain of dependent accesses. A thread reads a queue entry, which is a run of arcs in one row.
 // The thread reads the column index of an arc, reads the neighbour's bit in the bitmap, and claims the
 // neighbour. Then a thread reads the offsets of the neighbour's row, and writes new queue entries.
 //
-// The level has two phases, so that all threads make each of these accesses at about one time. In the first
-// phase each warp takes several queue entries, and lays their arcs side by side. The warp claims the
+// The level has two phases, so that all threads make each of these accesses at about the same time. In the
+// first phase each warp takes several queue entries, and lays their arcs side by side. The warp claims the
 // neighbours, and appends claimed vertices to the list of its block. In the second phase the block goes
 // through its list, one thread per vertex. The thread reads the offsets, stores the level, and writes queue
 // entries for the next step. The block reserves the places of the rows' first entries with one atomic. The
@@ -30,12 +29,14 @@ constexpr int CLAIMED = 8192;  // the capacity of a block's list of claimed vert
 constexpr int ARCS = 4;        // arcs that a thread expands at a time, if the warp has more than 64 arcs
 typedef asked_lately<WIDE_OFFSETS ? 128 : 512> asked_here;
 constexpr unsigned FEW_PARTS_OF_LANE = 4;  // the most queue entries after a row's first that one lane writes
-// The most rows in a round whose queue entries all warps of the block write.
+// In each round, the warps of the block share the work of writing the queue entries of at most LONG_RESTS
+// rows.
 constexpr unsigned LONG_RESTS = 256;
 
 struct push_buffers {
     block_list<CLAIMED> claimed;
-    // Where the first entries of the listed rows begin in the queue, in the order of the list.
+    // The place in the queue of the first entry of the first listed row. The first entries of the other rows
+    // follow in the order of the list.
     unsigned place;
     unsigned further_place;  // where the further entries of the rows of this round begin in the queue
     // Long rows of this round, without their first entries. The member `parts` counts the further queue
@@ -181,7 +182,8 @@ __device__ __forceinline__ void queue_claimed(const bfs &search, push_buffers &b
         }
     if (!last) return;
     const bool all_fit = buffers.claimed.all_fit(), stopped = buffers.limit.passed || only_lists;
-    // Some vertices of this block are on no list. after_step() sets must_pull if any block has also stopped.
+    // Some vertices of this block are on no list. after_step() sets must_pull if any block has stopped
+    // queueing too.
     if (!all_fit) store_relaxed(&next.unlisted, 1);
     result = {buffers.found, !all_fit, stopped && buffers.found.sum.vertices > 0};
 }

@@ -55,8 +55,8 @@ struct next_frontier {
 struct search_state {
     in_turn<next_frontier, 3> frontiers;
     int failed;  // true if a block has waited too long at the barrier
-    // The number of the next search's first step. The last search has left empty the frontiers of the first
-    // two steps.
+    // The number of the next search's first step. The last search has emptied the frontiers that the first
+    // two steps of the next search use.
     int first_step;
     // The numbers of unreached vertices and of arcs that lead to them. A PULL after a LIST counts them.
     in_turn<tally, 3> unreached;
@@ -64,8 +64,8 @@ struct search_state {
 
 // The limits and prices by which the kernel decides on steps. The host sets them.
 struct thresholds {
-    // The most queue entries of a level that the cluster expands (`small`), and that one block alone expands
-    // (`tiny`).
+    // The cluster expands levels of at most `small` queue entries. One block alone expands levels of at most
+    // `tiny` queue entries.
     unsigned small, tiny;
     unsigned listed;  // A push that is expected to find more vertices than `listed` may be a LIST step.
     // The price of pushing an arc that leads to a new vertex. The unit is the time to read a bit of the

@@ -36,9 +36,9 @@ __device__ __forceinline__ unsigned gather_frontier(cluster_queues &own, unsigne
 }
 
 // Runs levels in one block while they are tiny, and stops before level own.last. All threads of a cluster's
-// first block must call this function. The first level that the block did not run, and the number of its
-// queue entries, go to the shared memory of all blocks of the cluster. The number is ~0u if the queue was
-// full, so that the cluster stops.
+// first block must call this function. On return, the shared memory of all blocks of the cluster has two
+// numbers. `stopped` is the first level that was not run, and `left` is the number of its queue entries. If
+// the queue was full, `left` is ~0u, so that the cluster stops.
 __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                 level_record *records, int step, unsigned level) {
     const unsigned most = search.when.tiny;
@@ -62,9 +62,9 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, layers::block);
 }
 
-// Counts the queue entries of a level exactly. Returns whether the level is likely to find far too much for
-// the cluster. All blocks of a cluster must call this function. The function is not inlined, because inlining
-// would cost registers in all levels.
+// Counts the queue entries of a level exactly. Returns whether the level is likely to find far more entries
+// than the queues of the cluster hold. All blocks of a cluster must call this function. The function is not
+// inlined, because inlining would cost registers in all levels.
 __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &own, unsigned level) {
     const unsigned lane = threadIdx.x % 32, size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     const unsigned parts = warp_sum(size), before = own.total;
@@ -73,16 +73,16 @@ __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &o
 }
 
 // Runs levels until `pause` is not GO_ON or a queue overflows. All blocks of a cluster must call this
-// function. Returns the first level that has not been expanded. The last warp of a block counts a level's
-// queue entries while the block expands the level, which costs no time. So the cluster may expand one level
-// that is not small, unless earlier growth has predicted its size. Warps without arcs go straight to the
-// barrier, because their instructions would delay other warps.
+// function. Returns the first level that has not been expanded. To save time, the last warp of a block counts
+// a level's queue entries while the block expands the level. So the cluster may expand one level that is not
+// small. If the growth of earlier levels has predicted the size of this level, the cluster stops before it.
+// Warps without arcs go straight to the barrier, because their instructions would delay other warps.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
     const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-    // At the start of a step, `total` belongs to the first level. The loop counts this level again, so
-    // TINY_LEVELS tiny levels suffice at the start of a step.
+    // The first level counts twice: here, by `total`, and in the loop. So at the start of a step, the loop
+    // ends after TINY_LEVELS tiny levels instead of TINY_LEVELS + 1.
     if (threadIdx.x == blockDim.x - 1) own.tiny_levels = total <= search.when.tiny;
     do {
         const unsigned arcs = own.held(level) * QUAD;
@@ -142,7 +142,7 @@ __device__ __forceinline__ void run_small_levels(const bfs &search, unsigned *vi
             if (cluster_rank() == 0) run_tiny_levels(search, bitmap, own, records, step + 1, level);
             cluster_sync();
             level = own.stopped, total = own.left, alone = false;
-            // A level does not change `growth` after a `total` of 0 in the next level.
+            // If `total` is 0, the next level leaves `growth` unchanged.
             if (threadIdx.x == blockDim.x - 1) own.total = 0;
         } else {
             level = run_together(search, bitmap, own, records, step + 1, level, total);

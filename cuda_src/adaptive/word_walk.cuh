@@ -4,7 +4,7 @@
 
 #include "prefix_sum.cuh"
 
-// The walk of a warp. Runs of `run` neighbouring words belong to the warps of the block in turn.
+// The walk of a warp. Runs of `run` neighbouring words are dealt to the warps of the block in turn.
 template <unsigned run>
 struct word_walk {
     unsigned batch;    // the number of the current batch of 32 words, one word per lane
@@ -13,7 +13,7 @@ struct word_walk {
     unsigned current;  // the word taken last; after take_words(), a mask of lanes that have a bit
     unsigned slot;     // the index of this lane's bit among all bits of the walk
 
-    // Returns the index, among all words of the walk, of the word of lane `lane` in this batch.
+    // Returns the index of the word that lane `lane` has in this batch. Indices count all words of the walk.
     __device__ __forceinline__ unsigned nth_word(unsigned lane) const {
         const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
         return ((batch * (32 / run) + lane / run) * warps + warp) * run + lane % run;

@@ -1,5 +1,5 @@
-// apsp_fw: the Floyd-Warshall algorithm for all-pairs shortest paths (CSE 6230). Each launch allows paths
-// through one more vertex, k.
+// apsp_fw: the Floyd-Warshall algorithm for all-pairs shortest paths, as in the course paper for CSE 6230.
+// Each launch allows paths through one more vertex, k.
 //
 // A block updates a piece of a row that has as many elements as the block has threads. Each thread updates
 // one element.
