@@ -1,11 +1,11 @@
 // simple: unoptimised vertex-centric search (Springer, Algorithm 2 and Fig. 9).
 //
-// Each iteration lowers the level of every out-neighbour of every reached vertex to the vertex's level plus
-// one. The search ends after an iteration that changes nothing. So the search is the Bellman-Ford algorithm
+// In each iteration, every reached vertex sets the level of each out-neighbour to its own level plus one, if that is
+// smaller. The search ends after an iteration that changes nothing. So the search is the Bellman-Ford algorithm
 // with unit weights. There is no frontier.
 //
-// Races: all threads read and lower levels at once. A thread may replace a lower level by a higher level that
-// it computed from an old value. The answer stays right, but the search needs more iterations. The thread has
+// Races: all threads read and write levels at the same time. A thread may replace a lower level by a higher level
+// that it computed from an old value. The answer stays right, but the search needs more iterations. The thread has
 // also reported progress, so another iteration follows. Let all vertices up to level k be right when an
 // iteration starts. Then no thread can lower them further, and stores to vertices of level k + 1 can only
 // come closer to the right value. So level k + 1 becomes right, too, and stays right.

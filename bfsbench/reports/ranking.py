@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SEARCH = ("variant", "backend", "device")
 ALL = "all"
-"""The value in the column ``family`` that stands for all graphs."""
+"""The value in the column ``family`` for a ranking over all graphs."""
 
 _COLUMNS = (
     *("graphs", "failed_graphs", "times_best", "times_first", "median_times_first"),
@@ -37,24 +37,25 @@ _COLUMNS = (
 )
 _NOTE = (
     f"A time is {STATISTIC}, of equally many repeats of all searches of a graph. "
-    "x best: the time over that of the fastest search of the same graph, as geometric mean over graphs."
+    "x best is the time divided by the time of the fastest search of the graph, as geometric mean over "
+    "graphs."
 )
 _NOTE_ON_FIRST = (
-    "x {first}: the time over that of {first}, as geometric mean over the graphs of both; x {first} typical: "
-    f"the same of {TYPICAL}."
+    "x {first} is the time divided by the time of {first}, as geometric mean over the graphs on which both "
+    f"searches have times. x {{first}} typical compares {TYPICAL} instead."
 )
 _NOTE_ON_GRAPHS = (
-    "A graph counts for a search that has a time from all sources that others were run from; graphs with "
-    "times of one search alone, and those searched from another number of sources than most, are left out."
+    "A graph counts for a search if the search has a time from every source from which others were run. "
+    "Graphs with times of only one search, or with an unusual number of sources, are left out."
 )
 _NOTE_ON_MISSING = (
     "Searches without times on some graphs have a separate table. Their x best is a mean over fewer graphs, "
     "which may be easier."
 )
-_NOTE_ON_FAILED = "failed: on how many graphs it was run and has no time, or not from all sources."
-_NOTE_ON_PREPARATION = "prepare ms: the median over graphs, once a graph; not part of the ratios."
-_NOTE_ON_ABSENT = "Run, but without a time that compares: {names}."
-_NOTE_ON_FAMILIES = "Empty: no time on some graph of the family."
+_NOTE_ON_FAILED = "failed is the number of graphs on which the search ran but lacks times from some sources."
+_NOTE_ON_PREPARATION = "prepare ms is the median over graphs, and is not part of the ratios."
+_NOTE_ON_ABSENT = "These searches ran, but have no time that can be compared: {names}."
+_NOTE_ON_FAMILIES = "An empty cell means that the search has no time on some graph of the family."
 
 
 def ratios(kind: Kind) -> pd.DataFrame:

@@ -4,8 +4,8 @@ Waterman and Patterson, 2009).
 Each of three ceilings gives a lower bound on the time of a search:
 
 - latency: Every level is a chain of three dependent loads: an offset, a neighbour, and the neighbour's level.
-  A level ends in one of three ways: with a launch and a read-back, with a barrier of all blocks, or with a
-  barrier inside one block or cluster. The last kind of barrier is taken as free.
+  A level ends with a launch and a read-back, with a barrier of all blocks, or with a barrier inside one block
+  or cluster. The last kind of barrier is taken as free.
 - random access: Every edge that is read needs the state of its other end, at a random address.
 - bandwidth: The algorithm has to move a number of bytes.
 
@@ -164,7 +164,7 @@ def held_against(rows: pd.DataFrame, levels: pd.DataFrame, ceilings: Ceilings) -
     its fastest search.
 
     ``rows`` are result rows from ``read_results``, and ``levels`` are level profiles from ``read_levels``.
-    Only rows of kernels on a real device are used. Raises InputError if rows were taken on another device
+    Only rows of kernels on a real device are used. Raises InputError if rows were measured on another device
     than the ceilings.
 
     The columns are:

@@ -209,7 +209,7 @@ def configurations(
       else;
     - ``compile_ms``: the largest over sources;
     - ``speedup``: the median over sources of the time of ``baseline`` / this time. ``baseline`` is a host
-      program, by default the family's. It is NaN unless both times were taken on one machine.
+      program, by default the family's. It is NaN unless both times were measured on one machine.
 
     If a configuration was measured more than once from a source, its fastest row counts. A configuration is
     left out if it lacks a time from a source of its search, because its median would be over other sources.

@@ -1,9 +1,9 @@
 """Read and write result files: CSV files with one row per measured configuration, flushed to disk as rows are
 made.
 
-Every row is complete by itself: it says what was run, the outcome, all samples, and where they were taken. A
-process that is killed while it writes leaves at most one unfinished last line. A sweep that continues the
-file removes this line.
+Every row is complete by itself. It has the configuration, the outcome, all samples, and where they were
+measured. A process that is killed while it writes leaves at most one unfinished last line. A sweep that
+continues the file removes this line.
 """
 
 from __future__ import annotations
