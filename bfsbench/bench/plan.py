@@ -193,7 +193,8 @@ class Work(Protocol):
     def ask(self, setting: Setting) -> Questions:
         """Return the points (configurations) to measure, as batches that are yielded during the sweep.
 
-        Later points may depend on the result rows of earlier points. Raises UsageError.
+        Later points may depend on the result rows of earlier points. Raises UsageError for values that the
+        variants, the graph or the device do not allow.
         """
 
     def planned(self, graphs: Mapping[str, Graph], backend: str) -> list[Point]:

@@ -365,7 +365,8 @@ def variants_of(words: Sequence[str]) -> list[type[Variant]]:
     """Return the variants that ``words`` name. A word that is the path of a folder stands for all variants
     that the folder declares.
 
-    The name ``all`` stands for every variant that has kernels. Raises UsageError.
+    The name ``all`` stands for every variant that has kernels. Raises UsageError for an unknown name, for the
+    path of a single file, and for a folder with faulty declarations.
     """
     chosen: list[type[Variant]] = []
     for word in words:

@@ -171,9 +171,8 @@ def _require_options_of_experiments(
 def _run_graph500(
     scale: float | None, variant: str, knobs: dict[str, list[KnobValue]], measuring: Method, out: Path
 ) -> None:
-    """Run the Graph500 benchmark, print its report, and write the report beside the rows.
-
-    Raises BfsbenchError.
+    """Run the Graph500 benchmark, print its report, and write the report beside the rows. Raises
+    BfsbenchError if a search fails, or if a file cannot be written.
     """
     from bfsbench.experiments.graph500.benchmark import Asked, run
 

@@ -175,7 +175,8 @@ def _hints(entry: Entry, lines: list[str]) -> Iterator[str]:
 
 
 def _found(name: str) -> type[EntryVariant]:
-    """Return the entry of this name, or the only entry in a folder. Raises UsageError.
+    """Return the entry of this name, or the only entry in a folder. Raises UsageError if no entry has this
+    name, or if the folder does not declare exactly one entry.
 
     The environment variable BFSBENCH_VARIANTS tells worker processes about an entry in a folder.
     """

@@ -188,7 +188,8 @@ def connect(scheduler: Any, security: Security | None, tell: Tell) -> Client:
     """Return a client that is connected to a scheduler. The scheduler is given by its address or by Dask's
     object for its workers.
 
-    ``tell`` is called with lines about waiting. Raises UsageError.
+    ``tell`` is called with lines about waiting. Raises UsageError if the scheduler does not answer or refuses
+    the client.
     """
     from distributed import Client
 
@@ -319,7 +320,8 @@ def job_options(jobs: Jobs) -> dict[str, Any]:
     ``n_workers``, the number of jobs, by default 1. ``cores`` and ``memory`` are the size of each job. Extra
     directives are given as ``job_extra_directives = ["--gres=gpu:1"]``. Missing keys are taken from the Dask
     configuration. If the Dask configuration has no ``memory`` either, no memory is requested. Each job runs
-    one worker with one thread. Raises InputError.
+    one worker with one thread. Raises InputError if the TOML file cannot be read or has the key
+    ``processes``.
     """
     import dask
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.base import Family
 
 _SHORT = 8
-"""Number of characters of the checksum that are shown if two graphs have one name."""
+"""Number of characters of the checksum that are shown if two graphs have the same name."""
 
 
 class NothingToDrawError(UsageError):

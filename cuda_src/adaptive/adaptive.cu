@@ -71,8 +71,8 @@
 #include "push.cuh"
 #include "small.cuh"
 
-// Bytes of static shared memory. With SHORT_ROWS the host adds dynamic shared memory for the bitmap of the
-// cluster.
+// The limit of static shared memory, in bytes, if the kernel uses records for graphs with short rows
+// (SHORT_ROWS). The host then adds dynamic shared memory for the bitmap of the cluster.
 constexpr int STATIC_SHARED = 42 << 10;
 
 // The shared memory of a block. The regimes share this memory, because a block is in one regime at a time.
