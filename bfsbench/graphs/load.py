@@ -1,8 +1,8 @@
 """Opens a graph by its name, which stands for a catalogue entry, a file or a generated graph. Converted
 graphs are cached.
 
-For a name, the module also returns the kind of the graph, the state of its files on disk, and the memory that
-is needed to open the graph.
+The module also finds the kind of a named graph, the state of its files on disk, and the memory that is needed
+to open it.
 """
 
 import errno

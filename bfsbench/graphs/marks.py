@@ -27,8 +27,8 @@ def given_name(locator: str) -> str:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks in a graph's name: the share of vertices that a shrunk graph keeps, and the name of a missing
-    graph that this graph replaces.
+    """The marks in a graph's name. They are the share of vertices that the graph keeps if it is shrunk, and
+    the name of a graph that it replaces.
     """
 
     shrink: float = 1.0

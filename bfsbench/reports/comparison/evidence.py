@@ -212,8 +212,8 @@ def detected(points: Sequence[Evidence], noise: float, threshold: float) -> dict
     """Returns a dictionary from a number of runs (one of RUNS) to a relative change of one configuration's
     time, such as 0.08 for 8 %.
 
-    It is the smallest change that the test detects with a probability of 0.9 if each of the two compared sets
-    has this number of runs.
+    If each of the two compared sets has this number of runs, the test detects the change with a probability
+    of 0.9. Smaller changes are less likely to be detected.
     """
     known = [point.standard_error * math.sqrt(min(point.runs)) for point in points]
     spread = float(np.median([error for error in known if math.isfinite(error)] or [math.inf]))
