@@ -378,8 +378,9 @@ def test_every_program_of_others_in_the_results_has_options_unused_features_and_
     }
     shown = {
         row["variant"]
-        for row in read_rows(RESULTS / "h200" / "entries.csv")
-        if row["program"] and row["status"] == "ok"
+        for name in ("entries.csv", "entries-again.csv")
+        for row in read_rows(RESULTS / "h200" / name)
+        if row["program"] and row["status"] == "ok" and row["variant"] != "blest_natural"
     }
     assert {name.lower() for name in told} == shown
     assert all(all(facts) for facts in told.values()), told
