@@ -10,9 +10,10 @@
 //
 // All blocks are resident. A level has two phases, and a barrier of all blocks ends each phase:
 //
-// 1. Expand. If few arcs leave the frontier, the level is pushed: each frontier vertex adds its bits to the rows of
-// its out-neighbours. Otherwise the level is pulled: each vertex that some search has not reached reads the rows
-// of its in-neighbours until it lacks no bit.
+// 1. Expand. If few arcs leave the frontier, the level is pushed: its vertices give their rows to their
+// out-neighbours. Otherwise it is pulled: each vertex that some active search has not reached collects the
+// rows of its in-neighbours, until no active search lacks the vertex. A search is active if it reached a
+// vertex in the last level. Searches in small components end soon, and would otherwise keep all rows open.
 // 2. Settle. The threads count the vertices that each search has found. They clear the rows of the old
 // frontier, because the old `frontier` array becomes `next`.
 //
@@ -66,10 +67,12 @@ struct many_rows {
     // Three arrays of num_vertices * WORDS words. The arrays `even` and `odd` alternate as frontier and next.
     word_t *seen, *even, *odd;
     unsigned *even_bitmap, *odd_bitmap;  // a bit per vertex: true if its row in even or odd may hold bits
-    // For each source: the number of vertices that its search has reached in the level.
-    unsigned *counts;
+    // Twice BITS counts, for even and odd levels. A count is the number of vertices that a search has reached
+    // in the level.
+    unsigned *level_counts;
 
     __device__ __forceinline__ word_t *rows(int level) const { return level % 2 ? odd : even; }
+    __device__ __forceinline__ unsigned *counts(int level) const { return level_counts + level % 2 * BITS; }
     __device__ __forceinline__ unsigned *bitmap(int level) const { return level % 2 ? odd_bitmap : even_bitmap; }
     __device__ __forceinline__ bool in_frontier(int level, int v) const {
         return bitmap(level)[v / WARP] >> v % WARP & 1;
@@ -104,13 +107,7 @@ __device__ __forceinline__ unsigned my_word() { return threadIdx.x % WORDS; }
 __device__ __forceinline__ unsigned my_team() { return global_thread() / WORDS; }
 __device__ __forceinline__ unsigned grid_teams() { return grid_threads() / WORDS; }
 
-// Returns the bits of word w that stand for sources, in a pass with `number` sources.
-__device__ __forceinline__ word_t whole_word(int number, int w) {
-    const int bits = number - w * 64;
-    return bits >= 64 ? ~0ull : bits <= 0 ? 0 : (1ull << bits) - 1;
-}
-
-// Adds one word of vertex v's frontier row to the rows of v's out-neighbours, for some of v's arcs.
+// Gives a word of vertex v's row to the targets of some of its arcs.
 __device__ __forceinline__ void give(const many_graph &graph, const many_rows &rows, int level, int v, arcs some) {
     const unsigned w = my_word();
     const word_t row = rows.rows(level)[(size_t)v * WORDS + w];
@@ -140,12 +137,12 @@ __device__ __forceinline__ void push(const many_graph &graph, const many_rows &r
     }
 }
 
-// Adds frontier bits of v's in-neighbours to one word of vertex v's row, for some of v's in-arcs. Stops as soon as
-// the word lacks no bit of `whole`. The loads of AT_ONCE arcs overlap.
+// Collects a word of vertex v's row from the sources of some of its in-arcs, until the word has all bits of
+// `active`. The loads of AT_ONCE arcs overlap.
 __device__ __forceinline__ void collect(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
-                                        word_t whole) {
+                                        word_t active) {
     const unsigned w = my_word();
-    const word_t lacks = whole & ~load_relaxed(&rows.seen[(size_t)v * WORDS + w]);
+    const word_t lacks = active & ~load_relaxed(&rows.seen[(size_t)v * WORDS + w]);
     word_t found = 0;
     for (edge_t e = some.begin; e < some.end && (lacks & ~found); e += AT_ONCE) {
         int neighbours[AT_ONCE];
@@ -162,15 +159,27 @@ __device__ __forceinline__ void collect(const many_graph &graph, const many_rows
     if (found) rows.reach(level + 1, v, w, found);
 }
 
-__device__ __forceinline__ void pull(const many_graph &graph, const many_rows &rows, int level, int number) {
-    const word_t whole = whole_word(number, my_word());
+// Returns the word of the calling thread with the bits of the searches that have reached a vertex in the
+// level. All threads of the block must call the function.
+__device__ __forceinline__ word_t active_searches(const many_rows &rows, int level) {
+    __shared__ unsigned halves[BITS / WARP];
+    for (unsigned bit = threadIdx.x; bit < BITS; bit += blockDim.x) {
+        const unsigned half = __ballot_sync(ALL_LANES, rows.counts(level)[bit] != 0);
+        if (bit % WARP == 0) halves[bit / WARP] = half;
+    }
+    __syncthreads();
+    return halves[2 * my_word()] | (word_t)halves[2 * my_word() + 1] << 32;
+}
+
+__device__ __forceinline__ void pull(const many_graph &graph, const many_rows &rows, int level) {
+    const word_t active = active_searches(rows, level);
     for (unsigned v = my_team(); v < graph.num_vertices; v += grid_teams()) {
         const arcs row(graph.column_offsets, v);
-        if (!row.is_long()) collect(graph, rows, level, v, row, whole);
+        if (!row.is_long()) collect(graph, rows, level, v, row, active);
     }
     for (unsigned i = my_team(); i < graph.num_in_pieces; i += grid_teams()) {
         const int2 piece = graph.in_pieces[i];
-        collect(graph, rows, level, piece.x, arcs(graph.column_offsets, piece), whole);
+        collect(graph, rows, level, piece.x, arcs(graph.column_offsets, piece), active);
     }
 }
 
@@ -238,16 +247,16 @@ __device__ __forceinline__ void settle(const many_graph &graph, const many_rows 
     }
     __syncthreads();
     for (unsigned bit = threadIdx.x; bit < BITS; bit += blockDim.x)
-        if (counts[bit]) atomicAdd(&rows.counts[bit], counts[bit]);
+        if (counts[bit]) atomicAdd(&rows.counts(level)[bit], counts[bit]);
 }
 
-// Adds the counts of a level to the results, with one thread per search. Clears the sizes of the previous
-// level.
+// Adds the counts of a level to the results, with one thread per search. Clears the counts and sizes of the
+// previous level.
 __device__ __forceinline__ void measure(const many_rows &rows, many_state *state, measures *found, int level) {
     for (unsigned bit = global_thread(); bit < BITS; bit += grid_threads()) {
-        const unsigned count = rows.counts[bit];
+        rows.counts(level + 1)[bit] = 0;  // the counts of the previous level
+        const unsigned count = rows.counts(level)[bit];
         if (count == 0) continue;
-        rows.counts[bit] = 0;
         measures &mine = found[bit];
         mine.reached += count;
         mine.distance_sum += (long long)count * level;
@@ -265,7 +274,7 @@ extern "C" __global__ void many(many_graph graph, many_rows rows, many_state *st
     for (size_t i = global_thread(); i < words; i += grid_threads()) rows.seen[i] = rows.even[i] = rows.odd[i] = 0;
     for (unsigned i = global_thread(); i < (graph.num_vertices + WARP - 1u) / WARP; i += grid_threads())
         rows.even_bitmap[i] = rows.odd_bitmap[i] = 0;
-    for (unsigned bit = global_thread(); bit < BITS; bit += grid_threads()) rows.counts[bit] = 0;
+    for (unsigned i = global_thread(); i < 2 * BITS; i += grid_threads()) rows.level_counts[i] = 0;
     for (unsigned bit = global_thread(); bit < number; bit += grid_threads()) found[first + bit] = measures{};
     if (global_thread() < 3) state->sizes[global_thread()] = 0, state->leaving[global_thread()] = 0;
     bool together = wait_for_all_blocks(&state->barrier, max_polls);
@@ -278,7 +287,7 @@ extern "C" __global__ void many(many_graph graph, many_rows rows, many_state *st
         if (!together || state->sizes[level % 3] == 0) break;
         measure(rows, state, found + first, level);
         if (state->leaving[level % 3] * PULL_SHARE > graph.num_edges)
-            pull(graph, rows, level, number);
+            pull(graph, rows, level);
         else
             push(graph, rows, level);
         together = wait_for_all_blocks(&state->barrier, max_polls);

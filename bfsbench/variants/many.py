@@ -69,7 +69,7 @@ class ManyRows(Struct):
     """The device arrays of one launch: rows of bits, bitmaps of frontiers, and counts."""
 
     _fields_: ClassVar = [
-        (name, c_void_p) for name in ("seen", "even", "odd", "even_bitmap", "odd_bitmap", "counts")
+        (name, c_void_p) for name in ("seen", "even", "odd", "even_bitmap", "odd_bitmap", "level_counts")
     ]
 
 
@@ -143,7 +143,7 @@ class Passes:
         arrays: dict[str, Any] = {**graph.csr, **graph.csc, **rows}
         self._launch = kernel.bind(
             graph=ManyGraph(**arrays, num_edges=int(program.num_edges), num_vertices=size),
-            rows=ManyRows(**words, **bitmaps, counts=device.empty(bits, np.uint32)),
+            rows=ManyRows(**words, **bitmaps, level_counts=device.empty(2 * bits, np.uint32)),
             state=self._state,
             sources=device.upload(sources),
             found=self.found,
