@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bfsbench.backends.base import Buffer, Struct
+from bfsbench.graphs.ball import neighbours
 from bfsbench.graphs.graph import Graph, Ids, Offsets
 from bfsbench.programs.families.bfs.layouts import GridBarrier
 from bfsbench.programs.families.closeness.variants import ClosenessVariant, bits_for
@@ -105,8 +106,11 @@ def long_rows(program: KernelProgram, most: int) -> dict[str, Any]:
 
 
 def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
-    """Returns an order of the sources, int64[S], as indices into ``sources``. Sources that are near each
-    other in the graph are near each other in this order. So one pass searches from neighbouring sources."""
+    """Returns an order of the sources, int64[S], as indices into ``sources``.
+
+    One pass takes ``bits`` sources. Sources that are near each other in the graph are near each other in this
+    order, so one pass searches from neighbouring sources. Within a pass, searches that grow fast come first.
+    """
     order = np.empty(len(sources), np.int64)
     arrays = (graph.row_offsets, graph.column_indices, sources, order)
     places = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
@@ -114,7 +118,24 @@ def grouped(graph: Graph, sources: Ids, bits: int) -> npt.NDArray[np.int64]:
     numbers = [ctypes.c_int64(number) for number in (graph.num_vertices, len(sources), bits)]
     size, number, width = numbers
     library("cpu_many").many_order(wide, size, *places[:2], number, places[2], width, places[3])
+    degrees = np.diff(graph.row_offsets)
+    for first in range(0, len(sources), bits):
+        part = order[first : first + bits]
+        part[:] = part[np.argsort(-_growth(graph, degrees, sources[part]), kind="stable")]
     return order
+
+
+def _growth(graph: Graph, degrees: Offsets, sources: Ids) -> npt.NDArray[np.float64]:
+    """Returns a class for each source, float64[S]. A search from a source of a higher class grows faster.
+
+    The class depends on the number of arcs that leave the source's neighbours. A class begins at each power
+    of eight. Searches of one class reach most vertices in about equal levels. In a level, most words of a row
+    then get either many new bits or none.
+    """
+    targets = neighbours(graph.row_offsets, graph.column_indices, sources)
+    places = np.repeat(np.arange(len(sources)), degrees[sources])
+    arcs = np.bincount(places, weights=degrees[targets], minlength=len(sources))
+    return np.log2(arcs + 1) // 3
 
 
 class Passes:
@@ -190,7 +211,12 @@ class Many(KernelProgram, ClosenessVariant):
             "sources of a launch; 0: the most that fit into half of the device's memory",
             choices=(0, *WIDTHS),
         ),
-        Knob("NEAR", 1, "1: a launch takes sources near each other; 0: as they are listed", choices=(0, 1)),
+        Knob(
+            "NEAR",
+            1,
+            "1: a launch takes sources near each other, in order of growth; 0: as they are listed",
+            choices=(0, 1),
+        ),
         Knob(
             "LIKELY_FIRST",
             1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ from bfsbench.variants.cpu_many import memory_of
 from bfsbench.variants.many import grouped
 from tests.commands import invoke, refused
 from tests.parameters import some
-from tests.shapes import SHAPES, random_digraph
+from tests.shapes import SHAPES, edge_list, random_digraph
 from tests.variants.searching import shape
 
 if TYPE_CHECKING:
@@ -107,6 +108,16 @@ def test_groups_are_near_each_other() -> None:
     assert sorted(order) == [*range(graph.num_vertices)]
     spans = [np.ptp(part // 48) + np.ptp(part % 48) for part in shuffled[order].reshape(-1, 64)]
     assert np.median(spans) < 30 < np.ptp(shuffled[:64] // 48) + np.ptp(shuffled[:64] % 48)
+
+
+def test_searches_that_grow_fast_come_first_in_a_pass() -> None:
+    """Two hubs have 40 leaves each, and a path begins at the last leaf."""
+    edges = [(hub, leaf) for hub in (0, 41) for leaf in range(hub + 1, hub + 41)]
+    edges += [(0, 41), *itertools.pairwise(range(81, 101))]
+    graph = build_graph(edge_list(101, edges + [(head, tail) for tail, head in edges]), "hubs")
+    sources = np.arange(100, -1, -1, dtype=np.int32)
+    leaves = [leaf for leaf in range(81, 0, -1) if leaf != 41]
+    assert list(sources[grouped(graph, sources, 128)]) == [41, 0, *leaves, *range(100, 81, -1)]
 
 
 @pytest.fixture
