@@ -1,42 +1,70 @@
-// many: breadth-first searches from up to BITS sources at once, with one bit for each source (Then et al.
-// 2014). One launch is one pass.
+// many: breadth-first searches from up to BITS sources at once, with one bit for each source (Then et al. 2014,
+// Liu et al. 2016). One launch is one pass.
 //
-// In each of three arrays, each vertex has a row: a bit vector with one bit for each source. The bits of
-// `seen` are the searches that have reached the vertex. The bits of `frontier` are the searches that reached
-// it in the last level. The bits of `next` are the searches that reach it in this level. WORDS threads work
-// together as a team on one vertex at a time, and each of these threads works on one word of the rows. No
-// thread needs the word of another thread of the team. A bitmap has the vertices whose row of the frontier is
-// not empty.
+// Each vertex has a row: a bit vector with one bit for each source. The row seen(l) of a vertex has the
+// searches that have reached the vertex in at most l levels. A row consists of chunks of up to 128 bits. The
+// chunks that changed in level l are the vertex's marks(l), a byte with one bit for each chunk. The vertices
+// with marks are the frontier. Each of seen and marks is stored in two arrays, for even and for odd levels.
 //
-// All blocks are resident. A level has two phases, and a barrier of all blocks ends each phase:
+// All blocks are resident. A level l has two phases, and a barrier of all blocks ends each phase:
 //
-// 1. Expand. If few arcs leave the frontier, the level is pushed: its vertices give their rows to their
-// out-neighbours. Otherwise it is pulled: each vertex that some active search has not reached collects the
-// rows of its in-neighbours, until no active search lacks the vertex. A search is active if it reached a
-// vertex in the last level. Searches in small components end soon, and would otherwise keep all rows open.
-// 2. Settle. The threads count the vertices that each search has found. They clear the rows of the old
-// frontier, because the old `frontier` array becomes `next`.
+// 1. Expand. The threads compute seen(l + 1) and marks(l + 1). If few arcs leave the frontier, the level is
+// pushed: vertices of the frontier give their marked chunks to their out-neighbours. Otherwise it is pulled:
+// each vertex collects chunks from its in-neighbours, until no active search lacks the vertex. A search is
+// active if it reached a vertex in the last level. Only chunks that the in-neighbour has marked and that the
+// vertex still lacks are loaded.
+// 2. Settle. The threads count the vertices that each search has found. They copy changed chunks to the other
+// array of rows and clear the old marks. So seen(l + 1) equals seen(l) before each expansion.
 //
-// Vertices of high degree: the host cuts each adjacency list of more than PIECE arcs into pieces, because one
-// team would take too long. Teams take whole short lists first, and then pieces.
+// Who does what: a team is a group of LANES threads that together hold a row, one chunk for each thread. Every
+// phase has one pattern: each lane of a warp tests a vertex or an arc, the lanes write the items that need
+// work to a list, and then the teams of the warp take items from the list. So all lanes test at full width,
+// and no team idles while items are left.
 //
-// Races: several threads may add bits to a word of `seen`. atomicOr gives each new bit to exactly one thread,
-// which adds it to `next`. A read before the atomic may return an old word, in which bits are missing. Then
-// the atomic decides. The rows and the bitmap of the frontier are not written while threads read them,
-// because each alternates between two arrays.
+// Short and long lists: a team takes a whole adjacency list of at most SHORT arcs. The host cuts longer lists
+// into pieces, because one team would take too long. All teams of a warp share a piece.
+//
+// Races: an expansion reads only seen(l) and marks(l), and writes only seen(l + 1) and marks(l + 1). Several
+// threads may add to one chunk or to one word of marks, by atomic operations. A short row that is pulled has
+// only one writer.
 #include "atomics.cuh"
 #include "barrier.cuh"
 #include "graph.cuh"
+#include "warp.cuh"
 
-// Number of 64-bit words of a row; the host defines BITS, DISTANCES, PULL_SHARE and PIECE.
-#define WORDS (BITS / 64)
-#define AT_ONCE 4          // number of arcs of a pulled vertex whose loads overlap
-#define PLANES 6           // number of bits of a counter; a thread empties its counters after 63 words
+// The host defines BITS, DISTANCES, PULL_SHARE and SHORT.
+#define WORDS (BITS / 64)                // number of 64-bit words of a row
+#define CHUNK (WORDS > 1 ? 2 : 1)        // number of words of a chunk
+#define LANES (WORDS / CHUNK)            // number of threads of a team, at most 8: marks are bytes
+#define TEAMS (WARP / LANES)             // number of teams of a warp
+#define AT_ONCE 8                        // number of arcs of a short list whose loads overlap
+#define ROUNDS (LANES < 4 ? LANES : 4)   // number of items of a list that a team loads before it waits
+#define PLANES 6                         // number of bits of a counter; a thread empties its counters after 63 rows
 
 typedef unsigned long long word_t;
 
-// The results of the search from one source. `harmonic` is the sum of the inverse distances, and `eccentricity` is
-// the largest distance.
+// The part of a row that one thread loads at once.
+struct __align__(8 * CHUNK) chunk {
+    word_t words[CHUNK];
+
+    __device__ __forceinline__ bool any() const { return (words[0] | words[CHUNK - 1]) != 0; }
+    __device__ __forceinline__ void operator|=(const chunk &other) {
+        for (int i = 0; i < CHUNK; ++i) words[i] |= other.words[i];
+    }
+    __device__ __forceinline__ chunk operator&(const chunk &other) const {
+        chunk both;
+        for (int i = 0; i < CHUNK; ++i) both.words[i] = words[i] & other.words[i];
+        return both;
+    }
+    __device__ __forceinline__ chunk without(const chunk &other) const {
+        chunk rest;
+        for (int i = 0; i < CHUNK; ++i) rest.words[i] = words[i] & ~other.words[i];
+        return rest;
+    }
+};
+
+// The results of the search from one source: the number of reached vertices, the sum of their distances, the
+// sum of the inverse distances, and the largest distance.
 struct measures {
     long long reached, distance_sum;
     double harmonic;
@@ -52,202 +80,337 @@ struct many_state {
     grid_barrier barrier;
 };
 
+// The arcs of a vertex, or some arcs of a long adjacency list, as a range of indices.
+struct arcs {
+    offset_t begin, end;
+
+    __device__ __forceinline__ bool is_short() const { return end - begin <= SHORT; }
+};
+
+struct piece {
+    arcs part;
+    offset_t vertex;
+};
+
 struct many_graph {
     const offset_t *row_offsets;
     const int *column_indices;
     const offset_t *column_offsets;
     const int *row_indices;
-    // For each piece of a long adjacency list: the vertex, and the number of the piece within the list.
-    const int2 *out_pieces, *in_pieces;
+    const piece *out_pieces, *in_pieces;  // the pieces of all long lists
     long long num_edges;
     int num_vertices, num_out_pieces, num_in_pieces;
 };
 
+// The place of the calling thread: its chunk in a row, its team in the warp, its lane, and its warp in the grid.
+__device__ __forceinline__ unsigned my_chunk() { return threadIdx.x % LANES; }
+__device__ __forceinline__ unsigned my_team() { return threadIdx.x % WARP / LANES; }
+__device__ __forceinline__ unsigned my_lane() { return threadIdx.x % WARP; }
+__device__ __forceinline__ unsigned my_warp() { return global_thread() / WARP; }
+__device__ __forceinline__ unsigned grid_warps() { return grid_threads() / WARP; }
+
 struct many_rows {
-    // Three arrays of num_vertices * WORDS words. The arrays `even` and `odd` alternate as frontier and next.
-    word_t *seen, *even, *odd;
-    unsigned *even_bitmap, *odd_bitmap;  // a bit per vertex: true if its row in even or odd may hold bits
+    chunk *even, *odd;                 // two arrays of num_vertices rows
+    unsigned *even_marks, *odd_marks;  // two arrays with a byte for each vertex, four bytes to a word
     // Twice BITS counts, for even and odd levels. A count is the number of vertices that a search has reached
     // in the level.
     unsigned *level_counts;
 
-    __device__ __forceinline__ word_t *rows(int level) const { return level % 2 ? odd : even; }
+    // Returns the calling thread's chunk of the row seen(level) of vertex v.
+    __device__ __forceinline__ chunk &seen(int level, int v) const {
+        return ((level % 2 ? odd : even) + my_chunk())[(size_t)v * LANES];
+    }
+    __device__ __forceinline__ unsigned *mark_words(int level) const { return level % 2 ? odd_marks : even_marks; }
+    __device__ __forceinline__ unsigned char &marks(int level, int v) const {
+        return reinterpret_cast<unsigned char *>(mark_words(level))[v];
+    }
     __device__ __forceinline__ unsigned *counts(int level) const { return level_counts + level % 2 * BITS; }
-    __device__ __forceinline__ unsigned *bitmap(int level) const { return level % 2 ? odd_bitmap : even_bitmap; }
-    __device__ __forceinline__ bool in_frontier(int level, int v) const {
-        return bitmap(level)[v / WARP] >> v % WARP & 1;
+
+    // Adds chunks to the marks(level) of vertex v.
+    __device__ __forceinline__ void mark(int level, int v, unsigned chunks) const {
+        unsigned *const word = &mark_words(level)[v / 4];
+        const unsigned bits = chunks << v % 4 * 8;
+        if (bits & ~load_relaxed(word)) atomicOr(word, bits);
     }
 
-    // Adds the bits `given` to word w of vertex v, for the searches that have not reached v yet. These
-    // searches reach v in `level`.
-    __device__ __forceinline__ void reach(int level, int v, unsigned w, word_t given) const {
-        const size_t place = (size_t)v * WORDS + w;
-        const word_t fresh = given & ~atomicOr(&seen[place], given);
-        if (!fresh) return;
-        atomicOr(&rows(level)[place], fresh);
-        unsigned *const word = &bitmap(level)[v / WARP];
-        const unsigned bit = 1u << v % WARP;
-        if (!(load_relaxed(word) & bit)) atomicOr(word, bit);
+    // Adds the bits `fresh` to the calling thread's chunk of seen(level), for searches that reach v in `level`.
+    __device__ __forceinline__ void reach(int level, int v, const chunk &fresh) const {
+        word_t *const words = seen(level, v).words;
+        for (int i = 0; i < CHUNK; ++i)
+            if (fresh.words[i]) atomicOr(&words[i], fresh.words[i]);
+        mark(level, v, 1u << my_chunk());
     }
 };
 
-// The arcs of a vertex, or of a piece of a long adjacency list, as a range of indices.
-struct arcs {
-    edge_t begin, end;
+__device__ __forceinline__ arcs arcs_of(const offset_t *offsets, int v) { return {offsets[v], offsets[v + 1]}; }
 
-    __device__ __forceinline__ arcs(const offset_t *offsets, int v) : begin(offsets[v]), end(offsets[v + 1]) {}
-    __device__ __forceinline__ arcs(const offset_t *offsets, int2 piece) : arcs(offsets, piece.x) {
-        begin += (edge_t)piece.y * PIECE;
-        if (end - begin > PIECE) end = begin + PIECE;
-    }
-    __device__ __forceinline__ bool is_long() const { return end - begin > PIECE; }
+// A vertex that a team works on, and the chunks of its row that matter.
+struct item {
+    int vertex;
+    unsigned chunks;
 };
 
-__device__ __forceinline__ unsigned my_word() { return threadIdx.x % WORDS; }
-__device__ __forceinline__ unsigned my_team() { return global_thread() / WORDS; }
-__device__ __forceinline__ unsigned grid_teams() { return grid_threads() / WORDS; }
+// Stores the items of all lanes in the warp's list: first the items that have chunks, and then the others.
+// Returns the number of items that have chunks. All lanes of the warp must call the function.
+__device__ __forceinline__ unsigned make_list(item *list, item mine) {
+    const unsigned lane = my_lane(), full = __ballot_sync(ALL_LANES, mine.chunks != 0);
+    const unsigned number = __popc(full), before = __popc(full & ((1u << lane) - 1));
+    __syncwarp();  // all lanes have read the last list
+    list[mine.chunks ? before : number + lane - before] = mine;
+    __syncwarp();
+    return number;
+}
 
-// Gives a word of vertex v's row to the targets of some of its arcs.
-__device__ __forceinline__ void give(const many_graph &graph, const many_rows &rows, int level, int v, arcs some) {
-    const unsigned w = my_word();
-    const word_t row = rows.rows(level)[(size_t)v * WORDS + w];
-    if (row == 0) return;
-    for (edge_t e = some.begin; e < some.end; ++e) {
+// Returns the list of the calling thread's warp, in shared memory.
+__device__ __forceinline__ item *my_list() {
+    __shared__ item lists[MAX_WARPS][WARP];
+    return lists[threadIdx.x / WARP];
+}
+
+// Returns which chunks of the team have a bit. All lanes of the warp must call the function.
+__device__ __forceinline__ unsigned chunks_with_bits(const chunk &mine) {
+    return __ballot_sync(ALL_LANES, mine.any()) >> my_team() * LANES & ((1u << LANES) - 1);
+}
+
+// Returns the bits that any team of the warp has. All lanes of the warp must call the function.
+__device__ __forceinline__ chunk any_team(chunk mine) {
+    for (int distance = LANES; distance < WARP; distance *= 2)
+        for (int i = 0; i < CHUNK; ++i) mine.words[i] |= __shfl_xor_sync(ALL_LANES, mine.words[i], distance);
+    return mine;
+}
+
+// Gives a chunk of vertex v's row to the targets of some of its arcs: of every `step`-th arc from `first` on.
+__device__ __forceinline__ void give(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
+                                     unsigned first, unsigned step) {
+    const chunk row = rows.seen(level, v);
+    for (edge_t e = some.begin + first, end = some.end; e < end; e += step) {
         const int u = graph.column_indices[e];
-        if (row & ~load_relaxed(&rows.seen[(size_t)u * WORDS + w])) rows.reach(level + 1, u, w, row);
+        const chunk fresh = row.without(rows.seen(level, u));
+        if (fresh.any()) rows.reach(level + 1, u, fresh);
     }
 }
 
 __device__ __forceinline__ void push(const many_graph &graph, const many_rows &rows, int level) {
-    // A team is WORDS threads. `teams` is the number of teams in the warp, and `first` is the index of the
-    // thread's team.
-    const unsigned teams = WARP / WORDS, first = threadIdx.x % WARP / WORDS;
-    const unsigned words = (graph.num_vertices + WARP - 1u) / WARP;
-    for (unsigned i = global_thread() / WARP; i < words; i += grid_threads() / WARP) {
-        const unsigned bits = rows.bitmap(level)[i];
-        for (unsigned k = first; k < WARP && bits >> k; k += teams) {
-            if (!(bits >> k & 1)) continue;
-            const arcs row(graph.row_offsets, i * WARP + k);
-            if (!row.is_long()) give(graph, rows, level, i * WARP + k, row);
+    item *const list = my_list();
+    for (unsigned base = my_warp() * WARP; base < graph.num_vertices; base += grid_warps() * WARP) {
+        const unsigned v = base + my_lane();
+        unsigned marks = v < graph.num_vertices ? rows.marks(level, v) : 0;
+        if (marks && !arcs_of(graph.row_offsets, v).is_short()) marks = 0;
+        const unsigned number = make_list(list, {(int)v, marks});
+        for (unsigned i = my_team(); i < number; i += TEAMS) {
+            const item one = list[i];
+            if (one.chunks >> my_chunk() & 1)
+                give(graph, rows, level, one.vertex, arcs_of(graph.row_offsets, one.vertex), 0, 1);
         }
     }
-    for (unsigned i = my_team(); i < graph.num_out_pieces; i += grid_teams()) {
-        const int2 piece = graph.out_pieces[i];
-        if (rows.in_frontier(level, piece.x)) give(graph, rows, level, piece.x, arcs(graph.row_offsets, piece));
+    for (unsigned i = my_warp(); i < graph.num_out_pieces; i += grid_warps()) {
+        const piece one = graph.out_pieces[i];
+        if (rows.marks(level, one.vertex) >> my_chunk() & 1)
+            give(graph, rows, level, one.vertex, one.part, my_team(), TEAMS);
     }
 }
 
-// Collects a word of vertex v's row from the sources of some of its in-arcs, until the word has all bits of
-// `active`. The loads of AT_ONCE arcs overlap.
-__device__ __forceinline__ void collect(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
-                                        word_t active) {
-    const unsigned w = my_word();
-    const word_t lacks = active & ~load_relaxed(&rows.seen[(size_t)v * WORDS + w]);
-    word_t found = 0;
-    for (edge_t e = some.begin; e < some.end && (lacks & ~found); e += AT_ONCE) {
-        int neighbours[AT_ONCE];
-        bool filled[AT_ONCE];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) neighbours[i] = graph.row_indices[min(e + i, some.end - 1)];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) filled[i] = rows.in_frontier(level, neighbours[i]);
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i)
-            if (filled[i]) found |= rows.rows(level)[(size_t)neighbours[i] * WORDS + w];
-    }
-    found &= lacks;
-    if (found) rows.reach(level + 1, v, w, found);
-}
-
-// Returns the word of the calling thread with the bits of the searches that have reached a vertex in the
-// level. All threads of the block must call the function.
-__device__ __forceinline__ word_t active_searches(const many_rows &rows, int level) {
-    __shared__ unsigned halves[BITS / WARP];
+// Returns a chunk with the bits of the searches that have reached a vertex in the level. All threads of the
+// block must call the function.
+__device__ __forceinline__ chunk active_searches(const many_rows &rows, int level) {
+    __shared__ unsigned halves[2 * WORDS];
     for (unsigned bit = threadIdx.x; bit < BITS; bit += blockDim.x) {
         const unsigned half = __ballot_sync(ALL_LANES, rows.counts(level)[bit] != 0);
-        if (bit % WARP == 0) halves[bit / WARP] = half;
+        if (my_lane() == 0) halves[bit / WARP] = half;
     }
     __syncthreads();
-    return halves[2 * my_word()] | (word_t)halves[2 * my_word() + 1] << 32;
+    chunk active;
+    for (int i = 0; i < CHUNK; ++i) {
+        const unsigned *const pair = halves + 2 * (my_chunk() * CHUNK + i);
+        active.words[i] = pair[0] | (word_t)pair[1] << 32;
+    }
+    return active;
+}
+
+// Collects a chunk of vertex v's row from the sources of all its in-arcs, until v lacks no `active` search.
+// Stores the chunk, and returns the bits that are new. The loads of AT_ONCE arcs overlap.
+__device__ __forceinline__ chunk collect(const many_graph &graph, const many_rows &rows, int level,
+                                         const chunk &active, int v) {
+    const arcs row = arcs_of(graph.column_offsets, v);
+    const chunk before = rows.seen(level, v), lacks = active.without(before);
+    chunk found = {};
+    for (edge_t e = row.begin, last = row.end - 1; e <= last; e += AT_ONCE) {
+        int neighbours[AT_ONCE];
+        unsigned marks[AT_ONCE];
+        chunk chunks[AT_ONCE] = {};
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) neighbours[i] = graph.row_indices[min(e + i, last)];
+        if (!lacks.without(found).any()) break;
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) marks[i] = rows.marks(level, neighbours[i]);
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i)
+            if (marks[i] >> my_chunk() & 1) chunks[i] = rows.seen(level, neighbours[i]);
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; ++i) found |= chunks[i];
+    }
+    found = found & lacks;
+    if (found.any()) {
+        chunk after = before;
+        after |= found;
+        rows.seen(level + 1, v) = after;
+    }
+    return found;
+}
+
+__device__ __forceinline__ void pull_short_rows(const many_graph &graph, const many_rows &rows, int level,
+                                                const chunk &active) {
+    item *const list = my_list();
+    for (unsigned base = my_warp() * WARP; base < graph.num_vertices; base += grid_warps() * WARP) {
+        const unsigned v = base + my_lane();
+        bool wanted = false;
+        if (v < graph.num_vertices) {
+            const arcs row = arcs_of(graph.column_offsets, v);
+            wanted = row.begin < row.end && row.is_short();
+        }
+        const unsigned number = make_list(list, {(int)v, wanted});
+        for (unsigned i = 0; i < number; i += TEAMS) {  // whole warps stay in the loop, because they vote
+            const item one = list[i + my_team()];
+            chunk found = {};
+            if (one.chunks) found = collect(graph, rows, level, active, one.vertex);
+            const unsigned marks = chunks_with_bits(found);
+            if (marks && my_chunk() == 0) rows.mark(level + 1, one.vertex, marks);
+        }
+    }
+}
+
+// Collects a chunk of a vertex's row from the sources of some of its in-arcs, until the vertex lacks no
+// `active` search. The load of the next arcs overlaps the work on the present ones. All lanes of the warp must
+// call the function.
+__device__ __forceinline__ void pull_piece(const many_graph &graph, const many_rows &rows, int level,
+                                           const chunk &active, const piece &some) {
+    item *const list = my_list();
+    const edge_t begin = some.part.begin, end = some.part.end;
+    int next = begin + my_lane() < end ? graph.row_indices[begin + my_lane()] : -1;
+    const chunk lacks = active.without(rows.seen(level, some.vertex));
+    chunk found = {};
+    unsigned open = chunks_with_bits(lacks);
+    for (edge_t e = begin; e < end && open; e += WARP) {
+        const item mine = {next, next >= 0 ? rows.marks(level, next) & open : 0};
+        next = e + WARP + my_lane() < end ? graph.row_indices[e + WARP + my_lane()] : -1;
+        const unsigned number = make_list(list, mine);
+        if (number == 0) continue;
+        for (unsigned i = 0; i < number; i += TEAMS * ROUNDS) {
+            chunk chunks[ROUNDS] = {};
+#pragma unroll
+            for (int k = 0; k < ROUNDS; ++k) {
+                const item one = list[i + k * TEAMS + my_team()];
+                if (one.chunks >> my_chunk() & 1) chunks[k] = rows.seen(level, one.vertex);
+            }
+#pragma unroll
+            for (int k = 0; k < ROUNDS; ++k) found |= chunks[k];
+        }
+        found = any_team(found);
+        open = chunks_with_bits(lacks.without(found));
+    }
+    found = found & lacks;
+    if (my_team() == 0 && found.any()) rows.reach(level + 1, some.vertex, found);
+}
+
+__device__ __forceinline__ void pull_long_rows(const many_graph &graph, const many_rows &rows, int level,
+                                               const chunk &active) {
+    piece next = {};
+    unsigned i = my_warp();
+    if (i < graph.num_in_pieces) next = graph.in_pieces[i];
+    while (i < graph.num_in_pieces) {
+        const piece one = next;
+        i += grid_warps();
+        if (i < graph.num_in_pieces) next = graph.in_pieces[i];
+        pull_piece(graph, rows, level, active, one);
+    }
 }
 
 __device__ __forceinline__ void pull(const many_graph &graph, const many_rows &rows, int level) {
-    const word_t active = active_searches(rows, level);
-    for (unsigned v = my_team(); v < graph.num_vertices; v += grid_teams()) {
-        const arcs row(graph.column_offsets, v);
-        if (!row.is_long()) collect(graph, rows, level, v, row, active);
-    }
-    for (unsigned i = my_team(); i < graph.num_in_pieces; i += grid_teams()) {
-        const int2 piece = graph.in_pieces[i];
-        collect(graph, rows, level, piece.x, arcs(graph.column_offsets, piece), active);
-    }
+    const chunk active = active_searches(rows, level);
+    pull_long_rows(graph, rows, level, active);
+    pull_short_rows(graph, rows, level, active);
 }
 
-// Counts how often each bit was set in the words that one thread has added. The counters are stored in PLANES
-// words: bit b of planes[i] has the value 2^i in the counter of bit b.
+// Counts how often each bit was set in the chunks that one thread has added. The counters are stored in
+// PLANES chunks: bit b of planes[i] has the value 2^i in the counter of bit b.
 struct bit_counters {
-    word_t planes[PLANES] = {};
+    chunk planes[PLANES] = {};
     unsigned added = 0;
 
-    // Adds 1 to the counter of each bit that is set in `word`. Before the counters can overflow, they are added to
-    // `counts`, the block's 64 counters in shared memory.
-    __device__ __forceinline__ void add(word_t word, unsigned *counts) {
+    // Adds a chunk. `counts` has the block's counters, in shared memory. The counters of a thread's chunk are
+    // LANES words apart, so that threads of a team use different banks.
+    __device__ __forceinline__ void add(chunk bits, unsigned *counts) {
 #pragma unroll
-        for (int i = 0; i < PLANES; ++i) {
-            const word_t carry = planes[i] & word;
-            planes[i] ^= word;
-            word = carry;
-        }
+        for (int i = 0; i < PLANES; ++i)
+#pragma unroll
+            for (int w = 0; w < CHUNK; ++w) {
+                const word_t carry = planes[i].words[w] & bits.words[w];
+                planes[i].words[w] ^= bits.words[w];
+                bits.words[w] = carry;
+            }
         if (++added == (1u << PLANES) - 1) flush(counts);
     }
     __device__ __forceinline__ void flush(unsigned *counts) {
-        for (int bit = 0; bit < 64; ++bit) {
-            unsigned count = 0;
+        if (added == 0) return;
 #pragma unroll
-            for (int i = 0; i < PLANES; ++i) count += (unsigned)(planes[i] >> bit & 1) << i;
-            if (count) atomicAdd(&counts[bit], count);
-        }
+        for (int w = 0; w < CHUNK; ++w)
+            for (int bit = 0; bit < 64; ++bit) {
+                unsigned count = 0;
+#pragma unroll
+                for (int i = 0; i < PLANES; ++i) count += (unsigned)(planes[i].words[w] >> bit & 1) << i;
+                if (count) atomicAdd(&counts[(w * 64 + bit) * LANES + my_chunk()], count);
+            }
         *this = bit_counters{};
     }
 };
 
-// Counts the vertices that each search has reached in a level, and clears rows and bitmap of the previous
-// level. All threads of the block must call the function.
+// Counts the vertices that each search has reached in a level, copies changed chunks to the rows of the
+// previous level, and clears the marks of the previous level. All threads of the block must call the function.
 __device__ __forceinline__ void settle(const many_graph &graph, const many_rows &rows, many_state *state, int level,
                                        int *distances, int pitch) {
     __shared__ unsigned counts[BITS];
-    for (unsigned bit = threadIdx.x; bit < BITS; bit += blockDim.x) counts[bit] = 0;
+    for (unsigned i = threadIdx.x; i < BITS; i += blockDim.x) counts[i] = 0;
     __syncthreads();
-    const unsigned w = my_word(), teams = WARP / WORDS, first = threadIdx.x % WARP / WORDS;
-    const unsigned words = (graph.num_vertices + WARP - 1u) / WARP;
+    item *const list = my_list();
     unsigned long long leaving = 0;
     unsigned size = 0;
     bit_counters counters;
-    for (unsigned i = global_thread() / WARP; i < words; i += grid_threads() / WARP) {
-        const unsigned old = rows.bitmap(level - 1)[i], bits = rows.bitmap(level)[i];
-        __syncwarp();  // all lanes have read the old word before one lane clears it
-        if (threadIdx.x % WARP == 0 && old) rows.bitmap(level - 1)[i] = 0;
-        for (unsigned k = first; k < WARP && (old | bits) >> k; k += teams) {
-            const unsigned v = i * WARP + k;
-            if (old >> k & 1) rows.rows(level - 1)[(size_t)v * WORDS + w] = 0;
-            if (!(bits >> k & 1)) continue;
-            const word_t row = rows.rows(level)[(size_t)v * WORDS + w];
-            counters.add(row, counts + w * 64);
+    for (unsigned base = my_warp() * WARP; base < graph.num_vertices; base += grid_warps() * WARP) {
+        const unsigned v = base + my_lane();
+        unsigned marks = 0;
+        if (v < graph.num_vertices) {
+            marks = rows.marks(level, v);
+            if (rows.marks(level - 1, v)) rows.marks(level - 1, v) = 0;
+        }
+        if (marks) {
+            const arcs row = arcs_of(graph.row_offsets, v);
+            ++size, leaving += row.end - row.begin;
+        }
+        const unsigned number = make_list(list, {(int)v, marks});
+        for (unsigned i = my_team(); i < number; i += TEAMS) {
+            const item one = list[i];
+            if (!(one.chunks >> my_chunk() & 1)) continue;
+            const chunk row = rows.seen(level, one.vertex), fresh = row.without(rows.seen(level - 1, one.vertex));
+            rows.seen(level - 1, one.vertex) = row;
+            counters.add(fresh, counts);
 #if DISTANCES
-            for (word_t rest = row; rest; rest &= rest - 1)
-                distances[(size_t)(w * 64 + __ffsll((long long)rest) - 1) * pitch + v] = level;
+            for (int w = 0; w < CHUNK; ++w)
+                for (word_t rest = fresh.words[w]; rest; rest &= rest - 1) {
+                    const unsigned bit = (my_chunk() * CHUNK + w) * 64 + __ffsll((long long)rest) - 1;
+                    distances[(size_t)bit * pitch + one.vertex] = level;
+                }
 #endif
-            if (w == 0) ++size, leaving += graph.row_offsets[v + 1] - graph.row_offsets[v];
         }
     }
-    counters.flush(counts + w * 64);
-    if (size) {
+    counters.flush(counts);
+    size = warp_sum(size), leaving = warp_sum(leaving);
+    if (size && my_lane() == 0) {
         atomicAdd(&state->sizes[level % 3], size);
         atomicAdd(&state->leaving[level % 3], leaving);
     }
     __syncthreads();
-    for (unsigned bit = threadIdx.x; bit < BITS; bit += blockDim.x)
-        if (counts[bit]) atomicAdd(&rows.counts(level)[bit], counts[bit]);
+    for (unsigned i = threadIdx.x; i < BITS; i += blockDim.x)
+        if (counts[i]) atomicAdd(&rows.counts(level)[i % LANES * (BITS / LANES) + i / LANES], counts[i]);
 }
 
 // Adds the counts of a level to the results, with one thread per search. Clears the counts and sizes of the
@@ -270,16 +433,19 @@ __device__ __forceinline__ void measure(const many_rows &rows, many_state *state
 // resident. With DISTANCES, row first + i of `distances` gets the distances from source first + i.
 extern "C" __global__ void many(many_graph graph, many_rows rows, many_state *state, const int *__restrict__ sources,
                                 measures *found, int *distances, int pitch, unsigned max_polls, int first, int number) {
-    const size_t words = (size_t)graph.num_vertices * WORDS;
-    for (size_t i = global_thread(); i < words; i += grid_threads()) rows.seen[i] = rows.even[i] = rows.odd[i] = 0;
-    for (unsigned i = global_thread(); i < (graph.num_vertices + WARP - 1u) / WARP; i += grid_threads())
-        rows.even_bitmap[i] = rows.odd_bitmap[i] = 0;
+    const size_t chunks = (size_t)graph.num_vertices * LANES;
+    for (size_t i = global_thread(); i < chunks; i += grid_threads()) rows.even[i] = rows.odd[i] = chunk{};
+    for (unsigned i = global_thread(); i < (graph.num_vertices + 3u) / 4; i += grid_threads())
+        rows.even_marks[i] = rows.odd_marks[i] = 0;
     for (unsigned i = global_thread(); i < 2 * BITS; i += grid_threads()) rows.level_counts[i] = 0;
     for (unsigned bit = global_thread(); bit < number; bit += grid_threads()) found[first + bit] = measures{};
     if (global_thread() < 3) state->sizes[global_thread()] = 0, state->leaving[global_thread()] = 0;
     bool together = wait_for_all_blocks(&state->barrier, max_polls);
-    for (unsigned bit = global_thread(); bit < number && together; bit += grid_threads())
-        rows.reach(0, sources[first + bit], bit / 64, 1ull << bit % 64);
+    for (unsigned bit = global_thread(); bit < number && together; bit += grid_threads()) {
+        const int source = sources[first + bit];  // the sources differ, so each row has one writer
+        rows.even[(size_t)source * LANES + bit / (64 * CHUNK)].words[bit / 64 % CHUNK] = 1ull << bit % 64;
+        rows.mark(0, source, 1u << bit / (64 * CHUNK));
+    }
     together = together && wait_for_all_blocks(&state->barrier, max_polls);
     for (int level = 0; together; ++level) {
         settle(graph, rows, state, level, distances + (size_t)first * pitch, pitch);

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.apsp.matrix import Matrix
 
 
-_PIECE = 1024
-"""Maximum number of arcs in a piece of a row. Longer rows are cut into pieces (see many.cu)."""
+_SHORT, _PIECE = 8, 1024
+"""A row of more than ``_SHORT`` arcs is cut into pieces of at most ``_PIECE`` arcs (see many.cu)."""
 
 
 def require_unweighted(name: str, graph: Graph) -> None:
@@ -49,7 +49,7 @@ class ApspBfs(KernelAllPairs):
     kernel_files = ("apsp_fw", "many")
     summary = "a breadth-first search from every vertex, up to 1,024 a launch; arcs weigh 1"
     origin = ("Then et al. 2014, MS-BFS",)
-    parallel_unit = "a thread per 64 searches of a vertex"
+    parallel_unit = "a thread per 128 searches of a vertex"
     work = "O(V E)"
     whole_warps = True
     structs = STRUCTS
@@ -62,7 +62,7 @@ class ApspBfs(KernelAllPairs):
             "BITS": int(self.knob["WIDTH"]),
             "DISTANCES": 1,
             "PULL_SHARE": 8,
-            "PIECE": _PIECE,
+            "SHORT": _SHORT,
         }
 
     def prepare(self) -> None:
@@ -71,7 +71,7 @@ class ApspBfs(KernelAllPairs):
         require_unweighted(self.name, self.host_graph)
         super().prepare()
         every = np.arange(self.num_vertices, dtype=np.int32)
-        pieces = long_rows(self, _PIECE)
+        pieces = long_rows(self, _SHORT, _PIECE)
         self.passes = Passes(self, int(self.knob["WIDTH"]), every, pieces, self.matrix, self.pitch)
 
     def solve(self) -> None:

@@ -67,10 +67,10 @@ class ManyGraph(Struct):
 
 
 class ManyRows(Struct):
-    """The device arrays of one launch: rows of bits, bitmaps of frontiers, and counts."""
+    """The device arrays of one launch: rows of bits, marks of changed rows, and counts."""
 
     _fields_: ClassVar = [
-        (name, c_void_p) for name in ("seen", "even", "odd", "even_bitmap", "odd_bitmap", "level_counts")
+        (name, c_void_p) for name in ("even", "odd", "even_marks", "odd_marks", "level_counts")
     ]
 
 
@@ -79,27 +79,33 @@ STRUCTS = (GridBarrier, Measures, ManyState, ManyGraph, ManyRows)
 
 def memory_of(num_vertices: int, bits: int) -> int:
     """Returns the memory in bytes that a launch with ``bits`` sources takes, besides the graph and the pieces
-    of long rows. Each vertex has three rows of bits, and one bit in each of two bitmaps."""
-    return num_vertices * (3 * bits + 2) // 8
+    of long rows. Each vertex has two rows of bits, and two bytes of marks."""
+    return num_vertices * (bits // 4 + 2)
 
 
-def pieces_of(offsets: Offsets, most: int) -> Ids:
-    """Cut the rows that have more than ``most`` arcs into pieces of at most ``most`` arcs. Returns the
-    pieces, int32[P, 2]. A piece is described by its vertex and by its number in the vertex's row."""
-    counts = -(-np.diff(offsets) // most)
-    (long,) = np.nonzero(counts > 1)
-    counts = counts[long]
-    numbers = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.column_stack([np.repeat(long, counts), numbers]).astype(np.int32)
+def pieces_of(offsets: Offsets, short: int, most: int) -> Offsets:
+    """Cut the rows that have more than ``short`` arcs into pieces of at most ``most`` arcs. Returns the
+    pieces, an array of shape [P, 3] with the type of ``offsets``. A piece is described by its first arc, the
+    arc after its last, and its vertex."""
+    lengths = np.diff(offsets)
+    (long,) = np.nonzero(lengths > short)
+    counts = -(-lengths[long] // most)
+    vertices = np.repeat(long, counts)
+    numbers = np.arange(len(vertices)) - np.repeat(np.cumsum(counts) - counts, counts)
+    pieces = np.empty_like(offsets, shape=(len(vertices), 3))
+    pieces[:, 0] = offsets[vertices] + most * numbers
+    pieces[:, 1] = np.minimum(pieces[:, 0].astype(np.int64) + most, offsets[vertices + 1])
+    pieces[:, 2] = vertices
+    return pieces
 
 
-def long_rows(program: KernelProgram, most: int) -> dict[str, Any]:
-    """Upload the pieces of rows with more than ``most`` arcs. Returns the members of the struct ManyGraph
-    that describe the pieces."""
+def long_rows(program: KernelProgram, short: int, most: int) -> dict[str, Any]:
+    """Upload the pieces of rows with more than ``short`` arcs. A piece has at most ``most`` arcs. Returns the
+    members of the struct ManyGraph that describe the pieces."""
     graph = program.host_graph
     members: dict[str, Any] = {}
     for name, offsets in (("out", graph.row_offsets), ("in", graph.column_offsets)):
-        pieces = pieces_of(offsets, most)
+        pieces = pieces_of(offsets, short, most)
         members[f"num_{name}_pieces"] = len(pieces)
         members[f"{name}_pieces"] = program.device.upload(pieces.ravel()) if len(pieces) else None
     return members
@@ -155,16 +161,15 @@ class Passes:
         self.bits, self.sources = bits, sources
         kernel = program.kernel("many")
         self._blocks = min(kernel.resident_blocks(program.block), program.blocks(size * bits // 64))
-        words = {name: device.empty(size * bits // 64, np.uint64) for name in ("seen", "even", "odd")}
-        length = -(-size // device.limits.warp_size)
-        bitmaps = {name: device.empty(length, np.uint32) for name in ("even_bitmap", "odd_bitmap")}
+        words = {name: device.empty(size * bits // 64, np.uint64) for name in ("even", "odd")}
+        marks = {name: device.empty(-(-size // 4), np.uint32) for name in ("even_marks", "odd_marks")}
         self._state = device.signal(ManyState)
         self._state.fill(0)
         self.found = device.empty(len(sources), Measures)
         arrays: dict[str, Any] = {**graph.csr, **graph.csc, **rows}
         self._launch = kernel.bind(
             graph=ManyGraph(**arrays, num_edges=int(program.num_edges), num_vertices=size),
-            rows=ManyRows(**words, **bitmaps, level_counts=device.empty(2 * bits, np.uint32)),
+            rows=ManyRows(**words, **marks, level_counts=device.empty(2 * bits, np.uint32)),
             state=self._state,
             sources=device.upload(sources),
             found=self.found,
@@ -197,10 +202,10 @@ class Many(KernelProgram, ClosenessVariant):
     kernel_files = ("many", "likely_parents")
     summary = "a bit for each of up to 1,024 sources, one launch a pass"
     origin = ("Then et al. 2014, MS-BFS", "Liu, Huang and Hu 2016, iBFS")
-    frontier = "a row of bits per vertex, and a bitmap of the vertices that have any"
-    parallel_unit = "a thread per 64 searches of a vertex"
+    frontier = "a byte per vertex that marks the changed parts of its row of bits"
+    parallel_unit = "a thread per 128 searches of a vertex"
     work = "O(D (V + E)) a pass, usually much less"
-    space = "2V + 3E, 3V rows of BITS bits and 2V bits"
+    space = "2V + 3E, 2V rows of BITS bits and 2V bytes"
     synchronisation = "two barriers of all blocks a level"
     whole_warps = True
     structs = STRUCTS
@@ -232,17 +237,24 @@ class Many(KernelProgram, ClosenessVariant):
             compile_time=True,
         ),
         Knob(
-            "PIECE",
-            128,
-            "rows with more arcs are cut into pieces of this many",
-            minimum=1,
+            "SHORT",
+            8,
+            "a warp shares a row with more arcs; a team of up to 8 threads takes a shorter row",
+            minimum=0,
             maximum=2**20,
             compile_time=True,
         ),
+        Knob(
+            "PIECE",
+            1024,
+            "rows that warps share are cut into pieces of this many arcs",
+            minimum=1,
+            maximum=2**20,
+        ),
     )
     check_knobs = (
-        {"WIDTH": 64, "PULL_SHARE": 0, "PIECE": 2},
-        {"WIDTH": 128, "PULL_SHARE": 2**20, "NEAR": 0, "PIECE": 3, "LIKELY_FIRST": 0},
+        {"WIDTH": 64, "PULL_SHARE": 0, "SHORT": 1, "PIECE": 2},
+        {"WIDTH": 256, "PULL_SHARE": 2**20, "NEAR": 0, "SHORT": 2, "PIECE": 3, "LIKELY_FIRST": 0},
     )
     passes: Passes | None = None
 
@@ -259,7 +271,7 @@ class Many(KernelProgram, ClosenessVariant):
         """Compile the kernel, upload the graph and the pieces of long rows, and reorder in-neighbours. The
         first run allocates the remaining memory, because ``prepare`` does not know the sources."""
         self.kernel(self.name)
-        self.rows = long_rows(self, int(self.knob["PIECE"]))
+        self.rows = long_rows(self, int(self.knob["SHORT"]), int(self.knob["PIECE"]))
         if self.knob["LIKELY_FIRST"]:
             likely = self.graph.once(likely_parents_first)
             self.rows["row_indices"], self.preprocess_ms = likely.row_indices, likely.milliseconds
@@ -292,9 +304,9 @@ class Many(KernelProgram, ClosenessVariant):
         bits = int(knobs["WIDTH"])
         if not bits:
             asked = ", ".join(f"{bits}: {size_text(memory_of(num_vertices, bits))}" for bits in WIDTHS)
-            return f"V (3 WIDTH + 2) / 8 bytes beside the graph, by WIDTH: {asked}"
+            return f"V (WIDTH / 4 + 2) bytes beside the graph, by WIDTH: {asked}"
         taken = size_text(memory_of(num_vertices, bits))
-        return f"V (3 WIDTH + 2) / 8 bytes = {taken} beside the graph, with WIDTH = {bits}"
+        return f"V (WIDTH / 4 + 2) bytes = {taken} beside the graph, with WIDTH = {bits}"
 
 
 def width(num_vertices: int, sources: int, room: int) -> int:

@@ -13,7 +13,7 @@ import pytest
 import bfsbench
 from bfsbench.backends.base import Device
 from bfsbench.graphs.convert import build_graph
-from bfsbench.graphs.graph import Graph, Ids
+from bfsbench.graphs.graph import EdgeList, Graph, Ids
 from bfsbench.programs import DeviceGraph, KernelSetup
 from bfsbench.programs.families.apsp.matrix import INFINITY
 from bfsbench.programs.families.bfs.search import reference_levels
@@ -28,7 +28,7 @@ from bfsbench.variants.cpu_many import memory_of
 from bfsbench.variants.many import grouped
 from tests.commands import invoke, refused
 from tests.parameters import some
-from tests.shapes import SHAPES, edge_list, random_digraph
+from tests.shapes import SHAPES, edge_list, random_digraph, with_wide_offsets
 from tests.variants.searching import shape
 
 if TYPE_CHECKING:
@@ -41,6 +41,14 @@ def lattice(rows: int = 12) -> Graph:
 
 def digraph(size: int = 300) -> Graph:
     return build_graph(random_digraph(size, degree=3), "random")
+
+
+def hubs() -> EdgeList:
+    """Returns a tree, with arcs in both directions. Two adjacent hubs, 0 and 41, have 40 leaves each. A path
+    leads from the last leaf to vertex 100."""
+    edges = [(hub, leaf) for hub in (0, 41) for leaf in range(hub + 1, hub + 41)]
+    edges += [(0, 41), *itertools.pairwise(range(81, 101))]
+    return edge_list(101, edges + [(head, tail) for tail, head in edges])
 
 
 def by_definition(graph: Graph, sources: Ids) -> Measures:
@@ -85,12 +93,15 @@ def test_every_shape(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "share", "piece", "likely"),
-    [(64, 0, 1, 1), (64, 8, 3, 0), (128, 2**20, 2, 1), (1024, 8, 1024, 0), (128, 2**20, 1024, 1)],
+    ("width", "share", "short", "piece", "likely"),
+    [
+        *((64, 0, 0, 1, 1), (64, 8, 3, 40, 0), (128, 2**20, 2, 2, 1), (128, 2**20, 1024, 1024, 1)),
+        *((256, 2**20, 0, 1, 0), (512, 2**20, 2, 3, 1), (1024, 8, 1024, 1024, 0), (1024, 2**20, 8, 40, 1)),
+    ],
 )
-def test_the_kernel(emulator: Device, width: int, share: int, piece: int, likely: int) -> None:
-    knobs = {"WIDTH": width, "PULL_SHARE": share, "PIECE": piece, "LIKELY_FIRST": likely}
-    for graph in (lattice(6), digraph(150)):
+def test_the_kernel(emulator: Device, width: int, share: int, short: int, piece: int, likely: int) -> None:
+    knobs = {"WIDTH": width, "PULL_SHARE": share, "SHORT": short, "PIECE": piece, "LIKELY_FIRST": likely}
+    for graph in (lattice(6), with_wide_offsets(digraph(150)), build_graph(hubs(), "hubs")):
         check("many", graph, range(graph.num_vertices), emulator, **knobs)
 
 
@@ -111,10 +122,7 @@ def test_groups_are_near_each_other() -> None:
 
 
 def test_searches_that_grow_fast_come_first_in_a_pass() -> None:
-    """Two hubs have 40 leaves each, and a path begins at the last leaf."""
-    edges = [(hub, leaf) for hub in (0, 41) for leaf in range(hub + 1, hub + 41)]
-    edges += [(0, 41), *itertools.pairwise(range(81, 101))]
-    graph = build_graph(edge_list(101, edges + [(head, tail) for tail, head in edges]), "hubs")
+    graph = build_graph(hubs(), "hubs")
     sources = np.arange(100, -1, -1, dtype=np.int32)
     leaves = [leaf for leaf in range(81, 0, -1) if leaf != 41]
     assert list(sources[grouped(graph, sources, 128)]) == [41, 0, *leaves, *range(100, 81, -1)]
