@@ -1,45 +1,45 @@
 // many: breadth-first searches from up to BITS sources at once, with one bit for each source (Then et al. 2014,
 // Liu et al. 2016). One launch is one pass.
 //
-// Each vertex has a row: a bit vector with one bit for each source. The row seen(l) of a vertex has the
-// searches that have reached the vertex in at most l levels. A row consists of chunks of up to 128 bits. The
-// chunks that changed in level l are the vertex's marks(l), a byte with one bit for each chunk. The vertices
-// with marks are the frontier. Each of seen and marks is stored in two arrays, for even and for odd levels.
+// Each vertex has a row: a bit vector with one bit for each source. The row seen(l) has the searches that have
+// reached the vertex in at most l levels. A row consists of chunks of up to 128 bits. Each vertex also has a
+// byte of marks, with one bit for each chunk. The byte marks(l) tells which chunks of the row changed in level
+// l. The vertices with marks are the frontier. Two arrays of rows and two arrays of marks alternate.
 //
 // All blocks are resident. A level l has two phases, and a barrier of all blocks ends each phase:
 //
 // 1. Expand. The threads compute seen(l + 1) and marks(l + 1). If few arcs leave the frontier, the level is
-// pushed: vertices of the frontier give their marked chunks to their out-neighbours. Otherwise it is pulled:
-// each vertex collects chunks from its in-neighbours, until no active search lacks the vertex. A search is
-// active if it reached a vertex in the last level. Only chunks that the in-neighbour has marked and that the
-// vertex still lacks are loaded.
-// 2. Settle. The threads count the vertices that each search has found. They copy changed chunks to the other
-// array of rows and clear the old marks. So seen(l + 1) equals seen(l) before each expansion.
+// pushed: vertices of the frontier give their marked chunks to their out-neighbours. Otherwise the level is
+// pulled: each vertex collects chunks of its in-neighbours, until no active search lacks the vertex. A search
+// is active if it reached a vertex in level l. A vertex loads a chunk of an in-neighbour only if the chunk is
+// marked there, and if an active search lacks the vertex in this chunk.
+// 2. Settle. The threads count the vertices that each search has found. They clear the old marks. They also
+// copy changed chunks to the older array of rows, so that both arrays are equal before the next expansion.
 //
-// Who does what: a team is a group of LANES threads that together hold a row, one chunk for each thread. Every
-// phase has one pattern: each lane of a warp tests a vertex or an arc, the lanes write the items that need
-// work to a list, and then the teams of the warp take items from the list. So all lanes test at full width,
-// and no team idles while items are left.
+// The phases share work in one way. Each lane of a warp tests one vertex or one arc, and the warp writes those
+// that need work to its worklist. Then the teams of the warp take items from the worklist. A team is a group of
+// LANES threads that together hold a row, one chunk for each thread.
 //
-// Short and long lists: a team takes a whole adjacency list of at most SHORT arcs. The host cuts longer lists
-// into pieces, because one team would take too long. All teams of a warp share a piece.
+// A team takes a whole adjacency list of at most SHORT arcs. The host cuts longer lists into pieces, because
+// one team would take too long for them. All teams of a warp share a piece.
 //
 // Races: an expansion reads only seen(l) and marks(l), and writes only seen(l + 1) and marks(l + 1). Several
-// threads may add to one chunk or to one word of marks, by atomic operations. A short row that is pulled has
-// only one writer.
+// threads may add to one chunk or to one word of marks, so they use atomic operations. A short list that is
+// pulled has only one writer for each chunk.
 #include "atomics.cuh"
 #include "barrier.cuh"
 #include "graph.cuh"
 #include "warp.cuh"
 
 // The host defines BITS, DISTANCES, PULL_SHARE and SHORT.
-#define WORDS (BITS / 64)                // number of 64-bit words of a row
-#define CHUNK (WORDS > 1 ? 2 : 1)        // number of words of a chunk
-#define LANES (WORDS / CHUNK)            // number of threads of a team, at most 8: marks are bytes
-#define TEAMS (WARP / LANES)             // number of teams of a warp
-#define AT_ONCE 8                        // number of arcs of a short list whose loads overlap
-#define ROUNDS (LANES < 4 ? LANES : 4)   // number of items of a list that a team loads before it waits
-#define PLANES 6                         // number of bits of a counter; a thread empties its counters after 63 rows
+#define WORDS (BITS / 64)          // number of 64-bit words of a row
+#define CHUNK (WORDS > 1 ? 2 : 1)  // number of words of a chunk
+#define LANES (WORDS / CHUNK)      // number of threads of a team; at most 8, because marks are bytes
+#define TEAMS (WARP / LANES)       // number of teams of a warp
+#define SHORT_AT_ONCE 8            // number of arcs of a short list whose loads overlap
+// Number of items of a worklist whose loads overlap in a team. TEAMS * AT_ONCE divides WARP.
+#define AT_ONCE (LANES < 4 ? LANES : 4)
+#define PLANES 6  // number of bits of a counter; a thread empties its counters after 63 chunks
 
 typedef unsigned long long word_t;
 
@@ -102,7 +102,7 @@ struct many_graph {
     int num_vertices, num_out_pieces, num_in_pieces;
 };
 
-// The place of the calling thread: its chunk in a row, its team in the warp, its lane, and its warp in the grid.
+// The numbers of the calling thread's chunk in a row, of its team and lane in the warp, and of its warp.
 __device__ __forceinline__ unsigned my_chunk() { return threadIdx.x % LANES; }
 __device__ __forceinline__ unsigned my_team() { return threadIdx.x % WARP / LANES; }
 __device__ __forceinline__ unsigned my_lane() { return threadIdx.x % WARP; }
@@ -144,30 +144,30 @@ struct many_rows {
 
 __device__ __forceinline__ arcs arcs_of(const offset_t *offsets, int v) { return {offsets[v], offsets[v + 1]}; }
 
-// A vertex that a team works on, and the chunks of its row that matter.
+// An entry of a worklist: a vertex, and the marks of the chunks that need work.
 struct item {
     int vertex;
     unsigned chunks;
 };
 
-// Stores the items of all lanes in the warp's list: first the items that have chunks, and then the others.
-// Returns the number of items that have chunks. All lanes of the warp must call the function.
-__device__ __forceinline__ unsigned make_list(item *list, item mine) {
+// Stores the items of all lanes in the warp's worklist. Items with chunks come first, and the others follow.
+// Returns the number of items with chunks. All lanes of the warp must call the function.
+__device__ __forceinline__ unsigned fill(item *worklist, item mine) {
     const unsigned lane = my_lane(), full = __ballot_sync(ALL_LANES, mine.chunks != 0);
     const unsigned number = __popc(full), before = __popc(full & ((1u << lane) - 1));
-    __syncwarp();  // all lanes have read the last list
-    list[mine.chunks ? before : number + lane - before] = mine;
+    __syncwarp();  // all lanes have read the last worklist
+    worklist[mine.chunks ? before : number + lane - before] = mine;
     __syncwarp();
     return number;
 }
 
-// Returns the list of the calling thread's warp, in shared memory.
-__device__ __forceinline__ item *my_list() {
-    __shared__ item lists[MAX_WARPS][WARP];
-    return lists[threadIdx.x / WARP];
+// Returns the worklist of the calling thread's warp, in shared memory.
+__device__ __forceinline__ item *my_worklist() {
+    __shared__ item worklists[MAX_WARPS][WARP];
+    return worklists[threadIdx.x / WARP];
 }
 
-// Returns which chunks of the team have a bit. All lanes of the warp must call the function.
+// Returns the marks of the team's chunks that have a bit. All lanes of the warp must call the function.
 __device__ __forceinline__ unsigned chunks_with_bits(const chunk &mine) {
     return __ballot_sync(ALL_LANES, mine.any()) >> my_team() * LANES & ((1u << LANES) - 1);
 }
@@ -179,7 +179,8 @@ __device__ __forceinline__ chunk any_team(chunk mine) {
     return mine;
 }
 
-// Gives a chunk of vertex v's row to the targets of some of its arcs: of every `step`-th arc from `first` on.
+// Gives a chunk of vertex v's row to the targets of every `step`-th arc of `some`, from arc `first` on. The
+// chunk may have older bits than the frontier, but the targets already have these bits.
 __device__ __forceinline__ void give(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
                                      unsigned first, unsigned step) {
     const chunk row = rows.seen(level, v);
@@ -191,14 +192,14 @@ __device__ __forceinline__ void give(const many_graph &graph, const many_rows &r
 }
 
 __device__ __forceinline__ void push(const many_graph &graph, const many_rows &rows, int level) {
-    item *const list = my_list();
+    item *const worklist = my_worklist();
     for (unsigned base = my_warp() * WARP; base < graph.num_vertices; base += grid_warps() * WARP) {
         const unsigned v = base + my_lane();
         unsigned marks = v < graph.num_vertices ? rows.marks(level, v) : 0;
         if (marks && !arcs_of(graph.row_offsets, v).is_short()) marks = 0;
-        const unsigned number = make_list(list, {(int)v, marks});
+        const unsigned number = fill(worklist, {(int)v, marks});
         for (unsigned i = my_team(); i < number; i += TEAMS) {
-            const item one = list[i];
+            const item one = worklist[i];
             if (one.chunks >> my_chunk() & 1)
                 give(graph, rows, level, one.vertex, arcs_of(graph.row_offsets, one.vertex), 0, 1);
         }
@@ -228,26 +229,26 @@ __device__ __forceinline__ chunk active_searches(const many_rows &rows, int leve
 }
 
 // Collects a chunk of vertex v's row from the sources of all its in-arcs, until v lacks no `active` search.
-// Stores the chunk, and returns the bits that are new. The loads of AT_ONCE arcs overlap.
+// Stores the chunk, and returns the bits that are new. The loads of SHORT_AT_ONCE arcs overlap.
 __device__ __forceinline__ chunk collect(const many_graph &graph, const many_rows &rows, int level,
                                          const chunk &active, int v) {
-    const arcs row = arcs_of(graph.column_offsets, v);
+    const arcs in = arcs_of(graph.column_offsets, v);
     const chunk before = rows.seen(level, v), lacks = active.without(before);
     chunk found = {};
-    for (edge_t e = row.begin, last = row.end - 1; e <= last; e += AT_ONCE) {
-        int neighbours[AT_ONCE];
-        unsigned marks[AT_ONCE];
-        chunk chunks[AT_ONCE] = {};
+    for (edge_t e = in.begin, last = in.end - 1; e <= last; e += SHORT_AT_ONCE) {
+        int neighbours[SHORT_AT_ONCE];
+        unsigned marks[SHORT_AT_ONCE];
+        chunk chunks[SHORT_AT_ONCE] = {};
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) neighbours[i] = graph.row_indices[min(e + i, last)];
+        for (int i = 0; i < SHORT_AT_ONCE; ++i) neighbours[i] = graph.row_indices[min(e + i, last)];
         if (!lacks.without(found).any()) break;
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) marks[i] = rows.marks(level, neighbours[i]);
+        for (int i = 0; i < SHORT_AT_ONCE; ++i) marks[i] = e + i <= last ? rows.marks(level, neighbours[i]) : 0;
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i)
+        for (int i = 0; i < SHORT_AT_ONCE; ++i)
             if (marks[i] >> my_chunk() & 1) chunks[i] = rows.seen(level, neighbours[i]);
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; ++i) found |= chunks[i];
+        for (int i = 0; i < SHORT_AT_ONCE; ++i) found |= chunks[i];
     }
     found = found & lacks;
     if (found.any()) {
@@ -258,19 +259,19 @@ __device__ __forceinline__ chunk collect(const many_graph &graph, const many_row
     return found;
 }
 
-__device__ __forceinline__ void pull_short_rows(const many_graph &graph, const many_rows &rows, int level,
+__device__ __forceinline__ void pull_short_lists(const many_graph &graph, const many_rows &rows, int level,
                                                 const chunk &active) {
-    item *const list = my_list();
+    item *const worklist = my_worklist();
     for (unsigned base = my_warp() * WARP; base < graph.num_vertices; base += grid_warps() * WARP) {
         const unsigned v = base + my_lane();
         bool wanted = false;
         if (v < graph.num_vertices) {
-            const arcs row = arcs_of(graph.column_offsets, v);
-            wanted = row.begin < row.end && row.is_short();
+            const arcs in = arcs_of(graph.column_offsets, v);
+            wanted = in.begin < in.end && in.is_short();
         }
-        const unsigned number = make_list(list, {(int)v, wanted});
-        for (unsigned i = 0; i < number; i += TEAMS) {  // whole warps stay in the loop, because they vote
-            const item one = list[i + my_team()];
+        const unsigned number = fill(worklist, {(int)v, wanted});
+        for (unsigned i = 0; i < number; i += TEAMS) {  // all lanes stay in the loop, because they vote
+            const item one = worklist[i + my_team()];
             chunk found = {};
             if (one.chunks) found = collect(graph, rows, level, active, one.vertex);
             const unsigned marks = chunks_with_bits(found);
@@ -284,7 +285,7 @@ __device__ __forceinline__ void pull_short_rows(const many_graph &graph, const m
 // call the function.
 __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_rows &rows, int level,
                                            const chunk &active, const piece &some) {
-    item *const list = my_list();
+    item *const worklist = my_worklist();
     const edge_t begin = some.part.begin, end = some.part.end;
     int next = begin + my_lane() < end ? graph.row_indices[begin + my_lane()] : -1;
     const chunk lacks = active.without(rows.seen(level, some.vertex));
@@ -293,17 +294,17 @@ __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_r
     for (edge_t e = begin; e < end && open; e += WARP) {
         const item mine = {next, next >= 0 ? rows.marks(level, next) & open : 0};
         next = e + WARP + my_lane() < end ? graph.row_indices[e + WARP + my_lane()] : -1;
-        const unsigned number = make_list(list, mine);
+        const unsigned number = fill(worklist, mine);
         if (number == 0) continue;
-        for (unsigned i = 0; i < number; i += TEAMS * ROUNDS) {
-            chunk chunks[ROUNDS] = {};
+        for (unsigned i = 0; i < number; i += TEAMS * AT_ONCE) {
+            chunk chunks[AT_ONCE] = {};
 #pragma unroll
-            for (int k = 0; k < ROUNDS; ++k) {
-                const item one = list[i + k * TEAMS + my_team()];
+            for (int k = 0; k < AT_ONCE; ++k) {
+                const item one = worklist[i + k * TEAMS + my_team()];
                 if (one.chunks >> my_chunk() & 1) chunks[k] = rows.seen(level, one.vertex);
             }
 #pragma unroll
-            for (int k = 0; k < ROUNDS; ++k) found |= chunks[k];
+            for (int k = 0; k < AT_ONCE; ++k) found |= chunks[k];
         }
         found = any_team(found);
         open = chunks_with_bits(lacks.without(found));
@@ -312,7 +313,7 @@ __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_r
     if (my_team() == 0 && found.any()) rows.reach(level + 1, some.vertex, found);
 }
 
-__device__ __forceinline__ void pull_long_rows(const many_graph &graph, const many_rows &rows, int level,
+__device__ __forceinline__ void pull_long_lists(const many_graph &graph, const many_rows &rows, int level,
                                                const chunk &active) {
     piece next = {};
     unsigned i = my_warp();
@@ -327,8 +328,8 @@ __device__ __forceinline__ void pull_long_rows(const many_graph &graph, const ma
 
 __device__ __forceinline__ void pull(const many_graph &graph, const many_rows &rows, int level) {
     const chunk active = active_searches(rows, level);
-    pull_long_rows(graph, rows, level, active);
-    pull_short_rows(graph, rows, level, active);
+    pull_long_lists(graph, rows, level, active);
+    pull_short_lists(graph, rows, level, active);
 }
 
 // Counts how often each bit was set in the chunks that one thread has added. The counters are stored in
@@ -371,7 +372,7 @@ __device__ __forceinline__ void settle(const many_graph &graph, const many_rows 
     __shared__ unsigned counts[BITS];
     for (unsigned i = threadIdx.x; i < BITS; i += blockDim.x) counts[i] = 0;
     __syncthreads();
-    item *const list = my_list();
+    item *const worklist = my_worklist();
     unsigned long long leaving = 0;
     unsigned size = 0;
     bit_counters counters;
@@ -383,12 +384,12 @@ __device__ __forceinline__ void settle(const many_graph &graph, const many_rows 
             if (rows.marks(level - 1, v)) rows.marks(level - 1, v) = 0;
         }
         if (marks) {
-            const arcs row = arcs_of(graph.row_offsets, v);
-            ++size, leaving += row.end - row.begin;
+            const arcs out = arcs_of(graph.row_offsets, v);
+            ++size, leaving += out.end - out.begin;
         }
-        const unsigned number = make_list(list, {(int)v, marks});
+        const unsigned number = fill(worklist, {(int)v, marks});
         for (unsigned i = my_team(); i < number; i += TEAMS) {
-            const item one = list[i];
+            const item one = worklist[i];
             if (!(one.chunks >> my_chunk() & 1)) continue;
             const chunk row = rows.seen(level, one.vertex), fresh = row.without(rows.seen(level - 1, one.vertex));
             rows.seen(level - 1, one.vertex) = row;
