@@ -31,7 +31,8 @@
 #include "graph.cuh"
 #include "warp.cuh"
 
-// The host defines BITS, DISTANCES, PULL_SHARE and SHORT.
+// The host defines BITS, DISTANCES, PULL_SHARE and SHORT. Arrays of the lengths below stay in registers, because
+// the compiler unrolls all loops over them.
 #define WORDS (BITS / 64)          // number of 64-bit words of a row
 #define CHUNK (WORDS > 1 ? 2 : 1)  // number of words of a chunk
 #define LANES (WORDS / CHUNK)      // number of threads of a team; at most 8, because marks are bytes
@@ -239,15 +240,11 @@ __device__ __forceinline__ chunk collect(const many_graph &graph, const many_row
         int neighbours[SHORT_AT_ONCE];
         unsigned marks[SHORT_AT_ONCE];
         chunk chunks[SHORT_AT_ONCE] = {};
-#pragma unroll
         for (int i = 0; i < SHORT_AT_ONCE; ++i) neighbours[i] = graph.row_indices[min(e + i, last)];
         if (!lacks.without(found).any()) break;
-#pragma unroll
         for (int i = 0; i < SHORT_AT_ONCE; ++i) marks[i] = e + i <= last ? rows.marks(level, neighbours[i]) : 0;
-#pragma unroll
         for (int i = 0; i < SHORT_AT_ONCE; ++i)
             if (marks[i] >> my_chunk() & 1) chunks[i] = rows.seen(level, neighbours[i]);
-#pragma unroll
         for (int i = 0; i < SHORT_AT_ONCE; ++i) found |= chunks[i];
     }
     found = found & lacks;
@@ -298,12 +295,10 @@ __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_r
         if (number == 0) continue;
         for (unsigned i = 0; i < number; i += TEAMS * AT_ONCE) {
             chunk chunks[AT_ONCE] = {};
-#pragma unroll
             for (int k = 0; k < AT_ONCE; ++k) {
                 const item one = worklist[i + k * TEAMS + my_team()];
                 if (one.chunks >> my_chunk() & 1) chunks[k] = rows.seen(level, one.vertex);
             }
-#pragma unroll
             for (int k = 0; k < AT_ONCE; ++k) found |= chunks[k];
         }
         found = any_team(found);
@@ -333,17 +328,16 @@ __device__ __forceinline__ void pull(const many_graph &graph, const many_rows &r
 }
 
 // Counts how often each bit was set in the chunks that one thread has added. The counters are stored in
-// PLANES chunks: bit b of planes[i] has the value 2^i in the counter of bit b.
+// PLANES chunks: bit b of planes[i] has the value 2^i in the counter of bit b. All lanes of a warp add chunks
+// together, so that they also empty their counters together.
 struct bit_counters {
     chunk planes[PLANES] = {};
     unsigned added = 0;
 
-    // Adds a chunk. `counts` has the block's counters, in shared memory. The counters of a thread's chunk are
-    // LANES words apart, so that threads of a team use different banks.
+    // Adds a chunk. `counts` has the block's counters, in shared memory. The counters of one chunk are LANES
+    // words apart, so that the threads of a team use different banks.
     __device__ __forceinline__ void add(chunk bits, unsigned *counts) {
-#pragma unroll
         for (int i = 0; i < PLANES; ++i)
-#pragma unroll
             for (int w = 0; w < CHUNK; ++w) {
                 const word_t carry = planes[i].words[w] & bits.words[w];
                 planes[i].words[w] ^= bits.words[w];
@@ -352,14 +346,14 @@ struct bit_counters {
         if (++added == (1u << PLANES) - 1) flush(counts);
     }
     __device__ __forceinline__ void flush(unsigned *counts) {
-        if (added == 0) return;
-#pragma unroll
+        chunk rest = {};
+        for (int i = 0; i < PLANES; ++i) rest |= planes[i];
         for (int w = 0; w < CHUNK; ++w)
-            for (int bit = 0; bit < 64; ++bit) {
+            for (; rest.words[w]; rest.words[w] &= rest.words[w] - 1) {
+                const int bit = __ffsll((long long)rest.words[w]) - 1;
                 unsigned count = 0;
-#pragma unroll
                 for (int i = 0; i < PLANES; ++i) count += (unsigned)(planes[i].words[w] >> bit & 1) << i;
-                if (count) atomicAdd(&counts[(w * 64 + bit) * LANES + my_chunk()], count);
+                atomicAdd(&counts[(w * 64 + bit) * LANES + my_chunk()], count);
             }
         *this = bit_counters{};
     }
@@ -388,11 +382,14 @@ __device__ __forceinline__ void settle(const many_graph &graph, const many_rows 
             ++size, leaving += out.end - out.begin;
         }
         const unsigned number = fill(worklist, {(int)v, marks});
-        for (unsigned i = my_team(); i < number; i += TEAMS) {
-            const item one = worklist[i];
-            if (!(one.chunks >> my_chunk() & 1)) continue;
-            const chunk row = rows.seen(level, one.vertex), fresh = row.without(rows.seen(level - 1, one.vertex));
-            rows.seen(level - 1, one.vertex) = row;
+        for (unsigned i = 0; i < number; i += TEAMS) {
+            const item one = worklist[i + my_team()];
+            chunk fresh = {};
+            if (one.chunks >> my_chunk() & 1) {
+                const chunk row = rows.seen(level, one.vertex);
+                fresh = row.without(rows.seen(level - 1, one.vertex));
+                rows.seen(level - 1, one.vertex) = row;
+            }
             counters.add(fresh, counts);
 #if DISTANCES
             for (int w = 0; w < CHUNK; ++w)

@@ -13,14 +13,10 @@ from bfsbench.programs.families.closeness.variants import FIELDS
 from bfsbench.support.errors import LaunchError
 from bfsbench.variants.base import HostAllPairs, KernelAllPairs, Knob
 from bfsbench.variants.cpu_many import ALPHA, BITS, GROUPED, THREADS, ManySearches
-from bfsbench.variants.many import STRUCTS, WIDTHS, Passes, long_rows
+from bfsbench.variants.many import SHORT, STRUCTS, WIDTHS, Passes, long_rows
 
 if TYPE_CHECKING:
     from bfsbench.programs.families.apsp.matrix import Matrix
-
-
-_SHORT, _PIECE = 8, 1024
-"""A row of more than ``_SHORT`` arcs is cut into pieces of at most ``_PIECE`` arcs (see many.cu)."""
 
 
 def require_unweighted(name: str, graph: Graph) -> None:
@@ -62,7 +58,7 @@ class ApspBfs(KernelAllPairs):
             "BITS": int(self.knob["WIDTH"]),
             "DISTANCES": 1,
             "PULL_SHARE": 8,
-            "SHORT": _SHORT,
+            "SHORT": SHORT,
         }
 
     def prepare(self) -> None:
@@ -71,7 +67,7 @@ class ApspBfs(KernelAllPairs):
         require_unweighted(self.name, self.host_graph)
         super().prepare()
         every = np.arange(self.num_vertices, dtype=np.int32)
-        pieces = long_rows(self, _SHORT, _PIECE)
+        pieces = long_rows(self)
         self.passes = Passes(self, int(self.knob["WIDTH"]), every, pieces, self.matrix, self.pitch)
 
     def solve(self) -> None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from bfsbench.programs.families.closeness.variants import Measures as Answer
 
 WIDTHS = (64, 128, 256, 512, 1024)
+SHORT, PIECE = 8, 1024
+"""A row of more than ``SHORT`` arcs is cut into pieces of at most ``PIECE`` arcs (see many.cu). Both are
+defaults of knobs."""
 _MAX_POLLS = 1 << 27
 """How often a block polls the barrier before it gives up. The limit is reached after a minute or more."""
 
@@ -99,7 +102,7 @@ def pieces_of(offsets: Offsets, short: int, most: int) -> Offsets:
     return pieces
 
 
-def long_rows(program: KernelProgram, short: int, most: int) -> dict[str, Any]:
+def long_rows(program: KernelProgram, short: int = SHORT, most: int = PIECE) -> dict[str, Any]:
     """Upload the pieces of rows with more than ``short`` arcs. A piece has at most ``most`` arcs. Returns the
     members of the struct ManyGraph that describe the pieces."""
     graph = program.host_graph
@@ -238,7 +241,7 @@ class Many(KernelProgram, ClosenessVariant):
         ),
         Knob(
             "SHORT",
-            8,
+            SHORT,
             "a warp shares a row with more arcs; a team of up to 8 threads takes a shorter row",
             minimum=0,
             maximum=2**20,
@@ -246,7 +249,7 @@ class Many(KernelProgram, ClosenessVariant):
         ),
         Knob(
             "PIECE",
-            1024,
+            PIECE,
             "rows that warps share are cut into pieces of this many arcs",
             minimum=1,
             maximum=2**20,
