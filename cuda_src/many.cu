@@ -429,8 +429,10 @@ __device__ __forceinline__ void measure(const many_rows &rows, many_state *state
 
 // Runs one pass, with searches from sources[first] to sources[first + number - 1]. All blocks must be
 // resident. With DISTANCES, row first + i of `distances` gets the distances from source first + i.
-extern "C" __global__ void many(many_graph graph, many_rows rows, many_state *state, const int *__restrict__ sources,
-                                measures *found, int *distances, int pitch, unsigned max_polls, int first, int number) {
+// The launch bound limits the number of registers, so that blocks of 1,024 threads can run.
+extern "C" __global__ void __launch_bounds__(1024)
+    many(many_graph graph, many_rows rows, many_state *state, const int *__restrict__ sources, measures *found,
+         int *distances, int pitch, unsigned max_polls, int first, int number) {
     const size_t chunks = (size_t)graph.num_vertices * LANES;
     for (size_t i = global_thread(); i < chunks; i += grid_threads()) rows.even[i] = rows.odd[i] = chunk{};
     for (unsigned i = global_thread(); i < (graph.num_vertices + 3u) / 4; i += grid_threads())
