@@ -1,10 +1,10 @@
-// many: breadth-first searches from up to BITS sources at once, with one bit for each source (Then et al. 2014,
-// Liu et al. 2016). One launch is one pass.
+// many: breadth-first searches from up to BITS sources at once, with one bit for each source (Then et al.
+// 2014, Liu et al. 2016). One launch is one pass.
 //
-// Each vertex has a row: a bit vector with one bit for each source. The row seen(l) has the searches that have
-// reached the vertex in at most l levels. A row consists of chunks of up to 128 bits. Each vertex also has a
-// byte of marks, with one bit for each chunk. The byte marks(l) tells which chunks of the row changed in level
-// l. The vertices with marks are the frontier. Two arrays of rows and two arrays of marks alternate.
+// Each vertex has a row: a bit vector with one bit for each source. The row seen(l) has the searches that
+// have reached the vertex in at most l levels. A row consists of chunks of up to 128 bits. Each vertex also
+// has a byte of marks, with one bit for each chunk. The byte marks(l) tells which chunks of the row changed
+// in level l. The vertices with marks are the frontier. Two arrays of rows and two arrays of marks alternate.
 //
 // All blocks are resident. A level l has two phases, and a barrier of all blocks ends each phase:
 //
@@ -16,9 +16,9 @@
 // 2. Settle. The threads count the vertices that each search has found. They clear the old marks. They also
 // copy changed chunks to the older array of rows, so that both arrays are equal before the next expansion.
 //
-// The phases share work in one way. Each lane of a warp tests one vertex or one arc, and the warp writes those
-// that need work to its worklist. Then the teams of the warp take items from the worklist. A team is a group of
-// LANES threads that together hold a row, one chunk for each thread.
+// The phases share work in one way. Each lane of a warp tests one vertex or one arc, and the warp writes
+// those that need work to its worklist. Then the teams of the warp take items from the worklist. A team is a
+// group of LANES threads that together hold a row, one chunk for each thread.
 //
 // A team takes a whole adjacency list of at most SHORT arcs. The host cuts longer lists into pieces, because
 // one team would take too long for them. All teams of a warp share a piece.
@@ -31,8 +31,8 @@
 #include "graph.cuh"
 #include "warp.cuh"
 
-// The host defines BITS, DISTANCES, PULL_SHARE and SHORT. Arrays of the lengths below stay in registers, because
-// the compiler unrolls all loops over them.
+// The host defines BITS, DISTANCES, PULL_SHARE and SHORT. Arrays of the lengths below stay in registers,
+// because the compiler unrolls all loops over them.
 #define WORDS (BITS / 64)          // number of 64-bit words of a row
 #define CHUNK (WORDS > 1 ? 2 : 1)  // number of words of a chunk
 #define LANES (WORDS / CHUNK)      // number of threads of a team; at most 8, because marks are bytes
@@ -134,7 +134,8 @@ struct many_rows {
         if (bits & ~load_relaxed(word)) atomicOr(word, bits);
     }
 
-    // Adds the bits `fresh` to the calling thread's chunk of seen(level), for searches that reach v in `level`.
+    // Adds the bits `fresh` to the calling thread's chunk of seen(level), for searches that reach v in
+    // `level`.
     __device__ __forceinline__ void reach(int level, int v, const chunk &fresh) const {
         word_t *const words = seen(level, v).words;
         for (int i = 0; i < CHUNK; ++i)
@@ -278,8 +279,8 @@ __device__ __forceinline__ void pull_short_lists(const many_graph &graph, const 
 }
 
 // Collects a chunk of a vertex's row from the sources of some of its in-arcs, until the vertex lacks no
-// `active` search. The load of the next arcs overlaps the work on the present ones. All lanes of the warp must
-// call the function.
+// `active` search. The load of the next arcs overlaps the work on the present ones. All lanes of the warp
+// must call the function.
 __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_rows &rows, int level,
                                            const chunk &active, const piece &some) {
     item *const worklist = my_worklist();
@@ -360,7 +361,8 @@ struct bit_counters {
 };
 
 // Counts the vertices that each search has reached in a level, copies changed chunks to the rows of the
-// previous level, and clears the marks of the previous level. All threads of the block must call the function.
+// previous level, and clears the marks of the previous level. All threads of the block must call the
+// function.
 __device__ __forceinline__ void settle(const many_graph &graph, const many_rows &rows, many_state *state, int level,
                                        int *distances, int pitch) {
     __shared__ unsigned counts[BITS];
