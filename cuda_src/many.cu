@@ -64,16 +64,16 @@ struct __align__(8 * CHUNK) chunk {
     }
 };
 
-// The results of the search from one source: the number of reached vertices, the sum of their distances, the
-// sum of the inverse distances, and the largest distance.
+// The results of the search from one source. `harmonic` is the sum of the inverse distances, and
+// `eccentricity` is the largest distance.
 struct measures {
     long long reached, distance_sum;
     double harmonic;
     long long eccentricity;
 };
 
-// The state that all blocks share: the sizes of frontiers, and the arcs that leave them. Phase 2 of level l adds to
-// the values at index l % 3. Afterwards the kernel clears the values of level l - 1.
+// The state that all blocks share: the sizes of frontiers, and the arcs that leave them. Phase 2 of level l
+// adds to the values at index l % 3. Afterwards the kernel clears the values of level l - 1.
 struct many_state {
     unsigned long long leaving[3];  // number of arcs that leave the frontier
     unsigned sizes[3];              // number of vertices in the frontier
@@ -113,8 +113,8 @@ __device__ __forceinline__ unsigned grid_warps() { return grid_threads() / WARP;
 struct many_rows {
     chunk *even, *odd;                 // two arrays of num_vertices rows
     unsigned *even_marks, *odd_marks;  // two arrays with a byte for each vertex, four bytes to a word
-    // Twice BITS counts, for even and odd levels. A count is the number of vertices that a search has reached
-    // in the level.
+    // BITS counts for even levels, and then BITS counts for odd levels. For each source, a count is the number
+    // of vertices that its search has reached in the level.
     unsigned *level_counts;
 
     // Returns the calling thread's chunk of the row seen(level) of vertex v.
@@ -181,8 +181,8 @@ __device__ __forceinline__ chunk any_team(chunk mine) {
     return mine;
 }
 
-// Gives a chunk of vertex v's row to the targets of every `step`-th arc of `some`, from arc `first` on. The
-// chunk may have older bits than the frontier, but the targets already have these bits.
+// Adds the bits of one chunk of v's row to the rows of v's out-neighbours, for every `step`-th arc of `some`,
+// from arc `first` on. The chunk also has bits from before `level`, but the out-neighbours already have these.
 __device__ __forceinline__ void give(const many_graph &graph, const many_rows &rows, int level, int v, arcs some,
                                      unsigned first, unsigned step) {
     const chunk row = rows.seen(level, v);
@@ -230,8 +230,8 @@ __device__ __forceinline__ chunk active_searches(const many_rows &rows, int leve
     return active;
 }
 
-// Collects a chunk of vertex v's row from the sources of all its in-arcs, until v lacks no `active` search.
-// Stores the chunk, and returns the bits that are new. The loads of SHORT_AT_ONCE arcs overlap.
+// Adds bits of v's in-neighbours to one chunk of v's row. Stops as soon as the chunk lacks no bit of `active`.
+// Returns the bits that are new. The loads of SHORT_AT_ONCE arcs overlap.
 __device__ __forceinline__ chunk collect(const many_graph &graph, const many_rows &rows, int level,
                                          const chunk &active, int v) {
     const arcs in = arcs_of(graph.column_offsets, v);
@@ -278,9 +278,9 @@ __device__ __forceinline__ void pull_short_lists(const many_graph &graph, const 
     }
 }
 
-// Collects a chunk of a vertex's row from the sources of some of its in-arcs, until the vertex lacks no
-// `active` search. The load of the next arcs overlaps the work on the present ones. All lanes of the warp
-// must call the function.
+// Adds bits of a vertex's in-neighbours to the vertex's row, for the arcs of a piece. Stops as soon as the row
+// lacks no bit of `active`. The load of the next arcs overlaps the work on the present arcs. All lanes of the
+// warp must call the function.
 __device__ __forceinline__ void pull_piece(const many_graph &graph, const many_rows &rows, int level,
                                            const chunk &active, const piece &some) {
     item *const worklist = my_worklist();
@@ -335,8 +335,9 @@ struct bit_counters {
     chunk planes[PLANES] = {};
     unsigned added = 0;
 
-    // Adds a chunk. `counts` has the block's counters, in shared memory. The counters of one chunk are LANES
-    // words apart, so that the threads of a team use different banks.
+    // Adds 1 to the counter of each bit that is set in `bits`. Before the counters can overflow, they are added
+    // to `counts`, the block's counters in shared memory. There the counters of one chunk are LANES words apart,
+    // so that the threads of a team use different banks.
     __device__ __forceinline__ void add(chunk bits, unsigned *counts) {
         for (int i = 0; i < PLANES; ++i)
             for (int w = 0; w < CHUNK; ++w) {
