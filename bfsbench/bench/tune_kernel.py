@@ -4,10 +4,13 @@ reference function. A class that declares the kernel is not needed.
 
 from __future__ import annotations
 
+import faulthandler
+import re
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +21,13 @@ import numpy.typing as npt
 from bfsbench.backends import open_device
 from bfsbench.bench import axes
 from bfsbench.bench.axes import Values
+from bfsbench.bench.child import in_child
 from bfsbench.bench.tune import Axis, Space, Took, exhaustive, restarted
 from bfsbench.kernels.signature import declared_parameters
+from bfsbench.kernels.source import texts
 from bfsbench.programs.variant import DeviceClock
 from bfsbench.support.errors import BfsbenchError, UsageError, WrongResultError, positive, positive_or_none
+from bfsbench.support.paths import KERNEL_HEADERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,14 +70,16 @@ def tune(
 
     Without ``points`` every configuration is measured. With ``points``, at most this many configurations are
     measured: first one parameter at a time is varied, and then random configurations follow. Floating-point
-    outputs may differ by the relative ``tolerance``. The kernel runs in this process, so a kernel that never
-    ends must be interrupted.
+    outputs may differ by the relative ``tolerance``. On the CPU, each configuration runs in a separate
+    process, so that a kernel that writes outside its arrays ends only that process. A kernel that never ends
+    must be interrupted. ``tune`` does not search for races: on the CPU, a kernel with a race may be ``ok``.
 
     Returns one row per configuration in the order measured. The columns are ``grid``, ``block``, the macros,
     ``status`` (ok, wrong or failed), ``reason``, ``fastest_ms`` and ``median_ms``. On the CPU the two times
     are ``emulated_fastest_ms`` and ``emulated_median_ms``, because they say nothing about a GPU.
 
-    Raises UsageError for a file without the kernel, and for arguments that its parameters lack.
+    Raises UsageError for a file without the kernel, for macros that the file does not use, for arguments that
+    the kernel's parameters lack, and for a reference that returns no dictionary of arrays.
     """
     import pandas as pd
 
@@ -80,6 +88,7 @@ def tune(
         raise UsageError("block must be a number of threads: no rule chooses it for this kernel")
     work, repeats = positive("work", work), positive("repeats", repeats)
     points, source = positive_or_none("points", points), Path(source)
+    _require_used(source, macros)
     trial = _Trial(source, _kernel_of(source, kernel), arguments, work, repeats, tolerance)
     expected = trial.expected(reference)
     choices: dict[str, Sequence[Any]] = {"grid": axes.grids(grid), "block": blocks}
@@ -95,7 +104,7 @@ def tune(
             values = space.values(configuration)
             row, times = {**values, "status": "ok", "reason": ""}, []
             try:
-                times = trial.run(device, values, expected)
+                times = (trial.run_apart if emulated else partial(trial.run, device))(values, expected)
             except BfsbenchError as error:
                 row |= {"status": "wrong" if isinstance(error, WrongResultError) else "failed"}
                 row |= {"reason": str(error)}
@@ -115,6 +124,14 @@ def _kernel_of(source: Path, kernel: str | None) -> str:
         wanted = f"no kernel '{kernel}'" if kernel else f"{len(known)} kernels"
         raise UsageError(f"{source} has {wanted}: choose from {', '.join(sorted(known)) or 'none'}")
     return kernel
+
+
+def _require_used(source: Path, macros: Iterable[str]) -> None:
+    """Raise UsageError for a macro whose name neither the source file nor a header of it contains."""
+    words = {word for text in texts(source, KERNEL_HEADERS) for word in re.findall(r"\w+", text.mask)}
+    for name in macros:
+        if name not in words:
+            raise UsageError(f"{source.name} does not use {name}: a macro must occur in the file")
 
 
 @dataclass(frozen=True)
@@ -139,7 +156,12 @@ class _Trial:
         declared = [one.name for one in declared_parameters(self.source)[self.kernel]]
         if unknown := sorted({*self.arguments} ^ {*declared}):
             raise UsageError(f"kernel {self.kernel} takes {', '.join(declared)}: check {', '.join(unknown)}")
-        expected = {name: np.asarray(array) for name, array in reference(**self.arguments).items()}
+        outputs = reference(**self.arguments)
+        if not isinstance(outputs, Mapping):
+            raise UsageError(
+                f"the reference must return a dictionary of arrays, not {type(outputs).__name__}"
+            )
+        expected = {name: np.asarray(array) for name, array in outputs.items()}
         if not expected:
             raise UsageError("the reference names no output, so nothing can be checked")
         for name, array in expected.items():
@@ -147,6 +169,18 @@ class _Trial:
             if not isinstance(given, np.ndarray) or given.shape != array.shape:
                 raise UsageError(f"the reference has an output '{name}' that is no array of this shape")
         return expected
+
+    def run_apart(self, values: Mapping[str, Any], expected: Mapping[str, npt.NDArray[Any]]) -> list[float]:
+        """Call ``run`` on an emulated GPU in a child process, because a kernel may damage the memory of its
+        process. Raises KernelError if the child process crashes.
+        """
+
+        def work(_step: Callable[[], None]) -> list[float]:
+            faulthandler.disable()  # the error of a crash says how the process ended
+            with closing(open_device("cpu")) as device:
+                return self.run(device, values, expected)
+
+        return in_child(work)
 
     def run(
         self, device: Device, values: Mapping[str, Any], expected: Mapping[str, npt.NDArray[Any]]

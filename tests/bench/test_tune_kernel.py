@@ -72,6 +72,7 @@ def test_points_limit_the_tuning_and_nothing_is_measured_twice(source: Path) -> 
         ({"arguments": {name: ARGUMENTS[name] for name in ("n", "x", "y")} | {"a": 1}}, None),
         ({"block": "auto"}, "block must be a number of threads"),
         ({"work": 0}, "work"),
+        ({"UNROL": [1, 2]}, "saxpy.cu does not use UNROL"),
     ],
 )
 def test_wrong_requests_are_refused(source: Path, changes: dict[str, Any], message: str | None) -> None:
@@ -82,7 +83,15 @@ def test_wrong_requests_are_refused(source: Path, changes: dict[str, Any], messa
             tune(source, **changes)
 
 
+def test_a_kernel_that_overruns_its_arrays_fails_alone(source: Path) -> None:
+    source.write_text(SAXPY.replace("; i < n;", "; i < n * TIMES;"))
+    rows = tune(source, repeats=1, block=[1024], TIMES=[4, 1, 400])
+    assert dict(zip(rows["TIMES"], rows["status"], strict=True)) == {4: "failed", 1: "ok", 400: "failed"}
+
+
 def test_a_reference_names_arrays_of_the_kernel(source: Path) -> None:
+    with pytest.raises(UsageError, match="must return a dictionary of arrays, not ndarray"):
+        bfsbench.tune(source, ARGUMENTS, lambda n, a, x, y: a * x, len(X), backend="cpu")  # type: ignore[arg-type,return-value]
     for output in ({}, {"z": X}, {"y": X[:5]}):
         with pytest.raises(UsageError, match="reference"):
             bfsbench.tune(source, ARGUMENTS, lambda n, a, x, y, output=output: output, len(X), backend="cpu")
