@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -36,7 +36,7 @@ from bfsbench.cluster.address import runner_maker
 from bfsbench.graphs.catalogue import Recipe
 from bfsbench.graphs.convert import build_graph
 from bfsbench.graphs.generators import canonical_spec, generate as generate_edges
-from bfsbench.graphs.graph import Graph as Graph
+from bfsbench.graphs.graph import Graph as Graph, Vertex
 from bfsbench.graphs.interop import GraphLike, as_graph
 from bfsbench.graphs.load import GraphName, load as load, load_parsed, resolve
 from bfsbench.programs import KnobValue, Variant
@@ -44,6 +44,7 @@ from bfsbench.programs.families.apsp.matrix import INFINITY
 from bfsbench.programs.families.apsp.problem import path_between as path_between
 from bfsbench.programs.families.bfs.parents import path as path
 from bfsbench.programs.families.bfs.search import shared_levels
+from bfsbench.programs.families.closeness.problem import ManySources
 from bfsbench.reports.asked import compare as compare, report as report
 from bfsbench.rows import results
 from bfsbench.support import storage
@@ -127,7 +128,8 @@ class Solution:
     ``answer`` is a NumPy array: levels, distances, or another result that the variant's family of problems
     defines. ``shared_answer`` is the answer as an array for other libraries, which may be on a GPU.
     ``figures`` has the family's own columns of a result row. ``links`` has the parents or next hops along
-    shortest paths. ``links`` is None unless paths were asked for.
+    shortest paths. ``links`` is None unless paths were asked for. ``sources`` has the vertex of each element
+    of the answer, int32[S], if the problem has many sources. Otherwise it is None.
     """
 
     shared_answer: npt.NDArray[np.int32] | DeviceArray
@@ -138,6 +140,7 @@ class Solution:
     figures: dict[str, str]
     links: npt.NDArray[np.int32] | None = None
     links_ms: float | None = None
+    sources: npt.NDArray[np.int32] | None = None
 
     @cached_property
     def answer(self) -> npt.NDArray[np.int32]:
@@ -203,8 +206,9 @@ class AllPairsResult(Solution):
 def solve(
     graph: GraphLike,
     variant: str,
-    source: int | str | None = None,
+    source: Vertex | None = None,
     *,
+    sources: int | None = None,
     grid: int | None = None,
     block: int | None = None,
     backend: str = "auto",
@@ -216,14 +220,23 @@ def solve(
 
     ``graph`` is a Graph, or anything that :func:`bfsbench.graphs.interop.as_graph` converts: a name, a path,
     a SciPy matrix, a NetworkX graph, a DataFrame of edges, or arrays. ``source`` is a vertex counted from 0,
-    or its name if vertices have names. Without ``block``, the variant's default block is used. With
-    ``paths``, parents or next hops are found and checked after the timed runs.
+    or its name if vertices have names. A variant of the family ``closeness`` has ``sources`` instead: the
+    number of random vertices to search from. By default, it searches from every vertex. Without ``block``,
+    the variant's default block is used. With ``paths``, parents or next hops are found and checked after the
+    timed runs.
 
     Raises UsageError for unknown names, values out of range and requests that the family does not support.
     Raises DeviceError or a subclass if the device fails, and WrongResultError if the answer is wrong.
     """
-    family = find(variant).family
-    return _solve(Solution, family, graph, variant, source, grid, block, backend, repeats, paths, knobs)
+    family = family_of([find(variant)])
+    if source is not None and not family.from_sources:
+        instead = ": give a number of random vertices as sources" if family.draws_sources else ""
+        raise UsageError(f"{family.title} has no single source{instead}")
+    if sources is not None and not family.draws_sources:
+        raise UsageError(f"sources is for the family closeness: variant {variant} takes source, a vertex")
+    number = None if sources is None else positive("sources", sources)
+    asked = (graph, variant, source, grid, block, backend, repeats, paths, knobs)
+    return _solve(Solution, family.name, *asked, number=number)
 
 
 Result = TypeVar("Result", bound=Solution)
@@ -234,7 +247,7 @@ def _solve(
     family: str,
     given: GraphLike,
     name: str,
-    source: int | str | None,
+    source: Vertex | None,
     grid: int | None,
     block: int | None,
     backend: str,
@@ -242,9 +255,11 @@ def _solve(
     paths: bool,
     knobs: Mapping[str, KnobValue],
     on_device: bool = False,
+    number: int | None = None,
 ) -> Result:
     """Run a variant on a problem of a family, and return an object of the class ``result``. Raises UsageError
-    for a variant of another family. With ``on_device``, the levels of a search stay on the device.
+    for a variant of another family. With ``on_device``, the levels of a search stay on the device. ``number``
+    is the number of sources in families that draw sources.
     """
     variant, graph = find(name), as_graph(given)
     axes = Axes([variant], [positive_or_none("grid", grid)], [positive_or_none("block", block)])
@@ -252,11 +267,11 @@ def _solve(
     settings = variant.knob_values(_spelt(knobs, [variant]))
     ((grid, block),) = launches(variant, settings, axes)
     if source is not None:
-        source = graph.vertex(source) if isinstance(source, str) else whole("source", source)
-        source = check_source(graph, source)
+        named = isinstance(source, str | tuple)
+        number = graph.vertex(source) if named else check_source(graph, whole("source", source))
     with closing(Session(None if variant.host else backend)) as session:
         session.use(graph)
-        problem = session.problem(family, source)
+        problem = session.problem(family, number)
         prepared = session.build(variant.name, grid, block, settings)
         run = problem.run(prepared)
         timing = session.time(prepared, problem, method)
@@ -270,6 +285,7 @@ def _solve(
             problem.columns(min(timing.search_ms)),
             found.links if found else None,
             found.milliseconds if found else None,
+            problem.sources if isinstance(problem, ManySources) else None,
         )
 
 
@@ -284,7 +300,7 @@ def _spelt(given: Mapping[str, Any], variants: Sequence[type[Variant]]) -> dict[
 def search(
     graph: GraphLike,
     variant: str,
-    source: int | str = 0,
+    source: Vertex = 0,
     *,
     grid: int | None = None,
     block: int | None = None,
@@ -345,7 +361,7 @@ def sweep(
     block: Values = "auto",
     preset: str = "default",
     sources: int | Sequence[int] | None = None,
-    source_ids: Sequence[int | str] | None = None,
+    source_ids: Sequence[Vertex] | None = None,
     seed: int = 0,
     out: Path | str | None = None,
     progress: SweepProgress | None = None,
@@ -367,7 +383,8 @@ def sweep(
         vertices are numbered from 0. Rows have the graph's own name.
     variants
         Names or aliases. ``"all"`` stands for all variants of ``family``, which is ``"bfs"`` unless variants
-        of another family are named.
+        of another family are named. Rows have the name that an alias stands for. For example, rows of
+        ``push`` have the variant ``frontier_numbers``.
     grid, block
         The maximum number of blocks per launch, and the number of threads per block. ``"auto"`` chooses
         values that fit the work and the variant.
@@ -379,7 +396,8 @@ def sweep(
         The number of sources that ``seed`` chooses, or a list of vertices, counted from 0. By default one
         source is chosen.
     source_ids
-        A list of vertices, by their ids or names in the graph's file. It replaces ``sources``.
+        A list of vertices, by their ids or names in the graph's file. It replaces ``sources``. It goes with
+        graphs given by name, or with one graph in memory.
     out
         The result file to write, or None.
     progress
@@ -401,7 +419,13 @@ def sweep(
     method = Method(**{name: words.pop(name) for name in OPTIONS if name in words})
     values = {name: axis_language.expand(value) for name, value in _spelt(words, chosen).items()}
     grids, blocks = axis_language.grids(grid), axis_language.blocks(block)
-    names = list(dict.fromkeys(map(_named, _several(graphs))))
+    several = _several(graphs)
+    if source_ids is not None and (kept := [one for one in several if not isinstance(one, str | Path)]):
+        if len(several) > 1:
+            raise UsageError("source_ids go with one graph, or with graphs that are given by name")
+        graph = as_graph(kept[0])  # another process may know its vertices only by their numbers
+        choice = replace(choice, given=tuple(map(graph.vertex, choice.given)), published=False)
+    names = list(dict.fromkeys(map(_named, several)))
     work = Crossing(names, Axes(chosen, grids, blocks, values, preset), choice)
     runner = runner_maker(method, lambda line: None)
     outcome = carry_out(SweepRequest(work, method, None if out is None else Path(out), runner), progress)
@@ -411,7 +435,7 @@ def sweep(
 def _source_choice(
     chosen: Sequence[type[Variant]],
     sources: int | Sequence[int] | None,
-    source_ids: Sequence[int | str] | None,
+    source_ids: Sequence[Vertex] | None,
     seed: int,
 ) -> SourceChoice:
     listed = sources if isinstance(sources, Iterable) else None

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,6 +95,40 @@ def test_vertices_are_named_and_knobs_written_in_lower_case() -> None:
     found = bfsbench.sweep("pmpp", "virtual_warp", w_sz=[4, 8], repeats=1, backend="cpu")
     assert found["knobs"].tolist() == ["W_SZ=4", "W_SZ=8"]
     bfsbench.search("pmpp", "virtual_warp", w_sz=8, backend="cpu")
+
+
+def test_searches_from_many_sources_say_which() -> None:
+    graph = bfsbench.generate("pmpp")
+    some = bfsbench.solve(graph, "cpu_many", sources=3)
+    assert some.sources is not None and len(set(some.sources.tolist())) == len(some.answer) == 3
+    every = bfsbench.solve(graph, "cpu_many")
+    assert every.sources is not None and every.sources.tolist() == [*range(graph.num_vertices)]
+    assert bfsbench.solve(graph, "cpu_queue", 1).sources is None
+    with pytest.raises(UsageError, match="no single source: give a number of random vertices as sources"):
+        bfsbench.solve(graph, "cpu_many", source=2)
+    with pytest.raises(
+        UsageError, match="sources is for the family closeness: variant cpu_queue takes source"
+    ):
+        bfsbench.solve(graph, "cpu_queue", sources=2)
+
+
+def test_vertices_of_networkx_graphs_have_their_names() -> None:
+    letters, grid = networkx.Graph([("a", "b"), ("b", "c")]), networkx.grid_2d_graph(3, 3)
+    assert bfsbench.sweep(letters, "cpu_queue", source_ids=["c"], repeats=1)["source"].tolist() == [2]
+    numbers = networkx.Graph([(10, 20), (20, 30)])
+    assert bfsbench.sweep(numbers, "cpu_queue", source_ids=[20], repeats=1)["source"].tolist() == [1]
+    assert bfsbench.Graph.from_networkx(grid).vertex((0, 2)) == 2
+    assert bfsbench.search(grid, "cpu_queue", (2, 2)).levels[0] == 4
+    assert bfsbench.sweep(grid, "cpu_queue", source_ids=[(0, 1)], repeats=1)["source"].tolist() == [1]
+    with pytest.raises(UsageError, match="source_ids go with one graph"):
+        bfsbench.sweep([letters, grid], "cpu_queue", source_ids=["a"])
+    graph = bfsbench.Graph.from_networkx(letters)
+    assert graph.published_ids([0, 2]).tolist() == ["a", "c"]
+    for wrong, says in ((np.array([0.5]), "whole numbers, not float64"), ([3], "vertex 3 is out of range")):
+        with pytest.raises(UsageError, match=says):
+            graph.published_ids(wrong)
+    with pytest.raises(UsageError, match="target must be a whole number, not 'c'"):
+        bfsbench.path(bfsbench.search(graph, "cpu_queue", parents=True).parents, target="c")  # type: ignore[arg-type]
 
 
 def test_vertices_that_no_path_reaches_are_masked() -> None:

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from bfsbench.backends.base import Limits
-from bfsbench.graphs.graph import Graph
+from bfsbench.graphs.graph import Graph, Vertex
 from bfsbench.graphs.load import GraphName, known_vertices
 from bfsbench.programs.families import DEFAULT
 from bfsbench.programs.families.base import Family
@@ -67,7 +67,7 @@ def check_source(graph: Graph, source: int) -> int:
     return source
 
 
-def _listed(given: Iterable[int | str], published: bool) -> tuple[int | str, ...]:
+def _listed(given: Iterable[Vertex], published: bool) -> tuple[Vertex, ...]:
     """Return the given sources as a tuple. They are vertex numbers. If ``published`` is true, they may also
     be names from the graph's file.
 
@@ -75,7 +75,8 @@ def _listed(given: Iterable[int | str], published: bool) -> tuple[int | str, ...
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise UsageError(f"sources are given in a list, not as {given!r}")
-    listed = tuple(one if published and isinstance(one, str) else whole("a source", one) for one in given)
+    named = str | tuple if published else ()
+    listed = tuple(one if isinstance(one, named) else whole("a source", one) for one in given)
     if not listed:
         raise UsageError("no source is given")
     return listed
@@ -87,7 +88,7 @@ class SourceChoice:
     chosen by ``seed``.
     """
 
-    given: tuple[int | str, ...]
+    given: tuple[Vertex, ...]
     count: int
     seed: int
     number: int | None = None
@@ -101,7 +102,7 @@ class SourceChoice:
     def of(
         cls,
         family: Family,
-        given: Iterable[int | str] | None,
+        given: Iterable[Vertex] | None,
         count: int | None,
         seed: int,
         published: bool = False,
@@ -130,7 +131,7 @@ class SourceChoice:
         if self.given:
             if self.published:
                 return [graph.vertex(source) for source in self.given]
-            return [check_source(graph, int(source)) for source in self.given]
+            return [check_source(graph, whole("a source", source)) for source in self.given]
         return [*choose_sources(graph, self.count, self.seed)] if self.count else [self.number]
 
     def stand_ins(self) -> list[int | None]:

@@ -126,6 +126,8 @@ class VertexNames(Sequence[str]):
 
 
 Ids = npt.NDArray[np.int32]
+Vertex = int | str | tuple[Any, ...]
+"""A vertex that a caller gives: its number, its name, or a tuple that is a node of a NetworkX graph."""
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 Orientation = Literal["directed", "each_once", "both_ways"]
@@ -428,18 +430,27 @@ class Graph:
         """Returns the number of stored arcs. An undirected edge counts twice."""
         return len(self.column_indices)
 
-    def published_ids(self, vertices: Ids) -> npt.NDArray[np.int64] | npt.NDArray[np.str_]:
+    def published_ids(self, vertices: npt.ArrayLike) -> npt.NDArray[np.int64] | npt.NDArray[np.str_]:
         """Returns the ids or names that the given vertices have in the graph's file. The result has the shape
-        of ``vertices``. Ids are int64, and names are strings."""
+        of ``vertices``. Ids are int64, and names are strings. Raises UsageError for numbers that are not
+        vertices."""
+        vertices = np.asarray(vertices)
+        if vertices.size and vertices.dtype.kind not in "iu":
+            raise UsageError(f"vertices must be whole numbers, not {vertices.dtype}")
+        for vertex in vertices[(vertices < 0) | (vertices >= self.num_vertices)][:1] if vertices.size else ():
+            raise UsageError(f"vertex {vertex} is out of range: there are 0 .. {self.num_vertices - 1}")
         if self.names is not None:
             found = [self.names[int(vertex)] for vertex in vertices.ravel()]
             return np.array(found, np.str_).reshape(vertices.shape)
-        return vertices.astype(np.int64) if self.original_ids is None else self.original_ids[vertices]
+        numbers = vertices.astype(np.int64)
+        return numbers if self.original_ids is None else self.original_ids[numbers]
 
-    def vertex(self, published_id: int | str) -> int:
-        """Returns the vertex number for this id or name in the graph's file. Raises UsageError if no vertex
-        has it.
+    def vertex(self, published_id: Vertex) -> int:
+        """Returns the vertex number for this id or name in the graph's file. A tuple stands for its ``str``,
+        as in :meth:`from_networkx`. Raises UsageError if no vertex has it.
         """
+        if isinstance(published_id, tuple):
+            published_id = str(published_id)
         if self.names is not None:
             name = published_id if isinstance(published_id, str) else str(whole("a vertex", published_id))
             found = self.names.find(name)

@@ -17,7 +17,7 @@ from bfsbench.programs import ExpectedAnswer
 from bfsbench.programs.families.apsp.matrix import INFINITY, Matrix
 from bfsbench.programs.families.apsp.variants import AllPairsVariant, KernelAllPairs
 from bfsbench.programs.families.base import Paths, Problem, Run
-from bfsbench.support.errors import NoPathError, UsageError, WrongResultError
+from bfsbench.support.errors import NoPathError, UsageError, WrongResultError, whole
 
 if TYPE_CHECKING:
     from bfsbench.programs import Variant
@@ -117,6 +117,7 @@ def path_between(next_hops: Matrix | None, source: int, target: int) -> npt.NDAr
     """
     if next_hops is None:
         raise UsageError("there are no next hops to follow: ask for them with next_hops=True")
+    source, target = whole("source", source), whole("target", target)
     for vertex in (source, target):
         if not 0 <= vertex < len(next_hops):
             raise UsageError(f"vertex {vertex} is out of range: there are 0 .. {len(next_hops) - 1}")

@@ -27,7 +27,7 @@ from bfsbench.programs.check import blocks_for
 from bfsbench.programs.families.base import Paths
 from bfsbench.programs.families.bfs.search import Levels
 from bfsbench.programs.families.bfs.searches import UNREACHED, SearchVariant
-from bfsbench.support.errors import NoPathError, UsageError, WrongResultError
+from bfsbench.support.errors import NoPathError, UsageError, WrongResultError, whole
 from bfsbench.support.paths import CUDA_SRC
 from bfsbench.support.toolchain import library
 
@@ -304,12 +304,14 @@ def path(parents: Parents | None, target: int) -> Ids:
     """Returns the vertices of a shortest path from the source of a search to ``target``, including both ends,
     int32.
 
-    ``parents`` is int32[V], as :func:`bfsbench.search` returns it with ``parents=True``. Raises NoPathError
-    if the target was not reached. Raises UsageError if ``parents`` is None, if the target is not a vertex, or
-    if the parents do not lead to the source.
+    ``parents`` is int32[V], as :func:`bfsbench.search` returns it with ``parents=True``. The method
+    ``Graph.vertex`` returns the number of a vertex that has a name. Raises NoPathError if the target was not
+    reached. Raises UsageError if ``parents`` is None, if the target is not a vertex, or if the parents do not
+    lead to the source.
     """
     if parents is None:
         raise UsageError("there are no parents to follow: search with parents=True")
+    target = whole("target", target)
     if not 0 <= target < len(parents):
         raise UsageError(f"target {target} is out of range: there are vertices 0 .. {len(parents) - 1}")
     if parents[target] == NO_PARENT:
