@@ -1,69 +1,77 @@
 // adaptive: a whole breadth-first search in one launch. Each level of the search runs in one of four regimes.
 //
-//                           source
-//                             |
-//                             v
-//    +--------------+    +--------------+          2         +--------------+
-//    | BLOCK        | 1  | CLUSTER      | -----------------> | PUSH         |
-//    | one block of | <- | one cluster, |                    | all blocks,  |
-//    | the cluster, | -> | queues in    |                    | a queue in   |
-//    | its own      | 3  | its shared   |          4         | global       |
-//    | queue        |    | memory       | <----------------- | memory       |
-//    +--------------+    +--------------+                    +--------------+
-//                             |      ^                          |      ^
-//                           5 |      | 4                      5 |      | 6
-//                             v      |                          v      |
-//                        +--------------------------------------------------+
-//                        | PULL   all blocks, bitmaps: each vertex that is  |
-//                        |        not reached looks for a parent            |
-//                        +--------------------------------------------------+
+//   source
+//     |     RUN_LEVELS: the first cluster                  all blocks
+//     |    +-------------------------------------+        +--------------------+
+//     +--> | CLUSTER         1  BLOCK            |   2    | PUSH               |
+//          | queues in the  --> one block of the | -----> | a queue in global  |
+//          | shared memory  <-- cluster, its own | <----- | memory             |
+//          | of its blocks   3  queue            |   4    |                    |
+//          +-------------------------------------+        +--------------------+
+//                    2 |      ^ 4                               5 |      ^ 6
+//                      v      |                                   v      |
+//          +-------------------------------------------------------------------+
+//          | PULL   all blocks, bitmaps: unreached vertices look for a parent  |
+//          +-------------------------------------------------------------------+
 //
 //   A part is a run of arcs in one row, (offset, length): at most 4 arcs in a cluster, 32 in global memory.
-//   E is the number of edges of the frontier above which pulling is expected to cost less than pushing.
+//   E is `worth`: a frontier with more edges is expected to cost less to pull than to push. SMALL_PARTS is
+//   `when.small`, and TINY_PARTS is `when.tiny`.
 //
-//   1  Five levels in a row had at most TINY_PARTS parts. At the start of RUN_LEVELS, four levels suffice.
-//   2  The frontier has more than SMALL_PARTS parts, a queue is full, LEVELS_AT_A_TIME levels have run, or
-//      CLUSTER is likely to find far too many parts. BLOCK goes to PUSH or PULL for the first three reasons.
-//   3  A level has more than TINY_PARTS parts.
-//   4  At most E edges, about SMALL_PARTS parts, and no fast growth. The last step was not RUN_LEVELS.
-//   5  The frontier has more than E edges, or some of its vertices are in no queue and can only be pulled.
-//   6  The frontier has at most E edges, but is too large for the cluster.
+//   1  Five levels in a row had at most TINY_PARTS parts. The first level of RUN_LEVELS counts as two.
+//   2  CLUSTER has expanded, or BLOCK has found, over SMALL_PARTS parts. Or CLUSTER is likely to find over
+//      4 * SMALL_PARTS, a queue is full, or 2^20 levels have run. If 5 holds too, PULL follows, else PUSH.
+//   3  BLOCK has found more than TINY_PARTS parts.
+//   4  At most E edges, edges / 4 + queue entries at most SMALL_PARTS, and no fast growth.
+//   5  The frontier has more than E edges, or some of its vertices are only in the bitmap.
+//   6  At most E edges, but 4 does not hold.
+//   QUEUE comes before 4, 6 and another PUSH if the frontier was not queued. Any regime may end the search.
 //
-// All blocks are resident and run one loop. A turn of the loop is a step: a level, or a run of small levels.
+// All blocks are resident and run a loop of steps. A step is a level, part of one, or a run of small levels.
 //
 //   step = RUN_LEVELS, from the source
 //   repeat
 //       RUN_LEVELS  the first cluster runs levels in CLUSTER and BLOCK; others wait    small.cuh, cluster.cuh
-//       PUSH, LIST  all blocks claim neighbours of the frontier; LIST queues nothing   push.cuh
+//                   (in the first step, others find vertices without in-neighbours)    close_unreachable()
+//       PUSH, LIST  all blocks claim neighbours of the frontier; LIST only lists them  push.cuh
 //       QUEUE       all blocks queue a frontier that was not queued                    push.cuh
 //       PULL        all blocks find parents of vertices; PULL_RESTS: in long rows      pull.cuh
 //       add this block's counts to the words of the barrier, and wait for all blocks   counted_barrier.cuh
 //       step = decide(sums of all blocks): equal sums, so each block decides alike     course.cuh
 //   until step is END, in which all blocks clear the bitmaps for the next search       end_search()
 //
-// Claim: in PUSH, CLUSTER, BLOCK and PULL_RESTS, an atomic OR sets the vertex's bit in the bitmap of reached
-//   vertices, and the first thread to set the bit wins. PULL needs no claim, because only one lane stores for
-//   a vertex, even if other lanes help to look for its parent.
-// Level: the claiming thread stores the level in CLUSTER, BLOCK and LIST, and in PUSH if the list is full.
-//   Otherwise a thread of the claiming block stores it in PUSH. QUEUE stores it again. In PULL, the lane that
-//   has the row stores it, or lane 0 of the warp that reads a long row. In PULL_RESTS, lane 0 of the winning
-//   warp stores it. No block reads levels. Blocks read bits and parts of other blocks after a barrier, which
-//   releases on arrival and acquires on leaving.
-// Benign races: before a claim, a pushing thread looks up the bit by a weak load. Warps also race on the
-//   hints `limit.passed` and `limit.told`. All other simultaneous accesses are atomic or relaxed. A lookup is
-//   at most as old as the last barrier. A set bit is always true. A claim decides if a lookup misses a bit.
+// Claim: PUSH, LIST, RUN_LEVELS and PULL_RESTS claim a vertex by an atomic OR on its bit in the bitmap of
+//   reached vertices. The claim succeeds if the bit was clear. A lane may claim for neighbouring lanes, and
+//   then the earliest lane that wants the vertex wins it. PULL needs no claim, because only one lane stores a
+//   vertex's level.
+// Level: the winning lane stores it in CLUSTER, BLOCK and LIST, and in PUSH if the block's list is full.
+//   Otherwise a thread of the block stores it in PUSH. QUEUE stores it again. In PULL, the lane that has the
+//   vertex stores it, or lane 0 of the warp that reads a long row. In PULL_RESTS, lane 0 of the winning warp
+//   stores it. No block reads levels, so a claim and its level need no order. Blocks read bits and parts of
+//   other blocks after a barrier, which releases on arrival and acquires on leaving.
+// Benign races: before a claim, a pushing thread looks up the bit by a weak load. A lookup is at most as old
+//   as the last barrier. A set bit is always true. If a lookup misses a bit, the claim decides. Warps also
+//   race on `limit.passed`: a warp that misses the new value queues rows that no step reads. `limit.told` is
+//   only a hint. All other simultaneous accesses are atomic or relaxed.
 // Queues hold parts instead of vertices. The thread that reaches a vertex reads the offsets of its row, so
-//   the next level begins with column indices. All blocks share the 3,126 parts of a row of 100,000 arcs. In
-//   PULL, a lane reads 64 arcs of this row, a warp 1,024 more, and all blocks the rest. Reading ends at the
-//   first parent, but PULL_RESTS reads the whole rest.
+//   the next level begins with column indices. A hub's row becomes many parts, so no thread waits for it.
+// A row of 100,000 arcs: RUN_LEVELS spills it. In PUSH, one warp cuts it into 3,125 or 3,126 parts, and all
+//   blocks expand them in the next step. In PULL, a lane reads at least 57 arcs, a warp 1,024 more, and all
+//   blocks the rest. Reading ends at the first parent, except in PULL_RESTS.
 // Overflow: if a block's queue in the cluster is full, the row goes to global memory and the cluster stops.
-//   If a pushing block's list is full, its warps queue rows at once. The global queue has room for all rows.
-// Barriers of all blocks: each step but the last costs one, so a level with QUEUE or PULL_RESTS costs two.
-//   Within RUN_LEVELS, a level costs one barrier of the cluster, or two if the level is counted first. In
-//   BLOCK, a level costs one __syncthreads.
-// Options: with 64-bit offsets, a part has 16 bytes, tables in shared memory are smaller, SHORT_ROWS is not
-//   possible, and warps queue rows of over 2^31 - 1 arcs at once. Without clusters, block 0 is the cluster.
-//   With TREE (--tree 1) the search stores parents, not levels. adaptive.md has tables of details.
+//   If a pushing block's list is full, its warps queue rows at once. In both cases, PULL follows if blocks
+//   have also stopped queueing, at E edges or in LIST. The global queue has room for all rows (search.cuh).
+// Barriers of all blocks: each step but the last costs one. A pulled level has up to three steps: PULL,
+//   PULL_RESTS and QUEUE. RUN_LEVELS is one step. Within it, a level in CLUSTER costs one barrier of the
+//   cluster, or two if the level is counted first. A level in BLOCK costs one __syncthreads. In the cluster,
+//   each block adds up the queue sizes of all blocks of the cluster, so they decide alike.
+// Clearing: END resets `visited` and, without MANY_VERTICES, `open`. PULL writes all of `visited_then`. Each
+//   step empties the frontier after the next (prepare_step). With SHORT_ROWS, RUN_LEVELS claims in a bitmap
+//   in shared memory, which it first clears or loads.
+// Options: with 64-bit offsets, a part has 16 bytes, and tables sized by WIDE_OFFSETS or CLUSTER_PARTS are
+//   smaller. SHORT_ROWS is not possible, and a warp alone cuts a row of over 2^31 - 1 arcs. Without clusters,
+//   block 0 is the cluster. With TREE (--tree 1), the lane that claims or finds a vertex stores its parent
+//   instead of the level, also in PUSH. TREE reads COO, and excludes SHORT_ROWS. See adaptive.md for details.
 
 #include "course.cuh"
 #include "mark_rows.cuh"
@@ -132,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         course begin = {};
         begin.left = {search.num_entered, search.num_edges, 1, 0};
         begin.step = first_step;
-        begin.last = QUEUE;  // decide() learns nothing from a QUEUE step
+        begin.last = QUEUE;  // so that decide() learns nothing; for an empty frontier it chooses RUN_LEVELS
         at = begin;
         result = {};
         decide(search, at, {});

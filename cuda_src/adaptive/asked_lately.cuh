@@ -1,7 +1,7 @@
-// A hash table, in shared memory, of vertices that threads of the block have claimed lately. In web crawls,
-// many rows lead to one vertex. Without the table, every lane that finds the vertex's bit still clear sends
-// an atomic to the bitmap. The table avoids most of these atomics. No thread clears the table within a
-// search, because a claimed vertex stays reached.
+// A hash table, in shared memory, of vertices that threads of the block have lately claimed or are about to
+// claim. In web crawls, many rows lead to one vertex. Without the table, every lane that finds the vertex's
+// bit still clear sends an atomic to the bitmap. The table avoids most of these atomics. No thread clears the
+// table within a search, because a claimed vertex stays reached.
 #pragma once
 
 #include "graph.cuh"

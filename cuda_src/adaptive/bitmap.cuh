@@ -27,9 +27,9 @@ __device__ __forceinline__ void visit_bitmap(unsigned words, BitsOf bits_of, Vis
 }
 
 // Claims vertices: sets the bits `bits` of a word if `mine` is true. Returns the previous value of the word,
-// or all bits set if `mine` is false. The first thread that sets a bit has claimed the vertex, because
-// atomics on one word have one order. The atomic is predicated instead of branched around, so that several
-// claims of a thread are in flight together.
+// or all bits set if `mine` is false. Atomics on one word have one order, so exactly one atomic finds a bit
+// clear. This atomic claims the vertex, for the calling lane or for a lane of its joint claim. The atomic is
+// predicated instead of branched around, so that several claims of a thread are in flight together.
 __device__ __forceinline__ unsigned set_bits(bool mine, unsigned *word, unsigned bits) {
     unsigned before = ALL_LANES;
     asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; @p atom.relaxed.gpu.global.or.b32 %0, [%2], %3;}"
@@ -43,9 +43,11 @@ __device__ __forceinline__ unsigned set_bit(bool mine, unsigned *bitmap, int v) 
     return set_bits(mine, &bitmap[v / 32u], 1u << v % 32);
 }
 
-// Returns a word of the bitmap of reached vertices, perhaps an outdated value from the L1 cache. During a
-// level, only claims change the word, and claims only set bits. So a set bit belongs to a claimed vertex. If
-// a bit is clear, the caller must still claim the vertex.
+// Returns a word of the bitmap of reached vertices, perhaps an outdated value from the L1 cache. The value is
+// at most as old as the last barrier of all blocks. There the first thread of the block acquires, and then
+// __syncthreads orders the loads of the block's other threads. During a level, only claims change the word,
+// and claims only set bits. So a set bit belongs to a claimed vertex. If a bit is clear, the caller must
+// still claim the vertex.
 __device__ __forceinline__ unsigned look(const unsigned *word) {
     unsigned value;
     // benign race: this load may miss a claim, and then the atomic of the caller's own claim decides
@@ -54,11 +56,12 @@ __device__ __forceinline__ unsigned look(const unsigned *word) {
 }
 
 // The joint claims of a warp. Neighbouring lanes that need one word of the bitmap form a group. The last lane
-// of a group makes one atomic for the whole group. Groups are large in web crawls, because the column indices
-// of a row are sorted.
+// of a group makes one atomic for the whole group. If the atomic claims a vertex, the earliest lane of the
+// group that wants the vertex wins it. Groups are large in web crawls, because the column indices of a row
+// are sorted.
 struct joint_claim {
     unsigned bits;    // bits of the vertices that this lane and earlier lanes of its group claim
-    unsigned before;  // bits that earlier lanes of the group claim; the earliest lane wins a vertex
+    unsigned before;  // bits of the vertices that earlier lanes of its group claim
     unsigned last;    // the last lane of this lane's group
     unsigned found;   // in the last lane of a group: the word's value before the atomic
 
@@ -79,8 +82,7 @@ struct joint_claim {
         if (lane == first) before = 0;
         found = set_bits(lane == last && bits, &visited[word], bits);
     }
-    // Returns whether this lane is the first to claim its vertex `v`. All lanes of a warp must call this
-    // function.
+    // Returns whether this lane has won its vertex `v`. All lanes of a warp must call this function.
     __device__ __forceinline__ bool won(bool mine, int v) const {
         const unsigned set = before | __shfl_sync(ALL_LANES, found, last);
         return mine && !(set >> v % 32 & 1);

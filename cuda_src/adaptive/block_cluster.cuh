@@ -1,7 +1,8 @@
 // The barrier of a thread-block cluster, and access to the shared memory of the cluster's blocks. The host
 // defines CLUSTER_SIZE. On devices without clusters, CLUSTER_SIZE is 1. Then each block is a cluster by
-// itself, and __syncthreads is the barrier of the cluster. Block 0 still runs small levels alone. The host
-// lowers SMALL_PARTS, the largest level that the cluster runs, to 640 queue entries by default.
+// itself, and __syncthreads is the barrier of the cluster. Block 0 is then the first cluster, which runs
+// small levels. The host lowers SMALL_PARTS, the largest level that the cluster runs, to 640 queue entries by
+// default.
 #pragma once
 
 #if CLUSTER_SIZE > 1

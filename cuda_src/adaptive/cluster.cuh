@@ -10,9 +10,10 @@
 //
 // If a block's queue has no room for a row, the row is spilled: it goes to a list of rows for global memory.
 // The cluster then stops after the level, and writes the rest of the frontier to the queue in global memory.
-// Most spilled rows are long, and a few warps may have found all of them. So all warps of the block cut the
-// listed rows into queue entries when the cluster stops. Spilling is slow. So the cluster stops before a
-// level that is likely to find far more entries than the queues hold. All blocks then expand that level.
+// Most spilled rows are long, and a few warps may have found all of them. So when the cluster stops, the
+// warps of the block take the listed rows in turn, and cut them into queue entries. Spilling is slow. So the
+// cluster stops before a level that is likely to find more than 4 * SMALL_PARTS entries. All blocks then
+// expand that level.
 //
 // The host defines CLUSTER_PARTS, the capacity of one block's queue: 2,048 entries, or 1,024 entries with
 // WIDE_OFFSETS.
@@ -57,8 +58,8 @@ struct lone_level { enum { ARCS = 1, LOOKS = false, KEEPS = true, ALONE = true }
 struct taken_level { enum { KEEPS = true, ALONE = false }; };
 
 // The action of the cluster before a level. GO_ON: run the level. DECIDE: leave the loop over levels. COUNT:
-// leave the loop and count the level exactly, because the level may find more vertices than the cluster can
-// hold.
+// leave the loop and count the level exactly, because the level may find more than 4 * SMALL_PARTS queue
+// entries.
 enum pause_kind { GO_ON, DECIDE, COUNT };
 
 struct cluster_queues {
@@ -79,8 +80,9 @@ struct cluster_queues {
     unsigned place;  // where this block's entries begin in the queue in global memory
     // Counts the arcs of rows that go to global memory because a queue was full.
     edge_limit<next_frontier> limit;
-    // The number of arcs that this block writes to the queue in global memory. The arcs are in
-    // given.sum.edges. The member given.sum.vertices counts queue entries and rows, and nobody reads it.
+    // The number of arcs that this block writes to the queue in global memory. A record counts as QUAD arcs
+    // (SHORT_ROWS). The arcs are in given.sum.edges. The member given.sum.vertices counts queue entries and
+    // rows, and nobody reads it.
     block_tally given;
 
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
@@ -119,7 +121,8 @@ __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, 
 // no room, the function returns false and fills the reserved places with empty entries. If the rows exceed
 // the capacity of all queues, the function returns false without reserving places. The function also does so
 // if `warps` times this warp's entries exceed `most`, because the cluster would stop anyway. For example, a
-// row of 100,000 arcs has 25,000 entries. By default they exceed `most`, so the caller spills the row.
+// row of 100,000 arcs has 25,000 entries. For this row, `most` is at most CLUSTER_PARTS, so the caller spills
+// the row.
 __device__ __noinline__ bool queue_long_rows(cluster_queues &own, cluster_row mine, unsigned parts, unsigned warps,
                                              unsigned most, unsigned level, bool alone) {
     const unsigned lane = threadIdx.x % 32, target = threadIdx.x / 32 + level;

@@ -14,7 +14,8 @@
 //
 // Memory order: each block arrives with a release, and leaves with an acquire. So all writes of a block
 // before its arrival are visible to every block that has passed the barrier. Each word serves one step, and
-// must be 0 before that step.
+// must be 0 before that step. The file barrier.cuh has a different barrier, and here provides only
+// add_release and load_acquire.
 #pragma once
 
 #include "atomics.cuh"

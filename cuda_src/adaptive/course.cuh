@@ -104,9 +104,11 @@ __device__ __forceinline__ void learn(course &at, const expected_find &expected)
     at.left.unexplored -= at.now.found.edges;
 }
 
-// Decides on the next step. All threads of the block wait for the decision. To save time, the function pushes
-// a frontier with far fewer than `worth` edges without new estimates. In this case after_step() computes
-// `worth` and `share` while it waits for other blocks, and the push uses the previous `share`.
+// Decides on the next step, and on the share of each block in the edges that it may queue. All threads of the
+// block wait for the decision, so the function saves time where it can. If a frontier that was not pulled has
+// far fewer edges than `worth`, the function keeps the previous `worth`. If also a PUSH has queued this
+// frontier, and the next step pushes it, the function keeps the previous estimates and `share` too. In this
+// case after_step() updates them when this block has arrived at the next barrier.
 __device__ __forceinline__ void decide(const bfs &search, course &at, const expected_find &expected) {
     const bool pulled = at.last == PULL || at.last == PULL_RESTS;
     const bool far_below = !pulled && !at.now.must_pull && (float)at.now.found.edges * FAR_BELOW < at.worth;
@@ -126,6 +128,8 @@ __device__ __forceinline__ void decide(const bfs &search, course &at, const expe
         at.next = RUN_LEVELS;
         at.share = share_of(search, at.worth, CLUSTER_SIZE);
     } else {
+        // A level finds at most as many vertices as its frontier has edges. So the first comparison often saves
+        // the longer second one.
         at.next = at.now.found.edges > search.when.listed && next_is_pulled(search, at) ? LIST : PUSH;
         at.mixed = parts_are_mixed(at);
         if (!at.unlearned) at.share = share_of(search, at.left.cover > 0 ? at.worth : at.worth * UNSURE, gridDim.x);
@@ -153,6 +157,8 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
     if (notice) {
         at.now.must_pull = at.now.unqueued && load_relaxed(&now.unlisted);
         at.now.rests = load_relaxed(&now.rests);
+        // A block may miss this flag and go on. Then it fails at the next barrier, to which the failed block does
+        // not come.
         failed = load_relaxed(&state.failed);
         if (recounted)
             at.left.unreached = load_relaxed(&state.unreached[at.step].vertices),
@@ -185,8 +191,9 @@ __device__ __forceinline__ course after_step(const bfs &search, int max_polls, c
 }
 
 // Records the first level of the next step, and empties the frontier that the step after the next step fills.
-// One thread of the grid calls this function. All blocks have read the old content of this frontier before
-// the last barrier.
+// One thread of the grid calls this function. For example, at the start of step 5 it empties the frontier
+// that step 6 fills. Step 4 has read that frontier, because the three frontiers are used in turn. All blocks
+// read its counts before the barrier that ended step 4.
 __device__ __forceinline__ void prepare_step(const bfs &search, level_record *records, const course &at) {
     if (at.next == PULL) note_level(records, at.level, at.now.found.vertices, layers::pull);
     if (at.next == PUSH || at.next == LIST || (at.next == END && at.now.found.vertices > 0))

@@ -33,6 +33,8 @@ struct edge_limit {
     // look_again() reads `queued_units`.
     volatile unsigned told;
     edge_share share;
+    // True if this block knows that the limit is passed. The block then stops queueing. Warps race on this
+    // flag: a warp that misses the new value queues entries that no step reads. Only reset() clears the flag.
     volatile int passed;
 
     // Sets the count of edges to 0. One thread of the block calls this function, before a barrier of the

@@ -11,8 +11,9 @@
 // or second window of their rows, but a few need many windows. So a lane that has finished a row takes the
 // next vertex at once, from a list of its warp. The list holds the next vertices and their offsets. When the
 // list is empty, lanes without a row read further windows of the remaining rows. After PATIENCE rounds
-// without a parent, the lane sets its row aside, and a whole warp reads on. If a row is very long, all blocks
-// together read its rest in the step PULL_RESTS.
+// without a parent, the lane sets its row aside, and a whole warp reads on. If the block has already set
+// LONG_ROWS rows aside, the lane reads its row to the end. If a row is very long, all blocks together read
+// its rest in the step PULL_RESTS.
 #pragma once
 
 #include "first_looks.cuh"
@@ -24,13 +25,14 @@
 constexpr int PATIENCE = 8;
 constexpr int PIECE = 32 * WINDOW;  // arcs of a row that a warp reads together
 constexpr int WARP_PIECES = 4;      // pieces that a warp reads before all blocks share a row's rest
-// A block that found at most FEW_FOUND vertices queues them itself. If all blocks queue their vertices
-// themselves, no QUEUE step follows.
+// A block that found at most FEW_FOUND vertices queues them itself, if it owns at most FRESH words of the
+// bitmap. If all blocks queue their vertices themselves, no QUEUE step follows.
 constexpr int FEW_FOUND = 64;
 
 // Marks the vertex of a slot as reached: sets its bit in fresh() and stores its level, `level` + 1. No claim
 // is needed, because only one lane calls this function for a vertex. That lane has the vertex's row, or is
-// lane 0 of the warp that reads a long row. Other lanes may help to look for the parent.
+// lane 0 of the warp that reads a long row. Other lanes may help to look for the parent. With LIKELY_FIRST,
+// pull_rows skips the vertices that look_at_first() has marked.
 __device__ __forceinline__ void reach_slot(const bfs &search, pull_lists &lists, const word_share &share, unsigned slot,
                                            int level, int parent, edge_t degree, tally &found) {
     atomicOr(&lists.fresh()[slot / 32], 1u << slot % 32);
@@ -70,7 +72,8 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
         const unsigned active = __ballot_sync(ALL_LANES, at < end);
         if (active == 0) return;  // no lane has a row, the list is empty, and no word is left
         const bool list_empty = head == tail && next.at.current == 0;
-        const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;  // lanes per row
+        // Lanes per row: 32 / (number of rows), rounded down to a power of two.
+        const unsigned lanes = list_empty ? 32 >> (32 - __clz(__popc(active) - 1)) : 1;
         int parent = 0;
         const bool reached =
             lanes == 1 ? at < end && has_parent(search, visited, at, window_end(at, end), parent)
@@ -96,7 +99,8 @@ __device__ __forceinline__ void pull_rows(const bfs &search, const unsigned *vis
 
 // Puts off the rest of a row to the step PULL_RESTS, in which all blocks share its pieces of PIECE arcs. The
 // function stores a piece as (vertex, number of the piece in its row), in the queue of this step. A pulled
-// level does not read this queue. All lanes of a warp must call this function.
+// level does not read this queue. Pieces count from the window in which the row begins. So the first piece
+// may begin before `rest`, with arcs that the warp has read. All lanes of a warp must call this function.
 __device__ __forceinline__ void put_off(const bfs &search, int v, edge_t begin, edge_t rest, edge_t end, int step,
                                         step_result &result) {
     const edge_t origin = begin & ~(edge_t)(WINDOW - 1);
@@ -138,9 +142,10 @@ __device__ __noinline__ tally pull_long_rows(const bfs &search, const unsigned *
     return found;
 }
 
-// Looks for parents in pieces of very long rows, one piece per warp. All blocks must call this function.
-// Warps do not check whether another piece of the row has a parent. So several warps may find a parent of one
-// vertex. Lane 0 of the warp that first sets the vertex's bit stores `level` for the vertex.
+// Looks for parents in pieces of very long rows, one piece per warp. The pieces are in the queue of the
+// previous step, PULL, which is queue(step + 1), because two queues alternate. All blocks must call this
+// function. Warps do not check whether another piece of the row has a parent. So several warps may find a
+// parent of one vertex. Lane 0 of the warp that first sets the vertex's bit stores `level` for the vertex.
 __device__ __noinline__ void pull_rests(const bfs &search, const unsigned *visited_before, unsigned *visited,
                                         int step, int level, unsigned pieces, step_result &result) {
     const unsigned lane = threadIdx.x % 32;

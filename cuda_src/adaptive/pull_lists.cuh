@@ -70,7 +70,7 @@ struct candidates {
     }
     // Records in search.open which vertices of the taken word have in-neighbours. Stores "unreached" for all
     // unreached vertices of the word, so that the warp writes whole sectors. If this level finds a vertex,
-    // this warp stores the level later, or another warp stores it after a barrier.
+    // its finder overwrites "unreached" with the level. A __syncwarp or a barrier orders these two stores.
     __device__ __forceinline__ void open_word() const {
         const unsigned open = __ballot_sync(ALL_LANES, begin < end);
         if (threadIdx.x % 32 == 0) search.open[own.word(at.slot / 32)] = open;

@@ -14,11 +14,12 @@
 // If the list is full, a warp itself stores levels and writes queue entries. If all blocks together have
 // found so many edges that the next level is pulled, the blocks stop queueing. A LIST step is expected to
 // find that many edges, so it only fills the lists. If the next level is pushed after all, a QUEUE step
-// queues the listed vertices.
+// queues the listed vertices. If a list is full in a LIST step, PULL follows, so no step reads the queue
+// entries that the warp writes.
 //
-// A claim is an atomic OR on the bitmap of reached vertices, so each vertex has one claimer. Reading the bit
-// before the claim avoids most atomics. The read may return an outdated word and miss a bit. Then the claim
-// decides.
+// A claim is an atomic OR on the bitmap of reached vertices, so exactly one lane wins a vertex. Reading the
+// bit before the claim avoids most atomics. The read may return an outdated word and miss a bit. Then the
+// claim decides.
 #pragma once
 
 #include "asked_lately.cuh"
@@ -29,8 +30,8 @@ constexpr int CLAIMED = 8192;  // the capacity of a block's list of claimed vert
 constexpr int ARCS = 4;        // arcs that a thread expands at a time, if the warp has more than 64 arcs
 typedef asked_lately<WIDE_OFFSETS ? 128 : 512> asked_here;
 constexpr unsigned FEW_PARTS_OF_LANE = 4;  // the most queue entries after a row's first that one lane writes
-// In each round, the warps of the block share the work of writing the queue entries of at most LONG_RESTS
-// rows.
+// In each round, a block sets aside at most LONG_RESTS rows. Its warps take these rows in turn. One warp
+// writes all further queue entries of a row.
 constexpr unsigned LONG_RESTS = 256;
 
 struct push_buffers {
@@ -102,8 +103,8 @@ __device__ __forceinline__ unsigned further_parts(push_buffers &buffers, queue_r
 
 // Stores the levels of vertices of the block's list, and queues their rows. Each thread takes `count`
 // vertices, and the block begins with entry `first` of the list. The first queue entry of list entry i goes
-// to place buffers.place + i. This function reserves the places of further queue entries. All threads of the
-// block must call this function.
+// to place buffers.place + i. This queue entry is empty if the row is empty. This function reserves the
+// places of further queue entries. All threads of the block must call this function.
 template <int count>
 __device__ __forceinline__ void queue_some(const bfs &search, push_buffers &buffers, next_frontier &next,
                                            unsigned first, unsigned size, int step, int level) {

@@ -77,9 +77,9 @@ __device__ __forceinline__ void write_parts(part *queue, unsigned slot, const Ro
     });
 }
 
-// Rows that are kept in shared memory, so that all warps of a block share the work of cutting them into
-// parts. Without sharing, the work might fall to the few warps that have found the rows. A row is kept as
-// one part, so its length must fit part::length. `slots` holds the queue place of each row's first part.
+// Rows that are kept in shared memory until the warps of a block cut them into parts, one row per warp at a
+// time. If rows were not kept, the work might fall to the few warps that have found the rows. A row is kept
+// as one part, so its length must fit part::length. `slots` holds the queue place of each row's first part.
 template <unsigned room>
 struct rows_aside {
     part rows[room];

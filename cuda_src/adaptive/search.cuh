@@ -30,7 +30,8 @@ typedef cut_row<PART, OF_ARRAY> queue_row;  // a row cut into entries of up to P
 // The facts about a frontier that all blocks know after the barrier of the step that found it.
 // counted_barrier::wait fills the members before `must_pull`.
 struct frontier {
-    tally found;      // vertices and edges; after RUN_LEVELS, `vertices` is the level instead
+    // Vertices and edges. After RUN_LEVELS, `vertices` is the level instead, which only the first block adds.
+    tally found;
     unsigned queued;  // the number of queue entries
     int unqueued;     // true if some vertices of the frontier have not been queued
     // True if some vertices of the frontier are only in the bitmap of reached vertices. No list or queue
@@ -64,8 +65,8 @@ struct search_state {
 
 // The limits and prices by which the kernel decides on steps. The host sets them.
 struct thresholds {
-    // The cluster expands levels of at most `small` queue entries. One block alone expands levels of at most
-    // `tiny` queue entries.
+    // The knobs SMALL_PARTS and TINY_PARTS, which the host adapts to the graph. The cluster expands levels of
+    // at most `small` queue entries. One block alone expands levels of at most `tiny` queue entries.
     unsigned small, tiny;
     unsigned listed;  // A push that is expected to find more vertices than `listed` may be a LIST step.
     // The price of pushing an arc that leads to a new vertex. The unit is the time to read a bit of the
@@ -85,11 +86,14 @@ struct bfs {
     offset_t num_edges;
     search_answer answer;
     thresholds when;
-    // One bit per vertex. A bit is 0 if the search knows that the vertex has no in-neighbours, and has stored
-    // "unreached" for the vertex.
+    // One bit per vertex. A vertex whose bit is 0 need not look for a parent. Either it is reached, or it has
+    // no in-neighbours and the search has stored "unreached". With MANY_VERTICES, the first pulled level
+    // fills this bitmap.
     unsigned *open;
     // The queues of even and of odd steps. Each queue has room for the rows of all vertices, and for the
-    // queues of a cluster.
+    // queues of a cluster: arcs / PART + 2 * vertices + 32768 entries. A row of L arcs has fewer than
+    // L / PART + 2 entries. A PULL step writes pieces of long rows into its own queue, which PULL_RESTS
+    // reads.
     part *queues[2];
     search_state *state;
     // A region has 2^region_shift neighbouring ids. Region r belongs to the block with rank r modulo the size

@@ -9,7 +9,8 @@
 // or to a record.
 //
 // While the cluster runs levels, the bitmap is in the shared memory of the cluster's blocks. Each block holds
-// the bits of its own regions of neighbouring ids.
+// the bits of its own regions of neighbouring ids. Each RUN_LEVELS step clears or loads this bitmap, and
+// stores it at its end.
 #pragma once
 
 #include "block_cluster.cuh"
@@ -34,8 +35,9 @@ __device__ __forceinline__ record_row row_behind(const bfs &search, int entry) {
     const edge_t distance = (edge_t)QUAD * search.num_vertices;
     return {search.first_record + (edge_t)QUAD * neighbour_of(entry), distance, records};
 }
-// Returns the vertex's row in the column indices. Callers need the row for the queue in global memory,
-// because that queue holds parts of rows instead of records.
+// Returns the vertex's row in the column indices. Callers need the row if they spill it, because a spilled
+// row is cut into parts of up to PART arcs. Records that are already in the cluster's queues go to global
+// memory as records.
 __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, const record_row &row) {
     if (row.records == 0) return {0, 0};
     return search.row_of<cut_row<QUAD, OF_ROW>>((int)((row.begin - search.first_record) / QUAD));

@@ -5,7 +5,8 @@
 // The other blocks of the cluster wait at the cluster's barrier. Meanwhile the first block writes to their
 // shared memory only words that the other blocks read after the barrier. TINY_LEVELS + 1 consecutive tiny
 // levels start a run of one block. At the start of a step, TINY_LEVELS tiny levels suffice. The host's
-// LEVELS_AT_A_TIME bounds the levels of a step, and so the time that the blocks outside the cluster wait.
+// LEVELS_AT_A_TIME bounds the levels of a step, and so the time that the blocks outside the cluster wait. The
+// host sets TINY_LEVELS to 4, and LEVELS_AT_A_TIME to 2^20.
 #pragma once
 
 #include "arc_spread.cuh"
@@ -62,9 +63,9 @@ __device__ __forceinline__ void run_tiny_levels(const bfs &search, const cluster
     if (threadIdx.x == 0 && left == 0) note_level(records, level, 0, layers::block);
 }
 
-// Counts the queue entries of a level exactly. Returns whether the level is likely to find far more entries
-// than the queues of the cluster hold. All blocks of a cluster must call this function. The function is not
-// inlined, because inlining would cost registers in all levels.
+// Counts the queue entries of a level exactly. Returns whether the level is likely to find more than
+// 4 * SMALL_PARTS entries. All blocks of a cluster must call this function. The function is not inlined,
+// because inlining would cost registers in all levels.
 __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &own, unsigned level) {
     const unsigned lane = threadIdx.x % 32, size = lane < CLUSTER_SIZE ? *in_block(&own.sizes[level], lane) : 0;
     const unsigned parts = warp_sum(size), before = own.total;
@@ -76,13 +77,15 @@ __device__ __noinline__ bool finds_too_much(const bfs &search, cluster_queues &o
 // function. Returns the first level that has not been expanded. To save time, the last warp of a block counts
 // a level's queue entries while the block expands the level. So the cluster may expand one level that is not
 // small. If the growth of earlier levels has predicted the size of this level, the cluster stops before it.
-// Warps without arcs go straight to the barrier, because their instructions would delay other warps.
+// Each block computes `pause` from the queue sizes of all blocks, so all blocks stop together. Warps without
+// arcs go straight to the barrier, because their instructions would delay other warps.
 __device__ __forceinline__ unsigned run_together(const bfs &search, const cluster_bitmap &bitmap, cluster_queues &own,
                                                  level_record *records, int step, unsigned level, unsigned total) {
     const unsigned lane = threadIdx.x % 32;
     const bool counts = threadIdx.x / 32 == blockDim.x / 32 - 1;
-    // The first level counts twice: here, by `total`, and in the loop. So at the start of a step, the loop
-    // ends after TINY_LEVELS tiny levels instead of TINY_LEVELS + 1.
+    // At the start of a step, `total` is the size of the first level, which the loop counts again. In this
+    // case the loop ends after TINY_LEVELS tiny levels instead of TINY_LEVELS + 1. After a COUNT, `total` is
+    // the size of the previous level.
     if (threadIdx.x == blockDim.x - 1) own.tiny_levels = total <= search.when.tiny;
     do {
         const unsigned arcs = own.held(level) * QUAD;

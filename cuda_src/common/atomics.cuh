@@ -1,7 +1,8 @@
 // Relaxed loads and stores, for words that one thread may write while another thread reads or writes them.
 // Each access is indivisible, and all threads see the values of one word in one order. Relaxed accesses do
-// not order accesses to other words. On compute capability 9.0, a relaxed load compiles to the instruction of
-// __ldcg, which is a weak load in the terms of PTX.
+// not order accesses to other words. On compute capability 9.0, a relaxed load and __ldcg compile to one
+// machine instruction. But in the memory model of PTX, __ldcg is a weak load, so it does not replace a
+// relaxed load.
 #pragma once
 
 // Loads a word from global memory with relaxed order, and returns its value.
