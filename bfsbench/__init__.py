@@ -39,9 +39,12 @@ if sys.platform != "linux":
 
 __all__ = [
     "AllPairsResult",
+    "BfsbenchError",
     "Graph",
     "SearchResult",
     "Solution",
+    "SweepProgress",
+    "UsageError",
     "all_pairs",
     "check",
     "compare",

@@ -6,10 +6,11 @@ The functions read result files, check kernels, run variants in this process, an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import signature
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -30,7 +31,7 @@ from bfsbench.bench.plan import (
     launches,
 )
 from bfsbench.bench.session import Session
-from bfsbench.bench.sweep import SweepProgress, SweepRequest, sweep as carry_out
+from bfsbench.bench.sweep import SweepProgress as SweepProgress, SweepRequest, sweep as carry_out
 from bfsbench.bench.tune_kernel import tune as tune
 from bfsbench.cluster.address import runner_maker
 from bfsbench.graphs.catalogue import Recipe
@@ -48,11 +49,19 @@ from bfsbench.programs.families.closeness.problem import ManySources
 from bfsbench.reports.asked import compare as compare, report as report
 from bfsbench.rows import results
 from bfsbench.support import storage
-from bfsbench.support.errors import UsageError, positive, positive_or_none, whole
+from bfsbench.support.errors import (
+    BfsbenchError as BfsbenchError,
+    UsageError as UsageError,
+    listed,
+    positive,
+    positive_or_none,
+    unknown_name,
+    whole,
+)
 from bfsbench.support.gpu_memory import DeviceArray
 from bfsbench.support.paths import cache_dir
 from bfsbench.tools import check as checks
-from bfsbench.variants import all_variants, family_of, find
+from bfsbench.variants import add_folder, all_variants, family_of, find
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +78,7 @@ def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
 
 def check(
     variants: str | Sequence[str],
-    graphs: Sequence[str] = (),
+    graphs: GraphLike | Sequence[GraphLike] = (),
     *,
     seeds: int = 4,
     grid: int | None = None,
@@ -78,8 +87,9 @@ def check(
 ) -> pd.DataFrame:
     """Run kernels on the CPU with every memory access watched, as ``bfsbench check`` does.
 
-    ``graphs`` are names that :func:`load` accepts. By default, small graphs are used. ``seeds`` is the number
-    of thread schedules that are tried on each graph.
+    ``variants`` are names, or folders with variants of your own. ``graphs`` is one graph that :func:`search`
+    accepts, or a list of graphs. By default, small graphs are used. ``seeds`` is the number of thread
+    schedules that are tried on each graph.
 
     Returns a table with one row per fault, which is empty if nothing was found. Its columns are:
 
@@ -95,12 +105,14 @@ def check(
     """
     seeds = positive("seeds", seeds)
     grid, block = positive_or_none("grid", grid), positive_or_none("block", block)
-    chosen = chosen_variants([variants] if isinstance(variants, str) else variants)
-    given = {name: axis_language.expand(value) for name, value in _spelt(knobs, chosen).items()}
+    found_in = ((name, Path(str(name))) for name in listed(variants))
+    lists = (add_folder(path) if path.is_dir() else chosen_variants([name]) for name, path in found_in)
+    chosen = list(dict.fromkeys(chain.from_iterable(lists)))
+    given = {name: axis_language.expand(value) for name, value in _spelt(knobs, chosen, check).items()}
     some = grid is not None or block is not None
     axes = Axes(chosen, [grid] if some else [], [block] if some else [], given)
     check_axes(axes, None)
-    named = [*map(resolve, graphs)]
+    named = [*map(_named, _several(graphs))]
     found = [
         checks.check(variant, axes, named or checks.usual_graphs(variant, axes), seeds, lambda: None)
         for variant in chosen
@@ -235,7 +247,8 @@ def solve(
     if sources is not None and not family.draws_sources:
         raise UsageError(f"sources is for the family closeness: variant {variant} takes source, a vertex")
     number = None if sources is None else positive("sources", sources)
-    asked = (graph, variant, source, grid, block, backend, repeats, paths, knobs)
+    settings = _spelt(knobs, [find(variant)], solve)
+    asked = (graph, variant, source, grid, block, backend, repeats, paths, settings)
     return _solve(Solution, family.name, *asked, number=number)
 
 
@@ -264,7 +277,7 @@ def _solve(
     variant, graph = find(name), as_graph(given)
     axes = Axes([variant], [positive_or_none("grid", grid)], [positive_or_none("block", block)])
     method = Method(repeats)
-    settings = variant.knob_values(_spelt(knobs, [variant]))
+    settings = variant.knob_values(knobs)
     ((grid, block),) = launches(variant, settings, axes)
     if source is not None:
         named = isinstance(source, str | tuple)
@@ -289,11 +302,21 @@ def _solve(
         )
 
 
-def _spelt(given: Mapping[str, Any], variants: Sequence[type[Variant]]) -> dict[str, Any]:
+def _spelt(
+    given: Mapping[str, Any], variants: Iterable[type[Variant]], function: Callable[..., object]
+) -> dict[str, Any]:
     """Return the values of knobs under the names that the variants use. For example, ``w_sz`` becomes
     ``W_SZ``.
+
+    Raises UsageError for a name that no variant has as a knob. The message suggests a knob of the variants or
+    an argument of ``function``, which took the names as keyword arguments.
     """
     names = {knob.name.lower(): knob.name for variant in variants for knob in variant.knobs}
+    others = {knob.name.lower() for variant in all_variants().values() for knob in variant.knobs}
+    for name in given:
+        if name.lower() not in {*names, *others}:
+            known = [*names.values(), *signature(function).parameters]
+            raise unknown_name("argument", name, known, f"help(bfsbench.{function.__name__})")
     return {names.get(name.lower(), name): value for name, value in given.items()}
 
 
@@ -321,7 +344,8 @@ def search(
     device fails. Raises WrongLevelsError if the levels are wrong, and WrongParentsError if the tree breaks a
     rule.
     """
-    asked = (graph, variant, source, grid, block, backend, repeats, parents, knobs)
+    settings = _spelt(knobs, [find(variant)], search)
+    asked = (graph, variant, source, grid, block, backend, repeats, parents, settings)
     return _solve(SearchResult, "bfs", *asked, on_device)
 
 
@@ -346,9 +370,9 @@ def all_pairs(
     Raises DeviceError or a subclass if the device fails, and WrongDistancesError if distances or next hops
     are wrong.
     """
-    return _solve(
-        AllPairsResult, "apsp", graph, variant, None, grid, block, backend, repeats, next_hops, knobs
-    )
+    settings = _spelt(knobs, [find(variant)], all_pairs)
+    asked = (graph, variant, None, grid, block, backend, repeats, next_hops, settings)
+    return _solve(AllPairsResult, "apsp", *asked)
 
 
 @takes_options
@@ -414,10 +438,14 @@ def sweep(
     Raises BfsbenchError if nothing can run at all. An interrupt ends the running point. The rows that ``out``
     already has are kept.
     """
-    chosen = chosen_variants([variants] if isinstance(variants, str) else variants, family)
+    if progress is not None and not isinstance(progress, SweepProgress):
+        raise UsageError(
+            f"progress must be an object of a class derived from SweepProgress, not {progress!r}"
+        )
+    chosen = chosen_variants(listed(variants), family)
     choice = _source_choice(chosen, sources, source_ids, seed)
     method = Method(**{name: words.pop(name) for name in OPTIONS if name in words})
-    values = {name: axis_language.expand(value) for name, value in _spelt(words, chosen).items()}
+    values = {name: axis_language.expand(value) for name, value in _spelt(words, chosen, sweep).items()}
     grids, blocks = axis_language.grids(grid), axis_language.blocks(block)
     several = _several(graphs)
     if source_ids is not None and (kept := [one for one in several if not isinstance(one, str | Path)]):

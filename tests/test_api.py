@@ -18,9 +18,9 @@ import scipy.sparse
 import bfsbench
 import bfsbench.reports.comparison.points
 import bfsbench.reports.table
-from bfsbench.bench.sweep import SweepProgress
+from bfsbench import UsageError
 from bfsbench.bench.worker import DeviceInfo, Measured
-from bfsbench.support.errors import InputError, UsageError
+from bfsbench.support.errors import InputError
 from tests.commands import invoke
 from tests.report.result_rows import failed_row, host_row, row, write
 
@@ -64,10 +64,13 @@ def test_symmetrising_a_generated_graph() -> None:
         ("push", {"grid": 1.5}, "grid must be a whole number, not 1.5"),
         ("push", {"block": 2.5}, "block must be a whole number, not 2.5"),
         ("push", {"block": -3}, "block must be at least 1, not -3"),
+        ("virtual_warp", {"WSZ": 8}, "unknown argument 'WSZ': did you mean W_SZ"),
+        ("push", {"nonsense": 8}, r"unknown argument 'nonsense': see 'help\(bfsbench.search\)'"),
+        (["push", "pull"], {}, r"a variant is one name, not \['push', 'pull'\]"),
         ("push", {"repeats": 1.5}, "repeats must be a whole number, not 1.5"),
     ],
 )
-def test_mistakes_are_named(variant: str, arguments: dict[str, Any], says: str) -> None:
+def test_mistakes_are_named(variant: Any, arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         bfsbench.search("pmpp", variant, backend="cpu", **arguments)
 
@@ -81,6 +84,9 @@ def test_searches_take_what_stands_for_a_graph(tmp_path: Path) -> None:
     for given in (graph, edges, tuple(edges.T), matrix, pd.DataFrame(edges), *files):
         assert bfsbench.search(given, "cpu_queue", 0).levels.tolist() == [0, 1, 2, 1]
     assert bfsbench.all_pairs(matrix, "cpu_floyd_warshall").distances[0].tolist() == [0, 1, 2, 1]
+    assert bfsbench.search([(0, 1), (1, 2)], "cpu_queue").levels.tolist() == [0, 1, 2]
+    with pytest.raises(UsageError, match=r"an array of float64.* is not a SciPy sparse matrix"):
+        bfsbench.Graph.from_scipy(matrix.toarray().astype(float))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="a list is not a graph: accepted are a Graph, a name or path"):
         bfsbench.search([1, 2], "cpu_queue")
     with pytest.raises(UsageError, match="has weights that were not read"):
@@ -174,7 +180,7 @@ def test_a_sweep_is_a_data_frame(tmp_path: Path) -> None:
     assert len(bfsbench.read_results(out)) == len(rows)
 
 
-class Heard(SweepProgress):
+class Heard(bfsbench.SweepProgress):
     """Records the callbacks of a sweep."""
 
     def __init__(self) -> None:
@@ -223,6 +229,11 @@ def test_a_sweep_is_heard_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest
         ({"repeats": 0}, "repeats must be at least 1"),
         ({"preset": "best"}, "'best' is no preset of knobs"),
         ({"W_SZ": 5}, "knob W_SZ belongs to none"),
+        ({"repeat": 3}, "unknown argument 'repeat': did you mean repeats"),
+        ({"source": 3}, "unknown argument 'source': did you mean sources"),
+        ({"variant": ["push"]}, "unknown argument 'variant': did you mean variants"),
+        ({"variants": 3}, "a name or a list of names is wanted, not 3"),
+        ({"progress": True}, "progress must be an object of a class derived from SweepProgress, not True"),
         ({"block": "64:32:x2"}, "does not reach its last value from its first"),
         ({"resume": True}, "resume needs the"),
         ({"profile": True}, "level profiles go beside a result file"),
@@ -311,6 +322,23 @@ def test_rows_in_memory_are_reported_as_those_of_a_file(rows: Path) -> None:
     assert all(here[name].equals(there[name]) for name in there)
 
 
+def test_names_need_no_list(rows: Path) -> None:
+    as_list = bfsbench.report(rows, variants=["bottom_up"], graphs=["grid"])
+    as_text = bfsbench.report(str(rows), variants="bottom_up", graphs="grid")
+    assert all(as_list[name].equals(as_text[name]) for name in as_list)
+    assert len(bfsbench.check("push", "path(n=9)", seeds=1, block=32)) > 0
+    assert len(bfsbench.check("push", [bfsbench.generate("path", n=9)], seeds=1, block=32)) > 0
+
+
+def test_frames_that_are_not_result_rows_are_refused(rows: Path, tmp_path: Path) -> None:
+    frame = bfsbench.read_results(rows)
+    with pytest.raises(UsageError, match=r"rows for a report lack the columns .*backend"):
+        bfsbench.report(frame[["graph", "variant", "search_ms"]])
+    frame.to_csv(tmp_path / "again.csv", index=False)
+    with pytest.raises(InputError, match="has the column file, which read_results adds"):
+        bfsbench.report(tmp_path / "again.csv")
+
+
 @pytest.mark.parametrize("name", ["x.html", "x.tex", "x.csv", "x.svg"])
 def test_a_report_writes_what_the_name_means(name: str, rows: Path, tmp_path: Path) -> None:
     bfsbench.report(rows, tables="best", backends=["cuda"], out=tmp_path / name)
@@ -344,6 +372,7 @@ def test_files_and_rows_are_compared(rows: Path, tmp_path: Path) -> None:
     assert points["b_ms"].tolist() == [9.0, 2.0]
     again = bfsbench.compare(bfsbench.read_results(old), bfsbench.read_results(new)).frame()
     assert again.equals(points)
+    assert repr(found) == f"<Comparison of {old} and {new}: 1 slower, 1 same; frame() lists them>"
     with pytest.raises(UsageError, match="no point is both in"):
         bfsbench.compare(old, write(tmp_path / "host.csv", [host_row(1.0)]))
     with pytest.raises(UsageError, match="side A has no result rows: it lacks graph"):

@@ -43,7 +43,7 @@ def choose_sources(graph: Graph, count: int, seed: int) -> list[int]:
     """
     candidates = np.flatnonzero(np.diff(graph.row_offsets))
     if len(candidates) == 0:
-        raise UsageError(f"{graph.full_name}: no vertex has an edge, so name a --source")
+        raise UsageError(f"{graph.full_name}: no vertex has an edge, so name a source")
     chosen: dict[int, None] = {}
     draw = _mix(seed)
     wanted = min(count, len(candidates))
@@ -62,7 +62,7 @@ def check_source(graph: Graph, source: int) -> int:
         there = f"{graph.full_name} has vertices 0 .. {graph.num_vertices - 1}"
         ids = graph.original_ids
         if ids is not None and len(ids):
-            there += f", whose ids in its file, for --source-id, lie within {ids[0]} .. {ids[-1]}"
+            there += f", whose ids in its file lie within {ids[0]} .. {ids[-1]}"
         raise UsageError(f"source {source} is out of range: {there}")
     return source
 

@@ -102,7 +102,7 @@ def tune(
         emulated = "emulated_" if device.backend == "cpu" else ""
         for configuration in strategy:
             values = space.values(configuration)
-            row, times = {**values, "status": "ok", "reason": ""}, []
+            row, times = {**values, "grid": values["grid"] or "auto", "status": "ok", "reason": ""}, []
             try:
                 times = (trial.run_apart if emulated else partial(trial.run, device))(values, expected)
             except BfsbenchError as error:

@@ -311,7 +311,7 @@ def _require_symmetry(
         shown = vertex[0] if original_ids is None else original_ids[vertex[0]]
         raise InputError(
             f"{name}: not every edge is listed both ways: vertex {shown} has an arc without its reverse; "
-            "read the file as directed, and symmetrise it if it is to be undirected"
+            "read it as directed, or symmetrise it"
         )
 
 

@@ -166,7 +166,8 @@ def _whole_ids(label: str, column: Column) -> npt.NDArray[np.int64]:
 
 TAKEN = (
     "a Graph, a name or path as 'bfsbench run --dataset' takes it, a SciPy sparse matrix, a NetworkX graph, "
-    "a pandas DataFrame of edges, an array of shape (edges, 2 or 3), or a pair (sources, targets)"
+    "a pandas DataFrame of edges, an array of shape (edges, 2 or 3), a list of pairs, "
+    "or a pair (sources, targets)"
 )
 
 
@@ -212,6 +213,8 @@ def as_graph(anything: GraphLike | object) -> Graph:
         return Graph.from_networkx(cast(Links, anything))
     if hasattr(anything, "columns") and hasattr(anything, "iloc"):
         return Graph.from_pandas(cast("pd.DataFrame", anything))
+    if isinstance(anything, list) and anything and all(isinstance(edge, tuple) for edge in anything):
+        anything = np.array(anything) if len({len(edge) for edge in anything}) == 1 else anything
     if isinstance(anything, np.ndarray) and anything.ndim == 2 and anything.shape[1] in (2, 3):
         return build(Columns("graph", *anything.T), "keep", None)
     if isinstance(anything, tuple) and len(anything) == 2:
@@ -221,7 +224,9 @@ def as_graph(anything: GraphLike | object) -> Graph:
 
 def matrix_columns(matrix: SparseMatrix, label: str, orientation: Orientation, reader: str = "") -> Columns:
     """Returns the stored entries of a SciPy sparse matrix as columns. Raises InputError for a matrix that is
-    not square."""
+    not square, and UsageError for another object."""
+    if not hasattr(matrix, "tocoo"):
+        raise UsageError(f"{described(matrix)} is not a SciPy sparse matrix")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         shape = " x ".join(f"{length:,}" for length in matrix.shape)
         raise InputError(f"{label}: a matrix of {shape} is no graph: only square ones are")

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from bfsbench.reports import TABLES, Table, select, tables as make_tables
+from bfsbench.reports import NOT_IN_TABLES, TABLES, Table, select, tables as make_tables
 from bfsbench.reports.levels import read_levels
 from bfsbench.reports.rows import as_read
 from bfsbench.reports.table import SUFFIXES, format_of, render
+from bfsbench.rows.columns import ADDED, COLUMNS
 from bfsbench.rows.results import read_results
-from bfsbench.support.errors import InputError, UsageError
+from bfsbench.support.errors import InputError, OptionError, UsageError, listed
 from bfsbench.support.storage import output
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ def report(
     ``plots`` names the kinds of pictures, by default bars. Several pictures for ``x.png`` become the files
     ``x-NAME.png``.
 
-    Raises UsageError for unknown names, and for files that cannot be written. Raises InputError for files
-    that cannot be read, and if there are no rows.
+    Raises UsageError for unknown names, for files that cannot be written, and for a data frame that lacks
+    columns of result rows. Raises InputError for files that cannot be read, and if there are no rows.
     """
-    names = [tables] if isinstance(tables, str) else tables
+    names = None if tables is None else listed(tables)
     for name in names or ():
         if name not in TABLES:
             raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
@@ -57,8 +58,7 @@ def report(
     frame = select(as_read(frame), graphs, variants, backends)
     made = make_tables(frame, names, levels)
     if out is not None:
-        kinds = [plots] if isinstance(plots, str) else plots
-        _write(Path(out), frame, levels, kinds or (), made)
+        _write(Path(out), frame, levels, listed(plots or ()), made)
     return {table.name: table.frame() for table in made}
 
 
@@ -94,8 +94,11 @@ def _read(rows: pd.DataFrame | Path | str | Sequence[Path | str]) -> tuple[pd.Da
     import pandas as pd
 
     if isinstance(rows, pd.DataFrame):
+        optional = {*ADDED, *NOT_IN_TABLES}
+        if missing := [name for name in COLUMNS if name not in rows and name not in optional]:
+            raise UsageError(f"rows for a report lack the columns {', '.join(missing)}")
         return rows, None
-    files = [rows] if isinstance(rows, str | Path) else list(rows)
+    files = listed(rows)
     return read_results(files), read_levels(files)
 
 
@@ -151,9 +154,9 @@ def compare(
     from bfsbench.reports.comparison import points
 
     if commits is None and b is None:
-        raise UsageError("name two files to compare, or with --commits OLD NEW one that holds rows of both")
+        raise OptionError("name two files to compare, or with {commits} one that holds rows of both")
     if commits is not None and b is not None:
-        raise UsageError("--commits compares rows of one file: leave out B")
+        raise OptionError("{commits} compares rows of one file: leave out B")
     first = _side(a, "A")
     sides = points.of_commits(first, *commits) if commits else (first, _side(b, "B"))
     found = points.compare(*_selected(*sides, graphs, variants, backends), threshold / 100)
@@ -161,8 +164,8 @@ def compare(
         emulated = " (rows of emulated kernels are never compared)" if found.num_emulated else ""
         raise UsageError(f"no point is both in {found.a.name} and in {found.b.name}{emulated}")
     if found.differences and not allow_different:
-        listed = "; ".join(found.differences)
-        raise UsageError(f"not comparable: {listed}; --allow-different compares them anyway")
+        reason = "not comparable: {listed}; {allow_different} compares them anyway"
+        raise OptionError(reason, listed="; ".join(found.differences))
     return found
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bfsbench.programs.families import DEFAULT
 from bfsbench.programs.families.base import Family, Figure
 from bfsbench.rows.columns import AXES
-from bfsbench.support.errors import UsageError
+from bfsbench.support.errors import UsageError, listed
 from bfsbench.variants import find, find_family
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def select(
     """
     for column, names in (("graph", graphs), ("variant", variants), ("backend", backends)):
         known = set(rows[column])
-        chosen = set[str]().union(*(_called(column, name, known) for name in names))
+        chosen = set[str]().union(*(_called(column, name, known) for name in listed(names)))
         if chosen:
             rows = rows[rows[column].isin(chosen)]
     return rows

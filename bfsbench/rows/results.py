@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from bfsbench.rows.columns import ADDED, AXES, COLUMNS, SAMPLES, appended_columns, columns_of_numbers
 from bfsbench.support import storage
-from bfsbench.support.errors import InputError, UsageError, printable
+from bfsbench.support.errors import InputError, OptionError, UsageError, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +80,8 @@ class ResultWriter:
             if not self._new and not (read_header(path, columns) and first.endswith(b"\n")):
                 raise InputError(f"{path} is not a {RESULT_FILE}: its first line is not a whole header")
             if not resume and len(first) < os.fstat(self._file).st_size:
-                raise UsageError(f"{path} exists: add --resume to continue it, or choose another --out")
+                wrong = "{path} exists: add {resume} to continue it, or choose another {out}"
+                raise OptionError(wrong, path=path)
             if not self._new:
                 _cut_unfinished_line(path)
             self.rows = read_known(path, columns)
@@ -111,7 +112,9 @@ class ResultWriter:
 
     def _unwritable(self, error: OSError) -> UsageError:
         why = error.strerror or error
-        return UsageError(f"cannot write {self.path}: {why}; choose another place by --out")
+        return OptionError(
+            "cannot write {path}: {why}; choose another place by {out}", path=self.path, why=why
+        )
 
     def append(self, *rows: Mapping[str, Any]) -> None:
         """Write all of the given rows or none of them. Raises UsageError if writing fails, as on a full disk.
@@ -229,6 +232,8 @@ def _header(lines: Iterator[list[str]], name: str, columns: Sequence[str], kind:
     header = next(lines, [])
     if not header or _is_header(header, columns):
         return header
+    if "file" in header:
+        raise InputError(f"{name} has the column file, which read_results adds: drop it before writing rows")
     strange = [column for column in header if column not in {*columns, *appended_columns(tuple(columns))}]
     if not _is_header([column for column in header if column not in strange], columns):
         raise InputError(f"{name} is not a {kind}")

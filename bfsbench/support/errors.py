@@ -9,6 +9,7 @@ This module also formats numbers and text for people, and checks numbers that ca
 
 import difflib
 import operator
+import os
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -148,6 +149,16 @@ def unknown_name(kind: str, name: str, known: Iterable[str], listed_by: str = ""
     listed_by = listed_by or f"bfsbench list {kind}s"
     hint = f"did you mean {' or '.join(near)}?" if near else f"see '{listed_by}'"
     return UsageError(f"unknown {kind} '{name}': {hint}")
+
+
+def listed(names: str | os.PathLike[str] | Iterable[Any]) -> list[Any]:
+    """Returns names as a list. A string or a path is one name. Raises UsageError if ``names`` is neither a
+    name nor a sequence."""
+    if isinstance(names, str | os.PathLike):
+        return [names]
+    if not isinstance(names, Iterable):
+        raise UsageError(f"a name or a list of names is wanted, not {names!r}")
+    return [*names]
 
 
 def whole(name: str, value: Any) -> int:

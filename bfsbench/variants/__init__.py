@@ -185,6 +185,8 @@ def with_aliases(name: str) -> str:
 def find(name: str) -> type[Variant]:
     """Returns the variant with a given name or alias. If there is none, raises UsageError, whose message
     suggests similar names."""
+    if not isinstance(name, str):
+        raise UsageError(f"a variant is one name, not {name!r}")
     known: dict[str, type[Variant]] = {}
     for variant in all_variants().values():
         known.update(dict.fromkeys((variant.name, *variant.aliases), variant))

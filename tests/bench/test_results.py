@@ -38,7 +38,7 @@ def test_rows_come_back_as_written(tmp_path: Path) -> None:
 
 def test_an_existing_file_needs_resume(path: Path) -> None:
     write(path, make_row())
-    with pytest.raises(UsageError, match="add --resume"):
+    with pytest.raises(UsageError, match="add resume"):
         ResultWriter(path, resume=False)
     write(path, make_row(graph="second"), resume=True)
     assert [row["graph"] for row in read_rows(path)] == ["g:directed", "second"]

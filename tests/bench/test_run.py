@@ -322,7 +322,7 @@ def test_sources_by_the_ids_of_the_file(tmp_path: Path) -> None:
     for option, value, says in (
         ("--source-id", "8", "vertex 8 is not in g.txt:directed, whose ids lie within 7 .. 3000"),
         ("--source-id", "x", "'x' is not a valid integer, as ids of g.txt:directed are"),
-        ("--source", "3", "vertices 0 .. 2, whose ids in its file, for --source-id, lie within 7 .. 3000"),
+        ("--source", "3", "vertices 0 .. 2, whose ids in its file lie within 7 .. 3000"),
     ):
         assert says in run(*words, option, value, "--out", "s.csv", cwd=tmp_path, check=2).stderr
     both = run(*words, "--source", "1", "--source-id", "50", "--out", "s.csv", cwd=tmp_path, check=2)

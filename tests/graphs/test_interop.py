@@ -59,7 +59,7 @@ def test_checksums_are_those_of_the_same_file(tmp_path: Path, kind: str) -> None
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (EDGES, "a list is not a graph: accepted are a Graph, a name or path"),
+        ([1, 2], "a list is not a graph: accepted are a Graph, a name or path"),
         (7, "a int is not a graph"),
         (np.zeros((3, 5)), r"an array of float64 and shape \(3, 5\) is not a graph"),
         (np.zeros((3, 2)), "vertices are float64, not integers or text"),

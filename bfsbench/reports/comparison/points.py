@@ -241,6 +241,11 @@ class Comparison:
     num_same_code: int
     """Number of configurations for which both sides measured identical code."""
 
+    def __repr__(self) -> str:
+        verdicts = Counter(point.verdict for point in self.points)
+        counted = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
+        return f"<Comparison of {self.a.name} and {self.b.name}: {counted}; frame() lists them>"
+
     def frame(self) -> pd.DataFrame:
         """Returns a data frame with one row for each configuration that both sides measured.
 
