@@ -70,10 +70,11 @@ if TYPE_CHECKING:
 def read_results(*paths: Path | str | Iterable[Path | str]) -> pd.DataFrame:
     """Return the rows of result files, or of all result files in folders, as one table.
 
-    The module bfsbench.rows.columns names and explains the columns.
+    The columns have the types that :func:`sweep` returns. The module bfsbench.rows.columns names and explains
+    the columns. Raises InputError if a file cannot be read or is malformed.
     """
-    lists = ([item] if isinstance(item, Path | str) else item for item in paths)
-    return results.read_results([*chain.from_iterable(lists)])
+    lists = map(listed, paths)
+    return results.typed(results.read_results([*chain.from_iterable(lists)]))
 
 
 def check(

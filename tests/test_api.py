@@ -177,7 +177,11 @@ def test_a_sweep_is_a_data_frame(tmp_path: Path) -> None:
         assert len(samples) == 2 and min(samples) == pytest.approx(best)
     again = bfsbench.sweep([graph, "pmpp"], ["virtual_warp", "cpu_queue"], out=out, resume=True, **what)
     pd.testing.assert_frame_equal(rows, again)
-    assert len(bfsbench.read_results(out)) == len(rows)
+    read = bfsbench.read_results(out).drop(columns="file")
+    pd.testing.assert_frame_equal(read, rows, check_dtype=False)
+    assert read.dtypes[["source", "block", "search_ms"]].equals(rows.dtypes[["source", "block", "search_ms"]])
+    emulated = bfsbench.report(rows, tables="best_emulated")
+    assert list(emulated) == ["best_emulated"] and {*bfsbench.report(rows, tables="best")} > {*emulated}
 
 
 class Heard(bfsbench.SweepProgress):

@@ -37,8 +37,9 @@ def report(
 
     ``rows`` are result files, folders of result files, or a data frame from a sweep or from
     :func:`read_results`. For files, the level profiles beside them are read. A data frame has no level
-    profiles. ``tables`` names the tables, which ``bfsbench report --help`` lists. By default these are the
-    tables that the command prints. ``graphs``, ``variants`` and ``backends`` select rows.
+    profiles. ``tables`` names the tables, which ``bfsbench report --help`` lists. Emulated rows stand in
+    tables of their own, such as ``best_emulated`` beside ``best``. By default the tables are those that the
+    command prints. ``graphs``, ``variants`` and ``backends`` select rows.
 
     ``out`` names a file to write as well. The suffix of its name decides what it holds: ``.html`` a page;
     ``.md``, ``.tex``, ``.csv``, ``.json`` or ``.txt`` the tables; ``.png``, ``.svg`` or ``.pdf`` a picture.
@@ -49,17 +50,26 @@ def report(
     columns of result rows. Raises InputError for files that cannot be read, and if there are no rows.
     """
     names = None if tables is None else listed(tables)
-    for name in names or ():
-        if name not in TABLES:
-            raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
+    bases = None if names is None else [*dict.fromkeys(map(_base, names))]
     frame, levels = _read(rows)
     if frame.empty:
         raise InputError("there are no rows to report")
     frame = select(as_read(frame), graphs, variants, backends)
-    made = make_tables(frame, names, levels)
+    made = make_tables(frame, bases, levels)
+    if names is not None:
+        made = [table for table in made if any(f"{table.name}_".startswith(f"{name}_") for name in names)]
     if out is not None:
         _write(Path(out), frame, levels, listed(plots or ()), made)
     return {table.name: table.frame() for table in made}
+
+
+def _base(name: str) -> str:
+    """Returns the key in TABLES of the table with this name: ``best`` for ``best_emulated``. Raises
+    UsageError if there is none."""
+    for base in TABLES:
+        if name == base or name.startswith(f"{base}_"):
+            return base
+    raise UsageError(f"unknown table '{name}': there are {', '.join(TABLES)}")
 
 
 def picture_file(

@@ -308,6 +308,22 @@ def read_results(paths: Iterable[Path | str], leave_out: Collection[str] = ()) -
     return read_tables(files, COLUMNS, leave_out)
 
 
+def typed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows from ``read_results`` with the column types of ``table``. Raises InputError if a sample is
+    not a number."""
+    _, counts = columns_of_numbers()
+    made: dict[str, Any] = {name: rows[name].astype("Int64") for name in counts if name in rows}
+    try:
+        made |= {name: rows[name].map(_samples) for name in SAMPLES}
+    except ValueError as error:
+        raise InputError(f"a sample is not a number: {printable(str(error))}") from error
+    return rows.assign(**made)
+
+
+def _samples(text: str) -> list[float]:
+    return [float(sample) for sample in text.split(";") if sample]
+
+
 def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
     """Return result rows as a table for analysis. Raises InputError if a numeric column holds text.
 
@@ -323,7 +339,7 @@ def table(rows: Sequence[Mapping[str, str]]) -> pd.DataFrame:
         texts = frame[name]
         try:
             if name in SAMPLES:
-                frame[name] = [[float(sample) for sample in text.split(";") if sample] for text in texts]
+                frame[name] = [_samples(text) for text in texts]
             elif name in counts:
                 frame[name] = pd.array([int(text) if text else None for text in texts], dtype="Int64")
             elif name in numbers:
