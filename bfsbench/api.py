@@ -244,7 +244,7 @@ def solve(
     family = family_of([find(variant)])
     if source is not None and not family.from_sources:
         instead = ": give a number of random vertices as sources" if family.draws_sources else ""
-        raise UsageError(f"{family.title} has no single source{instead}")
+        raise UsageError(f"variant {variant} starts from no single source{instead}")
     if sources is not None and not family.draws_sources:
         raise UsageError(f"sources is for the family closeness: variant {variant} takes source, a vertex")
     number = None if sources is None else positive("sources", sources)

@@ -22,6 +22,7 @@ from bfsbench import UsageError
 from bfsbench.bench.worker import DeviceInfo, Measured
 from bfsbench.support.errors import InputError
 from tests.commands import invoke
+from tests.kernel_folders import write_variant
 from tests.report.result_rows import failed_row, host_row, row, write
 
 
@@ -110,7 +111,10 @@ def test_searches_from_many_sources_say_which() -> None:
     every = bfsbench.solve(graph, "cpu_many")
     assert every.sources is not None and every.sources.tolist() == [*range(graph.num_vertices)]
     assert bfsbench.solve(graph, "cpu_queue", 1).sources is None
-    with pytest.raises(UsageError, match="no single source: give a number of random vertices as sources"):
+    with pytest.raises(
+        UsageError,
+        match="variant cpu_many starts from no single source: give a number of random vertices as sources",
+    ):
         bfsbench.solve(graph, "cpu_many", source=2)
     with pytest.raises(
         UsageError, match="sources is for the family closeness: variant cpu_queue takes source"
@@ -334,6 +338,15 @@ def test_names_need_no_list(rows: Path) -> None:
     assert len(bfsbench.check("push", [bfsbench.generate("path", n=9)], seeds=1, block=32)) > 0
 
 
+def test_a_folder_of_kernels_is_checked(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    write_variant(folder, "mine")
+    code = "import bfsbench; print(*set(bfsbench.check('mine', 'path(n=9)', seeds=1, block=32).variant))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "mine\n", done.stderr
+
+
 def test_frames_that_are_not_result_rows_are_refused(rows: Path, tmp_path: Path) -> None:
     frame = bfsbench.read_results(rows)
     with pytest.raises(UsageError, match=r"rows for a report lack the columns .*backend"):
@@ -377,6 +390,8 @@ def test_files_and_rows_are_compared(rows: Path, tmp_path: Path) -> None:
     again = bfsbench.compare(bfsbench.read_results(old), bfsbench.read_results(new)).frame()
     assert again.equals(points)
     assert repr(found) == f"<Comparison of {old} and {new}: 1 slower, 1 same; frame() lists them>"
+    with pytest.raises(UsageError, match="side B must be rows or the name of a file, not 5"):
+        bfsbench.compare(old, 5)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no point is both in"):
         bfsbench.compare(old, write(tmp_path / "host.csv", [host_row(1.0)]))
     with pytest.raises(UsageError, match="side A has no result rows: it lacks graph"):

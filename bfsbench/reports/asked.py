@@ -186,6 +186,8 @@ def _side(operand: Operand | None, name: str) -> Side:
         return read_side(os.fspath(operand))
     if operand is None:
         raise UsageError(f"there is no side {name} to compare")
+    if not hasattr(operand, "columns"):
+        raise UsageError(f"side {name} must be rows or the name of a file, not {operand!r}")
     return of_frame(operand, name)
 
 
