@@ -2,6 +2,7 @@
 
 import re
 import resource
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -81,3 +82,12 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     first, second = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if "pytest" in line]
     assert first in (ROOT / "README.md").read_text().splitlines()
     assert second == ".venv/bin/pytest -m exhaustive"
+
+
+def test_the_first_command_of_the_readme_measures_every_point(tmp_path: Path) -> None:
+    line = next(line for line in (ROOT / "README.md").read_text().splitlines() if " run --dataset " in line)
+    words = shlex.split(line.split("/bfsbench ")[1])
+    command = [sys.executable, "-m", "bfsbench", *words, "--out", str(tmp_path / "r.csv")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert "18 points: 18 ok" in done.stderr

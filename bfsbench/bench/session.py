@@ -208,15 +208,16 @@ class Session:
         return [base_row(point, graph, device) | outcome | clocks for point, outcome in rows]
 
     def profile(self, point: Point, row: Mapping[str, str]) -> list[dict[str, str]]:
-        """Return the rows of the level profile of a measured point, or an empty list if its family of
-        problems has no profile.
+        """Return the rows of the level profile of a measured point. The list is empty if its family of
+        problems, or its variant, has no profile.
 
         ``row`` is the point's result row. Raises WrongResultError and DeviceError.
         """
         self._graph_of(point)
         variant = self._build(point)
         steps = self._problem_of(point).profile(variant)
-        self._require_unwritten(variant)
+        if steps:  # without steps the variant has not run
+            self._require_unwritten(variant)
         return profile_rows(steps, row)
 
     def trace(self, point: Point) -> KernelTimes:
