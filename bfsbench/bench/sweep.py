@@ -24,7 +24,7 @@ from bfsbench.rows.columns import PROFILE_COLUMNS
 from bfsbench.rows.point import Point, row_name
 from bfsbench.rows.provenance import is_outdated, record_run
 from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter, axes_of
-from bfsbench.support.errors import OptionError, UsageError
+from bfsbench.support.errors import OptionError, UsageError, plural
 from bfsbench.support.toolchain import HELPERS, building
 
 Identity = tuple[str, ...]
@@ -69,6 +69,10 @@ class Output:
             if others:
                 taken, now = (f"'{words or 'as usual'}'" for words in (min(others), method.words))
                 raise UsageError(f"{path} has rows measured {taken}, not {now}: choose another --out")
+            counts = {row["search_ms_samples"].count(";") + 1 for row in timed if row["search_ms_samples"]}
+            if method.fewest == method.most and (unlike := counts - {method.fewest}):
+                found = f"{plural(min(unlike), 'sample')} per point, not {method.fewest}"
+                raise UsageError(f"{path} has rows with {found}: choose another --out")
             if any(known and backend != "cpu" and not source_rule(said) for said, known, backend in ways):
                 raise UsageError(
                     f"{path} has rows of searches repeated from one source; now sources alternate: "

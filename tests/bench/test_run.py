@@ -89,6 +89,13 @@ def test_resuming_completes_a_sweep_and_repeats_nothing(tmp_path: Path) -> None:
     assert read_rows(tmp_path / "r.csv") == rows
 
 
+def test_resuming_with_another_number_of_repeats_is_refused(tmp_path: Path) -> None:
+    words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--repeats")
+    run(*words, "2", cwd=tmp_path)
+    assert "2 samples per point, not 3" in run(*words, "3", "--resume", cwd=tmp_path, check=2).stderr
+    run(*words, "2", "--resume", cwd=tmp_path)
+
+
 def test_a_dry_run_counts_what_resuming_would_measure(tmp_path: Path) -> None:
     words = ("--variant", "push,pull", "--block", "32,64", "--sources", "2", "--knobs", "auto", "--dataset")
     run(*words, LATTICE, cwd=tmp_path)

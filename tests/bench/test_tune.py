@@ -260,7 +260,7 @@ def test_from_the_command_line_to_rows_and_back(tmp_path: Path) -> None:
     assert "5 of 24 configurations" in done.stderr
     line = shlex.split(done.stdout.splitlines()[-1])
     assert line[:2] == ["bfsbench", "run"]
-    bfsbench(*line[1:], "--out", "r.csv", "--resume", cwd=tmp_path)
+    bfsbench(*line[1:], "--repeats", "2", "--out", "r.csv", "--resume", cwd=tmp_path)
     assert read_rows(tmp_path / "r.csv") == rows, "the line names points that were measured"
 
 
