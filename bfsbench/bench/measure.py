@@ -79,19 +79,23 @@ def interval(samples: Sequence[float]) -> tuple[float, float]:
     return (ordered[outside], ordered[-1 - outside]) if outside >= 0 else (-math.inf, math.inf)
 
 
-def is_settled(times: Sequence[Sequence[float]]) -> bool:
-    """Return whether the samples show which of several configurations is fastest.
+def contenders(times: Sequence[Sequence[float]]) -> list[int]:
+    """Return the indices of the configurations that may be the fastest. One index means that the samples
+    decide.
 
     ``times`` has the samples of each configuration. The configuration of lowest median is fastest if its
     confidence interval lies below the interval of every other configuration. An interval may overlap it if
     the two configurations count as equally fast. For this, the two intervals together must span at most TIE
     times the lowest median.
     """
-    best = min(times, key=statistics.median)
-    low, high = interval(best)
-    others = [interval(one) for one in times if one is not best]
-    tied = TIE * statistics.median(best)
-    return all(high < from_ or max(high, to) - min(low, from_) <= tied for from_, to in others)
+    best = min(range(len(times)), key=lambda place: statistics.median(times[place]))
+    low, high = interval(times[best])
+    tied = TIE * statistics.median(times[best])
+    found = [best]
+    for place, (from_, to) in enumerate(map(interval, times)):
+        if place != best and high >= from_ and max(high, to) - min(low, from_) > tied:
+            found.append(place)
+    return found
 
 
 @cache

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from bfsbench.bench import messages
 from bfsbench.bench.child import how_it_ended, leave_interrupts_to_parent, undisturbed
-from bfsbench.bench.measure import advise_times, enough, is_settled, sample_columns
+from bfsbench.bench.measure import advise_times, contenders, enough, sample_columns
 from bfsbench.bench.messages import DamagedError, DeviceInfo, Failure, Pipe
 from bfsbench.bench.options import SOURCE_RULES, Method
 from bfsbench.graphs.graph import Graph
@@ -128,6 +128,10 @@ FIRST_TURN = (
 """Columns of a row whose values come from the point's first turn, if points take turns."""
 
 
+UNDECIDED = "undecided"
+"""The first word of a warning in the rows of points that ``until_decided`` could not tell apart."""
+
+
 def run_in_turns(
     runner: Runner, points: Sequence[Point], graphs: Graphs, method: Method
 ) -> Iterator[Measured]:
@@ -159,8 +163,29 @@ def _graph_in_turns(
             turns[named[axes_of(measured.row)]].append(measured)
         pending = [*_unfinished({point: turns[point] for point in pending}, method)]
         turn = replace(turn, energy=False, cupti=False, profile=False, parents=False)
+    undecided = [*_undecided(turns)] if method.until_decided else []
     for point in points:
-        yield _together(turns[point], method)
+        yield _together(turns[point], method, point in undecided)
+
+
+def _by_source(turns: Mapping[Point, Sequence[Measured]]) -> list[dict[Point, list[float]]]:
+    """Return one dictionary for each source: the times of its points (configurations), in ms. Points that
+    failed are left out.
+    """
+    times: dict[int | None, dict[Point, list[float]]] = {}
+    for point, taken in turns.items():
+        if taken[-1].row["status"] == "ok":
+            together = times.setdefault(point.source, {})
+            together[point] = [float(one.row["search_ms"]) for one in taken]
+    return [*times.values()]
+
+
+def _undecided(turns: Mapping[Point, Sequence[Measured]]) -> Iterator[Point]:
+    """Yield the points (configurations) that may be the fastest from their source, if there are several."""
+    for together in _by_source(turns):
+        places = contenders([*together.values()])
+        if len(places) > 1:
+            yield from ([*together][place] for place in places)
 
 
 def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> Iterator[Point]:
@@ -169,16 +194,11 @@ def _unfinished(turns: Mapping[Point, Sequence[Measured]], method: Method) -> It
     With ``until_decided``, all points of one source get equally many samples, until it is known which point
     is fastest.
     """
-    times: dict[int | None, dict[Point, list[float]]] = {}
-    for point, taken in turns.items():
-        if taken[-1].row["status"] == "ok":
-            together = times.setdefault(point.source, {})
-            together[point] = [float(one.row["search_ms"]) for one in taken]
-    for together in times.values():
+    for together in _by_source(turns):
         wanting = [point for point, samples in together.items() if not enough(method, samples)]
         if method.until_decided:
             exhausted = any(len(samples) >= method.most for samples in together.values())
-            if wanting or not (exhausted or is_settled([*together.values()])):
+            if wanting or not (exhausted or len(contenders([*together.values()])) == 1):
                 wanting = [*together]
         yield from wanting
 
@@ -190,11 +210,12 @@ def source_rule(method: str) -> str:
     return next((word for word in method.split() if word in SOURCE_RULES), "")
 
 
-def _together(turns: Sequence[Measured], method: Method) -> Measured:
+def _together(turns: Sequence[Measured], method: Method, undecided: bool) -> Measured:
     """Combine several outcomes of one point (configuration), each of one sample, into an outcome with one
     row.
 
-    Most columns come from the fastest outcome. If the last outcome is a failure, its row is used.
+    Most columns come from the fastest outcome. If the last outcome is a failure, its row is used. If
+    ``undecided`` is true, the row has a warning that starts with UNDECIDED.
     """
     first, last = turns[0].row, turns[-1].row
     if last["status"] != "ok":
@@ -202,6 +223,10 @@ def _together(turns: Sequence[Measured], method: Method) -> Measured:
     rows = [one.row for one in turns]
     search, wall = ([float(row[name]) for row in rows] for name in ("search_ms", "wall_ms"))
     told = [text for row in rows for text in row["warnings"].split("; ") if text]
+    if undecided:
+        told.append(
+            f"{UNDECIDED}: {len(rows)} samples do not show which search is fastest, raise --max-samples"
+        )
     columns = {
         **{name: first.get(name, "") for name in FIRST_TURN},
         **sample_columns(search, wall),

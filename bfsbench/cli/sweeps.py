@@ -21,7 +21,7 @@ from bfsbench.bench.options import Method
 from bfsbench.bench.plan import Axes, Crossing, Several, Work, check_knobs, chosen_variants
 from bfsbench.bench.sweep import SweepOutcome, SweepProgress, SweepRequest, preview, sweep
 from bfsbench.bench.tune import METHODS, Configuration, Tuning, best
-from bfsbench.bench.worker import DeviceInfo, Measured
+from bfsbench.bench.worker import UNDECIDED, DeviceInfo, Measured
 from bfsbench.cli.options import (
     FILE,
     POSITIVE,
@@ -120,10 +120,27 @@ def carry_out_points(request: SweepRequest, progress: SweepProgress | None = Non
     if outcome.rows:
         levels = None if request.path is None else read_levels([request.path])
         click.echo(rendered(summary(table(outcome.rows), levels)))
+    for line in [*_decisions(outcome.rows)] if request.method.until_decided else []:
+        click.echo(line, err=True)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
     measured = plural(outcome.statuses.total(), "point")
     click.echo(f"{measured}: {came or 'nothing left to do'}; see 'bfsbench report {request.path}'", err=True)
     return not outcome.failed
+
+
+def _decisions(rows: Iterable[Mapping[str, str]]) -> Iterable[str]:
+    """Yield a line for each graph and source, which says whether the fastest search is known."""
+    groups: dict[str, list[Mapping[str, str]]] = {}
+    for row in rows:
+        if row["status"] == "ok":
+            groups.setdefault(", source ".join(filter(None, (row["graph"], row["source"]))), []).append(row)
+    for name, group in groups.items():
+        samples = plural(max(len(row["search_ms_samples"].split(";")) for row in group), "sample")
+        left = [row for row in group if UNDECIDED in row["warnings"]]
+        shapes = ([row["variant"], row["grid"], row["block"], row["knobs"]] for row in left)
+        among = (" ".join(filter(None, shape)) for shape in shapes)
+        found = f"undecided after {samples}: {', '.join(among)}" if left else f"decided after {samples}"
+        yield f"{name}: {found}"
 
 
 def print_plan(points: Sequence[Point], repeats: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bfsbench.bench.measure import is_settled
+from bfsbench.bench.measure import contenders
 from bfsbench.bench.options import MOST_TO_DECIDE, Method
 from bfsbench.bench.worker import FIRST_TURN, Measured, run_in_turns
 from bfsbench.rows.point import Point
@@ -86,18 +86,29 @@ def test_a_point_that_fails_stops_and_the_others_go_on() -> None:
 
 def test_intervals_that_overlap_do_not_decide() -> None:
     close = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5]
-    assert not is_settled([close, [ms + 0.1 for ms in close]])
-    assert is_settled([close, [ms + 0.6 for ms in close]])
-    assert not is_settled([[1.0] * 5, [9.0] * 5]), "five samples have no interval"
-    assert is_settled([close])
+    assert contenders([[ms + 0.1 for ms in close], close, [ms + 0.6 for ms in close]]) == [1, 0]
+    assert contenders([[1.0] * 5, [9.0] * 5]) == [0, 1], "five samples have no interval"
+    assert contenders([close]) == [0]
 
 
 def test_rows_name_the_option(tmp_path: Path) -> None:
     words = ("run", "--dataset", "lattice(rows=9,columns=9)", "--variant", "cpu_queue,scipy")
-    bfsbench(*words, "--until-decided", "--max-samples", "8", "--out", "r.csv", cwd=tmp_path)
+    done = bfsbench(*words, "--until-decided", "--max-samples", "8", "--out", "r.csv", cwd=tmp_path)
     rows = read_rows(tmp_path / "r.csv")
     assert all(row["method"].startswith("until_decided interleaved") for row in rows)
     assert {len(row["search_ms_samples"].split(";")) for row in rows} <= {6, 7, 8}
+    undecided = [row["variant"] for row in rows if "undecided" in row["warnings"]]
+    among = f": {', '.join(undecided)}" if undecided else ""
+    count = len(rows[0]["search_ms_samples"].split(";"))
+    assert f"{'un' if undecided else ''}decided after {count} samples{among}\n" in done.stderr
+
+
+def test_rows_that_may_be_the_fastest_say_so() -> None:
+    """The samples of two variants overlap, and the third variant is slower than both."""
+    points = [Point("g", 0, name, "host", None, None) for name in ("push", "pull", "edge")]
+    runner = Scripted(lambda name, source, turn: 99.0 if name == "edge" else 1.0 + turn % 5)
+    rows = [one.row for one in run_in_turns(runner, points, {}, Method(until_decided=True, max_samples=9))]
+    assert ["undecided: 9 samples" in row["warnings"] for row in rows] == [True, True, False]
 
 
 def test_a_cluster_takes_no_turns() -> None:
