@@ -1,2 +1,2 @@
-// This header is empty, because cuda_on_cpu.h declares all of CUDA.
+// Replaces CUDA's own cooperative_groups.h. The file declares nothing, because cuda_on_cpu.h declares all of CUDA.
 #pragma once

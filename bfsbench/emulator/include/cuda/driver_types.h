@@ -1,4 +1,5 @@
-// Kernels get all of CUDA from cuda_on_cpu.h. The C++ files of a program include this header.
+// Replaces CUDA's own driver_types.h. It declares the runtime API for .cpp files that the emulator compiles.
+// In .cu files it declares nothing, because cuda_on_cpu.h already declares all of CUDA.
 #pragma once
 #if defined(EMU_PROGRAM) && !defined(__CUDACC__)
 #include "emu/qualifiers.h"

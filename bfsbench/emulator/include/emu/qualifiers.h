@@ -1,5 +1,5 @@
-// CUDA's qualifiers and attributes, most of which have no effect in the emulator. Before compilation the
-// translator handles `__shared__`, launches, `__launch_bounds__` and `__cluster_dims__`.
+// CUDA's qualifiers and attributes. Most of them have no effect in the emulator. Before compilation the
+// translator has already handled `__shared__`, launches, `__launch_bounds__` and `__cluster_dims__`.
 #pragma once
 
 #define __CUDA_ARCH__ 900

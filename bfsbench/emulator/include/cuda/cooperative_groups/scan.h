@@ -1,2 +1,3 @@
-// This header is empty, because cuda_on_cpu.h declares cg::inclusive_scan and cg::exclusive_scan.
+// Replaces CUDA's own cooperative_groups/scan.h. The file declares nothing, because
+// cuda_on_cpu.h declares cg::inclusive_scan and cg::exclusive_scan.
 #pragma once
