@@ -73,7 +73,7 @@ class Buffer(Protocol):
         """Asynchronously set ``count`` elements to a value, beginning at index ``start``. By default, set all
         elements from ``start`` to the end.
 
-        Elements must have 1 or 4 bytes. Elements of other sizes can only be set to 0.
+        Elements of any size can be set to 0. For another value, elements must have 1 or 4 bytes.
         """
 
     def upload(self, array: npt.NDArray[Any]) -> None:

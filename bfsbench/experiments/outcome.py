@@ -305,8 +305,8 @@ def _needs_known(experiment: Experiment) -> bool:
 def _same_points(rows: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows in ``known`` whose graph, source and device also occur together in ``rows``.
 
-    The returned rows have the graphs' names from ``rows``. Rows of emulated kernels and rows taken with cold
-    caches are left out.
+    Result files may name one graph differently, so graphs are matched by checksum. In the returned rows, a
+    graph has its name from ``rows``. Rows of emulated kernels and rows taken with cold caches are left out.
     """
     usual = (known["backend"] != "cpu") & ~known["method"].str.contains(r"\bcold\b")
     rows, known = with_device(rows), with_device(known[usual])

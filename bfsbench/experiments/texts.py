@@ -518,8 +518,8 @@ def _with_origins(
     """Returns the text of a filled template, with the origin of its rows below each table.
 
     A line names the files, commits and days of the table's rows. It also names searches whose code has
-    changed since then. If a table above shows a search of this table with numbers from other result files,
-    the line names these files. The commands that wrote the files follow, each only once in a text.
+    changed since then. If an earlier table shows a search of this table with values from other result files,
+    the line says so. The commands that wrote the files follow, each only once in a text.
 
     ``parts`` are the pieces of the text, in order. The pieces are made one by one. All rows that the template
     reads while a table is made belong to this table. If the rows of a search come from different versions of

@@ -223,8 +223,12 @@ def as_graph(anything: GraphLike | object) -> Graph:
 
 
 def matrix_columns(matrix: SparseMatrix, label: str, orientation: Orientation, reader: str = "") -> Columns:
-    """Returns the stored entries of a SciPy sparse matrix as columns. Raises InputError for a matrix that is
-    not square, and UsageError for another object."""
+    """Returns the edges of a graph that is given as a SciPy sparse matrix. A stored value at row u and column
+    v is an edge from u to v with this weight.
+
+    Raises UsageError for an object that is not a sparse matrix, and InputError for a matrix that is not
+    square.
+    """
     if not hasattr(matrix, "tocoo"):
         raise UsageError(f"{described(matrix)} is not a SciPy sparse matrix")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:

@@ -47,8 +47,9 @@ UNMARKED = Marks()
 
 
 def split_marks(name: str) -> tuple[str, Marks]:
-    """Split a graph's name. Returns the name without the marks ``shrink`` and ``stands_for``, and the marks.
-    ``name`` must not end in a direction.
+    """Split a name such as ``wave:shrink=0.1`` into the name ``wave`` and the Marks ``shrink=0.1``.
+
+    A suffix for the direction of edges, such as ``:directed``, must have been removed from ``name`` before.
 
     Raises UsageError if ``shrink`` is not above 0 and at most 1, or if ``stands_for`` is empty.
     """

@@ -108,8 +108,7 @@ inline Error read_id(const char*& p, const char* end, const Layout& layout, int6
     bool above = false;
     if (q == p) {
         for (; is_digit(*q); ++q) {
-            // Sets `above` before `value` could exceed 64 bits, because the next digit multiplies `value` by
-            // ten.
+            // Records that the number is too large before the multiplication below can overflow 64 bits.
             above |= value > UINT64_MAX / 10 - 1;
             value = value * 10 + static_cast<uint64_t>(*q - '0');
         }

@@ -243,7 +243,7 @@ _FACTS = ("variant", "backend", "knobs", "graph", "source", "code", "commit", "t
 _SEARCH = ["variant", "backend", "knobs"]
 _PLACE = ["variant", "backend", "graph"]
 _MOST_NAMED = 4
-"""Most searches that a note names. If there are more, the note says how many."""
+"""Most searches, or files, that a note names. If there are more, the note says how many."""
 _COMMIT, _DAY = 7, len("2026-11-21")
 
 
@@ -269,9 +269,9 @@ def facts_of(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     """Compares the rows of this table, ``here``, with the rows of each table above it, ``earlier``.
 
-    Returns a sentence if an earlier table shows a search of this table on the same graph, but uses other
-    result rows. The sentence names the files of those rows and their numbers of sources. Otherwise returns
-    "".
+    If an earlier table shows a search and a graph of this table, but uses other result rows for them, returns
+    a text with the numbers of sources and the earlier table's files. Otherwise returns "". If there are more
+    than ``_MOST_NAMED`` files, the text says how many they are, instead of their names.
     """
     found: dict[str, set[int]] = {}
     counts: set[int] = set()
@@ -287,8 +287,10 @@ def other_rows(here: pd.DataFrame, earlier: Iterable[pd.DataFrame]) -> str:
     if not found:
         return ""
     files = [f"`{file.split('/')[-1]}` ({_sources(found[file])})" for file in sorted(found)]
-    above = f"Tables above show searches of this table with numbers from other rows of {_enumerated(files)}"
-    return f" {above}. The rows of this table have {_sources(counts)}."
+    named = _enumerated(files) if len(files) <= _MOST_NAMED else f"{len(files)} result files"
+    here_from = f"Searches of this table started from {_sources(counts)} per graph"
+    there = "Earlier tables on this page have other values for some searches of this table"
+    return f" {here_from}. {there}, from {named}."
 
 
 def _sources(counts: Iterable[int]) -> str:

@@ -40,10 +40,11 @@ infinite."""
 def read_tables(
     files: Iterable[Path], columns: Sequence[str], leave_out: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Return the rows of files with ``columns`` as one table, where columns of numbers are float64.
+    """Return the rows of all ``files`` as one DataFrame. Columns of numbers have the dtype float64.
 
-    To save memory, columns in ``leave_out`` are not read. The column ``schema`` is always read. Raises
-    InputError for files that ``read_results`` refuses.
+    ``columns`` are the columns that each file must have. To save memory, columns in ``leave_out`` are not
+    read, except ``schema``. The added column ``file`` names the file of each row. Raises InputError for files
+    that ``read_results`` refuses.
     """
     import pandas as pd
 

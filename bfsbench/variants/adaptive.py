@@ -451,9 +451,9 @@ class Adaptive(OneLaunchVariant):
         return max(_LEAST_SMALL_PARTS, min(by_vertices, _MOST_SMALL_PARTS))
 
     def _tiny_parts(self) -> int:
-        """Returns the largest frontier that one block of the cluster expands alone. The unit is a part: up to
-        4 arcs of one row. After a frontier of this size, the next frontier is likely to fit the queue of the
-        block."""
+        """Returns the size of the largest frontier that one block of the cluster expands alone. The size is
+        counted in parts. Each part is up to 4 arcs of one row. The limit is chosen so that the next frontier
+        probably fits the block's queue."""
         row = max(1, -(-int(self.num_edges) // (_QUAD * self.num_vertices)))
         return min(int(self.knob["TINY_PARTS"]), self._cluster_parts() // (_QUAD * row))
 

@@ -82,7 +82,7 @@ STRUCTS = (GridBarrier, Measures, ManyState, ManyGraph, ManyRows)
 
 def memory_of(num_vertices: int, bits: int) -> int:
     """Returns the memory in bytes that a launch with ``bits`` sources takes, besides the graph and the pieces
-    of long rows. Each vertex has two rows of bits, and two bytes of marks."""
+    of long rows. Each vertex has two bit sets with one bit per source, and two bytes of marks."""
     return num_vertices * (bits // 4 + 2)
 
 

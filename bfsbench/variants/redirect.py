@@ -20,8 +20,8 @@ def jobs_by_out_degree(graph: DeviceGraph) -> tuple[Buffer, float]:
 class Redirect(LevelKernelVariant):
     """The search with a "job reordering array" from M. Springer's paper "Breadth-first Search in CUDA".
 
-    Threads process vertices in the order of this array. The array is sorted once, with the highest out-degree
-    first. The search ``reorder`` also sorts vertices by falling out-degree.
+    The array lists all vertices, sorted once, with the highest out-degree first. Thread i processes the i-th
+    vertex of the array. The graph keeps its vertex ids, while the search ``reorder`` renumbers the vertices.
     """
 
     name = "redirect"

@@ -33,8 +33,9 @@ typedef cluster_row found_row;
 constexpr bool MAY_BE_LONG = true;  // true if a row may have more queue entries than one lane writes
 __device__ __forceinline__ found_row row_behind(const bfs &search, int v) { return search.row_of<found_row>(v); }
 
-// The bitmap in which threads of the cluster claim vertices. This bitmap is the bitmap of reached vertices in
-// global memory. The loads of look() are relaxed and claims are atomic, so they do not race.
+// The bitmap of reached vertices without SHORT_ROWS. The threads of a cluster claim vertices in it. It lies in
+// global memory, so load() and store() have nothing to copy. The loads of look() are relaxed and claims are
+// atomic, so they do not race. (With SHORT_ROWS, `cluster_bitmap` of short_rows.cuh is used instead.)
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;
@@ -88,11 +89,11 @@ struct cluster_queues {
     __device__ __forceinline__ unsigned held(unsigned level) const { return min(sizes[level], CLUSTER_PARTS); }
 };
 
-// Sends rows without a place in the cluster's queues to global memory, at most one row per lane. All lanes of
-// a warp must call this function. The function puts the rows on a list of this block, and sets `overflow` in
-// the first `blocks` blocks of the cluster. If the first block runs the level alone, `blocks` is 1. The
-// waiting blocks then see the overflow later, because `left` becomes ~0u. If the list is full, the warp
-// itself writes the rows to the queue in global memory.
+// Spills rows that have no place in the cluster's queues, at most one row per lane. All lanes of a warp must
+// call this function. The rows go to the list `spilled` of this block, which the block writes to the queue in
+// global memory when the cluster stops. If the list is full, the warp itself writes the rows to that queue.
+// The function also tells the first `blocks` blocks of the cluster about the overflow. If the first block runs
+// the level alone, `blocks` is 1. The other blocks then learn of the overflow from `left`, which is ~0u.
 __device__ __noinline__ void spill_rows(const bfs &search, cluster_queues &own, cluster_row mine, bool spill, int step,
                                         unsigned level, unsigned blocks) {
     const unsigned lane = threadIdx.x % 32, lanes = __ballot_sync(ALL_LANES, spill);

@@ -66,8 +66,9 @@ struct edge_limit {
         for (unsigned i = 0; i < looks && !passed; ++i)
             if (load_relaxed(&next.queued_units) > share.most_units) passed = 1;
     }
-    // Reports the units that become complete when the count of edges grows from `before` by `more`. Returns
-    // true if any unit has become complete.
+    // Adds to `queued_units` the units of edges that this block completes when its count of edges grows from
+    // `before` by `more`. A unit is `share.unit` edges. Sets `passed` if all blocks together are beyond the
+    // limit. Returns false if no unit became complete.
     __device__ __forceinline__ bool tell(unsigned before, unsigned more, Frontier &next) {
         if (more < share.unit && before % share.unit + more < share.unit) return false;
         const unsigned units = (before % share.unit + more) / share.unit;

@@ -43,8 +43,10 @@ __device__ __forceinline__ cut_row<QUAD, OF_ROW> whole_row(const bfs &search, co
     return search.row_of<cut_row<QUAD, OF_ROW>>((int)((row.begin - search.first_record) / QUAD));
 }
 
-// The bitmap in which threads of the cluster claim vertices. The host gives each block dynamic shared memory
-// for the words of its regions. A region has whole groups of four words (quads).
+// The bitmap of reached vertices with SHORT_ROWS. The threads of a cluster claim vertices in it. The bitmap is
+// divided into regions of neighbouring vertex ids, and each block of the cluster keeps its regions in dynamic
+// shared memory. A region consists of quads, which are groups of four words. (Without SHORT_ROWS,
+// `cluster_bitmap` of cluster.cuh is used instead.)
 struct cluster_bitmap {
     const bfs &search;
     unsigned *visited;  // the bitmap in global memory, which load() reads and store() writes

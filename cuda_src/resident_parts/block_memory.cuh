@@ -182,8 +182,9 @@ struct block_state {
     }
 };
 
-// Measures the cycles of a search's phases when COUNTERS is 1. For each step, `counts` keeps the highest
-// value of all blocks, stored at the first level of the step.
+// Counters for profiles, which do nothing unless COUNTERS is 1. In each step, most() keeps the cycles that the
+// slowest block spends in a phase, and add() sums numbers over all blocks. The array `counts` has
+// counted::number counters for each level. A step has `hops` levels and uses the counters of its first level.
 struct stopwatch {
     unsigned long long *counts;
     int hops;

@@ -80,7 +80,7 @@ struct block_slots : block_levels {
             const int slot = free_slot();
             if (slot < 0) break;
             const int entry = own.waiting.pop();
-            // This part has stopped running while it waited for a slot.
+            // Skips a part that needs no slot any more, because it left the bitmap `running` while it waited.
             if (!has(in.running, entry)) continue;
             if (own.slots[slot].number != part_slot::NO_PART) ahead.push(own.slots[slot].number);
             own.take(own.slots[slot], entry);

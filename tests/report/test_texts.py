@@ -250,9 +250,13 @@ def test_a_table_says_by_which_other_rows_its_searches_stand_above(folder: Path)
     write(folder / "rows" / "once.csv", once)
     text = filled(folder, TABLE % "a.csv" + TABLE % "once.csv" + TABLE % "a.csv").stdout
     first, second, third = (line for line in text.splitlines() if line.startswith(ORIGIN))
-    assert "other rows" not in first
-    assert second.endswith(" other rows of `a.csv` (3 sources). The rows of this table have 1 source.")
-    assert third.endswith(" other rows of `once.csv` (1 source). The rows of this table have 3 sources.")
+    assert "other values" not in first
+    assert second.endswith(
+        " Searches of this table started from 1 source per graph. Earlier tables on this page have other "
+        "values for some searches of this table, from `a.csv` (3 sources)."
+    )
+    assert " started from 3 sources per graph." in third
+    assert third.endswith(" other values for some searches of this table, from `once.csv` (1 source).")
 
 
 BESIDE = """

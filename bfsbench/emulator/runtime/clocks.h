@@ -88,8 +88,9 @@ class Gathering {
 struct ThreadClock {
     bool used = false;  // true if this object differs from a newly created ThreadClock
     Known known;              // accesses of other threads that happen before this thread's next access
-    // Knowledge that the thread's next atomic passes on. Index 0 is for block scope, and index 1 is for
-    // device scope.
+    // The accesses that happen before the thread's last fence. The thread's later atomics pass them on to
+    // threads that read the atomic's word. Index 0 is the last fence of any scope, and index 1 is the last
+    // fence of device scope.
     Known released[2];
     // Knowledge of other threads' accesses that the thread gets with its next fence. Index 0 is for block
     // scope, and index 1 is for device scope.

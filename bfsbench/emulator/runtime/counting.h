@@ -199,8 +199,9 @@ class Counting {
         // (`waits`).
         uint64_t loads = 0, overtaken = 0;
         bool waits = false;
-        // Members for a store instruction. `put_off` counts the stores that the emulator delayed.
-        // `before_loads` counts the delays that saved nothing, because the lane then came to a load.
+        // Members for a store instruction. `put_off` counts the stores that the emulator delayed, so that the
+        // thread need not wait for its warp. `before_loads` counts the delayed stores after which the thread
+        // came to a load first. The thread has to wait at this load, so the delay was of no use.
         uint64_t put_off = 0, before_loads = 0;
         bool is_before_loads() const { return before_loads > kSomeStores && 2 * before_loads > put_off; }
         static constexpr uint64_t kSomeStores = 32;

@@ -188,8 +188,9 @@ unsigned Lockstep::pop_entries(unsigned index, unsigned lanes, unsigned& done) {
     return true;
 }
 
-// Takes the next access or barrier of a warp whose lanes form one group. Returns the participating lanes.
-// Returns 0 if the next entries of the lanes differ, or none of the entries is an access or barrier.
+// Takes the next access or barrier from the traces of a warp whose lanes have all followed one path so far.
+// Returns the lanes that take part in it. Returns 0 if the paths of the lanes part here, or if their traces
+// end before an access or barrier.
 unsigned Lockstep::take_together(unsigned index) {
     WarpRun& warp = warps_[index];
     while (can_issue(index) && warp.together) {

@@ -317,9 +317,9 @@ bool Counting::near_stores(const Site& site, const uint32_t* sectors, unsigned n
     return near;
 }
 
-// Counts loads that lanes have executed too early. Another thread has stored to the word after the lane's
-// load, but before the warp performs this load. If this happens often at an instruction, lanes wait at this
-// instruction from then on.
+// Counts loads that may have read an old value. The emulator lets a lane run ahead of its warp, so the lane
+// reads memory before the warp's turn to perform the load. A load is counted if another thread stored to the
+// word in between. If this happens often at an instruction, lanes wait there for their warp from then on.
 void Counting::count_overtaken(const WarpRun& warp, unsigned lanes, const Op& op, Site& site) {
     constexpr uint64_t kOneIn = 64;
     each_lane(lanes, [&](unsigned lane) {

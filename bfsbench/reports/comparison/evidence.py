@@ -71,13 +71,13 @@ def _cut(first: int, second: int) -> int:
 
 
 def _rank_sum_probabilities(first: int, second: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Returns the distribution of the rank sum statistic, as float64[first * second + 1].
+    """Returns the distribution of the Mann-Whitney U statistic, as float64[first * second + 1].
 
-    ``first`` and ``second`` are the sizes of two samples. A pair has one value of each sample. Element k is
-    the probability that the second sample's value is smaller in exactly k pairs, if the samples do not
-    differ. The recursion removes the largest of all values. If this value belongs to the first sample, the
-    second sample's value is smaller in all pairs with it. If it belongs to the second sample, it is the
-    smaller value in no pair.
+    ``first`` and ``second`` are the sizes of two samples from one distribution. U is the number of pairs, of
+    a value from each sample, whose second value is the smaller one. Element k is the probability that U is k.
+
+    A recursion over the sample sizes removes the largest of all n + m values. This value is in the first
+    sample with probability n / (n + m), and then its m pairs count. Otherwise none of its pairs count.
     """
     probabilities: dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
     for n in range(first + 1):

@@ -448,10 +448,11 @@ def _circumstances(row: Row) -> dict[str, str]:
 
 
 def _differences(pairs: Sequence[tuple[list[Row], list[Row]]], facts: Facts) -> list[str]:
-    """Returns one line for each property in ``facts`` that has different values in the rows of one
-    configuration.
+    """Returns one line for each property, such as ``driver``, that is not constant within a configuration.
 
-    A line says for how many configurations the property differs, and lists its values.
+    Each element of ``pairs`` has the rows of one configuration from the two sides. ``facts`` returns the
+    properties of a row. A line says in how many configurations the rows differ in the property, and lists the
+    property's values.
     """
     differing = defaultdict[str, list[set[str]]](list)
     for pair in pairs:

@@ -103,7 +103,8 @@ def _map(
     blocks: Sequence[float],
     darkest: float,
 ) -> AxesImage:
-    """Draws one map. A pair (grid, block) in ``tried`` that has no time is marked as failed."""
+    """Draws a heat map of one search's times, with a line per grid and a column per block size. A pair (grid,
+    block) in ``tried`` that has no time is marked as failed."""
     import numpy as np
     from matplotlib.colors import LogNorm
     from matplotlib.patches import Rectangle
