@@ -1,10 +1,10 @@
-// The emulator runs CUDA C++ on a CPU. The compiler reads this header before the translated text of a .cu
-// file. This header defines, in C++17, every CUDA name that kernels use. Each CUDA thread has a stack of its
-// own. The emulator's runtime library switches between the stacks of CUDA threads.
+// The emulator runs CUDA C++ on a CPU. A translator turns a .cu file into C++17, and the compiler reads this
+// file, cuda_on_cpu.h, before the translated text. cuda_on_cpu.h defines every CUDA name that kernels use.
+// Each CUDA thread has a stack of its own, and the emulator's runtime library switches between these stacks.
 //
 // The emulator has limits. A CPU orders memory far more strictly than a GPU, so a missing fence does not
-// change results. The emulator has no limit of registers per thread. Times measured under the emulator say
-// nothing about a GPU.
+// change results. The emulator does not limit the registers of a thread. Times measured under the emulator
+// say nothing about a GPU.
 #pragma once
 
 #include <cfloat>
@@ -19,8 +19,8 @@
 #include <type_traits>
 #include <utility>
 
-// This #undef leaves out C++17's special mathematical functions, which CUDA does not have. Reading these
-// functions would take half of the compile time of a small kernel.
+// This #undef leaves out C++17's special mathematical functions, such as Bessel functions, because CUDA does
+// not have them. Parsing them would take half of the compile time of a small kernel.
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #include <cmath>
 
@@ -43,8 +43,9 @@
 #ifdef EMU_PROGRAM
 #include "emu/math.h"
 #include "emu/program.h"
-// A program may have variables with the names of CUDA's index variables. In programs the translator, not the
-// preprocessor, replaces CUDA's index variables.
+// In kernels, CUDA's index variables such as threadIdx are macros. A program with host code may use these
+// names for its own variables. So the macros are removed here, and the translator replaces the index
+// variables instead.
 #undef threadIdx
 #undef blockIdx
 #undef blockDim
@@ -53,8 +54,8 @@
 
 #include "emu/c_library.h"
 
-// CUDA sources test the following macros. The headers of the C++ library must not see these macros, so the
-// definitions come last.
+// CUDA sources test the macros below. The definitions stand at the end of the file, after all #include lines,
+// because headers of the C++ library must not see these macros.
 #define __CUDACC__ 1
 #ifdef EMU_PROGRAM
 #define __CUDACC_VER_MAJOR__ 12

@@ -1,4 +1,4 @@
-// This header defines CUDA's intrinsics for arithmetic and for bits.
+// Defines CUDA's intrinsics for arithmetic and for bits.
 #pragma once
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
@@ -56,7 +56,7 @@ inline long long __mul64hi(long long a, long long b) {
     return static_cast<long long>(static_cast<__int128>(a) * b >> 64);
 }
 
-// Returns the low 32 bits of the product of the low 24 bits of `a` and `b`. The low 24 bits are signed.
+// Returns the low 32 bits of the product of two signed 24-bit numbers: the low 24 bits of `a` and of `b`.
 inline int __mul24(int a, int b) {
     auto low = [](int x) { return static_cast<int>(static_cast<unsigned>(x) << 8) >> 8; };
     return static_cast<int>(static_cast<unsigned>(low(a)) * static_cast<unsigned>(low(b)));
@@ -89,13 +89,13 @@ EMU_BITS(__double_as_longlong, double, long long)
 EMU_BITS(__longlong_as_double, long long, double)
 #undef EMU_BITS
 
-// A GPU computes the following functions approximately. The emulator computes them as precisely as the C
-// library.
+// On a GPU, the functions below return approximate values. In the emulator they are as precise as the
+// functions of the C library.
 inline float __fdividef(float a, float b) { return a / b; }
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline float __saturatef(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
 #define EMU_FAST(name, function) \
-    extern "C" inline float name(float x) noexcept { return function(x); }  // C libraries may declare `name`
+    extern "C" inline float name(float x) noexcept { return function(x); }  // some C libraries also declare `name`
 EMU_FAST(__expf, expf)
 EMU_FAST(__logf, logf)
 EMU_FAST(__log2f, log2f)
@@ -106,8 +106,8 @@ EMU_FAST(__tanf, tanf)
 #undef EMU_FAST
 extern "C" inline float __powf(float x, float y) noexcept { return powf(x, y); }
 
-// The suffix of a conversion names the rounding mode: to nearest with ties to even (rn), towards zero (rz),
-// up (ru), down (rd).
+// The suffix of a conversion function names its rounding mode: rn (to nearest, ties to even), rz (towards
+// zero), ru (up) or rd (down).
 inline int __float2int_rn(float x) { return static_cast<int>(nearbyintf(x)); }
 inline int __float2int_rz(float x) { return static_cast<int>(x); }
 inline int __float2int_ru(float x) { return static_cast<int>(ceilf(x)); }

@@ -1,4 +1,4 @@
-// This header defines cuda::atomic and cuda::atomic_ref, with their scopes and memory orders.
+// Defines cuda::atomic and cuda::atomic_ref, with their scopes and memory orders.
 #pragma once
 
 #include "atomics.h"
@@ -25,8 +25,8 @@ EMU_INNER inline void atomic_thread_fence(memory_order order, thread_scope scope
     if (order != memory_order_relaxed) emu::fence(scope_of(scope));
 }
 
-// Base class with the operations of cuda::atomic and cuda::atomic_ref. The derived class `Place` has a
-// function word() that returns the address of the atomic variable.
+// Base class with the operations of cuda::atomic and cuda::atomic_ref. `Place` is the derived class. Its
+// member function word() returns the address of the atomic variable.
 template <class T, thread_scope kScope, class Place>
 class atomic_operations {
   public:
@@ -73,8 +73,8 @@ class atomic_operations {
     EMU_UPDATE(fetch_max, atomic_max)
 #undef EMU_UPDATE
 
-    // Defines an operator of the atomic variable. `after` computes the returned value from the old value.
-    // If it is empty, the operator returns the old value.
+    // Defines an operator of the atomic variable, such as ++. `after` computes the operator's result from the
+    // old value. If `after` is empty, the result is the old value.
 #define EMU_OPERATOR(declaration, function, value, after)            \
     EMU_OWN T operator declaration const {                           \
         note(emu::Act::update, memory_order_seq_cst, EMU_SITE);      \

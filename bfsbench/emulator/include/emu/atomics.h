@@ -1,10 +1,10 @@
 // CUDA's atomic functions. In the emulator each function is atomic for all threads, whatever scope the kernel
-// asks for. Only builds that detect races distinguish the scopes.
+// asks for. Only programs that are compiled with race detection distinguish the scopes.
 #pragma once
 
 namespace emu {
 
-// Atomically replaces the word at `address` by update(word). Returns the old word.
+// Atomically replaces the word at `address` by the result of update(word). Returns the old word.
 template <class T, class Update>
 EMU_INNER inline T fetch_update(T* address, Update update) {
     T old, desired;
@@ -15,8 +15,8 @@ EMU_INNER inline T fetch_update(T* address, Update update) {
     return old;
 }
 
-// The type of an operand of an atomic function. The compiler does not deduce T from an operand, so
-// atomicAdd(&unsigned_word, 1) compiles.
+// The type of an operand of an atomic function. It keeps the compiler from deducing T from the operand. So
+// atomicAdd(&unsigned_word, 1) compiles, although 1 is an int.
 template <class T>
 using Value = std::common_type_t<T>;
 
@@ -65,8 +65,8 @@ EMU_INNER inline T atomic_xor(T* address, Value<T> value) {
     return __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);
 }
 
-// atomic_min and atomic_max write only if the word changes, because most calls in a graph search do not
-// change the word.
+// atomic_min and atomic_max write only if the word changes, because most of their calls in a graph search
+// leave the word unchanged.
 template <class T>
 EMU_INNER inline T atomic_min(T* address, Value<T> value) {
     T old = __atomic_load_n(address, __ATOMIC_RELAXED);
@@ -96,8 +96,8 @@ EMU_INNER inline unsigned atomic_dec(unsigned* address, unsigned limit) {
 
 }  // namespace emu
 
-// The following macros define CUDA's atomic functions. The functions take only the types that CUDA allows, so
-// that code that compiles here also compiles for a GPU.
+// The macros below define CUDA's atomic functions for the types that CUDA allows, and for no other type. So
+// code that compiles here also compiles for a GPU.
 #define EMU_ATOMIC(name, function, ...)                      \
     EMU_SCOPED(name, function, device, __VA_ARGS__)          \
     EMU_SCOPED(name##_system, function, device, __VA_ARGS__) \

@@ -1,6 +1,6 @@
-// Barriers of blocks. A barrier function gets the source line of its call as `from`. CUDA does not allow
-// threads of a block to meet at different __syncthreads calls. If they do, the emulator's error message
-// names the lines of two of these calls.
+// Barriers of blocks. The parameter `from` of a barrier function is the source line of the call. CUDA does
+// not allow threads of a block to meet at different __syncthreads calls. If they do, the emulator's error
+// message names the lines of two of these calls.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace emu {
 
-// The result that a block barrier gives to each of its threads.
+// The result that each thread receives from a block barrier, for example from __syncthreads_count.
 struct Votes {
     unsigned in_favour;  // number of threads that passed a true predicate to the barrier
     unsigned all;        // number of threads that arrived at the barrier
 };
-// Waits until all threads of the block that have not exited have arrived. Returns how many threads arrived
-// and how many passed true.
+// Waits at the block's barrier until every thread of the block has arrived or exited. Returns how many
+// threads arrived, and how many of them passed true as `predicate`.
 EMU_API Votes block_barrier(bool predicate, CallSite from, const void* site);
 
 EMU_API void grid_barrier(CallSite from);
@@ -27,8 +27,8 @@ struct ClusterPlace {
     dim3 blocks;
 };
 EMU_API ClusterPlace cluster_place();
-// Returns an address in the shared memory of the cluster's block number `block_rank`. `address` is the
-// corresponding address in the calling block's shared memory.
+// Returns the address that a variable has in the shared memory of another block of the cluster. `address` is
+// the variable's address in the calling block, and `block_rank` is the other block's rank.
 EMU_API void* map_shared(void* address, unsigned block_rank);
 EMU_API unsigned shared_owner(const void* address);
 // shared_address() converts an address in the shared memory of the cluster to the 32-bit address that inline

@@ -1,6 +1,7 @@
-// Replacements for functions of the C library, for kernels that are compiled to report each memory access.
-// The compiler does not report accesses inside the C library, so the replacements report them. cuda_on_cpu.h
-// includes this header last, because the emulator's own functions must call the C library.
+// Replacements for functions of the C library, such as memcpy, for kernels whose memory accesses are
+// recorded. The compiler inserts no calls that record accesses into the C library, so the replacements record
+// them. cuda_on_cpu.h includes c_library.h last, because the emulator's own functions must call the C
+// library.
 #pragma once
 
 #ifdef EMU_WATCH
@@ -21,12 +22,13 @@ EMU_INNER inline void* emu_malloc(size_t bytes) { return emu::current ? emu::dev
 EMU_INNER inline void emu_free(void* place) {
     if (!emu::device_free(place) && !emu::shared_free(place)) free(place);
 }
-// Operator delete also frees memory that the runtime library has allocated.
+// Frees memory for operator delete. The memory may come from a kernel's allocation, or from the runtime
+// library's own allocation.
 EMU_INNER inline void emu_delete(void* place) {
     if (!emu::device_free(place)) free(place);
 }
-// Returns whether the program's own code calls operator new while a kernel runs. The runtime library also
-// calls operator new while a kernel runs, for memory of its own.
+// Returns whether operator new was called by the program's own code while a kernel runs. The runtime library
+// also calls operator new while a kernel runs, but for its own memory.
 extern "C" char __executable_start, etext;
 EMU_INNER inline bool is_called_by_kernel(const void* site) {
     return emu::current && site >= &__executable_start && site < &etext;

@@ -2,8 +2,8 @@
 
 namespace emu {
 
-// The source line that calls a barrier, a warp function such as __shfl_sync, or a function of CUDA's runtime
-// API. Error messages name this line.
+// The source line of a call to a barrier, to a warp function such as __shfl_sync, or to a function of CUDA's
+// runtime API. Error messages name this line.
 struct CallSite {
     int line;
     const char* file;

@@ -20,8 +20,8 @@ class thread_block {
 
 inline thread_block this_thread_block() { return {}; }
 
-// Represents some lanes of one warp as a 32-bit mask. Tiles and coalesced groups derive from this class.
-// Ranks, and the bits of a ballot, are numbered over the lanes in the mask only.
+// Represents some lanes of one warp by a 32-bit mask. Tiles and coalesced groups derive from this class.
+// thread_rank() and the bits of ballot() count only the lanes in the mask.
 class lane_group {
   public:
     EMU_OWN void sync(emu::CallSite from = EMU_HERE) const {
@@ -64,8 +64,8 @@ class lane_group {
     explicit lane_group(unsigned mask) : mask_(mask) {}
 
   private:
-    // Returns the lane number of the group's member with this rank. The group's members are consecutive
-    // lanes.
+    // Returns the lane number of the group's member with rank `rank`. The formula is right because the
+    // group's members are consecutive lanes.
     unsigned lane_of(unsigned rank) const { return __ffs(static_cast<int>(mask_)) - 1 + rank; }
     unsigned mask_;
 };
@@ -85,8 +85,8 @@ inline thread_block_tile<kSize> tiled_partition(const Parent&) {
     return {};
 }
 
-// Represents a whole block, or a group of lanes of one warp. The program chooses between a block and lanes at
-// run time.
+// Represents a whole block or a group of lanes of one warp. The type does not tell which of the two it is, so
+// member functions test this at run time.
 class thread_group : public lane_group {
   public:
     thread_group(const thread_block&) : lane_group(~0u), whole_(true) {}
@@ -111,7 +111,8 @@ inline thread_group tiled_partition(const Parent&, unsigned size) {
 
 class coalesced_group : public lane_group {
   public:
-    // CUDA allows coalesced_threads() to return a group that contains only the calling thread.
+    // This group contains only the calling thread. CUDA allows coalesced_threads() to return a group of one
+    // thread.
     coalesced_group() : lane_group(1u << emu::lane()) { emu::yield_point(); }
 };
 
@@ -130,7 +131,8 @@ EMU_OPERATION(bit_or, a | b)
 EMU_OPERATION(bit_xor, a ^ b)
 #undef EMU_OPERATION
 
-// Each member of the group returns the combination of all members' values, combined in order of rank.
+// Combines the values of all members of the group by `operation`, in order of rank. Returns the result to
+// each member.
 template <class T, class Operation>
 inline T reduce(const lane_group& group, T value, Operation operation, emu::CallSite from = EMU_HERE) {
     T all = group.shfl(value, 0, from);
@@ -148,8 +150,8 @@ inline T inclusive_scan(const lane_group& group, T value, Operation operation = 
     return before;
 }
 
-// Each member of the group returns the combination of the values of all members with a lower rank. The member
-// of rank 0 returns a zero.
+// Combines the values of all members with a lower rank than the calling member. Returns the result. The
+// member of rank 0 gets a zero.
 template <class T, class Operation = plus<T>>
 inline T exclusive_scan(const lane_group& group, T value, Operation operation = {}, emu::CallSite from = EMU_HERE) {
     T before = group.shfl_up(inclusive_scan(group, value, operation, from), 1, from);

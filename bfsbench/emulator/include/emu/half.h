@@ -1,5 +1,5 @@
-// 16-bit floating-point numbers in software: IEEE half and bfloat16. Each operation computes in float and
-// then rounds to nearest even.
+// 16-bit floating-point numbers in software: IEEE half and bfloat16. Each operation computes in float. It
+// then rounds the result to the nearest 16-bit number, with ties to even.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline float float_of(uint32_t bits) {
     return memcpy(&x, &bits, 4), x;
 }
 
-// Returns `bits` without its lowest `count` bits, rounded to nearest even.
+// Shifts `bits` right by `count` bits. Returns the result, rounded to nearest with ties to even.
 inline uint32_t rounded_shift(uint32_t bits, unsigned count) {
     uint32_t half = 1u << (count - 1), kept = bits >> count, rest = bits & (2 * half - 1);
     return kept + (rest > half || (rest == half && kept & 1));
@@ -64,8 +64,8 @@ struct IsPair<T, std::void_t<typename T::One>> : std::true_type {};
 #define EMU_ANY_SMALL template <class H, std::enable_if_t<emu::IsSmall<H>::value, int> = 0>
 #define EMU_ANY_PAIR template <class P, std::enable_if_t<emu::IsPair<P>::value, int> = 0>
 
-// EMU_OF_ONE defines a function of one 16-bit number, and a function that applies it to each element of a
-// pair.
+// EMU_OF_ONE defines two functions: one for a single 16-bit number, and one for a pair, which treats each
+// element of the pair.
 #define EMU_OF_ONE(name, formula)                                              \
     EMU_ANY_SMALL inline H h##name(H a) {                   \
         float x = a;                                                           \

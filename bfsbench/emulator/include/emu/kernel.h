@@ -1,4 +1,5 @@
-// Declarations for translated code: descriptions of kernels, shared variables, and launches of child kernels.
+// Declarations for the C++ code that the translator generates: descriptions of kernels, shared variables, and
+// launches of child kernels.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +11,23 @@
 
 namespace emu {
 
-// The position of one shared variable, in bytes from the start of the kernel's or the device functions'
-// shared memory.
+// The place of one __shared__ variable, in bytes. It counts from the start of the shared memory of the
+// kernel, or of the device functions.
 struct Extent {
     size_t begin, end;
     bool has(size_t first, size_t bytes) const { return first >= begin && first + bytes <= end; }
 };
 
-// Describes one __global__ function. Translated code defines one Kernel object per kernel. A separate object
-// named device_functions describes the shared variables of all other functions. The constructor is constexpr,
-// so a Kernel is ready before any static initialiser reserves room for a shared variable.
+// Describes one __global__ function. The translator generates one Kernel object per kernel. A separate
+// object, device_functions, describes the shared variables of all other functions. The constructor is
+// constexpr, so a Kernel is ready before any static initialiser reserves room for a shared variable.
 struct Kernel {
     const char* name;
-    // Points to the description of the shared variables of the module's device functions. The pointer is null
-    // in the object device_functions itself.
+    // The object that describes the shared variables of the module's device functions. The pointer is null in
+    // that object itself.
     const Kernel* functions;
     size_t static_shared = 0;
-    // Largest number of threads per block, from __launch_bounds__, or 0 without a limit.
+    // Largest number of threads per block that __launch_bounds__ allows, or 0 if the kernel has no limit.
     unsigned max_threads = 0;
     dim3 cluster = {1, 1, 1};
     void (*entry)() = nullptr;  // start function of each CUDA thread of this kernel
@@ -35,8 +36,8 @@ struct Kernel {
 
     constexpr Kernel(const char* name, const Kernel* functions) : name(name), functions(functions) {}
 
-    // Builds that report memory accesses leave gaps between shared variables. So an access past the end of a
-    // variable does not reach the next variable.
+    // In programs that record memory accesses, unused bytes (gaps) separate shared variables. So an access
+    // just behind a variable does not hit the next variable.
     size_t gaps = 0;  // bytes of `static_shared` that lie in gaps between variables
     static constexpr unsigned kVariables = 128;
     Extent variables[kVariables] = {};
@@ -53,13 +54,15 @@ struct Kernel {
     }
     static constexpr size_t kGap = 1024;
 
-    // Returns the bytes of shared memory that a block would need on a GPU, without the gaps of the emulator.
+    // Returns the number of bytes of shared memory that a block would need on a GPU. A GPU needs no gaps
+    // between variables.
     size_t shared_bytes() const { return static_shared - gaps; }
 
-    // Returns the shared variable that contains the byte at `offset`, or an empty Extent if no variable
-    // contains it.
+    // Returns the shared variable that contains the byte at `offset`. Returns an empty Extent if no variable
+    // contains the byte.
     Extent variable_at(size_t offset) const {
-        // There may be more variables than `variables` can hold.
+        // The list of variables is full, so some variables may be missing from it. The whole shared memory
+        // then counts as one variable.
         if (variable_count == kVariables) return {0, static_shared};
         for (unsigned i = 0; i < variable_count; ++i) {
             if (variables[i].has(offset, 1)) return variables[i];
@@ -79,7 +82,7 @@ const size_t SharedVariable<T, Tag, Owner, Alignment>::offset =
     Owner.reserve_shared(sizeof(T), Alignment > kSharedAlignment ? Alignment : kSharedAlignment);
 
 // Returns the running block's copy of a `__shared__` variable. `Tag` is a local class of the function that
-// declares the variable. So two instances of a function template have different variables.
+// declares the variable. So each instance of a function template has its own variable.
 template <class T, class Tag, Kernel& Owner, size_t Alignment>
 EMU_OWN inline T& shared_variable() {
     char* base = Owner.functions ? current->block->shared : current->block->function_shared;
@@ -89,19 +92,19 @@ EMU_OWN inline T& shared_variable() {
 template <class T>
 EMU_OWN inline T (&dynamic_shared()) [] { return *reinterpret_cast<T(*)[]>(current->block->dynamic_shared); }
 
-// Ends the current CUDA thread, which has returned from its kernel. Returns when another CUDA thread is to
-// start on this stack.
+// Ends the current CUDA thread, which has returned from its kernel. The call returns when the emulator wants
+// to start another CUDA thread on this stack.
 EMU_API void finish_thread();
 
-// Calls the kernel with the launch's arguments. Inlining saves a stack frame that the emulator would copy at
-// every switch of threads.
+// Calls the kernel function with the arguments of the launch. The function is inlined, because each switch of
+// threads may copy the stack, which then has one frame less.
 template <auto kFunction, class... Parameters, size_t... kIndex>
 __attribute__((always_inline)) EMU_INNER inline void call(void (*)(Parameters...), void** arguments, std::index_sequence<kIndex...>) {
     kFunction(*static_cast<std::remove_reference_t<Parameters>*>(arguments[kIndex])...);
 }
 
-// Runs CUDA threads one after another on one stack. A thread that is never suspended needs no switch of
-// stacks.
+// Runs CUDA threads one after another on one stack. If a thread ends without waiting, the next thread starts
+// without a switch of stacks.
 template <auto kFunction, class... Parameters>
 __attribute__((always_inline)) EMU_INNER inline void run_threads(void (*signature)(Parameters...)) {
     for (;;) {
@@ -140,8 +143,8 @@ inline unsigned first_of(unsigned first, ...) { return first; }
 
 namespace emu {
 
-// Queues a child kernel that the current CUDA thread launches. The child's grid runs after the grid of the
-// current thread.
+// Queues a launch that the current CUDA thread requests (a child kernel). The child's grid runs after the
+// grid of the current thread.
 EMU_API void launch_child(const Kernel& kernel, void (*entry)(), dim3 grid, dim3 block, size_t shared,
                           cudaStream_t stream, const void* const* arguments, const size_t* sizes,
                           unsigned count, const void* site);

@@ -1,5 +1,5 @@
-// CUDA's mathematical functions that C does not have, and CUDA's conversions. Sums and products with directed
-// rounding are missing, so programs that use them do not compile.
+// CUDA's mathematical functions and conversions that the C library does not have. Sums and products with
+// directed rounding, such as __fadd_rd, are missing. Programs that use them do not compile.
 #pragma once
 
 #include <math.h>
@@ -9,7 +9,8 @@
     inline double name(double x) { return formula; }              \
     inline float name##f(float a) { return static_cast<float>(name(static_cast<double>(a))); }
 namespace emu {
-// Returns the quantile of the standard normal distribution at `p`, by Wichura's algorithm AS 241 (PPND16).
+// Returns the quantile of the standard normal distribution at the probability `p`, by Wichura's algorithm AS
+// 241 (PPND16).
 inline double normal_quantile(double p) {
     double q = p - 0.5, r;
     if (fabs(q) <= 0.425) {
@@ -121,7 +122,8 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
     return c;
 }
 
-// CUDA's older warp functions have no mask argument. In the emulator all 32 lanes of the warp take part.
+// CUDA's older warp functions, such as __shfl, have no mask argument. In the emulator all 32 lanes of the
+// warp take part in them.
 #define EMU_WITHOUT_MASK(name)                                                                      \
     template <class T>                                                                              \
     inline T name(T value, int other, int width = warpSize, emu::CallSite from = EMU_HERE) {        \

@@ -1,5 +1,5 @@
 // CUDA's fences, clocks, and loads and stores with a caching policy. Loads that bypass the first-level cache
-// let other CUDA threads run, because waiting loops use these loads.
+// let other CUDA threads run, because a thread that waits for another thread often uses them.
 #pragma once
 
 #include <ctime>

@@ -1,7 +1,7 @@
 // Kernel launches in programs that also contain host code. The translator turns
-// `kernel<<<shape>>>(arguments)` into two actions: create a Configured object, and call the kernel as a
-// function. The translator also inserts a first statement into the kernel's body. If a Configured object
-// exists, the statement launches the kernel and returns. So the C++ compiler converts arguments, deduces
+// `kernel<<<shape>>>(arguments)` into the creation of a Configured object and an ordinary call of the
+// function `kernel`. It also inserts a first statement into the kernel's body. If a Configured object exists,
+// this statement launches the kernel and returns. So the C++ compiler itself converts arguments, deduces
 // template arguments and follows pointers to kernels.
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace emu {
 
-// One launch whose `<<<...>>>` has been evaluated. The translated launch expression creates the object, which
-// lives until the end of the expression.
+// The shape of one launch, from `<<<...>>>`. The translated launch expression creates the object, which lives
+// until the end of this expression.
 struct Configured {
     LaunchShape shape;
     Configured* before;
     const Kernel* described = nullptr;
-    // True if the call should only store the kernel's description in `described`, and launch nothing.
+    // True if the call should launch nothing, and only store the description of its kernel in `described`.
     bool describes = false;
     CallSite from;
     EMU_INNER explicit Configured(const LaunchShape& shape, CallSite from = EMU_HERE);
@@ -29,7 +29,7 @@ EMU_INNER inline Configured::Configured(const LaunchShape& shape, CallSite from)
     top_configured() = this;
 }
 
-// Describes all shared variables that are declared outside of kernels, in all files of the program.
+// Describes all __shared__ variables that are declared outside of kernels, in all files of the program.
 inline Kernel device_functions("device_functions", nullptr);
 
 // Holds the description of one kernel. `Tag` is a local class of the kernel, so each kernel has its own
@@ -41,8 +41,8 @@ struct KernelOf {
 template <class Tag>
 Kernel KernelOf<Tag>::value("", &device_functions);
 
-// Removes __restrict__ from a parameter's type, because the compiler leaves __restrict__ out of the kernel's
-// own type.
+// Removes __restrict__ from the type of a parameter, because the type of the kernel function has no
+// __restrict__ there either.
 template <class T>
 struct Plain {
     using type = T;
@@ -58,7 +58,7 @@ struct Plain<T* const __restrict__> {
 template <class T>
 using plain_t = typename Plain<T>::type;
 
-// Launches a kernel. The caller is host code, or a CUDA thread of a running kernel.
+// Launches a kernel for host code, or for a CUDA thread of a running kernel.
 EMU_API void launch_program_kernel(const Kernel& kernel, const LaunchShape& shape, const void* const* arguments, const size_t* sizes,
                            unsigned count, const void* site, CallSite from);
 
@@ -82,14 +82,14 @@ __attribute__((noinline)) EMU_INNER void launch_self(const char* name, unsigned 
     launch_program_kernel(kernel, launch->shape, arguments, sizes, sizeof...(Parameters), EMU_SITE, launch->from);
 }
 
-// Functions for the heap of kernels. The emulator checks accesses to its allocations like accesses to memory
+// malloc and free for kernels. The emulator checks accesses to this memory as it checks accesses to memory
 // from cudaMalloc.
 EMU_API void* device_malloc(size_t bytes);
 EMU_API bool device_free(void* place);
 // Frees memory that host and device share (managed memory). Returns false if `place` is not managed memory.
 EMU_API bool shared_free(void* place);
 
-// A shared variable that a program declares outside of functions. Each block has its own copy of the
+// A __shared__ variable that a program declares outside of functions. Each block has its own copy of the
 // variable.
 template <class T, class Tag>
 class SharedAtFileScope {
@@ -113,8 +113,8 @@ class DynamicSharedAtFileScope {
     template <class Index> T& operator[](Index index) const { return dynamic_shared<T>()[index]; }
 };
 
-// The way in which a program was compiled: without checks, with detection of races, or with counting of
-// memory accesses. All object files of a program must have one mode.
+// How a program was compiled: without checks, with race detection (watched), or with counting of memory
+// accesses. All object files of a program must have one mode.
 enum class Mode : int { plain, watched, counting };
 struct EMU_API Program {
     // Sets the mode of the program. `python` is the path of the Python interpreter that prints findings and

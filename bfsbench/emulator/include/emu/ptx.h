@@ -1,5 +1,5 @@
-// The translator turns inline PTX into calls of the following functions. A PTX register becomes a C++
-// variable of any type that has enough bits.
+// The functions that implement inline PTX. The translator turns each PTX instruction into a call. A PTX
+// register becomes a C++ variable of any type that has enough bits.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ inline T* at(void* address, int64_t offset) {
     return reinterpret_cast<T*>(static_cast<char*>(address) + offset);
 }
 
-// Loads a value from `address`. Scope::none makes a weak load, like an ordinary C++ load.
+// Loads a value from `address`. With Scope::none the load is a weak load of PTX, which corresponds to an
+// ordinary C++ load.
 template <class T>
 EMU_OWN inline T ld(const T* address, Scope scope, Order order) {
     note_ordered(address, sizeof(T), Act::read, scope, order, EMU_SITE);
@@ -42,7 +43,7 @@ EMU_OWN inline T ld(const T* address, Scope scope, Order order) {
     return value;
 }
 
-// Loads a value through the read-only cache. No thread may write the value during the launch.
+// Loads a value through the GPU's read-only cache. During the launch no thread may write the value.
 template <class T>
 EMU_OWN inline T ld_nc(const T* address, Scope scope, Order order) {
     note_read_only(address, sizeof(T), EMU_SITE);
@@ -70,6 +71,6 @@ EMU_OWN inline T atom(Scope scope, Order order, Update update, T* address, Value
 
 }  // namespace emu::ptx
 
-// Convert between generic addresses and the 32-bit addresses of shared memory that inline PTX uses.
+// Convert addresses of shared memory between C++ pointers and the 32-bit addresses that inline PTX uses.
 inline size_t __cvta_generic_to_shared(const void* address) { return emu::shared_address(address); }
 inline void* __cvta_shared_to_generic(size_t address) { return emu::shared_at(static_cast<uint32_t>(address)); }

@@ -1,6 +1,6 @@
-// CUDA's runtime API for programs that `bfsbench nvcc` builds. The files runtime/runtime_api.cpp and
-// runtime/program.cpp define the functions. The emulator does not support runtime functions that are missing
-// here. The compiler refuses programs that call them.
+// CUDA's runtime API for programs that `bfsbench nvcc` builds. runtime/runtime_api.cpp and
+// runtime/program.cpp define the functions. A program that calls a runtime function without a declaration in
+// runtime_api.h does not compile.
 #pragma once
 
 #include <cstddef>
@@ -140,7 +140,7 @@ inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return {w, h, 
 inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
 inline cudaPitchedPtr make_cudaPitchedPtr(void* p, size_t pitch, size_t x, size_t y) { return {p, pitch, x, y}; }
 
-// Runtime functions for errors. In a kernel each CUDA thread has its own last error.
+// Runtime functions for errors. Each CUDA thread of a kernel has its own last error.
 EMU_C cudaError_t cudaGetLastError();
 EMU_C cudaError_t cudaPeekAtLastError();
 EMU_C const char* cudaGetErrorString(cudaError_t error);
@@ -195,8 +195,8 @@ EMU_C cudaError_t cudaMemPrefetchAsync(const void* place, size_t bytes, int devi
 EMU_C cudaError_t cudaMemAdvise(const void* place, size_t bytes, cudaMemoryAdvise advice, int device);
 EMU_C cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place);
 
-// Runtime functions for streams and events. The emulator runs the work of a stream at once: it has ended when
-// the issuing call returns.
+// Runtime functions for streams and events. A call that issues work to a stream returns when the emulator has
+// finished the work.
 EMU_C cudaError_t cudaStreamCreate(cudaStream_t* stream);
 EMU_C cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
 EMU_C cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
@@ -260,8 +260,8 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F* kernel,
     return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, kernel, [shared](int) { return shared; }, limit);
 }
 
-// Overloads of runtime functions for C++. Error messages name the source line of the caller if the overload
-// has a parameter `from`. Otherwise they name the return address.
+// Overloads of runtime functions for C++. An overload with a parameter `from` gets the source line of its
+// caller, which error messages name. For other overloads, error messages name the caller's return address.
 namespace emu __attribute__((visibility("default"))) {
 void calls_from(CallSite from);
 }

@@ -1,6 +1,6 @@
-// The parts of a CUDA thread's state and of its block's state that kernels can read. Also the functions that
-// may interrupt a CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and
-// ResidentBlock (a running block) from these structs.
+// The state of a CUDA thread and of its block, as far as kernels can read it, and the functions that may
+// interrupt a CUDA thread. The runtime library derives its classes Fiber (a CUDA thread) and ResidentBlock (a
+// running block) from the structs Thread and Block.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 #include "call_site.h"
 #include "types.h"
 
-// EMU_API marks functions that the runtime library offers to kernel libraries. It also marks functions that a
-// kernel library offers to the host.
+// EMU_API exports a function from a shared library. The runtime library exports functions for kernel
+// libraries, and a kernel library exports functions for the host.
 #define EMU_API __attribute__((visibility("default")))
 
-// Builds that detect races or count memory accesses define EMU_WATCH. The compiler then inserts a call to the
-// runtime library before each memory access of a kernel. EMU_INNER and EMU_OWN exclude the emulator's own
-// functions. An EMU_OWN function reports its accesses itself, with its return address as the place of the
-// access.
+// Programs that detect races or count memory accesses are compiled with EMU_WATCH. The compiler then inserts
+// a call of the runtime library before each memory access of a kernel. It inserts no calls into functions
+// that are marked EMU_INNER or EMU_OWN. An EMU_OWN function calls the runtime library itself, and passes its
+// return address as the place of the access.
 #if defined(EMU_WATCH) && defined(__clang__)
 // EMU_INNER marks helper functions that EMU_OWN functions call.
 #define EMU_INNER __attribute__((disable_sanitizer_instrumentation))
@@ -52,15 +52,16 @@ struct Block {
 struct Thread {
     uint3 index;     // value of threadIdx
     unsigned rank;   // linear index of the thread in its block
-    int patience;    // number of further yield_point() calls before other threads run
+    int patience;    // number of yield_point() calls that remain until other threads run
     int last_error;  // error code that cudaGetLastError returns to this thread
     const void* refused_launch;  // instruction of the failed child launch that set `last_error`
     Block* block;
-    // In a program with host code: the launch whose arguments this thread evaluates.
+    // In a program with host code: the launch that this thread is about to make. It is set while the thread
+    // evaluates the launch's arguments.
     struct Configured* configured;
 };
 
-// The CUDA thread that runs on the calling thread of the operating system, or null outside of kernels. A CUDA
+// The CUDA thread that now runs on this thread of the operating system, or null outside of kernels. A CUDA
 // thread never moves to another thread of the operating system.
 EMU_API extern __thread Thread* current __attribute__((tls_model("initial-exec")));
 
@@ -68,9 +69,9 @@ EMU_API extern __thread Thread* current __attribute__((tls_model("initial-exec")
 // again.
 EMU_API void give_way();
 
-// Lets other CUDA threads run after a number of calls. Atomics, fences and loads past the first-level cache
-// call yield_point(). Some builds call yield_point() in every basic block. A CUDA thread that calls it often
-// probably waits for another thread.
+// Counts down `patience`, and lets other CUDA threads run when it reaches zero. Atomics, fences and loads
+// that bypass the first-level cache call yield_point(). In some build modes every basic block calls it. A
+// CUDA thread that calls it often probably waits for another thread.
 EMU_OWN inline void yield_point(int cost = 1) {
 #ifdef EMU_PROGRAM
     if (__builtin_expect(!current, 0)) return;  // functions for host and device also run on the host
@@ -83,9 +84,9 @@ EMU_OWN inline void yield_point(int cost = 1) {
 
 enum class Act : unsigned char { read, write, update };
 
-// The threads with which an access to memory is atomic. `none` marks a plain access, `block` an atomic access
-// for the threads of one block, and `device` an atomic access for all threads. `by_volatile` marks an access
-// to a volatile variable, which the emulator treats like `device`.
+// The scope of an access to memory: the set of threads for which the access is atomic. `none` marks a plain
+// access, which is not atomic. `block` and `device` mean the threads of one block and all threads.
+// `by_volatile` marks an access to a volatile variable, which the emulator treats like `device`.
 enum class Scope : unsigned char { none, block, device, by_volatile };
 
 // The memory order of an atomic access. `relaxed` orders no other accesses of the thread, `acquire` orders
@@ -97,24 +98,24 @@ enum class Order : unsigned char { relaxed, acquire, release, acq_rel };
 EMU_API void watch(const void* address, size_t bytes, Act act, Scope scope, const void* site,
                    Order order = Order::relaxed);
 
-// These functions end the kernel with an error, because the current CUDA thread uses an index outside an
-// array, or a misaligned address.
+// These functions end the kernel with an error message. The current CUDA thread uses an index outside an
+// array (refuse_index), or a misaligned address.
 [[noreturn]] EMU_API void refuse_index(const char* array, int64_t index, const void* site);
 [[noreturn]] EMU_API void refuse_misaligned(const void* address, size_t alignment, Act act, const void* site);
 
-// Reports a read by __ldg. Its cache does not see values that the running launch writes, so a write by this
-// launch is an error.
+// Reports a read by __ldg, which uses the read-only cache. This cache may miss values that the running launch
+// writes. So it is an error if this launch also writes the address.
 EMU_API void read_only(const void* address, size_t bytes, const void* site);
 
 // Reports that the current CUDA thread is about to wait at a barrier of its warp, block, cluster or grid.
 EMU_API void meet(const void* site);
 
-// Reports that the current lane leaves a loop early by `return` with a constant. Lanes that finish the loop
-// continue elsewhere.
+// Reports that the current lane leaves a loop early by `return` with a constant. The lanes that finish the
+// loop continue at another place of the kernel.
 EMU_API void part();
 
-// A memory fence: orders the current CUDA thread's earlier accesses before its later accesses, for the
-// threads in `scope`.
+// Executes a memory fence. For the threads in `scope`, the fence orders the current CUDA thread's earlier
+// accesses before its later accesses.
 EMU_API void fence(Scope scope);
 
 // Ends the kernel with an error unless `address` is a multiple of `bytes`.
@@ -122,9 +123,9 @@ EMU_INNER inline void require_aligned(const void* address, size_t bytes, Act act
     if (reinterpret_cast<uintptr_t>(address) % bytes) refuse_misaligned(address, bytes, act, site);
 }
 
-// Reports a plain access that a function of the emulator makes on behalf of the kernel, such as __ldg.
-// Without EMU_WATCH, note_ordered() and note_atomic() do not report the access. They only let other CUDA
-// threads run.
+// Reports a plain access that an emulator function such as __ldg makes for the kernel. note_ordered() and
+// note_atomic() report other kinds of access. Without EMU_WATCH, note_ordered() and note_atomic() only let
+// other CUDA threads run.
 EMU_INNER inline void note([[maybe_unused]] const void* address, [[maybe_unused]] size_t bytes, [[maybe_unused]] Act act,
                  [[maybe_unused]] const void* site) {
 #ifdef EMU_WATCH

@@ -1,5 +1,5 @@
-// A program that is compiled with race detection or counting includes this header before headers of the
-// Thrust library. Thrust's malloc then returns managed memory, so that kernels can use it.
+// A program that detects races or counts memory accesses includes thrust_begin.h before the headers of the
+// Thrust library. Then malloc in these headers returns managed memory, which kernels can also use.
 #if defined(EMU_WATCH) && defined(EMU_PROGRAM)
 #pragma push_macro("malloc")
 #undef malloc

@@ -1,5 +1,5 @@
-// Functions in which the lanes of a warp exchange values. Each lane in the mask stores one word. The last
-// lane to arrive computes the results for all lanes.
+// Warp functions by which lanes exchange values, such as __shfl_sync. Each lane in the mask stores one word.
+// The last lane to arrive at the function computes the results for all lanes.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ enum class Collective : unsigned char {
     bit_xor,
 };
 
-// Runs one exchange among the lanes in `mask` and returns the calling lane's result. A shuffle reads the word
-// of lane `source`. Error messages name the line `from`.
+// Exchanges values among the lanes in `mask`. Returns the calling lane's result. For a shuffle, this is the
+// word that lane `source` has passed. Error messages name the source line `from`.
 EMU_API uint64_t warp_collective(unsigned mask, Collective kind, uint64_t value, CallSite from, unsigned source = 0);
 
 template <class T>
@@ -47,8 +47,8 @@ inline T shuffle(unsigned mask, T value, unsigned source, CallSite from) {
     return from_word<T>(warp_collective(mask, Collective::shuffle, to_word(value), from, source));
 }
 
-// Reduces 32-bit values over the lanes in `mask`. The values are extended to 64 bits, signed values with
-// their sign. So a signed 64-bit comparison is right for signed and unsigned values.
+// Reduces 32-bit values over the lanes in `mask`. Signed values are sign-extended to 64 bits, and unsigned
+// values are zero-extended. So one signed 64-bit comparison is right for both kinds of values.
 template <class T>
 inline T reduce(unsigned mask, Collective kind, T value, CallSite from) {
     return static_cast<T>(warp_collective(mask, kind, static_cast<uint64_t>(static_cast<int64_t>(value)), from));
@@ -63,8 +63,8 @@ EMU_API unsigned active_lanes();
 #ifdef EMU_PROGRAM
 inline unsigned __activemask() { return emu::active_lanes(); }
 #else
-// CUDA does not require that several lanes call __activemask() together. So a mask that contains only the
-// calling lane is a correct result.
+// Returns a mask with only the calling lane. This is correct, because CUDA does not require that several
+// lanes call __activemask() together.
 inline unsigned __activemask() {
     emu::yield_point();
     return 1u << emu::lane();
