@@ -261,6 +261,11 @@ class Rows:
         return sorted(set(self._frame["commit"]))
 
     @property
+    def days(self) -> list[str]:
+        """The days on which the rows were measured, such as ``2026-11-22``."""
+        return sorted(set(self._frame["taken_at"].str[:10]))
+
+    @property
     def failed(self) -> Rows:
         """The rows without a time, because their run failed. There may be no such rows."""
         return Rows(self._frame[self._frame["status"] != "ok"], f"{self.what} that failed", self._read)
