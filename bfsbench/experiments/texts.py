@@ -295,9 +295,8 @@ class Rows:
         ratios = (times[1] / times[0]).dropna().groupby("graph").median()
         commits = " and ".join(commit[:_COMMIT] for commit in newer.commits)
         since = f"since the rows of this table were measured (commit {commits})"
-        begun = (
-            f"The code of `{self.variants[0]}` has changed {since}. The table waits for new rows from a GPU."
-        )
+        changed = f"The code of `{self.variants[0]}` has changed {since}"
+        begun = f"{changed}. The table must be measured again on a GPU."
         if ratios.empty:
             return begun
         on = f"{len(ratios)} graphs" if len(ratios) > 1 else "one graph"
@@ -490,7 +489,7 @@ def command_of(file: Path) -> str:
             return ""
         command, points = line["command"], line["points"]
     said = "" if points == "all" else f"\n{points}\n"
-    return f"\nThis command wrote rows of `{file.name}`:\n\n```\n{command}\n```\n{said}"
+    return f"\nThe following command wrote rows of `{file.name}`:\n\n```\n{command}\n```\n{said}"
 
 
 def _present_code(folder: Path) -> Callable[[str, str, str], set[str]]:

@@ -347,7 +347,8 @@ def line_of(rows: pd.DataFrame, reason: str | None) -> str:
     files = []
     for file in dict.fromkeys(map(str, rows["file"])):
         some = rows[rows["file"] == file]
-        origin = f"commit {_joined(some['commit'])}, {_joined(some['taken_at'])}"
+        plural = "s" if some["commit"].nunique() > 1 else ""
+        origin = f"commit{plural} {_joined(some['commit'])}, {_joined(some['taken_at'])}"
         files.append(f"`{file.split('/')[-1]}` ({origin})")
     return f"The rows of this table are from {_enumerated(files)}.{f' {reason}' if mixed else ''}"
 

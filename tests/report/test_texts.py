@@ -200,7 +200,7 @@ ONE_TABLE = "| ms |\n|---|\n| {{ rows('a.csv').of(variant='bfs4k').ms | number }
 def test_below_a_table_stands_the_command_that_wrote_its_file(folder: Path) -> None:
     rows = folder / "rows"
     assert "This command" not in filled(folder, ONE_TABLE).stdout
-    written = "2026-11-21).\n\nThis command wrote rows of `a.csv`:\n\n```\n%s\n```\n"
+    written = "2026-11-21).\n\nThe following command wrote rows of `a.csv`:\n\n```\n%s\n```\n"
     (rows / "commands.csv").write_text("file,command,points\na.csv,bfsbench run --cold,all\n")
     assert written % "bfsbench run --cold" in filled(folder, ONE_TABLE).stdout
     (rows / "commands.csv").write_text("file,command,points\na.csv,bfsbench run,It measures the defaults.\n")
@@ -219,7 +219,7 @@ def test_rows_of_older_code_are_marked_as_waiting_for_a_gpu(folder: Path) -> Non
     text = filled(folder, "{{ rows('old.csv').superseded_by(rows('new.csv')) }}").stdout
     assert text == (
         "The code of `pull` has changed since the rows of this table were measured (commit 84caa1a). The "
-        "table waits for new rows from a GPU. On one graph of this table, the newer code takes 0.75 of the "
+        "table must be measured again on a GPU. On one graph of this table, the newer code takes 0.75 of the "
         "time of the older code (`new.csv`)."
     )
     assert filled(folder, "{{ rows('new.csv').superseded_by(rows('old.csv')) }}").stdout == ""
@@ -238,14 +238,15 @@ def test_the_tables_of_the_results_say_what_waits_for_a_gpu_and_name_their_comma
         "Energy",
     )
     for heading in (*waiting, "The papers' claims"):
-        assert re.search("waits? for(?: new)? rows from a GPU", parts[heading]), heading
+        assert re.search("(?:needs new rows from|must be measured again on) a GPU", parts[heading]), heading
     named = {
         name
         for line in page.splitlines()
         if line.startswith(ORIGIN)
-        for name in re.findall(r"`(\S+)` \(commit", line)
+        for name in re.findall(r"`(\S+)` \(commits? ", line)
     }
-    written = re.findall(r"^This command wrote rows of `(.*)`:\n\n```\n(?:bfsbench|python) ", page, re.M)
+    command = r"^The following command wrote rows of `(.*)`:\n\n```\n(?:bfsbench|python) "
+    written = re.findall(command, page, re.M)
     assert "energy.csv" in named and sorted(written) == sorted(named)
     goals = (RESULTS / "h200" / "goals.csv").read_text().splitlines()[0]
     assert goals == "graph,goal_ms,aim_ms", "targets; times come from rows"
