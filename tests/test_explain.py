@@ -163,6 +163,8 @@ def test_one_level_of_a_listing() -> None:
     done = bfsbench("explain", "push", *GRAPH, "--level", "0")
     (reading,) = (line for line in done.stdout.splitlines() if "int neighbour = column_indices[e];" in line)
     assert reading.split()[2] == "1.0"  # only the source's thread is at work
+    found = json.loads(bfsbench("explain", "push", *GRAPH, "--level", "2", "--format", "json").stdout)
+    assert {row["level"] for row in found["levels"]["rows"]} == {2}
 
 
 def test_compare_takes_counters(counters: Path, tmp_path: Path) -> None:
@@ -193,7 +195,7 @@ def test_counts_that_are_none_are_one_line(counters: Path, tmp_path: Path, count
     ("words", "message"),
     [
         (("cpu_queue", *GRAPH), "variant cpu_queue has no kernels to explain"),
-        (("pusch", *GRAPH), "unknown variant 'pusch': did you mean push"),
+        (("pusch",), "unknown variant 'pusch': did you mean push"),
         (("push", *GRAPH, "--w-sz", "4"), "knob W_SZ belongs to none of the variants chosen"),
         (("push", *GRAPH, "--level", "99"), "the search has no such level"),
         (("push", "--dataset", "lattice(rows=3,columns=3),star(n=4)"), "names several graphs"),

@@ -383,10 +383,10 @@ def explain_command(
     if program := _program(variants, options, arguments):
         _explain_program(program, seed, read_ceilings(ceilings or H200_CEILINGS))
         return
+    chosen = chosen_variants([variant.name for variant in variants_of(names(variants, "VARIANT"))])
     if dataset is None:
         raise UsageError("name a graph: --dataset GRAPH")
     device = read_ceilings(ceilings or H200_CEILINGS)
-    chosen = chosen_variants([variant.name for variant in variants_of(names(variants, "VARIANT"))])
     graph, points = _points(Axes(chosen, grid, block, knobs, preset), dataset, source)
     counted = list(_count(points, graph, seed))
     if level is not None and not any((of.lines["level"] == level).any() for of in counted):
@@ -395,7 +395,7 @@ def explain_command(
         write_counters(out, counted)
     if html is not None:
         write_page(html, counted, device)
-    click.echo(rendered(_tables(counted, device), style), nl=False)
+    click.echo(rendered(_tables(counted, device, level), style), nl=False)
     if style == "text":
         _print_listing(partial(beside, counted, level))
 
@@ -448,11 +448,11 @@ def _count(points: Sequence[Point], graph: Graph, seed: int) -> Iterator[Counter
             yield in_child(lambda _step, point=point: count(point, graph, seed))  # type: ignore[misc]
 
 
-def _tables(counted: Sequence[Counters], device: Ceilings) -> list[Table]:
+def _tables(counted: Sequence[Counters], device: Ceilings, level: int | None) -> list[Table]:
     from bfsbench.tools.explain import level_table, prediction_table, side_by_side
 
     predicted = prediction_table(counted, device)
-    levels = [level_table(of) for of in counted]
+    levels = [level_table(of, level) for of in counted]
     if len(counted) == 1:
         return [predicted, *levels]
     numbered = [replace(table, name=f"levels_{place}") for place, table in enumerate(levels, 1)]
