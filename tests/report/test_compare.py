@@ -119,7 +119,7 @@ def test_too_few_repeats_are_told(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "1 point in both: 1 undecided." in result.stdout
     text = " ".join(result.stdout.split())
-    assert "likely to decide 1 undecided point: 6 on either side, in 2 runs, for half of them" in text
+    assert "likely to decide 1 undecided point: 6 per side, in 2 runs, for half of them" in text
     (point,) = json.loads(run(a, b, "--format", "json").stdout)["points"]["rows"]
     assert (point["ratio_low"], point["ratio"], point["ratio_high"]) == (None, pytest.approx(9), None)
     assert (point["repeats_needed"], point["runs_needed"]) == (6, 2)
@@ -356,3 +356,9 @@ def test_a_comparison_states_its_power(tmp_path: Path) -> None:
     assert f"least {100 * one:.2g} % with 1, {100 * three:.2g} % with 3" in " ".join(
         run(path, path).stdout.split()
     )
+
+
+def test_a_large_change_is_a_plain_number(tmp_path: Path) -> None:
+    spread = timed(1.0, 1.6, 2.5, 4.0, 6.3)
+    text = " ".join(run(*sides(tmp_path, [spread], [spread])).stdout.split())
+    assert re.search(r"a change of at least \d{3} % with \d", text)

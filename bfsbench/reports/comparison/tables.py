@@ -171,12 +171,14 @@ def _power(found: Comparison) -> Iterator[str]:
     """Yields one line per backend with the smallest changes that the statistical test detects."""
     for backend, changes in found.detects.items():
         told = ", ".join(
-            f"{100 * change:.2g} % with {runs}" for runs, change in changes.items() if change < 9
+            f"{float(f'{100 * change:.2g}'):g} % with {runs}"
+            for runs, change in changes.items()
+            if change < 9
         )
         if told:
             yield (
                 f"Power ({backend}): of one changed point, 9 times in 10, this test detects a change of at "
-                f"least {told} runs on either side."
+                f"least {told} runs per side."
             )
 
 
@@ -188,8 +190,8 @@ def _advice(found: Comparison) -> Iterator[str]:
     if needed:
         half, most = needed[(len(needed) - 1) // 2], needed[-1]
         yield (
-            f"Repeats that are likely to decide {plural(len(needed), 'undecided point')}: {half[0]} on "
-            f"either side, in {half[1]} runs, for half of them, {most[0]} in {most[1]} for all "
+            f"Repeats that are likely to decide {plural(len(needed), 'undecided point')}: {half[0]} per "
+            f"side, in {half[1]} runs, for half of them, {most[0]} in {most[1]} for all "
             "(repeats_needed, runs_needed in the table 'points'; put the files of a side into one folder)."
         )
     if beyond := len(undecided) - len(needed):
