@@ -321,6 +321,12 @@ def _started(request: SweepRequest) -> Iterator[Runner]:
                 load_cupti()
                 if _backend(runner) not in GPU_BACKENDS:
                     raise OptionError("{cupti} traces kernels on a GPU, and this sweep has none")
+            if _backend(runner) == "cpu" and not any(variant.host for variant in request.work.variants):
+                for name in ("until_decided", "energy"):
+                    if getattr(request.method, name):
+                        raise OptionError(
+                            f"{{{name}}} needs a GPU or host programs, and this sweep is emulated"
+                        )
             yield runner
         except KeyboardInterrupt:
             runner.stop()

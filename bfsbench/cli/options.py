@@ -419,6 +419,11 @@ class KnobCommand(click.Command):
     ``--help`` shows the options in sections. Only ``--help-knobs`` shows the options of knobs.
     """
 
+    def __init__(self, **facts: Any) -> None:
+        """Takes the arguments of ``click.Command``. Options may be spelt like knobs: --W_SZ for --w-sz."""
+        spelt = {"token_normalize_func": lambda word: word.lower().replace("_", "-")}
+        super().__init__(context_settings=spelt, **facts)
+
     _knob_options: Sequence[click.Parameter] | None = None
     """Made when they are first used, because the variants are imported for them."""
 

@@ -290,8 +290,8 @@ def run_command(
     Points that fail become rows that say why, and the exit code is then 1. A LIST has commas, and may contain
     the ranges FIRST:LAST:xFACTOR and FIRST:LAST:+STEP. Knobs have options of their own.
     """
-    if quiet and as_json:
-        raise UsageError("--quiet and --json exclude each other")
+    if as_json and (quiet or dry_run):
+        raise UsageError(f"{'--quiet' if quiet else '--dry-run'} and --json exclude each other")
     progress = JsonLines() if as_json else SweepProgress() if quiet else None
     chosen = chosen_variants(names(variants, "--variant"), family)
     problem = family_of(chosen)
@@ -304,9 +304,11 @@ def run_command(
         if not sanitize(sanitizer, sys.argv[1:]):
             raise SystemExit(1)
     elif dry_run:
-        points = preview(asked)
-        print_plan(points, measuring.repeats)
-        print_memory(work.graphs, points)
+        if points := preview(asked):
+            print_plan(points, measuring.repeats)
+            print_memory(work.graphs, points)
+        else:
+            click.echo("nothing left to do")
     elif not carry_out_points(asked, progress):
         raise SystemExit(1)
 

@@ -101,7 +101,7 @@ def test_a_dry_run_counts_what_resuming_would_measure(tmp_path: Path) -> None:
     run(*words, LATTICE, cwd=tmp_path)
     before = (tmp_path / "r.csv").read_bytes()
     done = run(*words, LATTICE, "--resume", "--dry-run", cwd=tmp_path)
-    assert "0 points, each" in done.stdout
+    assert done.stdout == "nothing left to do\n"
     more = run(*words, f"{LATTICE},kronecker(scale=30)", "--resume", "--dry-run", cwd=tmp_path)
     assert "8 points, each" in more.stdout and "lattice" not in more.stdout.partition("peak")[0]
     assert (tmp_path / "r.csv").read_bytes() == before
@@ -211,6 +211,10 @@ def test_failed_rows_carry_their_axes_and_provenance(tmp_path: Path) -> None:
         (("--order", "interleaved", "--cluster", "local"), "--order goes without --cluster"),
         (("--min-time", "60"), "do not fit into --timeout 60"),
         (("--blok", "3"), "No such option '--blok'"),
+        (("--variant", "virtual_warp", "--W_SZ", "3"), "knob W_SZ: 3 is out of range"),
+        (("--json", "--dry-run"), "--dry-run and --json exclude each other"),
+        (("--variant", "push", "--energy"), "--energy needs a GPU or host programs"),
+        (("--variant", "push", "--until-decided"), "--until-decided needs a GPU or host programs"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
