@@ -263,6 +263,12 @@ def sweep(request: SweepRequest, progress: SweepProgress | None = None) -> Sweep
     with ExitStack() as stack:
         with building(_helpers(request.work)):
             runner = stack.enter_context(_started(request))
+            if _backend(runner) == "cpu" and not any(variant.host for variant in request.work.variants):
+                for name in ("until_decided", "energy"):
+                    if getattr(request.method, name):
+                        raise OptionError(
+                            f"{{{name}}} needs a GPU or host programs, and this sweep is emulated"
+                        )
             output = Output(request.path, request.method)
             stack.enter_context(closing(output))
             graphs = {graph.locator: _load(graph, shown) for graph in request.work.graphs}
@@ -321,12 +327,6 @@ def _started(request: SweepRequest) -> Iterator[Runner]:
                 load_cupti()
                 if _backend(runner) not in GPU_BACKENDS:
                     raise OptionError("{cupti} traces kernels on a GPU, and this sweep has none")
-            if _backend(runner) == "cpu" and not any(variant.host for variant in request.work.variants):
-                for name in ("until_decided", "energy"):
-                    if getattr(request.method, name):
-                        raise OptionError(
-                            f"{{{name}}} needs a GPU or host programs, and this sweep is emulated"
-                        )
             yield runner
         except KeyboardInterrupt:
             runner.stop()
