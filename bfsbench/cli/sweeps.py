@@ -40,7 +40,7 @@ from bfsbench.cli.options import (
 )
 from bfsbench.cluster.address import runner_maker
 from bfsbench.graphs.load import GraphName, known_vertices, memory_lines
-from bfsbench.reports import summary
+from bfsbench.reports import summary, warnings
 from bfsbench.reports.levels import read_levels
 from bfsbench.rows.point import KnobValue, Point, row_name
 from bfsbench.rows.results import OTHER_SUFFIXES, table
@@ -120,6 +120,8 @@ def carry_out_points(request: SweepRequest, progress: SweepProgress | None = Non
     if outcome.rows:
         levels = None if request.path is None else read_levels([request.path])
         click.echo(rendered(summary(table(outcome.rows), levels)))
+        for line in warnings(table(outcome.rows)):
+            click.echo(f"warning: {line}", err=True)
     for line in [*_decisions(outcome.rows)] if request.method.until_decided else []:
         click.echo(line, err=True)
     came = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))

@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 
     from bfsbench.programs.families.base import Family
 
-_TIMES = ("search_ms", "median_ms", "spread", "prepare_ms")
+_TIMES = ("search_ms", "median_ms", "repeats", "spread", "prepare_ms")
 _MEANINGS = {
     "search_ms": f"search ms: {STATISTIC}, of all its repeats",
     "median_ms": f"median ms: {TYPICAL}",
+    "repeats": "repeats: timed runs from each source, or from the source with the fewest",
     "spread": "spread: slowest / fastest sample",
     "times_best": "x best: the time over that of the fastest search of the graph, of equally many repeats; "
     "empty where sources are missing",
@@ -183,7 +184,7 @@ def _figures_shown(kind: Kind, num_sources: int, brief: bool) -> list[str]:
         return ["points", "failed", *totals]
     shown = [figure for figure in kind.family.figures if figure.shown]
     if brief:
-        return ["search_ms", *(figure.name for figure in shown[:1]), "times_best", "failed", *totals]
+        return [*_TIMES[:3], *(figure.name for figure in shown[:1]), "times_best", "failed", *totals]
     figures = [figure.name for figure in shown]
     if num_sources > 1:
         spread = [figure.name for figure in shown if figure.quartiles]
@@ -219,7 +220,7 @@ def _drawings(frame: pd.DataFrame, kind: Kind, brief: bool) -> list[Table]:
 
 
 def _says_something(column: pd.Series[Any]) -> bool:
-    return bool(column.any() if column.name == "failed" else column.notna().any())
+    return bool(column.any() if column.name in ("failed", "repeats") else column.notna().any())
 
 
 def _told_knobs(frame: pd.DataFrame) -> list[str]:

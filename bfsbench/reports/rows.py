@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bfsbench.programs.families import DEFAULT
 from bfsbench.programs.families.base import Family, Figure
-from bfsbench.rows.columns import AXES
+from bfsbench.rows.columns import AXES, SAMPLES
 from bfsbench.support.errors import UsageError, listed
 from bfsbench.variants import find, find_family
 
@@ -109,10 +109,15 @@ def kinds(rows: pd.DataFrame) -> Iterator[Kind]:
 def as_read(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows with the column types that ``read_results`` gives them.
 
-    The function is for rows from a sweep, which have counts as Int64. They become float64.
+    The function is for rows from a sweep, which have counts as Int64 and samples as lists. The counts become
+    float64, and the samples become text.
     """
     counts = [name for name in rows if str(rows[name].dtype) == "Int64"]
-    return rows.astype(dict.fromkeys(counts, "float64")) if counts else rows
+    if not counts:
+        return rows
+    lists = [name for name in SAMPLES if name in rows and any(isinstance(one, list) for one in rows[name])]
+    texts = {name: [";".join(map(str, samples)) for samples in rows[name]] for name in lists}
+    return rows.astype(dict.fromkeys(counts, "float64")).assign(**texts)
 
 
 def of_latest_code(rows: pd.DataFrame) -> pd.DataFrame:

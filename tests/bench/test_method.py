@@ -188,7 +188,9 @@ def test_resuming_does_not_add_to_rows_of_the_former_rule(tmp_path: Path) -> Non
 
 def test_samples_are_as_many_as_noise_and_time_ask_for(tmp_path: Path) -> None:
     words = ("--dataset", LATTICE, "--variant", "cpu_queue", "--energy")
-    (row,) = measured(*words, "--max-noise", "0.000001", "--max-samples", "9", cwd=tmp_path)
+    done = run(*words, "--max-noise", "0.000001", "--max-samples", "9", cwd=tmp_path)
+    (row,) = read_rows(tmp_path / "r.csv")
+    assert "warning: energy: 1 of 1 rows" in done.stderr
     assert row["search_ms_samples"].count(";") == 8 and row["method"] == "max_noise=1e-06% sources=interposed"
     assert row["energy_j"] == "" and "energy: unknown, this device has no counter" in row["warnings"]
 

@@ -20,6 +20,7 @@ from result_rows import (
 
 from bfsbench.reports import summary, tables
 from bfsbench.reports.rows import kinds
+from bfsbench.rows.results import typed
 
 
 def test_best_picks_the_fastest_configuration(tmp_path: Path) -> None:
@@ -264,12 +265,21 @@ def test_the_ratio_to_the_best_of_each_graph(tmp_path: Path) -> None:
 def test_a_sweep_ends_with_the_best_and_what_failed(tmp_path: Path) -> None:
     rows = [row(3.0), row(2.0, variant="luo"), failed_row(block=64), failed_row(variant="simple")]
     best, failures = summary(frame(tmp_path, rows))
-    shown = ("variant", "grid", "block", "search_ms", "mteps", "times_best", "failed")
-    luo = ("luo", "auto", 256, 2.0, 0.5, 1.0, 0)
-    pull = ("pull", "auto", 256, 3.0, pytest.approx(1 / 3, 0.01), 1.5, 1)
+    shown = ("variant", "grid", "block", "search_ms", "median_ms", "mteps", "times_best", "failed")
+    luo = ("luo", "auto", 256, 2.0, pytest.approx(2.2), 0.5, 1.0, 0)
+    pull = ("pull", "auto", 256, 3.0, pytest.approx(3.3), pytest.approx(1 / 3, 0.01), 1.5, 1)
     assert records(drawings(best)[0]) == [dict(zip(shown, line, strict=True)) for line in (luo, pull)]
     assert {line["variant"] for line in records(failures)} == {"pull", "simple"}
     assert best.notes == ()
+
+
+def test_rows_of_a_sweep_are_cut_to_equally_many_repeats_like_rows_of_a_file(tmp_path: Path) -> None:
+    few = row(2.0, search_ms_samples="2.5;2.0")
+    read = frame(tmp_path, [few, row(1.0, variant="luo", search_ms_samples="4.0;3.0;1.0")])
+    for rows in (read, typed(read)):
+        found = {line["variant"]: line for line in records(drawings(only(summary(rows)))[0])}
+        assert {name: line["repeats"] for name, line in found.items()} == {"pull": 2, "luo": 3}
+        assert {name: line["times_best"] for name, line in found.items()} == {"pull": 1.0, "luo": 1.5}
 
 
 def test_after_a_large_sweep_the_best_few_of_each_graph_are_shown(tmp_path: Path) -> None:
