@@ -1,8 +1,7 @@
 """Read files of rows as data frames, at the speed of pandas' parser.
 
-A sweep that continues a file keeps in memory only the columns that identify its rows, and stores each
-distinct text once. A million whole rows would take gigabytes. The rest of a row is read from the file when
-needed.
+A sweep that continues a file keeps in memory only the columns that identify its rows. A million whole rows
+would take gigabytes. The rest of a row is read from the file when needed.
 """
 
 from __future__ import annotations
@@ -29,8 +28,9 @@ from bfsbench.variants import find_family
 if TYPE_CHECKING:
     import pandas as pd
 
-_PORTION = 100_000
-"""Rows parsed at a time. This limits the memory, because repeated texts are dropped after each portion."""
+_PORTION = 4096
+"""Rows parsed at a time. So few rows fit into the processor's cache. Equal texts in a column of a portion are
+one object, which saves memory."""
 
 _LARGEST = 1e18
 """The largest accepted time, energy, power or memory size. Sums and ratios of larger numbers could be
@@ -108,32 +108,35 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
     if not header:
         raise _SuspiciousError
     columns: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in header if name not in leave_out}
-    shared: dict[str, str] = {}
+    ends_empty = False
+    types: dict[str, str | type[object]] = {name: "float64" if name in numbers else object for name in header}
+    # pandas reads one byte of other cells. Without these cells it would not notice rows that are too long.
+    types |= {name: "S1" for name in header[:-1] if name in leave_out}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             portions = pd.read_csv(
                 path,
                 header=0,
-                names=[
-                    *header
-                ],  # read all columns, because with fewer pandas would not notice rows that are too long
-                dtype={name: "float64" if name in numbers else object for name in header},
+                names=[*header],
+                dtype=types,
                 keep_default_na=False,
                 na_values={name: [""] for name in header if name in numbers},
                 index_col=False,
                 skip_blank_lines=False,
-                encoding="utf-8-sig",
+                encoding="utf-8",  # a byte order mark is skipped, too, and "utf-8-sig" takes longer
                 chunksize=_PORTION,
+                low_memory=False,
             )
             for portion in portions:
                 last = portion[header[-1]]
-                if last.isna().any() or (last == "").any():
-                    raise _SuspiciousError  # pandas fills a row that is too short with missing values
+                ends_empty = ends_empty or bool(last.isna().any() or (last == "").any())
                 for name, parts in columns.items():
-                    numeric = name in numbers
-                    parts.append(portion[name].to_numpy() if numeric else _texts(portion[name], shared))
-    except (ValueError, pd.errors.ParserWarning) as error:
+                    cells = portion[name].to_numpy()
+                    parts.append(cells if name in numbers else _escaped(cells))
+        if ends_empty and not _all_have(len(header), path):
+            raise _SuspiciousError  # pandas fills a row that is too short with missing values
+    except (ValueError, csv.Error, pd.errors.ParserWarning) as error:
         raise _SuspiciousError from error
     frame = pd.DataFrame(index=pd.RangeIndex(sum(map(len, columns[header[0]]))))
     for name in [*columns]:
@@ -143,19 +146,16 @@ def _parsed(path: Path, header: Sequence[str], numbers: set[str], leave_out: Col
     return frame
 
 
-def _texts(column: pd.Series[Any], shared: dict[str, str]) -> npt.NDArray[np.object_]:
-    """Return the texts of a column, with control characters escaped.
+def _all_have(num_cells: int, path: Path) -> bool:
+    """Return whether all rows of a CSV file have this number of cells."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        return all(len(cells) == num_cells for cells in csv.reader(file))
 
-    Equal texts become one object, also across columns, to save memory.
-    """
-    import pandas as pd
 
-    codes, found = pd.factorize(column)
-    if len(found) > len(column) / 2 and all(map(str.isprintable, found)):
-        return column.to_numpy(object)  # nearly all texts of the column differ, so sharing them saves nothing
-    known = np.empty(len(found), object)
-    known[:] = [shared.setdefault(text, text) for text in map(printable, found)]
-    return known[codes]
+def _escaped(texts: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
+    """Return the texts with control characters escaped."""
+    strange = {text: printable(text) for text in {*texts} if not text.isprintable()}
+    return np.array([strange.get(text, text) for text in texts], object) if strange else texts
 
 
 def _checked(path: Path, columns: Sequence[str], numbers: set[str]) -> pd.DataFrame:
@@ -203,14 +203,15 @@ def _check_numbers(frame: pd.DataFrame, numbers: set[str], counts: set[str], pat
     2^63.
     """
     for name in numbers & {*frame.columns}:
-        known = frame[name].dropna()
-        wrong = known.abs() == math.inf
+        values = frame[name].to_numpy()
+        wrong = np.isinf(values)
         if name in counts:
-            wrong |= (known < 0) | (known % 1 != 0) | (known >= 2.0**63)
+            wrong |= (values < 0) | (np.floor(values) < values) | (values >= 2.0**63)
         elif name in AMOUNTS:
-            wrong |= (known < 0) | (known > _LARGEST)
+            wrong |= (values < 0) | (values > _LARGEST)
         if wrong.any():
-            row, value = known[wrong].index[0], known[wrong].iloc[0]
+            row = int(wrong.argmax())
+            value = values[row]
             what = "a count" if name in counts else "a finite number"
             least = f", 0 or more and at most {_LARGEST:g}" if name in AMOUNTS else ""
             where = f"{path}: row {row + 1}: column {name}"
@@ -273,6 +274,10 @@ class KnownRows:
 
     def __iter__(self) -> Iterator[KnownRow]:
         return (KnownRow(self, number) for number in range(len(self)))
+
+    def values(self, *names: str) -> Iterator[tuple[str, ...]]:
+        """Yield the texts of these columns for each row. The names must be in _BRIEF."""
+        return zip(*(self.texts[name] for name in names), strict=True)
 
     def taken(self, numbers: Sequence[int], header: Sequence[str]) -> KnownRows:
         """Return KnownRows of the rows with these ``numbers``. The file must have been rewritten with only
