@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bfsbench.backends import GPU_BACKENDS
 from bfsbench.backends.cupti_trace import load_cupti
@@ -20,12 +22,15 @@ from bfsbench.bench.worker import DeviceInfo, Graphs, Measured, Runner, Worker, 
 from bfsbench.graphs.graph import Graph
 from bfsbench.graphs.load import GraphName, Progress, load, load_parsed
 from bfsbench.programs import Variant
-from bfsbench.rows.columns import PROFILE_COLUMNS
+from bfsbench.rows.columns import AXES, PROFILE_COLUMNS
 from bfsbench.rows.point import Point, row_name
 from bfsbench.rows.provenance import is_outdated, record_run
 from bfsbench.rows.results import LEVELS_SUFFIX, ResultWriter, axes_of
 from bfsbench.support.errors import OptionError, UsageError, plural
 from bfsbench.support.toolchain import HELPERS, building
+
+if TYPE_CHECKING:
+    from bfsbench.rows.reading import KnownRows
 
 Identity = tuple[str, ...]
 SAME_DEVICE = ("gpu", "compute_capability", "host_cpu")
@@ -57,41 +62,23 @@ class Output:
         try:
             if method.retry_failed:
                 self._results.keep_only(lambda row: row["status"] == "ok")
-            self._rows = {_identity(row): row for row in self._results.rows}
-            timed = [row for row in self._results.rows if row["status"] == "ok"]
-            if method.parents and not all(row["parents_ms"] for row in timed):
-                raise UsageError(f"{path} has rows without parents: choose another --out")
-            kernels = [row for row in timed if row["backend"] in GPU_BACKENDS and not row["reason"]]
-            if method.cupti and not all(row["kernel_ms"] for row in kernels):
-                raise UsageError(f"{path} has rows without times of kernels: choose another --out")
-            ways = {(row["method"], row["source"] != "", row["backend"]) for row in timed}
-            others = {said.removesuffix(source_rule(said)).strip() for said, *_ in ways} - {method.words}
-            if others:
-                taken, now = (f"'{words or 'as usual'}'" for words in (min(others), method.words))
-                raise UsageError(f"{path} has rows measured {taken}, not {now}: choose another --out")
-            counts = {row["search_ms_samples"].count(";") + 1 for row in timed if row["search_ms_samples"]}
-            if method.fewest == method.most and (unlike := counts - {method.fewest}):
-                found = f"{plural(min(unlike), 'sample')} per point, not {method.fewest}"
-                raise UsageError(f"{path} has rows with {found}: choose another --out")
-            if any(known and backend != "cpu" and not source_rule(said) for said, known, backend in ways):
-                raise UsageError(
-                    f"{path} has rows of searches repeated from one source; now sources alternate: "
-                    "choose another --out"
-                )
+            known = self._results.rows
+            self._rows = _by_identity(known)
+            _require_method(known, method, path)
             if method.profile:
-                self._profiles = self._open_profiles(path, timed, method.resume)
+                self._profiles = self._open_profiles(path, known, method.resume)
         except BaseException:
             self.close()
             raise
 
-    def _open_profiles(self, path: Path, timed: Sequence[Mapping[str, str]], resume: bool) -> ResultWriter:
+    def _open_profiles(self, path: Path, known: "KnownRows", resume: bool) -> ResultWriter:
         beside = path.with_name(path.name.removesuffix(".csv") + LEVELS_SUFFIX)
         profiles = ResultWriter(beside, resume=resume, columns=PROFILE_COLUMNS)
         finished = {axes_of(row) for row in self._rows.values()}
         profiles.keep_only(lambda row: axes_of(row) in finished)
         profiled = {axes_of(row) for row in profiles.rows}
-        for row in timed:
-            if row["block"] and axes_of(row) not in profiled:
+        for row in known:
+            if row["status"] == "ok" and row["block"] and axes_of(row) not in profiled:
                 profiles.close()
                 raise UsageError(f"{path} has rows without level profiles: choose another --out")
         return profiles
@@ -153,7 +140,9 @@ class Output:
             known.setdefault(graph.full_name, set()).add(graph.checksum)
         if self._profiles is not None and any(len(checksums) > 1 for checksums in known.values()):
             raise UsageError("level profiles cannot tell graphs of one name apart: sweep them one by one")
-        for row in self._rows.values():
+        names = ("graph", "graph_checksum", "backend", *SAME_DEVICE)
+        for facts in dict.fromkeys(map(itemgetter(*names), self._rows.values())):
+            row = dict(zip(names, facts, strict=True))
             name = row_name(row["graph"])
             if row["graph_checksum"] not in known.get(name, {row["graph_checksum"]}):
                 other = f"{name} has changed since {self.path} was begun, or is another graph of that name"
@@ -168,11 +157,49 @@ class Output:
                 writer.close()
 
 
+def _require_method(known: "KnownRows", method: Method, path: Path) -> None:
+    """Raise UsageError if rows of the file were measured in another way than ``method``."""
+    parents = known.values("status", "parents_ms")
+    if method.parents and not all(ms for status, ms in parents if status == "ok"):
+        raise UsageError(f"{path} has rows without parents: choose another --out")
+    kernels = known.values("status", "backend", "reason", "kernel_ms")
+    of_gpu = (
+        ms for status, where, why, ms in kernels if status == "ok" and where in GPU_BACKENDS and not why
+    )
+    if method.cupti and not all(of_gpu):
+        raise UsageError(f"{path} has rows without times of kernels: choose another --out")
+    facts = {*known.values("status", "method", "source", "backend")}
+    ways = {(said, source != "", where) for status, said, source, where in facts if status == "ok"}
+    others = {said.removesuffix(source_rule(said)).strip() for said, *_ in ways} - {method.words}
+    if others:
+        taken, now = (f"'{words or 'as usual'}'" for words in (min(others), method.words))
+        raise UsageError(f"{path} has rows measured {taken}, not {now}: choose another --out")
+    samples = known.values("status", "search_ms_samples")
+    counts = {text.count(";") + 1 for status, text in samples if status == "ok" and text}
+    if method.fewest == method.most and (unlike := counts - {method.fewest}):
+        found = f"{plural(min(unlike), 'sample')} per point, not {method.fewest}"
+        raise UsageError(f"{path} has rows with {found}: choose another --out")
+    if any(has_source and where != "cpu" and not source_rule(said) for said, has_source, where in ways):
+        raise UsageError(
+            f"{path} has rows of searches repeated from one source; now sources alternate: "
+            "choose another --out"
+        )
+
+
 def _identity(row: Mapping[str, str]) -> Identity:
     """Return the unique key of a result row: the columns that name its configuration, and the graph's
     checksum.
     """
     return (*_named_today(row), row["graph_checksum"])
+
+
+def _by_identity(rows: "KnownRows") -> dict[Identity, Mapping[str, str]]:
+    """Return the rows by their identity, as ``_identity`` returns it. If rows have equal identities, the last
+    one is kept.
+    """
+    names = {graph: row_name(graph) for (graph,) in {*rows.values("graph")}}
+    identities = rows.values(*AXES, "graph_checksum")
+    return {(names[graph], *others): row for (graph, *others), row in zip(identities, rows, strict=True)}
 
 
 def _named_today(row: Mapping[str, str]) -> tuple[str, ...]:

@@ -220,8 +220,8 @@ def _check_numbers(frame: pd.DataFrame, numbers: set[str], counts: set[str], pat
 
 _BRIEF = (
     *AXES,
-    *("status", "parents_ms", "graph_checksum", "gpu", "compute_capability", "host_cpu", "method", "code"),
-    "schema",
+    *("status", "reason", "parents_ms", "kernel_ms", "search_ms_samples"),
+    *("graph_checksum", "gpu", "compute_capability", "host_cpu", "method", "code", "schema"),
 )
 """Columns of KnownRows that are kept in memory: the columns that identify a row, and a few more."""
 Texts = Mapping[str, list[str]]
